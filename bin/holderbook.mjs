@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+import { join } from "node:path";
+import { installIfStale, root } from "./install.mjs";
+import { launch } from "./launch.mjs";
+
+installIfStale();
+process.exitCode = await launch([join(root, "src", "main.ts"), ...process.argv.slice(2)]);

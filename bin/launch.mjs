@@ -1,0 +1,29 @@
+/** Runs a program on the pinned Node as if it were this process: same terminal, signals and exit code. */
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { installedAsDependency, nodeBinary, root } from "./install.mjs";
+
+/**
+ * @param {string[]} args what follows `node` on the command line
+ * @param {{ cwd?: string }} options
+ * @returns {Promise<number>} the exit code; 128 plus the signal's number when a signal ended it
+ */
+export const launch = (args, options = {}) =>
+  new Promise((resolve, reject) => {
+    // Node strips types of files outside node_modules only; an installed copy strips its own.
+    const strip = installedAsDependency ? ["--import", join(root, "bin", "strip-types.mjs")] : [];
+    const child = spawn(
+      nodeBinary(),
+      ["--disable-warning=ExperimentalWarning", ...strip, ...args],
+      {
+        stdio: "inherit",
+        ...options,
+      },
+    );
+    // A terminal signals the whole group; a supervisor signals only us, so pass it on.
+    const forward = (signal) => child.kill(signal);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);
+    child.on("error", reject);
+    child.on("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
+  });

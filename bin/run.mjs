@@ -1,0 +1,30 @@
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|check|bench|migration [arguments]`. */
+import { join } from "node:path";
+import { installIfStale, root } from "./install.mjs";
+import { launch } from "./launch.mjs";
+
+const tool = (...path) => join(root, "node_modules", ...path);
+
+/** Each task is a list of programs, run one after the other until one fails. */
+const tasks = {
+  test: (rest) => [[tool("vitest", "vitest.mjs"), "run", ...rest]],
+  check: () => [
+    [tool("typescript", "bin", "tsc"), "--noEmit"],
+    [tool("@biomejs", "biome", "bin", "biome"), "ci", "."],
+  ],
+  fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", "."]],
+  bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
+  migration: (rest) => [[tool("drizzle-kit", "bin.cjs"), "generate", ...rest]],
+};
+
+const [name, ...rest] = process.argv.slice(2);
+const task = tasks[name];
+if (task === undefined) {
+  process.stderr.write(`unknown task ${name}; known: ${Object.keys(tasks).join(", ")}\n`);
+  process.exit(2);
+}
+installIfStale();
+for (const program of task(rest)) {
+  const code = await launch(program, { cwd: root });
+  if (code !== 0) process.exit(code);
+}

@@ -1,0 +1,89 @@
+/**
+ * A checkpoint of the Sui ledger as this system understands it: plain values, no wire format.
+ *
+ * Addresses and object ids are `0x` and 64 lower-case hex digits; digests are base58; types are
+ * canonical (`0x…64::module::Name<0x…64::m::N,u64>`, parameters joined by `,` without a space).
+ * `contents` is always the raw BCS of the Move struct.
+ */
+
+/** What identifies a checkpoint; read even when nothing inside concerns us. */
+export type CheckpointHeader = {
+  /** Number in the chain, from 0, without gaps. */
+  readonly sequence: bigint;
+  readonly epoch: bigint;
+  /** Milliseconds since the Unix epoch, as the validators agreed. */
+  readonly timestampMs: bigint;
+  /** Digest of the checkpoint's summary. */
+  readonly digest: string;
+  /** Digest of the list of its transactions. */
+  readonly contentDigest: string;
+};
+
+/** A decoded checkpoint: every transaction in chain order, failed ones too. */
+export type Checkpoint = CheckpointHeader & { readonly transactions: readonly Transaction[] };
+
+/** One transaction: what it said (events) and what it left behind (objects). */
+export type Transaction = {
+  readonly digest: string;
+  /** Address that signed it (not a gas sponsor). */
+  readonly sender: string;
+  readonly events: readonly Event[];
+  /** Move objects as they stood after it, packages left out. */
+  readonly outputObjects: readonly OutputObject[];
+  /** Move objects that ceased to stand on their own: deleted or wrapped. */
+  readonly removedObjects: readonly RemovedObject[];
+};
+
+/** A Move event. */
+export type Event = {
+  /** Position inside its transaction, from 0; not renumbered when other events are left out. */
+  readonly index: number;
+  /** Package version whose code ran. NOT the package that defines the type. */
+  readonly packageId: string;
+  readonly module: string;
+  readonly sender: string;
+  readonly type: string;
+  readonly contents: Uint8Array;
+};
+
+/** A Move object as a transaction left it. */
+export type OutputObject = {
+  readonly id: string;
+  readonly version: bigint;
+  readonly type: string;
+  readonly owner: Owner;
+  /** Digest of the transaction that wrote it. */
+  readonly previousTransaction: string;
+  readonly contents: Uint8Array;
+};
+
+/** A Move object that a transaction deleted or wrapped. */
+export type RemovedObject = {
+  readonly id: string;
+  /** Version before the transaction. */
+  readonly version: bigint;
+  readonly type: string;
+};
+
+/** Who may use an object in a transaction; not who holds the tokens inside it. */
+export type Owner =
+  | { readonly kind: "address"; readonly address: string }
+  | { readonly kind: "object"; readonly address: string }
+  | { readonly kind: "shared"; readonly initialSharedVersion: bigint }
+  | { readonly kind: "immutable" }
+  | { readonly kind: "consensus"; readonly address: string; readonly startVersion: bigint };
+
+/** The two wire formats a checkpoint comes in. */
+export type Encoding =
+  /** BCS of `CheckpointData` (a `.chk` file without its first byte). */
+  | "bcs"
+  /** Protobuf of `sui.rpc.v2.Checkpoint`, its parts as BCS (`summary.bcs`, `effects.bcs`, …). */
+  | "protobuf";
+
+/** A checkpoint as a source hands it over: decompressed, not decoded. */
+export type RawCheckpoint = {
+  /** The number it was asked for by; the decoder checks it against the bytes. */
+  readonly sequence: bigint;
+  readonly encoding: Encoding;
+  readonly bytes: Uint8Array;
+};

@@ -1,0 +1,70 @@
+/**
+ * A fact: one thing a checkpoint says about security tokens, as raw as it was read.
+ *
+ * Facts are written once and never changed; everything served is folded from them. They carry the
+ * BCS bytes, so that a decoder that learns something new replays from the log.
+ */
+
+/** Where a fact stands in chain order. The only source of order in the system. */
+export type Position = {
+  readonly checkpoint: bigint;
+  /** Index of the transaction inside the checkpoint, from 0. */
+  readonly transaction: number;
+  /** Event index, or index of the object change, inside the transaction, from 0. */
+  readonly index: number;
+};
+
+type Common = Position & {
+  /** Canonical type of the event or object, parameters included. */
+  readonly type: string;
+  /** `module::Name` of the type, without address and parameters: what pipelines select by. */
+  readonly name: string;
+  /** First type parameter, canonical: the coin type of the security; null when there is none. */
+  readonly coinType: string | null;
+  /** Base58 digest of the transaction. */
+  readonly txDigest: string;
+  /** Address that signed the transaction. */
+  readonly sender: string;
+  /** Time of the checkpoint, milliseconds since the Unix epoch. */
+  readonly timestampMs: bigint;
+};
+
+/** The contract announced something. */
+export type EventFact = Common & { readonly kind: "event"; readonly contents: Uint8Array };
+
+/** An object stood like this after a transaction. */
+export type ObjectFact = Common & {
+  readonly kind: "object";
+  readonly objectId: string;
+  readonly version: bigint;
+  readonly contents: Uint8Array;
+};
+
+/** An object ceased to stand: deleted, or wrapped into another. */
+export type RemovalFact = Common & {
+  readonly kind: "removal";
+  readonly objectId: string;
+  /** Version before the transaction. */
+  readonly version: bigint;
+};
+
+export type Fact = EventFact | ObjectFact | RemovalFact;
+
+/** What a watermark remembers of the last checkpoint it covers. */
+export type CheckpointMark = {
+  readonly sequence: bigint;
+  readonly digest: string;
+  readonly timestampMs: bigint;
+};
+
+/**
+ * Everything the log says about checkpoints `first` up to and including `last.sequence`: what the
+ * reader appends and what a pipeline applies, in one transaction each. `facts` may be empty: an empty
+ * checkpoint is progress too.
+ */
+export type FactBatch = {
+  readonly first: bigint;
+  readonly last: CheckpointMark;
+  /** In chain order: by checkpoint, then transaction, then events before object changes. */
+  readonly facts: readonly Fact[];
+};
