@@ -3,5 +3,7 @@ import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
 
-installIfStale();
-process.exitCode = await launch([join(root, "src", "main.ts"), ...process.argv.slice(2)]);
+installIfStale({ development: false });
+process.exitCode = await launch([join(root, "src", "main.ts"), ...process.argv.slice(2)], {
+  tether: true,
+});

@@ -25,17 +25,17 @@ const packagesIn = (lockFile) => {
 };
 
 /** Why an install is needed, or undefined when node_modules already matches the lock file. */
-const reasonToInstall = () => {
+const reasonToInstall = (development) => {
   const wanted = packagesIn(join(root, "package-lock.json"));
   if (wanted === undefined) return undefined;
   // npm records what it installed here; comparing versions needs no stamp file of our own.
   const present = packagesIn(join(root, "node_modules", ".package-lock.json"));
   if (present === undefined) return "node_modules is missing";
-  for (const [path, { version, optional }] of Object.entries(wanted)) {
+  for (const [path, { version, optional, devOptional, dev }] of Object.entries(wanted)) {
     if (path === "") continue;
     const found = present[path];
-    // Optional packages of other platforms are never installed.
-    if (found === undefined && optional) continue;
+    // Optional packages of other platforms are never installed; tools are left out of an image.
+    if (found === undefined && (optional || (!development && (dev || devOptional)))) continue;
     if (found?.version !== version) return `${path} is not at ${version}`;
   }
   if (!existsSync(nodeBinary())) return "the Node binary is missing";
@@ -52,10 +52,14 @@ export const nodeBinary = () => {
   return join(home, "bin", process.platform === "win32" ? "node.exe" : "node");
 };
 
-/** Installs when node_modules is missing or stale. Ends the process when the install fails. */
-export const installIfStale = () => {
+/**
+ * Installs when node_modules is missing or stale. Ends the process when the install fails.
+ *
+ * @param {{ development: boolean }} needs whether the tools of development must be there too
+ */
+export const installIfStale = ({ development }) => {
   if (installedAsDependency) return;
-  const reason = reasonToInstall();
+  const reason = reasonToInstall(development);
   if (reason === undefined) return;
   process.stderr.write(`holderbook: installing packages (${reason})\n`);
   // npm's own report goes to standard error: standard output belongs to the command.
@@ -72,7 +76,7 @@ export const installIfStale = () => {
     process.stderr.write(`holderbook: npm ci failed${error ? `: ${error.message}` : ""}\n`);
     process.exit(1);
   }
-  const left = reasonToInstall();
+  const left = reasonToInstall(development);
   if (left !== undefined) {
     process.stderr.write(
       `holderbook: after npm ci, ${left}. The install script of the npm package "node" must be allowed to run.\n`,

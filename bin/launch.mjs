@@ -6,21 +6,18 @@ import { installedAsDependency, nodeBinary, root } from "./install.mjs";
 
 /**
  * @param {string[]} args what follows `node` on the command line
- * @param {{ cwd?: string }} options
+ * @param {{ cwd?: string, tether?: boolean }} options `tether`: the program gets a channel that closes
+ *   when this process dies, so that it can end too
  * @returns {Promise<number>} the exit code; 128 plus the signal's number when a signal ended it
  */
-export const launch = (args, options = {}) =>
+export const launch = (args, { cwd, tether = false } = {}) =>
   new Promise((resolve, reject) => {
     // Node strips types of files outside node_modules only; an installed copy strips its own.
     const strip = installedAsDependency ? ["--import", join(root, "bin", "strip-types.mjs")] : [];
-    const child = spawn(
-      nodeBinary(),
-      ["--disable-warning=ExperimentalWarning", ...strip, ...args],
-      {
-        stdio: "inherit",
-        ...options,
-      },
-    );
+    const child = spawn(nodeBinary(), ["--disable-warning=ExperimentalWarning", ...strip, ...args], {
+      stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+      cwd,
+    });
     // A terminal signals the whole group; a supervisor signals only us, so pass it on.
     const forward = (signal) => child.kill(signal);
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);

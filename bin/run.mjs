@@ -23,7 +23,7 @@ if (task === undefined) {
   process.stderr.write(`unknown task ${name}; known: ${Object.keys(tasks).join(", ")}\n`);
   process.exit(2);
 }
-installIfStale();
+installIfStale({ development: true });
 for (const program of task(rest)) {
   const code = await launch(program, { cwd: root });
   if (code !== 0) process.exit(code);

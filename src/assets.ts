@@ -1,0 +1,134 @@
+/**
+ * The projects and tokens of this deployment: what the ledgers do not say (names, callback
+ * addresses, the whitelist group expected of an investor, the chains of EVM tokens).
+ *
+ * The ledger pipelines index every coin type of the configured packages, listed here or not.
+ * `config/assets.example.json` shows a complete file.
+ */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { Remedy } from "./remedy.ts";
+
+const name = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "must be 1 to 63 lower-case letters, digits and hyphens");
+
+const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+
+/** Where the transfer agent answers for this token; absent: it takes no requests for it. */
+const transferAgent = z.strictObject({ callbackUrl: httpUrl });
+
+const suiToken = z.strictObject({
+  name,
+  ledger: z.literal("sui"),
+  coinType: z
+    .string()
+    .regex(
+      /^0x[0-9a-fA-F]{1,64}::\w+::\w+(<.+>)?$/,
+      "must be a coin type, such as 0x2a…::acme::ACME",
+    ),
+  /** Used only while the coin's own metadata has not been seen. */
+  decimals: z.int().min(0).max(255).optional(),
+  whitelistGroupId: z.int().min(0).optional(),
+  ta: transferAgent.optional(),
+});
+
+const named = z.record(z.string().regex(/^\d+$/, "must be a number in quotes"), z.string().min(1));
+
+const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits");
+
+const evmToken = z.strictObject({
+  name,
+  ledger: z.literal("evm"),
+  /** Slug of the network as records show it, such as `avalanche_fuji`. */
+  network: z.string().regex(/^[a-z0-9_]+$/, "must be a slug, such as avalanche_fuji"),
+  chainId: z.int().min(1),
+  /** Tried in order; the next one when one fails. */
+  rpc: z.array(httpUrl).min(1),
+  address: evmAddress,
+  type: z.enum([1, 2, 3, 4, 5].map((version) => `comakery_security_token_v${version}`)),
+  /** Block that created the token, or earlier. */
+  fromBlock: z.int().min(0).default(0),
+  /** When a block counts as final: a tag of the chain, or a depth in blocks. */
+  finality: z.union([z.enum(["latest", "safe", "finalized"]), z.int().min(0)]).default("finalized"),
+  /** The separate lock-up contract of version 1. */
+  lockup: evmAddress.nullable().default(null),
+  groups: named.default({}),
+  schedules: named.default({}),
+  whitelistGroupId: z.int().min(0).optional(),
+  ta: transferAgent.optional(),
+});
+
+const assetsFile = z
+  .strictObject({
+    projects: z.array(
+      z.strictObject({
+        name,
+        /** Where transfer events are delivered; absent: they are only listed. */
+        callbackUrl: httpUrl.optional(),
+        tokens: z.array(z.discriminatedUnion("ledger", [suiToken, evmToken])),
+      }),
+    ),
+  })
+  .superRefine(({ projects }, context) => {
+    const seen = new Map<string, string>();
+    projects.forEach((project, p) => {
+      const entries = [
+        { what: `project ${project.name}`, path: ["projects", p, "name"] },
+        ...project.tokens.map((token, t) => ({
+          what: `token ${token.name}`,
+          path: ["projects", p, "tokens", t, "name"],
+        })),
+      ];
+      for (const { what, path } of entries) {
+        const before = seen.get(what);
+        if (before === undefined) seen.set(what, path.join("."));
+        else context.addIssue({ code: "custom", path, message: `${what} is already at ${before}` });
+      }
+    });
+  });
+
+export type Assets = Readonly<z.infer<typeof assetsFile>>;
+export type Project = Assets["projects"][number];
+export type Token = Project["tokens"][number];
+export type SuiToken = Extract<Token, { ledger: "sui" }>;
+export type EvmToken = Extract<Token, { ledger: "evm" }>;
+
+/** The file cannot be used; the message has a line for each fault with its path inside the file. Stop. */
+export class AssetsFileError extends Error {
+  override readonly name = "AssetsFileError";
+  readonly remedy: Remedy = "stop";
+}
+
+/**
+ * Reads and checks the file that `ASSETS_FILE` names.
+ * @throws AssetsFileError when it is missing, not JSON, or does not fit the form
+ */
+export const readAssets = async (path: string): Promise<Assets> => {
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new AssetsFileError(`${path}: ${error.message}`);
+  });
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new AssetsFileError(
+      `${path} is not JSON: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  const { success, data, error } = assetsFile.safeParse(json);
+  if (success) return data;
+  const lines = error.issues.map((issue) => `${path} at ${pathOf(issue.path)}: ${issue.message}`);
+  throw new AssetsFileError(lines.join("\n"));
+};
+
+/** `projects[0].tokens[1].address` */
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("")
+    .replace(/^\./, "") || "the top";
+
+/** Tokens on the Sui ledger, over all projects. */
+export const suiTokens = (assets: Assets): readonly SuiToken[] =>
+  assets.projects.flatMap(({ tokens }) => tokens.filter((token) => token.ledger === "sui"));

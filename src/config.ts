@@ -1,0 +1,185 @@
+/**
+ * The environment, read once into a typed value. Nothing else in the code reads it.
+ *
+ * Every setting is documented in `.env.example`; a wrong one is a single line that names the
+ * variable, what was wrong and an example.
+ */
+import { z } from "zod";
+import type { Remedy } from "./remedy.ts";
+
+/** One or more settings are wrong; the message has a line for each. Correct them and start again. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly remedy: Remedy = "stop";
+}
+
+const wholeNumber = (least: number, most: number, example: string) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number, such as ${example}`)
+    .transform(Number)
+    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}, such as ${example}`);
+
+const checkpointNumber = z
+  .string()
+  .regex(/^\d{1,18}$/, "must be a checkpoint number, such as 0 or 184220931")
+  .transform(BigInt);
+
+const flag = z
+  .enum(["true", "false"], "must be true or false")
+  .transform((text) => text === "true");
+
+const urlOf = (schemes: readonly string[], example: string) =>
+  z.string().refine((text) => {
+    const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined;
+    return scheme !== undefined && schemes.includes(scheme);
+  }, `must be a URL such as ${example}`);
+
+const packages = z.string().transform((text, context) => {
+  const addresses = text.split(",").map((part) => part.trim().toLowerCase());
+  const wrong = addresses.find((address) => !/^0x[0-9a-f]{1,64}$/.test(address));
+  if (wrong !== undefined) {
+    context.addIssue({
+      code: "custom",
+      message: `"${wrong}" is not a package address; list them separated by commas, original first, such as 0x2a…,0x3b…`,
+    });
+    return z.NEVER;
+  }
+  const padded = addresses.map((address) => `0x${address.slice(2).padStart(64, "0")}`);
+  return [...new Set(padded)];
+});
+
+const ledgerSource = z
+  .string()
+  .regex(
+    /^(demo:.*|dir:.+|https?:\/\/.+|grpc\+https?:\/\/.+)$/,
+    "must be demo:, dir:/path, https://object-store or grpc+https://full-node, such as grpc+https://fullnode.mainnet.sui.io:443",
+  );
+
+const header = z.string().transform((text, context) => {
+  const pairs = text.split(";").map((part) => /^\s*([A-Za-z0-9-]+)\s*:\s*(.+?)\s*$/.exec(part));
+  if (pairs.some((pair) => pair === null)) {
+    context.addIssue({
+      code: "custom",
+      message: 'must be "name: value", several separated by ";"',
+    });
+    return z.NEVER;
+  }
+  return Object.fromEntries(pairs.map((pair) => [pair?.[1]?.toLowerCase() ?? "", pair?.[2] ?? ""]));
+});
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+const settings = z.object({
+  PORT: wholeNumber(0, 65_535, "4000").default(4000),
+  HOST: z.string().default("127.0.0.1"),
+  DATABASE_URL: urlOf(
+    ["postgres", "postgresql"],
+    "postgres://user:password@localhost:5432/holderbook",
+  ).optional(),
+  DATABASE_POOL: wholeNumber(2, 200, "10").default(10),
+  STATEMENT_TIMEOUT_MS: wholeNumber(100, 600_000, "5000").default(5000),
+  REDIS_URL: urlOf(["redis", "rediss"], "redis://localhost:6379").optional(),
+  DATA_DIR: z.string().default(".holderbook"),
+  LEDGER_SOURCE: ledgerSource.default("demo:"),
+  LEDGER_HEADERS: header.optional(),
+  SECURITY_TOKEN_PACKAGES: packages.optional(),
+  FIRST_CHECKPOINT: checkpointNumber.optional(),
+  ASSETS_FILE: z.string().optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  FETCH_CONCURRENCY: wholeNumber(1, 512, "64").default(64),
+  FETCH_WINDOW_MIB: wholeNumber(8, 8192, "128").default(128),
+  BATCH_FACTS: wholeNumber(100, 200_000, "10000").default(10_000),
+  BATCH_MIB: wholeNumber(1, 256, "8").default(8),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
+  TRUST_PROXY: flag.default(false),
+  DEMO_SEED: z.string().min(1).default("1"),
+  DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
+  DEMO_CHECKPOINTS_PER_SECOND: wholeNumber(1, 1000, "4").default(4),
+  DEMO_INVESTORS: wholeNumber(1, 1_000_000, "40").default(40),
+});
+
+/** Where the service listens and reads, and its bounds. Sizes in bytes, times as named. */
+export type Config = Readonly<{
+  port: number;
+  /** Address to listen on; `0.0.0.0` for every interface. */
+  host: string;
+  /** Absent: the embedded Postgres below `dataDir`. */
+  databaseUrl: string | undefined;
+  /** Connections for reads, and again for writes. */
+  databasePool: number;
+  /** Longest a query on behalf of a caller may run. */
+  statementTimeoutMs: number;
+  redisUrl: string | undefined;
+  dataDir: string;
+  ledgerSource: string;
+  /** Sent with every request to the source; may hold a provider's key: never logged. */
+  ledgerHeaders: Readonly<Record<string, string>>;
+  /** Canonical addresses, original first; absent on the demo ledger, which names its own. */
+  packages: readonly string[] | undefined;
+  firstCheckpoint: bigint | undefined;
+  assetsFile: string | undefined;
+  logLevel: (typeof LOG_LEVELS)[number];
+  fetchConcurrency: number;
+  /** Checkpoints fetched and not yet read, together. */
+  fetchWindowBytes: number;
+  batchFacts: number;
+  batchBytes: number;
+  rateLimitPerMinute: number;
+  /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
+  trustProxy: boolean;
+  demo: Readonly<{
+    seed: string;
+    history: number;
+    checkpointsPerSecond: number;
+    investors: number;
+  }>;
+}>;
+
+const MIB = 1024 * 1024;
+
+/**
+ * Reads and checks the settings. An empty variable counts as not set.
+ * @throws ConfigError with a line for each wrong setting
+ */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value.trim() !== ""),
+  );
+  const { success, data, error } = settings.safeParse(present);
+  if (!success) {
+    const lines = error.issues.map(({ path: [name], message }) => {
+      // A connection string may hold a password: name the variable, not its value.
+      const shown = /URL|HEADERS/.test(String(name)) ? "" : ` (is "${present[String(name)]}")`;
+      return `${String(name)}: ${message}${shown}`;
+    });
+    throw new ConfigError(lines.join("\n"));
+  }
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    databaseUrl: data.DATABASE_URL,
+    databasePool: data.DATABASE_POOL,
+    statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
+    redisUrl: data.REDIS_URL,
+    dataDir: data.DATA_DIR,
+    ledgerSource: data.LEDGER_SOURCE,
+    ledgerHeaders: data.LEDGER_HEADERS ?? {},
+    packages: data.SECURITY_TOKEN_PACKAGES,
+    firstCheckpoint: data.FIRST_CHECKPOINT,
+    assetsFile: data.ASSETS_FILE,
+    logLevel: data.LOG_LEVEL,
+    fetchConcurrency: data.FETCH_CONCURRENCY,
+    fetchWindowBytes: data.FETCH_WINDOW_MIB * MIB,
+    batchFacts: data.BATCH_FACTS,
+    batchBytes: data.BATCH_MIB * MIB,
+    rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    trustProxy: data.TRUST_PROXY,
+    demo: {
+      seed: data.DEMO_SEED,
+      history: data.DEMO_HISTORY,
+      checkpointsPerSecond: data.DEMO_CHECKPOINTS_PER_SECOND,
+      investors: data.DEMO_INVESTORS,
+    },
+  };
+};
