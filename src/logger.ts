@@ -1,0 +1,45 @@
+/**
+ * Logs go to standard error, so that standard output belongs to data: JSON lines, or readable ones
+ * on a terminal.
+ */
+import pino, { type Logger } from "pino";
+import pretty from "pino-pretty";
+
+export type { Logger } from "pino";
+
+/** Members that may hold a secret or personal data, wherever they stand in a log line. */
+const SECRET = [
+  "x-api-key",
+  "x-project-api-key",
+  "x-request-sig-b64",
+  "authorization",
+  "cookie",
+  "password",
+  "secret",
+  "secretKey",
+  "investor",
+];
+
+const paths = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
+
+/** Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. */
+export const createLogger = (level: string, terminal: boolean): Logger =>
+  pino(
+    {
+      level,
+      base: null,
+      redact: { paths, censor: "[redacted]" },
+      // `err` is what pino calls an error; ours carry what an operator needs in their own members.
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    terminal
+      ? pretty({
+          destination: 2,
+          sync: true,
+          colorize: true,
+          translateTime: "HH:MM:ss",
+          ignore: "pid,hostname",
+        })
+      : pino.destination({ dest: 2, sync: true }),
+  );
