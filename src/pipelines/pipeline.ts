@@ -21,4 +21,39 @@ export type Pipeline<Row> = {
   rows(facts: readonly Fact[]): readonly Row[];
   /** Writes a batch with a constant number of statements. Never called with no rows. */
   write(tx: Tx, rows: readonly Row[]): Promise<void>;
+  /** Empties the pipeline's own tables before a rebuild; the watermark is put back by whoever calls. */
+  reset(tx: Tx): Promise<void>;
 };
+
+/** A pipeline whose rows are nobody else's business: what lists, the runner and `applyBatch` take. */
+export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "watermark" | "reset"> & {
+  /**
+   * Makes the rows of a batch, outside any transaction, and returns what writes them inside one.
+   * @throws UndecodableFactError (stop)
+   */
+  prepare(facts: readonly Fact[]): PreparedRows;
+};
+
+/** Rows of one batch, waiting for their transaction. */
+export type PreparedRows = {
+  readonly count: number;
+  /** Writes the rows; does nothing when there are none. */
+  write(tx: Tx): Promise<void>;
+};
+
+/** Closes over the row type, so that pipelines with different rows fit in one list. */
+export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
+  name: pipeline.name,
+  facts: pipeline.facts,
+  watermark: pipeline.watermark,
+  reset: (tx) => pipeline.reset(tx),
+  prepare: (facts) => {
+    const rows = pipeline.rows(facts);
+    return {
+      count: rows.length,
+      write: async (tx) => {
+        if (rows.length > 0) await pipeline.write(tx, rows);
+      },
+    };
+  },
+});

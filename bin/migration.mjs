@@ -1,0 +1,33 @@
+/**
+ * Writes `drizzle/` anew from the tables in the code: one initial migration, as long as no version has
+ * been released. From the first release on this becomes plain `drizzle-kit generate`.
+ */
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import config from "../drizzle.config.ts";
+import { root } from "./install.mjs";
+import { launch } from "./launch.mjs";
+
+// Beside the target first: whoever runs tests meanwhile must not meet half a folder.
+const making = join(root, ".holderbook", `migration-${process.pid}`);
+const out = join(making, "drizzle");
+try {
+  await mkdir(making, { recursive: true });
+  const configFile = join(making, "drizzle.config.json");
+  await writeFile(configFile, JSON.stringify({ ...config, out }));
+  const generate = ["generate", "--name", "init", "--config", configFile];
+  const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
+  const code = await launch([kit, ...generate], { cwd: root });
+  if (code !== 0) process.exit(code);
+
+  // What drizzle cannot express.
+  const byHand = await readFile(join(root, "src", "log", "append-only.sql"), "utf8");
+  const file = join(out, "0000_init.sql");
+  const generated = await readFile(file, "utf8");
+  await writeFile(file, `${generated}--> statement-breakpoint\n${byHand}`);
+
+  await rm(join(root, "drizzle"), { recursive: true, force: true });
+  await cp(out, join(root, "drizzle"), { recursive: true });
+} finally {
+  await rm(making, { recursive: true, force: true });
+}

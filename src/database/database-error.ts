@@ -1,0 +1,96 @@
+import postgres from "postgres";
+import type { Remedy } from "../remedy.ts";
+import { remedyOf } from "../remedy.ts";
+
+/** The connection a transaction or a lock lived on is gone, and with it everything uncommitted: retry. */
+export class SessionLostError extends Error {
+  override readonly name = "SessionLostError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(applicationName: string, cause?: unknown) {
+    super(`${applicationName}: lost its database connection; uncommitted work was rolled back`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * A statement inside a transaction failed, the failure was swallowed, and the commit became a
+ * rollback. A defect in the code that swallowed it: stop.
+ */
+export class TransactionRolledBackError extends Error {
+  override readonly name = "TransactionRolledBackError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super("a failed statement was ignored inside a transaction, so Postgres rolled it back");
+  }
+}
+
+/** No connection became free in time: the database is slower than what is asked of it. Retry. */
+export class DatabaseBusyError extends Error {
+  override readonly name = "DatabaseBusyError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(waitedMs: number) {
+    super(`no database connection became free within ${waitedMs} ms`);
+  }
+}
+
+/** SQLSTATE classes and codes that pass by themselves (Postgres documentation, appendix A). */
+const PASSING_STATES: readonly string[] = [
+  "08", // connection exception
+  "40001", // serialization failure
+  "40P01", // deadlock detected
+  "53", // insufficient resources: too many connections, disk full, out of memory
+  "55P03", // lock not available
+  "57P01", // terminated by the administrator
+  "57P02", // crash of another backend
+  "57P03", // starting up or shutting down
+  "57P05", // idle session timeout
+  "25P03", // idle in transaction session timeout
+  "57014", // statement timeout
+  "58", // system error outside Postgres, such as I/O
+];
+
+/** Codes of postgres.js and of the operating system for connections that failed. */
+const PASSING_CODES: ReadonlySet<string> = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENETDOWN",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+
+/**
+ * What to do about an error that came out of the database layer: the remedy it names itself, `retry`
+ * for what passes (a dropped connection, a deadlock, a full disk), else `stop`. The errors drizzle
+ * wraps around the driver's are looked through.
+ */
+export const databaseRemedy = (error: unknown): Remedy => {
+  // Five layers are more than any wrapper adds; a circular cause must not hang us.
+  let layer = error;
+  for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
+    if ("remedy" in layer) return remedyOf(layer);
+    if (passes(layer)) return "retry";
+    layer = layer.cause;
+  }
+  return "stop";
+};
+
+const passes = (error: Error): boolean => {
+  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  if (code === undefined) return false;
+  return error instanceof postgres.PostgresError
+    ? PASSING_STATES.some((state) => code.startsWith(state))
+    : PASSING_CODES.has(code);
+};

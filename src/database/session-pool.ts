@@ -1,0 +1,93 @@
+import { DatabaseBusyError } from "./database-error.ts";
+import type { Session } from "./session.ts";
+
+/** Waiting longer for a free session than this is an error, not patience. */
+const WAIT_MS = 30_000;
+
+type Waiting = {
+  readonly resolve: (session: Session | Promise<Session>) => void;
+  readonly reject: (error: unknown) => void;
+  readonly deadline: NodeJS.Timeout;
+};
+
+/**
+ * At most `max` sessions, opened when needed and used by one task at a time. A lost session leaves
+ * the pool; the next task gets a new one.
+ */
+export const sessionPool = (max: number, open: () => Promise<Session>) => {
+  const idle: Session[] = [];
+  const all = new Set<Session>();
+  const waiting: Waiting[] = [];
+  let opening = 0;
+  let closed = false;
+
+  const openOne = async (): Promise<Session> => {
+    opening += 1;
+    try {
+      const session = await open();
+      all.add(session);
+      session.lost.addEventListener("abort", () => all.delete(session), { once: true });
+      return session;
+    } finally {
+      opening -= 1;
+    }
+  };
+
+  const take = (): Promise<Session> => {
+    if (closed) return Promise.reject(new DatabaseBusyError(0));
+    for (;;) {
+      const session = idle.pop();
+      if (session === undefined) break;
+      if (!session.lost.aborted) return Promise.resolve(session);
+    }
+    if (all.size + opening < max) return openOne();
+    return new Promise((resolve, reject) => {
+      const entry: Waiting = {
+        resolve,
+        reject,
+        deadline: setTimeout(() => {
+          waiting.splice(waiting.indexOf(entry), 1);
+          reject(new DatabaseBusyError(WAIT_MS));
+        }, WAIT_MS),
+      };
+      waiting.push(entry);
+    });
+  };
+
+  /** Hands a session, or the room that a lost one or a failed opening left, to the next in line. */
+  const giveBack = (session: Session | undefined) => {
+    const next = waiting.shift();
+    const alive = session !== undefined && !session.lost.aborted;
+    if (next === undefined) {
+      if (alive) idle.push(session);
+      return;
+    }
+    clearTimeout(next.deadline);
+    if (alive) return next.resolve(session);
+    openOne().then(next.resolve, (error: unknown) => {
+      next.reject(error);
+      giveBack(undefined);
+    });
+  };
+
+  return {
+    /** Runs a task with a session of its own. */
+    use: async <T>(task: (session: Session) => Promise<T>): Promise<T> => {
+      let session: Session | undefined;
+      try {
+        session = await take();
+        return await task(session);
+      } finally {
+        giveBack(session);
+      }
+    },
+    close: async () => {
+      closed = true;
+      for (const { reject, deadline } of waiting.splice(0)) {
+        clearTimeout(deadline);
+        reject(new DatabaseBusyError(0));
+      }
+      await Promise.all([...all].map((session) => session.close()));
+    },
+  };
+};

@@ -1,0 +1,103 @@
+/**
+ * Tables of the fact log. Written by `append` alone; `log_facts` and `log_checkpoints` refuse updates
+ * and deletes (append-only.sql).
+ */
+import { sql } from "drizzle-orm";
+import {
+  bigint,
+  boolean,
+  check,
+  customType,
+  index,
+  integer,
+  numeric,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+} from "drizzle-orm/pg-core";
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+
+/**
+ * Every fact, once, in chain order. No index beside the key: it is appended in key order, so reading a
+ * range of checkpoints reads neighbouring pages, and picking a pipeline's names out of a range costs
+ * less than keeping a second index of every fact.
+ */
+export const logFacts = pgTable(
+  "log_facts",
+  {
+    checkpoint: bigint("checkpoint", { mode: "bigint" }).notNull(),
+    /** Index of the transaction inside the checkpoint. */
+    transaction: integer("transaction").notNull(),
+    /** 0: an event; 1: a change of an object. A transaction's events come first. */
+    kind: smallint("kind").notNull(),
+    /** Index of the event, or of the object change, inside the transaction. */
+    index: integer("index").notNull(),
+    /** Time of the checkpoint, ms since the Unix epoch. */
+    timestampMs: bigint("timestamp_ms", { mode: "bigint" }).notNull(),
+    type: text("type").notNull(),
+    name: text("name").notNull(),
+    coinType: text("coin_type"),
+    txDigest: text("tx_digest").notNull(),
+    sender: text("sender").notNull(),
+    /** Null for an event. */
+    objectId: text("object_id"),
+    /** Full range of u64; null for an event. */
+    version: numeric("version", { precision: 20, scale: 0, mode: "bigint" }),
+    /** BCS of the event or object; null for an object that ceased to stand. */
+    contents: bytea("contents"),
+  },
+  (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.kind, t.index] })],
+);
+
+/** One row per checkpoint that holds facts: what batches are planned from before any fact is read. */
+export const logCheckpoints = pgTable("log_checkpoints", {
+  checkpoint: bigint("checkpoint", { mode: "bigint" }).primaryKey(),
+  digest: text("digest").notNull(),
+  timestampMs: bigint("timestamp_ms", { mode: "bigint" }).notNull(),
+  facts: integer("facts").notNull(),
+  /** Roughly what its facts take in memory: texts and contents. */
+  bytes: bigint("bytes", { mode: "bigint" }).notNull(),
+});
+
+/** How far the log is complete, and of which chain: one row. */
+export const logHighWater = pgTable(
+  "log_high_water",
+  {
+    id: smallint("id").primaryKey().default(1),
+    /** Null until a source could tell. */
+    chainId: text("chain_id"),
+    /** Addresses of the contract's versions whose facts are kept, original first. */
+    packages: text("packages").array().notNull(),
+    firstCheckpoint: bigint("first_checkpoint", { mode: "bigint" }).notNull(),
+    /** Every checkpoint from the first up to, not including, this one has its facts in the log. */
+    nextCheckpoint: bigint("next_checkpoint", { mode: "bigint" }).notNull(),
+    /** Last appended checkpoint, its digest and time; null before the first. */
+    lastCheckpoint: bigint("last_checkpoint", { mode: "bigint" }),
+    lastDigest: text("last_digest"),
+    lastTimestampMs: bigint("last_timestamp_ms", { mode: "bigint" }),
+    /** When the row was last moved, by the database's clock. */
+    committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [check("log_high_water_one_row", sql`${t.id} = 1`)],
+);
+
+/** Coin types the log has met, and their decimals as far as anybody has said. */
+export const logCoins = pgTable(
+  "log_coins",
+  {
+    /** Canonical. */
+    coinType: text("coin_type").primaryKey(),
+    /** The coin type in lower case, for look-ups that ignore case. */
+    folded: text("folded").notNull(),
+    /** Seen as the first type parameter of a fact of the contract. */
+    isSecurity: boolean("is_security").notNull().default(false),
+    /** Null until known; never guessed. */
+    decimals: smallint("decimals"),
+    /** Who said so: `ledger` (a metadata object in the log), `network` or `assets_file`. */
+    decimalsSource: text("decimals_source", { enum: ["ledger", "network", "assets_file"] }),
+  },
+  (t) => [index("log_coins_folded").on(t.folded).where(sql`${t.isSecurity}`)],
+);

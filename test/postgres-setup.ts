@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { connect } from "../src/database/connect.ts";
+import { startEmbeddedPostgres } from "../src/database/embedded.ts";
+import { migrate } from "../src/database/migrate.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Server the tests make their databases in. */
+    postgresUrl: string;
+    /** Migrated database that `freshDatabase` copies. */
+    templateDatabase: string;
+  }
+}
+
+/** Starts one Postgres for the whole run (or takes DATABASE_URL) and migrates a template database. */
+export default async ({ provide }: TestProject) => {
+  const server = await startServer();
+  const template = `holderbook_template_${process.pid}`;
+  await inServer(server.url, (sql) => sql.unsafe(`create database ${template}`));
+  const database = connect({
+    url: withDatabase(server.url, template),
+    max: 1,
+    applicationName: "template",
+  });
+  await migrate(database);
+  // Nobody may be connected to a database that is copied.
+  await database.close();
+  provide("postgresUrl", server.url);
+  provide("templateDatabase", template);
+  return async () => {
+    await inServer(server.url, (sql) => sql.unsafe(`drop database ${template} with (force)`));
+    await server.stop();
+  };
+};
+
+const startServer = async () => {
+  // The one variable tests read: a server to use instead of starting one.
+  const given = process.env.DATABASE_URL;
+  if (given) return { url: given, stop: async () => undefined };
+  const dataDir = await mkdtemp(join(tmpdir(), "holderbook-test-"));
+  const server = await startEmbeddedPostgres({ dataDir });
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+/** Runs one statement on the server's own database. */
+export const inServer = async (
+  url: string,
+  statement: (sql: ReturnType<typeof connect>["sql"]) => PromiseLike<unknown>,
+): Promise<void> => {
+  await using database = connect({ url, max: 1, applicationName: "test-server" });
+  await statement(database.sql);
+};
+
+/** The same server, another database. */
+export const withDatabase = (url: string, name: string): string => {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
+};
