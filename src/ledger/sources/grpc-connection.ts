@@ -1,0 +1,178 @@
+import { ChannelCredentials } from "@grpc/grpc-js";
+import { SuiGrpcClient } from "@mysten/sui/grpc";
+import { GrpcTransport } from "@protobuf-ts/grpc-transport";
+import type { RpcOptions, UnaryCall } from "@protobuf-ts/runtime-rpc";
+import { followingAbort } from "./following-abort.ts";
+import { GrpcMessageTooLargeError, grpcFailure } from "./grpc-failure.ts";
+import {
+  getCheckpoint,
+  readMask,
+  type StreamedCheckpoint,
+  subscribeCheckpoints,
+} from "./grpc-messages.ts";
+import { CheckpointTooLargeError } from "./source-errors.ts";
+
+/** What a node says about itself. */
+export type NodeInfo = {
+  /** Base58 digest of the genesis checkpoint. */
+  readonly chainId: string;
+  /** Newest checkpoint it has executed. */
+  readonly newest: bigint;
+  /** First checkpoint it still has together with its objects. */
+  readonly firstAvailable: bigint;
+};
+
+export type GrpcBounds = {
+  /** Longest time for one answer, milliseconds. */
+  readonly answerMs: number;
+  /** Largest message accepted, bytes. */
+  readonly maxMessageBytes: number;
+};
+
+/** The events of a subscription, until `ended` was called once or the signal aborted. */
+export type StreamListener = {
+  frame(frame: StreamedCheckpoint): void;
+  /** `error` is absent when the node ended the stream without one. */
+  ended(error?: unknown): void;
+};
+
+/**
+ * The calls this system makes to a full node, over one HTTP/2 connection. Failures are those of
+ * `grpcFailure`.
+ */
+export type GrpcConnection = {
+  /** @throws Setback when the node leaves out its chain or its height */
+  info(signal: AbortSignal): Promise<NodeInfo>;
+  /**
+   * Bytes of a `sui.rpc.v2.Checkpoint` as the node sent them; null when it has none of this number.
+   * @throws CheckpointTooLargeError (stop)
+   */
+  checkpoint(sequence: bigint, signal: AbortSignal): Promise<Uint8Array | null>;
+  /** Starts to listen; aborting `signal` stops it. */
+  subscribe(listener: StreamListener, signal: AbortSignal): void;
+  /** Null when the node knows no metadata of the coin. */
+  coinDecimals(coinType: string, signal: AbortSignal): Promise<number | null>;
+  close(): void;
+};
+
+/** Receive window, bytes: HTTP/2's own 64 KiB would wait for a round trip after each of them. */
+const FLOW_CONTROL_WINDOW = 16 * 1024 * 1024;
+
+/**
+ * @param description for messages
+ * @param host name or address with its port
+ * @param headers sent with every call, such as a provider's key
+ */
+export const connectGrpc = (
+  {
+    description,
+    host,
+    tls,
+    headers,
+  }: {
+    readonly description: string;
+    readonly host: string;
+    readonly tls: boolean;
+    readonly headers: Readonly<Record<string, string>>;
+  },
+  { answerMs, maxMessageBytes }: GrpcBounds,
+): GrpcConnection => {
+  const transport = new GrpcTransport({
+    host,
+    channelCredentials: tls ? ChannelCredentials.createSsl() : ChannelCredentials.createInsecure(),
+    meta: { ...headers },
+    clientOptions: {
+      "grpc.max_receive_message_length": maxMessageBytes,
+      "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
+      // A connection that died without a word is noticed within 40 s, also by a silent stream.
+      "grpc.keepalive_time_ms": 30_000,
+      "grpc.keepalive_timeout_ms": 10_000,
+      "grpc.initial_reconnect_backoff_ms": 250,
+      "grpc.max_reconnect_backoff_ms": 10_000,
+      // Attempts are counted, spaced and reported in one place: fetch-attempts.ts.
+      "grpc.enable_retries": 0,
+    },
+  });
+  const client = new SuiGrpcClient({ network: "as-configured", transport });
+
+  /** One call under an abort signal of its own: the transport never detaches from the one it gets. */
+  const ask = async <Answer extends object>(
+    call: (options: RpcOptions) => UnaryCall<object, Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
+    using own = followingAbort(signal);
+    own.signal.throwIfAborted();
+    return await call({ abort: own.signal, timeout: answerMs }).response;
+  };
+
+  const failed = (error: unknown, wanted: string, signal: AbortSignal): unknown =>
+    signal.aborted ? signal.reason : grpcFailure(error, description, wanted);
+
+  return {
+    info: async (signal) => {
+      try {
+        const answer = await ask(
+          (options) => client.ledgerService.getServiceInfo({}, options),
+          signal,
+        );
+        if (answer.chainId === undefined || answer.checkpointHeight === undefined) {
+          throw new Error("the node's service info lacks its chain id or checkpoint height");
+        }
+        const first = answer.lowestAvailableCheckpoint ?? 0n;
+        const firstWithObjects = answer.lowestAvailableCheckpointObjects ?? 0n;
+        return {
+          chainId: answer.chainId,
+          newest: answer.checkpointHeight,
+          firstAvailable: first > firstWithObjects ? first : firstWithObjects,
+        };
+      } catch (error) {
+        throw failed(error, "its service info", signal) ?? error;
+      }
+    },
+    checkpoint: async (sequence, signal) => {
+      try {
+        const request = {
+          checkpointId: { oneofKind: "sequenceNumber", sequenceNumber: sequence } as const,
+          readMask,
+        };
+        const answer = await ask(
+          (options) => transport.unary(getCheckpoint, request, transport.mergeOptions(options)),
+          signal,
+        );
+        return answer.checkpoint ?? null;
+      } catch (error) {
+        const failure = failed(error, `checkpoint ${sequence}`, signal);
+        if (failure === null) return null;
+        if (failure instanceof GrpcMessageTooLargeError) {
+          throw new CheckpointTooLargeError(description, sequence, failure.message, {
+            cause: failure,
+          });
+        }
+        throw failure;
+      }
+    },
+    subscribe: (listener, signal) => {
+      const options = transport.mergeOptions({ abort: signal });
+      const call = transport.serverStreaming(subscribeCheckpoints, { readMask }, options);
+      call.responses.onMessage((frame) => listener.frame(frame));
+      call.responses.onError((error) =>
+        listener.ended(failed(error, "subscribing to checkpoints", signal) ?? error),
+      );
+      call.responses.onComplete(() => listener.ended());
+    },
+    coinDecimals: async (coinType, signal) => {
+      try {
+        const answer = await ask(
+          (options) => client.stateService.getCoinInfo({ coinType }, options),
+          signal,
+        );
+        return answer.metadata?.decimals ?? null;
+      } catch (error) {
+        const failure = failed(error, `decimals of ${coinType}`, signal);
+        if (failure === null) return null;
+        throw failure;
+      }
+    },
+    close: () => transport.close(),
+  };
+};

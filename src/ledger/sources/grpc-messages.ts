@@ -1,0 +1,111 @@
+import { GrpcTypes } from "@mysten/sui/grpc";
+import { MessageType, ScalarType } from "@protobuf-ts/runtime";
+import type { MethodInfo, ServiceInfo } from "@protobuf-ts/runtime-rpc";
+
+/**
+ * The two calls that bring checkpoints, declared so that the checkpoint stays in bytes.
+ *
+ * On the wire an embedded message and a `bytes` field are the same thing: a length and that many
+ * bytes. Declaring the field as `bytes` hands over the `sui.rpc.v2.Checkpoint` exactly as the node
+ * sent it; the generated types would decode megabytes into objects that the decoder then had to
+ * encode again.
+ */
+
+/** `sui.rpc.v2.GetCheckpointResponse`. */
+export type CheckpointAnswer = { checkpoint?: Uint8Array };
+
+/** `sui.rpc.v2.SubscribeCheckpointsResponse`. */
+export type StreamedCheckpoint = {
+  /** Number of the checkpoint; the stream has covered everything up to it. */
+  cursor?: bigint;
+  checkpoint?: Uint8Array;
+};
+
+const CheckpointAnswer = new MessageType<CheckpointAnswer>("sui.rpc.v2.GetCheckpointResponse", [
+  { no: 1, name: "checkpoint", kind: "scalar", opt: true, T: ScalarType.BYTES },
+]);
+
+const StreamedCheckpoint = new MessageType<StreamedCheckpoint>(
+  "sui.rpc.v2.SubscribeCheckpointsResponse",
+  [
+    { no: 1, name: "cursor", kind: "scalar", opt: true, T: ScalarType.UINT64, L: 0 },
+    { no: 2, name: "checkpoint", kind: "scalar", opt: true, T: ScalarType.BYTES },
+  ],
+);
+
+const methodOf = (service: ServiceInfo, name: string): MethodInfo => {
+  const method = service.methods.find((one) => one.name === name);
+  if (method === undefined) throw new Error(`${service.typeName} has no method ${name}`);
+  return method;
+};
+
+/** One checkpoint by its number. */
+export const getCheckpoint: MethodInfo<GrpcTypes.GetCheckpointRequest, CheckpointAnswer> = {
+  ...methodOf(GrpcTypes.LedgerService, "GetCheckpoint"),
+  I: GrpcTypes.GetCheckpointRequest,
+  O: CheckpointAnswer,
+};
+
+/** Every checkpoint from now on. */
+export const subscribeCheckpoints: MethodInfo<
+  GrpcTypes.SubscribeCheckpointsRequest,
+  StreamedCheckpoint
+> = {
+  ...methodOf(GrpcTypes.SubscriptionService, "SubscribeCheckpoints"),
+  I: GrpcTypes.SubscribeCheckpointsRequest,
+  O: StreamedCheckpoint,
+};
+
+/** What the decoder reads of a checkpoint, and nothing else. */
+export const readMask = {
+  paths: [
+    "sequence_number",
+    "digest",
+    "summary.bcs",
+    "contents.bcs",
+    "transactions.transaction.bcs",
+    "transactions.effects.bcs",
+    "transactions.events.bcs",
+    "objects.objects.bcs",
+  ],
+};
+
+/** `google.rpc.Status`, as `grpc-status-details-bin` carries it. */
+type StatusDetails = { details: { typeUrl: string; value: Uint8Array }[] };
+
+const AnyMessage = new MessageType<StatusDetails["details"][number]>("google.protobuf.Any", [
+  { no: 1, name: "type_url", kind: "scalar", T: ScalarType.STRING },
+  { no: 2, name: "value", kind: "scalar", T: ScalarType.BYTES },
+]);
+
+const StatusDetails = new MessageType<StatusDetails>("google.rpc.Status", [
+  { no: 3, name: "details", kind: "message", repeat: 2, T: () => AnyMessage },
+]);
+
+const Duration = new MessageType<{ seconds: bigint; nanos: number }>("google.protobuf.Duration", [
+  { no: 1, name: "seconds", kind: "scalar", T: ScalarType.INT64, L: 0 },
+  { no: 2, name: "nanos", kind: "scalar", T: ScalarType.INT32 },
+]);
+
+const RetryInfo = new MessageType<{ retryDelay?: { seconds: bigint; nanos: number } }>(
+  "google.rpc.RetryInfo",
+  [{ no: 1, name: "retry_delay", kind: "message", T: () => Duration }],
+);
+
+/**
+ * How long a node asks to wait before the next call: `google.rpc.RetryInfo` in the details of a
+ * status, milliseconds; null when there is none or it cannot be read.
+ *
+ * @param details value of `grpc-status-details-bin`, base64
+ */
+export const retryDelayMs = (details: string): number | null => {
+  try {
+    const status = StatusDetails.fromBinary(Buffer.from(details, "base64"));
+    const info = status.details.find(({ typeUrl }) => typeUrl.endsWith("/google.rpc.RetryInfo"));
+    const delay = info && RetryInfo.fromBinary(info.value).retryDelay;
+    return delay === undefined ? null : Number(delay.seconds) * 1000 + delay.nanos / 1e6;
+  } catch {
+    // Details are a courtesy: the status itself already says that the call failed.
+    return null;
+  }
+};

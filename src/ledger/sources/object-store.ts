@@ -1,0 +1,190 @@
+import type { RawCheckpoint } from "../checkpoint.ts";
+import type { CheckpointSource } from "../source.ts";
+import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
+import { pause } from "./backoff.ts";
+import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
+import {
+  defaultRetryPolicy,
+  fetchPatiently,
+  type OnSetback,
+  type RetryPolicy,
+  Setback,
+} from "./fetch-attempts.ts";
+import { createHttpClient, type HttpBounds } from "./http-get.ts";
+import { newestPresent } from "./newest-present.ts";
+import { askObject, type ObjectAnswer, readObject } from "./object-store-answer.ts";
+import { CheckpointMissingError, SourceUnavailableError } from "./source-errors.ts";
+
+export type ObjectStoreOptions = {
+  /** Objects are `{base}/{sequence}.binpb.zst`; a query string is kept on every one of them. */
+  readonly base: URL;
+  /** What the operator says the chain is; an object store cannot tell. */
+  readonly chainId?: string | null;
+  /** A checkpoint believed to be there, where looking for the newest one starts. */
+  readonly startsAt?: bigint;
+  /** Sent with every request; never shown. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly concurrency?: ConcurrencyBounds;
+  readonly window?: WindowBounds;
+  readonly retry?: RetryPolicy;
+  readonly http?: Omit<HttpBounds, "sockets">;
+  /** Largest object, and largest decompressed checkpoint, bytes. */
+  readonly maxObjectBytes?: number;
+  readonly maxCheckpointBytes?: number;
+  /** How often to look for the next checkpoint at the tip, milliseconds. */
+  readonly pollMs?: number;
+  /**
+   * How long a checkpoint may stay away after a later one was seen, milliseconds: uploads may finish
+   * out of order.
+   */
+  readonly missingGraceMs?: number;
+  /** Told of every failed attempt that is followed by another: worth a line in the log. */
+  readonly onSetback?: OnSetback;
+};
+
+const MIB = 1024 * 1024;
+
+/** How often, while waiting at the tip, to look whether something later is there. */
+const LOOK_BEYOND_EVERY_POLLS = 20;
+/** How far beyond the awaited checkpoint to look: one lost upload, a lost batch, a late start. */
+const LOOK_BEYOND = [1n, 16n, 256n] as const;
+
+/**
+ * An archive of checkpoints in an object store: zstd-compressed protobuf, one object each.
+ *
+ * Fetches with adaptive concurrency and delivers in order. 404 means "not there yet": at the tip it
+ * asks again every `pollMs`. What goes wrong on the way is retried (429 and 5xx with the server's own
+ * `Retry-After`); see `ObjectStoreOptions` for the bounds and source-errors.ts for how it gives up.
+ */
+export const objectStoreSource = ({
+  base,
+  chainId = null,
+  startsAt = 0n,
+  headers = {},
+  concurrency: concurrencyBounds = { min: 1, max: 64, start: 4 },
+  window = { checkpoints: 512, bytes: 128 * MIB },
+  retry = defaultRetryPolicy,
+  http = { silenceMs: 20_000, answerMs: 120_000 },
+  maxObjectBytes = 128 * MIB,
+  maxCheckpointBytes = 256 * MIB,
+  pollMs = 250,
+  missingGraceMs = 60_000,
+  onSetback = () => {},
+}: ObjectStoreOptions): CheckpointSource => {
+  const description = `${base.origin}${base.pathname}`;
+  const concurrency = createAdaptiveConcurrency(concurrencyBounds);
+  // Two more than fetches may run at once: looking for the newest must not wait behind them.
+  const client = createHttpClient({ ...http, sockets: concurrencyBounds.max + 2 }, headers);
+  /** The highest checkpoint seen: where the next look for the newest starts. */
+  let highestSeen: bigint | null = null;
+
+  const urlOf = (sequence: bigint): URL => {
+    const url = new URL(base);
+    url.pathname = `${url.pathname.replace(/\/+$/, "")}/${sequence}.binpb.zst`;
+    return url;
+  };
+
+  const seen = (sequence: bigint) => {
+    if (highestSeen === null || sequence > highestSeen) highestSeen = sequence;
+  };
+
+  const fetchOne = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
+    const answer = await fetchPatiently<ObjectAnswer | null>(
+      {
+        source: description,
+        sequence,
+        concurrency,
+        policy: retry,
+        onSetback,
+        size: (read) => read?.transferred ?? 0,
+        attempt: (during) =>
+          readObject(
+            {
+              client,
+              source: description,
+              url: urlOf(sequence),
+              sequence,
+              maxObjectBytes,
+              maxCheckpointBytes,
+            },
+            during,
+          ),
+      },
+      signal,
+    );
+    if (answer === null) return null;
+    seen(sequence);
+    return { sequence, encoding: "protobuf", bytes: answer.checkpoint };
+  };
+
+  /** One question, asked a few times when the connection fails: nothing depends on its answer alone. */
+  const isThere = async (sequence: bigint, signal: AbortSignal): Promise<boolean> => {
+    for (let failures = 1; ; failures += 1) {
+      await concurrency.cleared(signal);
+      try {
+        const there = await askObject(
+          { client, source: description, url: urlOf(sequence) },
+          signal,
+        );
+        if (there) seen(sequence);
+        return there;
+      } catch (error) {
+        if (!(error instanceof Setback) || signal.aborted) throw error;
+        if (failures >= 4) {
+          throw new SourceUnavailableError(description, `asking for ${sequence}`, failures, error);
+        }
+        await pause(Math.max(error.pauseMs, failures * 500), signal);
+      }
+    }
+  };
+
+  /** Waits at the tip until `sequence` is there; null when `signal` aborts first. */
+  const waitFor = async (
+    sequence: bigint,
+    laterAlreadySeen: bigint | null,
+    signal: AbortSignal,
+  ): Promise<RawCheckpoint | null> => {
+    let laterSeen = laterAlreadySeen;
+    let missingSince = performance.now();
+    for (let polls = 1; !signal.aborted; polls += 1) {
+      const raw = await fetchOne(sequence, signal);
+      if (raw !== null) return raw;
+      if (laterSeen === null && polls % LOOK_BEYOND_EVERY_POLLS === 0) {
+        for (const distance of LOOK_BEYOND) {
+          if (await isThere(sequence + distance, signal)) laterSeen = sequence + distance;
+        }
+        if (laterSeen !== null) missingSince = performance.now();
+      }
+      if (laterSeen !== null && performance.now() - missingSince > missingGraceMs) {
+        throw new CheckpointMissingError(description, sequence, laterSeen);
+      }
+      await pause(pollMs, signal);
+    }
+    return null;
+  };
+
+  return {
+    description,
+    chainId: async () => chainId,
+    latest: (signal) =>
+      newestPresent((sequence) => isThere(sequence, signal), highestSeen ?? startsAt),
+    checkpoints: async function* ({ first, last }, signal) {
+      try {
+        // At the tip nearly everything ahead is absent: begin with one and double while they come.
+        const ahead = { fetch: fetchOne, concurrency, bounds: window, startWith: 1 };
+        for (let next = first; last === undefined || next <= last; ) {
+          const reached = yield* fetchAhead({ ...ahead, range: { first: next, last } }, signal);
+          next = reached.next;
+          if (signal.aborted || (last !== undefined && next > last)) return;
+          const raw = await waitFor(next, reached.laterSeen, signal);
+          if (raw === null) return;
+          yield raw;
+          next += 1n;
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+    close: async () => client.close(),
+  };
+};
