@@ -1,0 +1,74 @@
+/**
+ * The error body of everything that is not GraphQL (specification, interface C, "Errors"), and what
+ * a caller may be told of an error.
+ */
+import { HttpError } from "./http-error.ts";
+
+/** Values of the member `error`. */
+export type ErrorName =
+  | "BAD_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "NOT_FOUND"
+  | "INTERNAL_ERROR";
+
+export type ErrorBody = {
+  readonly error: ErrorName;
+  readonly details: string;
+  /** UUID; the log line of the request carries the same. */
+  readonly requestId: string;
+};
+
+/** What the caller is told. */
+export type Answer = {
+  readonly statusCode: number;
+  readonly details: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** `error` for an HTTP status: every other 4xx (405, 413, 415, 422, 429) is a bad request. */
+export const errorName = (statusCode: number): ErrorName => {
+  if (statusCode >= 500) return "INTERNAL_ERROR";
+  if (statusCode === 401) return "UNAUTHORIZED";
+  if (statusCode === 403) return "FORBIDDEN";
+  if (statusCode === 404 || statusCode === 410) return "NOT_FOUND";
+  return "BAD_REQUEST";
+};
+
+export const errorBody = (statusCode: number, details: string, requestId: string): ErrorBody => ({
+  error: errorName(statusCode),
+  details,
+  requestId,
+});
+
+/** Shown in place of an error that was not meant for the caller. */
+export const internalDetails = (requestId: string): string =>
+  `something went wrong on our side; quote request id ${requestId} when you report it`;
+
+/**
+ * What to answer to an error that reached the edge: its own words when it is an `HttpError`, or the
+ * framework's refusal of a request (too large, not JSON, unsupported type); nothing of any other.
+ */
+export const answerTo = (error: unknown, requestId: string): Answer => {
+  if (error instanceof HttpError) {
+    return { statusCode: error.statusCode, details: error.message, headers: error.headers };
+  }
+  const refusal = frameworkRefusal(error);
+  if (refusal !== undefined) return { ...refusal, headers: {} };
+  return { statusCode: 500, details: internalDetails(requestId), headers: {} };
+};
+
+/**
+ * Fastify marks its own refusals with a code and a 4xx status; a body that is no JSON is a
+ * SyntaxError marked with 400. An error from elsewhere never carries both.
+ */
+const frameworkRefusal = (
+  error: unknown,
+): { readonly statusCode: number; readonly details: string } | undefined => {
+  if (!(error instanceof Error) || !("statusCode" in error)) return undefined;
+  const { statusCode } = error;
+  if (typeof statusCode !== "number" || statusCode < 400 || statusCode > 499) return undefined;
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (!code.startsWith("FST_ERR_") && !(error instanceof SyntaxError)) return undefined;
+  return { statusCode, details: error.message };
+};

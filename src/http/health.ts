@@ -1,0 +1,174 @@
+/**
+ * `/health`: whether what is served keeps up with the chain, and who does not.
+ *
+ * `ok`: everything is at the chain's end. `catching_up`: it is not, or nobody here can tell, and
+ * things move: a backfill, never a reason for an alarm. `stalled`: somebody has work and does not do
+ * it, with the reason beside its name.
+ */
+import type { Mark, Progress, ReaderProgress } from "./progress.ts";
+import {
+  createStallWatch,
+  type Judgement,
+  STALL_AFTER_MS,
+  type StallWatch,
+  type State,
+} from "./stall-watch.ts";
+
+/** What is said of the last checkpoint somebody dealt with; all null before the first. */
+type Standing = {
+  /** Last committed checkpoint, decimal. */
+  readonly checkpoint: string | null;
+  /** Its time, unix seconds, decimal, as in GraphQL. */
+  readonly checkpointTimestamp: string | null;
+  readonly ageSeconds: number | null;
+  /** Checkpoints of work, decimal; null while nobody can tell. */
+  readonly lagCheckpoints: string | null;
+};
+
+export type PipelineHealth = Standing & {
+  readonly pipeline: string;
+  readonly state: State;
+  readonly reason?: string;
+};
+
+export type ReaderHealth = Standing & {
+  /** Newest checkpoint of the chain; null when this process does not ask the chain. */
+  readonly tip: string | null;
+  /** `unknown`: nothing was read for a minute, and nobody here knows whether the chain has more. */
+  readonly state: State | "unknown";
+  readonly reason?: string;
+};
+
+export type HealthReport = {
+  readonly status: State;
+  readonly version: string;
+  readonly pipelines: readonly PipelineHealth[];
+  readonly reader: ReaderHealth;
+};
+
+export type Health = AsyncDisposable & {
+  /** The state now; never older than a second. Throws what reading the progress throws. */
+  report(): Promise<HealthReport>;
+};
+
+export type HealthSettings = {
+  readonly progress: () => Promise<Progress>;
+  readonly version: string;
+  /** Told when an observation in the background fails, such as while the database is away. */
+  readonly onError: (error: unknown) => void;
+  readonly stallAfterMs?: number;
+  /** Milliseconds since the Unix epoch; the ages are against this clock. */
+  readonly now?: () => number;
+  /** A stall is seen although nobody asks; 0: only when asked. */
+  readonly observeEveryMs?: number;
+};
+
+/** Probes ask often, each from its own place: they share one look at the database. */
+const FRESH_MS = 1_000;
+
+/** Watches progress from now on. */
+export const watchHealth = (settings: HealthSettings): Health => {
+  const { progress, version, onError, stallAfterMs = STALL_AFTER_MS } = settings;
+  const now = settings.now ?? Date.now;
+  const watch = createStallWatch(stallAfterMs);
+  let last: { readonly atMs: number; readonly report: Promise<HealthReport> } | undefined;
+
+  const look = async (): Promise<HealthReport> => {
+    const seen = await progress();
+    return { version, ...judge(seen, watch, now(), stallAfterMs) };
+  };
+
+  const report = (): Promise<HealthReport> => {
+    if (last !== undefined && now() - last.atMs < FRESH_MS) return last.report;
+    last = { atMs: now(), report: look() };
+    return last.report;
+  };
+
+  const every = settings.observeEveryMs ?? 5_000;
+  const timer = every > 0 ? setInterval(() => report().catch(onError), every) : undefined;
+  timer?.unref();
+  return {
+    report,
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      await last?.report.catch(() => undefined);
+    },
+  };
+};
+
+/** Judges one look at everything. `watch` remembers what it saw before. */
+export const judge = (
+  { pipelines, reader }: Progress,
+  watch: StallWatch,
+  nowMs: number,
+  stallAfterMs: number = STALL_AFTER_MS,
+): Omit<HealthReport, "version"> => {
+  const judged = pipelines.map((pipeline) => ({
+    pipeline: pipeline.pipeline,
+    ...standing(pipeline, pipeline.goal, nowMs),
+    ...watch.judge({ ...pipeline, name: pipeline.pipeline }, nowMs),
+  }));
+  const read = judgeReader(reader, watch, nowMs, stallAfterMs);
+  return {
+    status: worst([read.state, ...judged.map(({ state }) => state)]),
+    pipelines: judged,
+    reader: {
+      ...standing(reader, goalOf(reader), nowMs),
+      tip: reader.tip?.toString() ?? null,
+      ...read,
+    },
+  };
+};
+
+/** Not a pipeline's name, so that the two never share a memory. */
+const READER = "reader ";
+
+const judgeReader = (
+  reader: ReaderProgress,
+  watch: StallWatch,
+  nowMs: number,
+  stallAfterMs: number,
+): Judgement | { readonly state: "unknown"; readonly reason: string } => {
+  const goal = goalOf(reader);
+  const judgement = watch.judge({ ...reader, name: READER, goal }, nowMs);
+  if (reader.stopped !== undefined && goal === null) {
+    return { state: "stalled", reason: reader.stopped };
+  }
+  if (goal !== null) return judgement;
+  // Nobody here asks the chain. A fresh checkpoint says that the reader elsewhere is at its end.
+  const ageMs = reader.mark === null ? Infinity : nowMs - Number(reader.mark.timestampMs);
+  if (ageMs < stallAfterMs) return { state: "ok" };
+  if (watch.quietMs(READER, nowMs) < stallAfterMs) return { state: "catching_up" };
+  return {
+    state: "unknown",
+    reason: `nothing was read for ${Math.floor(stallAfterMs / 1000)} s; this process does not ask the chain whether there is more`,
+  };
+};
+
+const worst = (states: readonly (State | "unknown")[]): State => {
+  if (states.includes("stalled")) return "stalled";
+  // Old data that might be all there is: no alarm, and no all-clear either.
+  return states.some((state) => state !== "ok") ? "catching_up" : "ok";
+};
+
+/** The reader has read everything when it expects the checkpoint after the chain's newest. */
+const goalOf = ({ tip }: ReaderProgress): bigint | null => (tip === null ? null : tip + 1n);
+
+const standing = (
+  { next, mark }: { readonly next: bigint | null; readonly mark: Mark | null },
+  goal: bigint | null,
+  nowMs: number,
+): Standing => ({
+  checkpoint: mark?.checkpoint.toString() ?? null,
+  checkpointTimestamp: mark === null ? null : unixSeconds(mark.timestampMs).toString(),
+  ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, nowMs),
+  lagCheckpoints:
+    next === null || goal === null ? null : (goal > next ? goal - next : 0n).toString(),
+});
+
+/** Milliseconds to whole unix seconds, rounded down. */
+export const unixSeconds = (timestampMs: bigint): bigint => timestampMs / 1000n;
+
+/** Whole seconds from a checkpoint's time to now; never below 0, though clocks differ. */
+export const ageSeconds = (timestampMs: bigint, nowMs: number): number =>
+  Math.max(0, Math.floor((nowMs - Number(timestampMs)) / 1000));

@@ -1,0 +1,72 @@
+/** The paths for whoever runs the service: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
+import type { FastifyBaseLogger } from "fastify";
+import type { Health } from "./health.ts";
+import type { Metrics } from "./metrics.ts";
+import type { App, Part } from "./part.ts";
+
+type Operations = {
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly version: string;
+  readonly unready: () => Promise<string | null>;
+};
+
+/**
+ * - `GET /health`: 200 while requests can be answered, whatever `status` says; 503 without the database.
+ * - `GET /ready`: 200 when the database answers and is migrated, else 503.
+ * - `GET /metrics`: Prometheus text.
+ */
+export const operations = (app: App, { health, metrics, version, unready }: Operations): void => {
+  app.get("/health", async (request, reply) => {
+    try {
+      return await health.report();
+    } catch (error) {
+      request.log.error({ err: error }, "no health report");
+      reply.status(503);
+      return { status: "stalled", version, reason: NO_DATABASE, pipelines: [] };
+    }
+  });
+
+  app.get("/ready", async (request, reply) => {
+    const reason = await reasonNotReady(unready, request.log);
+    if (reason === null) return { ready: true, version };
+    reply.status(503);
+    return { ready: false, version, reason };
+  });
+
+  app.get("/metrics", async (_request, reply) => {
+    const { contentType, body } = await metrics.text();
+    return reply.type(contentType).send(body);
+  });
+};
+
+/** What a driver says of a lost database may name hosts and users: that goes to the log. */
+const NO_DATABASE = "the database does not answer";
+
+const reasonNotReady = async (
+  unready: () => Promise<string | null>,
+  log: FastifyBaseLogger,
+): Promise<string | null> => {
+  try {
+    return await unready();
+  } catch (error) {
+    log.error({ err: error }, "not ready");
+    return NO_DATABASE;
+  }
+};
+
+/** `GET /` names what is served here, unless a part has put a page there. */
+export const signpost = (app: App, parts: readonly Part[], version: string): void => {
+  if (app.hasRoute({ method: "GET", url: "/" })) return;
+  const paths = [
+    ...parts.flatMap((part) => part.paths),
+    { path: "/health", about: "how far behind the chain the data are" },
+    { path: "/ready", about: "whether requests can be answered" },
+    { path: "/metrics", about: "figures for Prometheus" },
+  ];
+  app.get("/", async () => ({
+    service: "holderbook",
+    version,
+    paths: Object.fromEntries(paths.map(({ path, about }) => [path, about])),
+  }));
+};

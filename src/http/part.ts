@@ -1,0 +1,15 @@
+import type { FastifyInstance } from "fastify";
+
+/** The server as parts see it. */
+export type App = FastifyInstance;
+
+/**
+ * One of the interfaces, ready to be mounted. Hooks, body parsers and the error handler that
+ * `register` adds hold for this part alone.
+ */
+export type Part = {
+  readonly name: "graphql" | "rest" | "ta" | "web";
+  /** What `/` says about it. */
+  readonly paths: readonly { readonly path: string; readonly about: string }[];
+  register(app: App): void | Promise<void>;
+};

@@ -1,0 +1,124 @@
+/**
+ * How far everything is, read from the database: true in every process, whether it indexes or only
+ * serves.
+ */
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import type { Db } from "../database/connect.ts";
+import { logHighWater } from "../log/tables.ts";
+import type { WatermarkTable } from "../pipelines/watermark.ts";
+
+/** The last checkpoint that somebody has dealt with. */
+export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
+
+export type PipelineProgress = {
+  readonly pipeline: string;
+  /** Next checkpoint it expects; null while it has never run. */
+  readonly next: bigint | null;
+  /** Last committed checkpoint; null before the first. */
+  readonly mark: Mark | null;
+  /** First checkpoint that is not there for it yet: it has work while `next` is below. Null: unknown. */
+  readonly goal: bigint | null;
+  /** Why it gave up in this process; absent while it runs, or runs elsewhere. */
+  readonly stopped?: string | undefined;
+};
+
+export type ReaderProgress = {
+  /** Next checkpoint to be read; null before the log was opened for the first time. */
+  readonly next: bigint | null;
+  readonly mark: Mark | null;
+  /** Newest checkpoint of the chain; null where nobody in this process asks the chain. */
+  readonly tip: bigint | null;
+  readonly stopped?: string | undefined;
+};
+
+export type Progress = {
+  readonly pipelines: readonly PipelineProgress[];
+  readonly reader: ReaderProgress;
+};
+
+/** A pipeline whose watermark is to be reported. */
+export type WatchedPipeline = { readonly name: string; readonly watermark: WatermarkTable };
+
+/** What only the process that reads and applies can say. */
+export type LocalProgress = {
+  /** Newest checkpoint of the chain, as the source last said; null while it has not. */
+  readonly tip: bigint | null;
+  /** Why the reader gave up, if it did. */
+  readonly readerStopped?: string | undefined;
+  /** Why pipelines gave up, by name; those that run are absent. */
+  readonly pipelinesStopped: ReadonlyMap<string, string>;
+};
+
+/** One row of a watermark's table, or the log's high-water mark. */
+const row = z.object({
+  name: z.string(),
+  next: z.bigint(),
+  checkpoint: z.bigint().nullable(),
+  timestamp_ms: z.bigint().nullable(),
+});
+
+/** Where a pipeline stands: `indexerStatus` and the health report are made of these. */
+export type Watermark = {
+  readonly pipeline: string;
+  readonly next: bigint | null;
+  readonly mark: Mark | null;
+};
+
+/** Watermarks of these pipelines, in their order, and the log's high-water mark: one statement. */
+export const readWatermarks = async (
+  db: Db,
+  pipelines: readonly WatchedPipeline[],
+): Promise<{ readonly log: Watermark; readonly pipelines: readonly Watermark[] }> => {
+  const log = sql`
+    select '' as name, next_checkpoint as next, last_checkpoint as checkpoint,
+           last_timestamp_ms as timestamp_ms
+    from ${logHighWater}`;
+  const selects = pipelines.map(
+    ({ name, watermark }) => sql`
+      select ${name}::text, next_checkpoint, last_checkpoint, last_timestamp_ms
+      from ${watermark} where pipeline = ${name}`,
+  );
+  const rows = z
+    .array(row)
+    .parse([...(await db.execute(sql.join([log, ...selects], sql` union all `)))]);
+  const found = new Map(rows.map((entry) => [entry.name, entry]));
+  const watermark = (pipeline: string): Watermark => {
+    const entry = found.get(pipeline);
+    return {
+      pipeline,
+      next: entry?.next ?? null,
+      mark: entry === undefined ? null : markOf(entry),
+    };
+  };
+  return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
+};
+
+/** Both are null before the first checkpoint, and neither ever again. */
+const markOf = ({ checkpoint, timestamp_ms }: z.infer<typeof row>): Mark | null =>
+  checkpoint === null || timestamp_ms === null ? null : { checkpoint, timestampMs: timestamp_ms };
+
+/**
+ * Progress of the ledger pipelines and the reader.
+ *
+ * @param local what this process knows beyond the database, when it reads the ledger itself
+ */
+export const databaseProgress =
+  (db: Db, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
+  async (): Promise<Progress> => {
+    const { log, pipelines: watermarks } = await readWatermarks(db, pipelines);
+    const here = local?.();
+    return {
+      pipelines: watermarks.map((watermark) => ({
+        ...watermark,
+        goal: log.next,
+        stopped: here?.pipelinesStopped.get(watermark.pipeline),
+      })),
+      reader: {
+        next: log.next,
+        mark: log.mark,
+        tip: here?.tip ?? null,
+        stopped: here?.readerStopped,
+      },
+    };
+  };
