@@ -1,0 +1,223 @@
+import { type FSWatcher, watch } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Remedy } from "../../remedy.ts";
+import type { RawCheckpoint } from "../checkpoint.ts";
+import type { CheckpointSource } from "../source.ts";
+import { pause } from "./backoff.ts";
+import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
+import {
+  CheckpointDamagedError,
+  CheckpointMissingError,
+  CheckpointTooLargeError,
+} from "./source-errors.ts";
+import { DecompressedTooLargeError, decompressZstd } from "./zstd.ts";
+
+export type DirectoryOptions = {
+  readonly path: string;
+  /** Files read at once. */
+  readonly concurrency?: number;
+  readonly window?: WindowBounds;
+  /** Largest file, and largest checkpoint after decompression, bytes. */
+  readonly maxCheckpointBytes?: number;
+  /** How often to look for the next file when the file system announces nothing, milliseconds. */
+  readonly pollMs?: number;
+  /** How long a file may stay away after a later one was seen, milliseconds. */
+  readonly missingGraceMs?: number;
+  /** Readings, `rereadMs` apart, before a file counts as damaged: it may still be being copied. */
+  readonly readings?: number;
+  readonly rereadMs?: number;
+};
+
+/** The folder itself, or the `ledger.json` in it, cannot be used. */
+export class DirectoryUnreadableError extends Error {
+  override readonly name = "DirectoryUnreadableError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(path: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`cannot read ${path}: ${reason}. Check LEDGER_SOURCE=dir:… and its permissions.`, {
+      cause,
+    });
+  }
+}
+
+const MIB = 1024 * 1024;
+
+/** Encoding byte before the BCS of a `.chk` file. */
+const BCS = 1;
+
+/**
+ * A folder of checkpoints: `{sequence}.chk` (one encoding byte, then BCS) and
+ * `{sequence}.binpb.zst` (zstd-compressed protobuf). Files of other names, such as those a writer is
+ * not done with, are ignored.
+ *
+ * At the end it waits for the next file. A number that is absent while later ones are there is an
+ * error after a short grace: the ledger has no gaps, so facts would be lost.
+ */
+export const directorySource = ({
+  path,
+  concurrency = 4,
+  window = { checkpoints: 64, bytes: 64 * MIB },
+  maxCheckpointBytes = 256 * MIB,
+  pollMs = 1_000,
+  missingGraceMs = 2_000,
+  readings = 3,
+  rereadMs = 200,
+}: DirectoryOptions): CheckpointSource => {
+  const description = `dir:${path}`;
+
+  const read = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
+    for (let reading = 1; ; reading += 1) {
+      try {
+        const chk = await readBounded(join(path, `${sequence}.chk`), maxCheckpointBytes);
+        if (chk !== null) {
+          if (chk[0] !== BCS) throw new Error(`unknown encoding byte ${chk[0] ?? "(empty file)"}`);
+          return { sequence, encoding: "bcs", bytes: chk.subarray(1) };
+        }
+        const zst = await readBounded(join(path, `${sequence}.binpb.zst`), maxCheckpointBytes);
+        if (zst === null) return null;
+        const bytes = await decompressZstd(zst, maxCheckpointBytes);
+        return { sequence, encoding: "protobuf", bytes };
+      } catch (error) {
+        if (error instanceof DecompressedTooLargeError || error instanceof FileTooLargeError) {
+          throw new CheckpointTooLargeError(description, sequence, error.message, { cause: error });
+        }
+        if (reading >= readings || signal.aborted) {
+          throw new CheckpointDamagedError(description, sequence, reading, error);
+        }
+        await pause(rereadMs, signal);
+      }
+    }
+  };
+
+  /** Waits until `sequence` is there; null when `signal` aborts first. */
+  const waitFor = async (
+    sequence: bigint,
+    changes: FolderChanges,
+    signal: AbortSignal,
+  ): Promise<RawCheckpoint | null> => {
+    let missingSince: number | null = null;
+    while (!signal.aborted) {
+      const change = changes.next();
+      const raw = await read(sequence, signal);
+      if (raw !== null) return raw;
+      const later = (await sequencesIn(path)).filter((one) => one > sequence);
+      const nearest = later.reduce<bigint | null>(
+        (least, one) => (least === null || one < least ? one : least),
+        null,
+      );
+      if (nearest === null) {
+        missingSince = null;
+        await Promise.race([change, pause(pollMs, signal)]);
+        continue;
+      }
+      missingSince ??= performance.now();
+      if (performance.now() - missingSince >= missingGraceMs) {
+        throw new CheckpointMissingError(description, sequence, nearest);
+      }
+      await pause(Math.min(pollMs, missingGraceMs / 4), signal);
+    }
+    return null;
+  };
+
+  return {
+    description,
+    chainId: () => chainIdIn(path),
+    latest: async () =>
+      (await sequencesIn(path)).reduce<bigint | null>(
+        (most, one) => (most === null || one > most ? one : most),
+        null,
+      ),
+    checkpoints: async function* ({ first, last }, signal) {
+      using changes = watchFolder(path);
+      const ahead = { fetch: read, concurrency: { limit: concurrency }, bounds: window };
+      try {
+        for (let next = first; last === undefined || next <= last; ) {
+          const reached = yield* fetchAhead(
+            { ...ahead, range: { first: next, last }, startWith: concurrency },
+            signal,
+          );
+          next = reached.next;
+          if (signal.aborted || (last !== undefined && next > last)) return;
+          const raw = await waitFor(next, changes, signal);
+          if (raw === null) return;
+          yield raw;
+          next += 1n;
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+    close: async () => {},
+  };
+};
+
+class FileTooLargeError extends Error {}
+
+/** Reads a whole file; null when there is none of this name. */
+const readBounded = async (file: string, maxBytes: number): Promise<Uint8Array | null> => {
+  try {
+    const { size } = await stat(file);
+    if (size > maxBytes) throw new FileTooLargeError(`${file} has ${size} bytes, not ${maxBytes}`);
+    return await readFile(file);
+  } catch (error) {
+    if (isNotThere(error)) return null;
+    throw error;
+  }
+};
+
+const isNotThere = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";
+
+/** Numbers of the checkpoints in a folder, in no order. */
+const sequencesIn = async (path: string): Promise<bigint[]> => {
+  let names: string[];
+  try {
+    names = await readdir(path);
+  } catch (error) {
+    throw new DirectoryUnreadableError(path, error);
+  }
+  return names.flatMap((name) => {
+    const sequence = /^(0|[1-9]\d{0,18})\.(?:chk|binpb\.zst)$/.exec(name)?.[1];
+    return sequence === undefined ? [] : [BigInt(sequence)];
+  });
+};
+
+/** The chain id that `ledger.json` beside the checkpoints gives; null without the file. */
+const chainIdIn = async (path: string): Promise<string | null> => {
+  await sequencesIn(path);
+  const file = join(path, "ledger.json");
+  try {
+    const ledger: unknown = JSON.parse(await readFile(file, "utf8"));
+    if (typeof ledger === "object" && ledger !== null && "chainId" in ledger) {
+      if (typeof ledger.chainId === "string" && ledger.chainId !== "") return ledger.chainId;
+    }
+    throw new Error('it has no "chainId" that is a text');
+  } catch (error) {
+    if (isNotThere(error)) return null;
+    throw new DirectoryUnreadableError(file, error);
+  }
+};
+
+/** Wakes a waiter when something in a folder changed. */
+type FolderChanges = Disposable & {
+  /** Resolves at the next change after this call. */
+  next(): Promise<void>;
+};
+
+const watchFolder = (path: string): FolderChanges => {
+  let change = Promise.withResolvers<void>();
+  let watcher: FSWatcher | null = null;
+  try {
+    watcher = watch(path, () => {
+      change.resolve();
+      change = Promise.withResolvers();
+    });
+    // Where watching is not possible (some network file systems), looking now and then remains.
+    watcher.on("error", () => watcher?.close());
+  } catch {
+    watcher = null;
+  }
+  return { next: () => change.promise, [Symbol.dispose]: () => watcher?.close() };
+};

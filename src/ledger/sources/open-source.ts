@@ -1,0 +1,86 @@
+import type { Remedy } from "../../remedy.ts";
+import type { CheckpointSource } from "../source.ts";
+import { directorySource } from "./directory.ts";
+import type { OnSetback } from "./fetch-attempts.ts";
+import { grpcSource } from "./grpc.ts";
+import { objectStoreSource } from "./object-store.ts";
+
+export type OpenSourceOptions = {
+  /** Makes the demo ledger from the setting, `demo:` and what follows. */
+  readonly demo: (setting: string) => CheckpointSource;
+  /** Sent with every request to a network source; never shown. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Most requests under way at once, 1 or more. */
+  readonly maxConcurrency?: number | undefined;
+  /** Most bytes fetched and not yet read, together. */
+  readonly windowBytes?: number | undefined;
+  /** Where an object store is known to begin; the search for its newest checkpoint starts there. */
+  readonly firstCheckpoint?: bigint | undefined;
+  /** Told of every attempt that failed and is followed by another. */
+  readonly onSetback?: OnSetback | undefined;
+};
+
+/** LEDGER_SOURCE names nothing that can be read. */
+export class SourceSettingError extends Error {
+  override readonly name = "SourceSettingError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(setting: string, problem: string) {
+    super(
+      `LEDGER_SOURCE=${setting} ${problem}. Examples: grpc+https://fullnode.mainnet.sui.io:443, ` +
+        "https://checkpoints.mainnet.sui.io, dir:/var/lib/checkpoints, demo:",
+    );
+  }
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * Opens what `LEDGER_SOURCE` names; nothing is contacted yet.
+ *
+ * @throws SourceSettingError (stop) when the setting fits none of the sources
+ */
+export const openSource = (
+  setting: string,
+  {
+    demo,
+    headers = {},
+    maxConcurrency = 64,
+    windowBytes = 128 * MIB,
+    firstCheckpoint = 0n,
+    onSetback = () => {},
+  }: OpenSourceOptions,
+): CheckpointSource => {
+  if (setting.startsWith("demo:")) return demo(setting);
+  if (setting.startsWith("dir:")) {
+    const path = setting.slice("dir:".length);
+    if (path === "") throw new SourceSettingError(setting, "names no folder");
+    return directorySource({ path });
+  }
+  const url = URL.canParse(setting) ? new URL(setting) : null;
+  if (url === null) throw new SourceSettingError(setting, "is not a source");
+  if (url.username !== "" || url.password !== "") {
+    url.username = url.password = "";
+    throw new SourceSettingError(url.href, "must not hold a user or password; use LEDGER_HEADERS");
+  }
+  const concurrency = { min: 1, max: maxConcurrency, start: Math.min(4, maxConcurrency) };
+  const window = { checkpoints: Math.max(2 * maxConcurrency, 256), bytes: windowBytes };
+  const shared = { headers, concurrency, window, onSetback };
+  switch (url.protocol) {
+    case "http:":
+    case "https:":
+      return objectStoreSource({ base: url, startsAt: firstCheckpoint, ...shared });
+    case "grpc+http:":
+    case "grpc+https:": {
+      if (url.hostname === "") throw new SourceSettingError(setting, "names no host");
+      if (!["", "/"].includes(url.pathname) || url.search !== "") {
+        throw new SourceSettingError(setting, "must end after the host and port");
+      }
+      const tls = url.protocol === "grpc+https:";
+      const host = `${url.hostname}:${url.port || (tls ? 443 : 80)}`;
+      return grpcSource({ host, tls, ...shared });
+    }
+    default:
+      throw new SourceSettingError(setting, "is not a source");
+  }
+};
