@@ -71,7 +71,14 @@ export type Owner =
   | { readonly kind: "object"; readonly address: string }
   | { readonly kind: "shared"; readonly initialSharedVersion: bigint }
   | { readonly kind: "immutable" }
-  | { readonly kind: "consensus"; readonly address: string; readonly startVersion: bigint };
+  | { readonly kind: "consensus"; readonly address: string; readonly startVersion: bigint }
+  | {
+      /** Several addresses with different rights; permissions are bit masks of the network. */
+      readonly kind: "party";
+      readonly startVersion: bigint;
+      readonly defaultPermissions: bigint;
+      readonly members: readonly { readonly address: string; readonly permissions: bigint }[];
+    };
 
 /** The two wire formats a checkpoint comes in. */
 export type Encoding =

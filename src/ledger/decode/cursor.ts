@@ -1,0 +1,167 @@
+import { Buffer } from "node:buffer";
+import { CheckpointDecodeError } from "./decode-error.ts";
+
+/** Largest length BCS allows for a vector, string or byte string: 2^31 - 1. */
+const MAX_LENGTH = 0x7fff_ffff;
+
+/**
+ * Reads BCS front to back. Nothing is read beyond `end`, no length is believed before it is compared
+ * with what is left, and every failure is a `CheckpointDecodeError` with the offset.
+ *
+ * One cursor serves a whole checkpoint: the BCS parts inside a protobuf message are read in place with
+ * `part`, so offsets always count from the start of the raw bytes.
+ */
+export class Cursor {
+  /** The raw checkpoint; the cursor's offsets index into it. */
+  readonly bytes: Buffer;
+  /** Number the checkpoint was asked for by; for errors. */
+  readonly sequence: bigint;
+  /** Offset of the next byte. */
+  at = 0;
+  /** Offset after the last byte that may be read. */
+  end: number;
+  readonly #view: DataView;
+
+  constructor(bytes: Uint8Array, sequence: bigint) {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.sequence = sequence;
+    this.end = bytes.byteLength;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** @throws CheckpointDecodeError always, at `at` or where the cursor stands */
+  fail(what: string, at: number = this.at): never {
+    throw new CheckpointDecodeError(this.sequence, at, what);
+  }
+
+  /** Steps over `count` bytes and returns the offset of the first. */
+  skip(count: number): number {
+    const start = this.at;
+    if (count > this.end - start) this.#truncated(count);
+    this.at = start + count;
+    return start;
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.skip(1));
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.skip(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.skip(4), true);
+  }
+
+  u64(): bigint {
+    return this.#view.getBigUint64(this.skip(8), true);
+  }
+
+  /** The u64 at an offset that was stepped over before. */
+  u64At(offset: number): bigint {
+    return this.#view.getBigUint64(offset, true);
+  }
+
+  /** @throws CheckpointDecodeError when the byte is neither 0 nor 1 */
+  bool(): boolean {
+    const byte = this.u8();
+    if (byte > 1) this.fail(`a boolean is 0 or 1, found ${byte}`, this.at - 1);
+    return byte === 1;
+  }
+
+  /** The tag of an option: true when a value follows. */
+  option(): boolean {
+    const byte = this.u8();
+    if (byte > 1) this.fail(`an option's tag is 0 or 1, found ${byte}`, this.at - 1);
+    return byte === 1;
+  }
+
+  /** ULEB128 as BCS writes it: at most 32 bits, in the fewest bytes. */
+  uleb(): number {
+    const start = this.at;
+    const first = this.u8();
+    if (first < 0x80) return first;
+    let value = first & 0x7f;
+    for (let scale = 2 ** 7; scale <= 2 ** 28; scale *= 2 ** 7) {
+      const byte = this.u8();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if (byte === 0) this.fail("a ULEB128 number has more bytes than it needs", start);
+        if (value > 0xffff_ffff) this.fail("a ULEB128 number exceeds 32 bits", start);
+        return value;
+      }
+    }
+    return this.fail("a ULEB128 number exceeds 32 bits", start);
+  }
+
+  /**
+   * Length of a vector, string or byte string. Every element takes at least one byte, so a length
+   * beyond what is left is refused here, before anyone loops over it.
+   */
+  length(): number {
+    const start = this.at;
+    const length = this.uleb();
+    if (length > MAX_LENGTH || length > this.end - this.at) {
+      this.fail(`a length of ${length} exceeds the ${this.end - this.at} bytes left`, start);
+    }
+    return length;
+  }
+
+  /** Steps over a length and as many bytes; returns the offset of the first byte. */
+  skipBytes(): number {
+    return this.skip(this.length());
+  }
+
+  /** Index of an enum's variant. */
+  variant(of: string, count: number): number {
+    const start = this.at;
+    const index = this.uleb();
+    if (index >= count) this.fail(`unknown variant ${index} of ${of}`, start);
+    return index;
+  }
+
+  /** Steps over a digest (its length, always 32, then its bytes); returns the offset of the bytes. */
+  digest(): number {
+    const length = this.u8();
+    if (length !== 32) this.fail(`a digest has 32 bytes, found length ${length}`, this.at - 1);
+    return this.skip(32);
+  }
+
+  /** `0x` and 64 hex digits of the 32 bytes at an offset. */
+  address(offset: number): string {
+    return `0x${this.bytes.toString("hex", offset, offset + 32)}`;
+  }
+
+  /** Whether the 32 bytes at two offsets are the same. */
+  same32(left: number, right: number): boolean {
+    return this.bytes.compare(this.bytes, left, left + 32, right, right + 32) === 0;
+  }
+
+  /** A copy of the bytes from `start` to before `end`: what is kept must not keep the checkpoint alive. */
+  copy(start: number, end: number): Uint8Array {
+    return new Uint8Array(this.bytes.subarray(start, end));
+  }
+
+  /** Reads the bytes from `start` to before `end` as one whole value. */
+  part<T>(what: string, start: number, end: number, read: (cursor: Cursor) => T): T {
+    const outerEnd = this.end;
+    const outerAt = this.at;
+    this.at = start;
+    this.end = end;
+    const value = read(this);
+    this.finish(what);
+    this.at = outerAt;
+    this.end = outerEnd;
+    return value;
+  }
+
+  /** @throws CheckpointDecodeError when bytes are left over */
+  finish(what: string): void {
+    if (this.at !== this.end) this.fail(`${this.end - this.at} bytes left over after ${what}`);
+  }
+
+  #truncated(count: number): never {
+    return this.fail(`truncated: ${count} bytes needed, ${this.end - this.at} left`);
+  }
+}

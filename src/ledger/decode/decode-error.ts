@@ -1,0 +1,27 @@
+import type { Remedy } from "../../remedy.ts";
+
+/**
+ * The bytes of a checkpoint are not what they should be: truncated, altered, followed by more bytes,
+ * of an unknown variant, or contradicting a digest they carry. Nothing of that checkpoint was used.
+ *
+ * `offset` counts from the start of `RawCheckpoint.bytes` (in a `.chk` file the encoding byte comes
+ * before it). Fetch the checkpoint again; when the same bytes come back, this version of the decoder
+ * does not know them and must be updated.
+ */
+export class CheckpointDecodeError extends Error {
+  override readonly name = "CheckpointDecodeError";
+  readonly remedy: Remedy = "stop";
+  /** Number the checkpoint was asked for by. */
+  readonly sequence: bigint;
+  /** Byte offset at which reading failed. */
+  readonly offset: number;
+  /** What was wrong there, without sequence and offset. */
+  readonly what: string;
+
+  constructor(sequence: bigint, offset: number, what: string) {
+    super(`checkpoint ${sequence}, byte ${offset}: ${what}`);
+    this.sequence = sequence;
+    this.offset = offset;
+    this.what = what;
+  }
+}

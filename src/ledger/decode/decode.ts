@@ -1,0 +1,60 @@
+import type { Checkpoint, CheckpointHeader, Encoding, RawCheckpoint } from "../checkpoint.ts";
+import { readCheckpointData, readDataHeader, readDataSequence } from "./checkpoint-data.ts";
+import { Cursor } from "./cursor.ts";
+import type { Wanted } from "./events.ts";
+import { readCheckpointMessage, readMessageHeader, readMessageSequence } from "./protobuf.ts";
+import type { Reading } from "./transaction.ts";
+import { refusing, type Verifier } from "./verify.ts";
+
+export type { Wanted } from "./events.ts";
+export type { TypeHead } from "./type-tag.ts";
+
+/**
+ * Decodes a checkpoint. Both encodings of the same checkpoint give equal values.
+ *
+ * What is returned is what the checkpoint's summary commits to: the digests of contents,
+ * transactions, effects, events and written and removed objects are recomputed, so that a changed bit in any of
+ * them is an error and not a wrong value. (Removed objects of effects V1, before 2024, carry no
+ * digest. The validators' signature on the summary is not verified.)
+ *
+ * @param wanted tells by the head of a type whether its events and objects are wanted; the others are
+ *   left out, and so are checks of objects that are part of no value. Without it everything is read
+ *   and checked.
+ * @throws CheckpointDecodeError (stop) whatever is wrong with the bytes; nothing is returned then
+ */
+export const decodeCheckpoint = (raw: RawCheckpoint, wanted?: Wanted): Checkpoint =>
+  readCheckpoint(new Cursor(raw.bytes, raw.sequence), raw.encoding, {
+    wanted,
+    verifier: wanted === undefined ? whole : facts,
+  });
+
+/** Decodes with a verifier of one's own: to report contradictions instead of refusing them. */
+export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =>
+  readCheckpoint(new Cursor(raw.bytes, raw.sequence), raw.encoding, {
+    wanted: undefined,
+    verifier,
+  });
+
+/**
+ * Reads only what identifies a checkpoint; what comes after its summary is not looked at.
+ * @throws CheckpointDecodeError (stop)
+ */
+export const readHeader = (raw: RawCheckpoint): CheckpointHeader => {
+  const cursor = new Cursor(raw.bytes, raw.sequence);
+  return raw.encoding === "bcs" ? readDataHeader(cursor) : readMessageHeader(cursor);
+};
+
+/**
+ * The number a checkpoint's summary gives itself, for bytes of unknown origin.
+ * @throws CheckpointDecodeError (stop)
+ */
+export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint => {
+  const cursor = new Cursor(bytes, -1n);
+  return encoding === "bcs" ? readDataSequence(cursor) : readMessageSequence(cursor);
+};
+
+const whole = refusing(true);
+const facts = refusing(false);
+
+const readCheckpoint = (cursor: Cursor, encoding: Encoding, reading: Reading): Checkpoint =>
+  encoding === "bcs" ? readCheckpointData(cursor, reading) : readCheckpointMessage(cursor, reading);

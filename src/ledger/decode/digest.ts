@@ -1,0 +1,26 @@
+import { Buffer } from "node:buffer";
+import { blake2b } from "@noble/hashes/blake2.js";
+
+/** What a digest is made of: the prefix keeps digests of different things apart. */
+export type DigestOf =
+  | "CheckpointSummary"
+  | "CheckpointContents"
+  | "TransactionData"
+  | "TransactionEffects"
+  | "TransactionEvents"
+  | "Object";
+
+const prefix = (of: DigestOf): Uint8Array => Buffer.from(`${of}::`, "ascii");
+
+const PREFIXES: Readonly<Record<DigestOf, Uint8Array>> = {
+  CheckpointSummary: prefix("CheckpointSummary"),
+  CheckpointContents: prefix("CheckpointContents"),
+  TransactionData: prefix("TransactionData"),
+  TransactionEffects: prefix("TransactionEffects"),
+  TransactionEvents: prefix("TransactionEvents"),
+  Object: prefix("Object"),
+};
+
+/** The ledger's digest of a value: BLAKE2b-256 over the type's name, `::` and its BCS bytes. */
+export const digestOf = (of: DigestOf, bcs: Uint8Array): Uint8Array =>
+  blake2b.create({ dkLen: 32 }).update(PREFIXES[of]).update(bcs).digest();

@@ -1,0 +1,184 @@
+import type { Cursor } from "./cursor.ts";
+import { executionStatus } from "./execution-status.ts";
+import { digest, nothing, oneOf, optional, record, u32, u64, vector } from "./layout.ts";
+import { skipOwner } from "./object.ts";
+import { skipTypeTag } from "./type-tag.ts";
+
+/** An object or package that a transaction wrote, as its effects name it. */
+export type Write = {
+  readonly idAt: number;
+  readonly version: bigint;
+  /** Offset of the object's digest. */
+  readonly digestAt: number;
+};
+
+/** An object as it was before a transaction changed or removed it. */
+export type Input = {
+  readonly idAt: number;
+  readonly version: bigint;
+  /** Offset of its digest; null in effects V1, which do not name it. */
+  readonly digestAt: number | null;
+  /** It does not stand any more: deleted or wrapped. */
+  readonly removed: boolean;
+};
+
+/** What a transaction did. Offsets point into the cursor's bytes. */
+export type Effects = {
+  /** Offset of the transaction's digest. */
+  readonly transactionAt: number;
+  /** Offset of the digest of its events; null when it emitted none. */
+  readonly eventsAt: number | null;
+  /** Mutated, then created, then unwrapped: the order in which checkpoints list output objects. */
+  readonly writes: readonly Write[];
+  /** What it changed or removed, in the order in which checkpoints list input objects. */
+  readonly inputs: readonly Input[];
+};
+
+/** Reads `TransactionEffects`, both versions. */
+export const readEffects = (cursor: Cursor): Effects =>
+  cursor.variant("TransactionEffects", 2) === 0 ? readV1(cursor) : readV2(cursor);
+
+const readV1 = (cursor: Cursor): Effects => {
+  executionStatus(cursor);
+  cursor.skip(8 + GAS_COST); // executed epoch, gas used
+  const before: { idAt: number; version: bigint }[] = [];
+  for (let left = cursor.length(); left > 0; left--) {
+    before.push({ idAt: cursor.skip(32), version: cursor.u64() });
+  }
+  skipRefs(cursor); // shared objects read
+  const transactionAt = cursor.digest();
+  const created = readOwnedRefs(cursor);
+  const mutated = readOwnedRefs(cursor);
+  const unwrapped = readOwnedRefs(cursor);
+  const removed = new Set<string>();
+  readRemoved(cursor, removed); // deleted
+  skipRefs(cursor); // unwrapped, then deleted: they were no inputs
+  readRemoved(cursor, removed); // wrapped
+  readRef(cursor); // gas object
+  skipOwner(cursor);
+  const eventsAt = cursor.option() ? cursor.digest() : null;
+  skipDigests(cursor); // dependencies
+  const inputs = before.map(({ idAt, version }) => {
+    return { idAt, version, digestAt: null, removed: removed.has(idKey(cursor, idAt)) };
+  });
+  return { transactionAt, eventsAt, writes: [...mutated, ...created, ...unwrapped], inputs };
+};
+
+const readV2 = (cursor: Cursor): Effects => {
+  executionStatus(cursor);
+  cursor.skip(8 + GAS_COST); // executed epoch, gas used
+  const transactionAt = cursor.digest();
+  skipGasIndex(cursor);
+  const eventsAt = cursor.option() ? cursor.digest() : null;
+  skipDigests(cursor); // dependencies
+  const lamportVersion = cursor.u64();
+  const mutated: Write[] = [];
+  const created: Write[] = [];
+  const unwrapped: Write[] = [];
+  const inputs: Input[] = [];
+  for (let left = cursor.length(); left > 0; left--) {
+    const idAt = cursor.skip(32);
+    const before = readInputState(cursor);
+    const after = readOutputState(cursor, lamportVersion);
+    const operation = cursor.variant("IDOperation", 3);
+    if (before !== null) {
+      inputs.push({ idAt, ...before, removed: after === null });
+    }
+    if (after !== null) {
+      const group = before !== null ? mutated : operation === CREATED ? created : unwrapped;
+      group.push({ idAt, ...after });
+    }
+  }
+  skipUnchanged(cursor);
+  skipAuxiliaryDigest(cursor);
+  return { transactionAt, eventsAt, writes: [...mutated, ...created, ...unwrapped], inputs };
+};
+
+const CREATED = 1;
+/** Computation, storage, rebate, non-refundable fee. */
+const GAS_COST = 4 * 8;
+
+const skipGasIndex = optional(u32);
+const skipDigests = vector(digest);
+const skipAuxiliaryDigest = optional(digest);
+
+/** Consensus objects the transaction read or could not use. */
+const skipUnchanged = vector(
+  record(
+    (cursor) => cursor.skip(32),
+    oneOf("UnchangedConsensusKind", [
+      record(u64, digest), // 0 ReadOnlyRoot
+      u64, // 1 MutateConsensusStreamEnded
+      u64, // 2 ReadConsensusStreamEnded
+      u64, // 3 Cancelled
+      nothing, // 4 PerEpochConfig
+    ]),
+  ),
+);
+
+/** `ObjectIn`: null when it did not exist. */
+const readInputState = (cursor: Cursor): { version: bigint; digestAt: number } | null => {
+  if (cursor.variant("ObjectIn", 2) === 0) return null;
+  const version = cursor.u64();
+  const digestAt = cursor.digest();
+  skipOwner(cursor);
+  return { version, digestAt };
+};
+
+/** `ObjectOut`: null when no object or package was written. */
+const readOutputState = (
+  cursor: Cursor,
+  lamportVersion: bigint,
+): { version: bigint; digestAt: number } | null => {
+  switch (cursor.variant("ObjectOut", 4)) {
+    case 0: // NotExist
+      return null;
+    case 1: {
+      const digestAt = cursor.digest();
+      skipOwner(cursor);
+      return { version: lamportVersion, digestAt };
+    }
+    case 2: // PackageWrite: packages have versions of their own
+      return { version: cursor.u64(), digestAt: cursor.digest() };
+    default: // AccumulatorWriteV1: a change of an address balance, settled by a later transaction
+      cursor.skip(32);
+      skipTypeTag(cursor);
+      cursor.variant("AccumulatorOperation", 2);
+      skipAccumulatorValue(cursor);
+      return null;
+  }
+};
+
+const skipAccumulatorValue = oneOf("AccumulatorValue", [
+  u64, // 0 Integer
+  record(u64, u64), // 1 IntegerTuple
+  vector(record(u64, digest)), // 2 EventDigest
+]);
+
+const readRef = (cursor: Cursor): Write => ({
+  idAt: cursor.skip(32),
+  version: cursor.u64(),
+  digestAt: cursor.digest(),
+});
+
+const readOwnedRefs = (cursor: Cursor): Write[] => {
+  const refs: Write[] = [];
+  for (let left = cursor.length(); left > 0; left--) {
+    refs.push(readRef(cursor));
+    skipOwner(cursor);
+  }
+  return refs;
+};
+
+const skipRefs = (cursor: Cursor): void => {
+  for (let left = cursor.length(); left > 0; left--) readRef(cursor);
+};
+
+const readRemoved = (cursor: Cursor, removed: Set<string>): void => {
+  for (let left = cursor.length(); left > 0; left--) {
+    removed.add(idKey(cursor, readRef(cursor).idAt));
+  }
+};
+
+const idKey = (cursor: Cursor, idAt: number): string =>
+  cursor.bytes.toString("latin1", idAt, idAt + 32);

@@ -1,0 +1,143 @@
+import type { OutputObject, Owner, RemovedObject } from "../checkpoint.ts";
+import { base58 } from "./base58.ts";
+import type { Cursor } from "./cursor.ts";
+import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
+import { readObjectType, skipObjectType } from "./type-tag.ts";
+
+/** Where an object stands in the bytes and what identifies it; the rest is read when it is wanted. */
+export type ObjectSpan = {
+  /** Offset of the object's BCS and of the byte after it. */
+  readonly start: number;
+  readonly end: number;
+  readonly kind: "move" | "package";
+  /** Offset of its 32-byte id. */
+  readonly idAt: number;
+  readonly version: bigint;
+  /** Offset of its type (Move objects). */
+  readonly typeAt: number;
+  /** The Move struct's BCS (Move objects). */
+  readonly contentsStart: number;
+  readonly contentsEnd: number;
+};
+
+/** Reads one object (`Object`: data, owner, previous transaction, storage rebate) as a span. */
+export const readObject = (cursor: Cursor): ObjectSpan => {
+  const start = cursor.at;
+  const data = cursor.variant("Data", 2) === 0 ? readMoveObject(cursor) : readPackage(cursor);
+  skipOwner(cursor);
+  cursor.digest();
+  cursor.skip(8);
+  return { start, end: cursor.at, ...data };
+};
+
+/** The object as the transaction left it. Only for Move objects. */
+export const toOutputObject = (cursor: Cursor, span: ObjectSpan): OutputObject => {
+  cursor.at = span.typeAt;
+  const type = readObjectType(cursor);
+  cursor.at = span.contentsEnd;
+  const owner = readOwner(cursor);
+  const previousTransaction = base58(cursor.bytes, cursor.digest());
+  return {
+    id: cursor.address(span.idAt),
+    version: span.version,
+    type,
+    owner,
+    previousTransaction,
+    contents: cursor.copy(span.contentsStart, span.contentsEnd),
+  };
+};
+
+/** The object as a transaction found it before removing it. Only for Move objects. */
+export const toRemovedObject = (cursor: Cursor, span: ObjectSpan): RemovedObject => {
+  cursor.at = span.typeAt;
+  return { id: cursor.address(span.idAt), version: span.version, type: readObjectType(cursor) };
+};
+
+const readMoveObject = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
+  const typeAt = cursor.at;
+  skipObjectType(cursor);
+  cursor.bool(); // has public transfer
+  const version = cursor.u64();
+  const length = cursor.length();
+  if (length < 32) cursor.fail(`an object's contents begin with its id, found ${length} bytes`);
+  const contentsStart = cursor.skip(length);
+  const contentsEnd = cursor.at;
+  return { kind: "move", idAt: contentsStart, version, typeAt, contentsStart, contentsEnd };
+};
+
+const readPackage = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
+  const idAt = cursor.skip(32);
+  const version = cursor.u64();
+  skipPackageBody(cursor);
+  return { kind: "package", idAt, version, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
+};
+
+/** Modules by name, type origins, linkage. */
+const skipPackageBody = record(
+  vector(record(text, bytes)),
+  vector(record(text, text, address)),
+  vector(record(address, address, u64)),
+);
+
+/** `Data` and `Owner` of an object in the genesis transaction. */
+export const skipGenesisObject = (cursor: Cursor): void => {
+  cursor.variant("GenesisObject", 1);
+  if (cursor.variant("Data", 2) === 0) readMoveObject(cursor);
+  else readPackage(cursor);
+  skipOwner(cursor);
+};
+
+/** Members of a party: address and permission bits. */
+const skipPartyMembers = vector(fixed(32 + 8));
+
+const OWNER_VARIANTS = 6;
+
+/** Steps over an owner. */
+export const skipOwner = (cursor: Cursor): void => {
+  switch (cursor.variant("Owner", OWNER_VARIANTS)) {
+    case 0:
+    case 1:
+      cursor.skip(32);
+      return;
+    case 2:
+      cursor.skip(8);
+      return;
+    case 3:
+      return;
+    case 4:
+      cursor.skip(8 + 32);
+      return;
+    default:
+      cursor.skip(8 + 8);
+      skipPartyMembers(cursor);
+  }
+};
+
+const readOwner = (cursor: Cursor): Owner => {
+  switch (cursor.variant("Owner", OWNER_VARIANTS)) {
+    case 0:
+      return { kind: "address", address: cursor.address(cursor.skip(32)) };
+    case 1:
+      return { kind: "object", address: cursor.address(cursor.skip(32)) };
+    case 2:
+      return { kind: "shared", initialSharedVersion: cursor.u64() };
+    case 3:
+      return { kind: "immutable" };
+    case 4: {
+      const startVersion = cursor.u64();
+      return { kind: "consensus", address: cursor.address(cursor.skip(32)), startVersion };
+    }
+    default:
+      return readParty(cursor);
+  }
+};
+
+const readParty = (cursor: Cursor): Owner => {
+  const startVersion = cursor.u64();
+  const defaultPermissions = cursor.u64();
+  const members: { address: string; permissions: bigint }[] = [];
+  for (let left = cursor.length(); left > 0; left--) {
+    members.push({ address: cursor.address(cursor.skip(32)), permissions: cursor.u64() });
+  }
+  return { kind: "party", startVersion, defaultPermissions, members };
+};

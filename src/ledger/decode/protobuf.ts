@@ -1,0 +1,191 @@
+/**
+ * The protobuf encoding: `sui.rpc.v2.Checkpoint`, as the object store and gRPC deliver it. Its parts
+ * are read from their BCS (`summary.bcs`, `effects.bcs`, …): that is what digests are made of, and it
+ * keeps one decoder for both encodings. Fields that repeat it in prose are not read.
+ */
+
+import type { Checkpoint, CheckpointHeader, Transaction } from "../checkpoint.ts";
+import { type ContentsEntry, readContents } from "./contents.ts";
+import type { Cursor } from "./cursor.ts";
+import { readEffects } from "./effects.ts";
+import { type ObjectSpan, readObject } from "./object.ts";
+import { ObjectIndex } from "./object-index.ts";
+import { readSequence, readSummary, type Summary } from "./summary.ts";
+import { type Reading, readTransaction, type Span } from "./transaction.ts";
+import { readTransactionData } from "./transaction-data.ts";
+import { findPart, theOnly, varintAt, visitFields } from "./wire.ts";
+
+/** What a gRPC read mask must ask for so that the answer can be decoded. */
+export const CHECKPOINT_READ_MASK: readonly string[] = [
+  "sequence_number",
+  "summary.bcs",
+  "contents.bcs",
+  "transactions.transaction.bcs",
+  "transactions.effects.bcs",
+  "transactions.events.bcs",
+  "objects.objects.bcs",
+];
+
+/** Field numbers of `sui.rpc.v2.Checkpoint`. */
+const SEQUENCE_NUMBER = 1;
+const DIGEST = 2;
+const SUMMARY = 3;
+const CONTENTS = 5;
+const TRANSACTIONS = 6;
+const OBJECTS = 7;
+/** In `ExecutedTransaction`. */
+const TRANSACTION = 2;
+const EFFECTS = 4;
+const EVENTS = 5;
+/** `bcs` in every part that has one; `value` in `Bcs`; `objects` in `ObjectSet`. */
+const BCS = 1;
+const BCS_VALUE = 2;
+const OBJECT_SET_OBJECTS = 1;
+
+/** Where the parts of a checkpoint message are. */
+type Parts = {
+  sequence: Span | null;
+  digest: Span | null;
+  summary: Span | null;
+  contents: Span | null;
+  readonly transactions: Span[];
+  objects: Span | null;
+};
+
+/** Reads the header: the summary alone, the other parts are stepped over by their lengths. */
+export const readMessageHeader = (cursor: Cursor): CheckpointHeader => {
+  return readMessageSummary(cursor, findParts(cursor)).header;
+};
+
+/** Reads the checkpoint's number alone, from the summary. */
+export const readMessageSequence = (cursor: Cursor): bigint => {
+  const { start, end } = bcsOf(cursor, findParts(cursor).summary, "summary");
+  cursor.at = start;
+  cursor.end = end;
+  return readSequence(cursor);
+};
+
+/** Reads a whole `sui.rpc.v2.Checkpoint`. */
+export const readCheckpointMessage = (cursor: Cursor, reading: Reading): Checkpoint => {
+  const parts = findParts(cursor);
+  const { header, contentDigestAt } = readMessageSummary(cursor, parts);
+  const contentsSpan = bcsOf(cursor, parts.contents, "contents");
+  const contents = cursor.part("contents", contentsSpan.start, contentsSpan.end, readContents);
+  reading.verifier.claim(cursor, {
+    of: "CheckpointContents",
+    transaction: null,
+    ...contentsSpan,
+    expectedAt: contentDigestAt,
+  });
+  if (parts.transactions.length !== contents.length) {
+    cursor.fail(
+      `${parts.transactions.length} transactions where the contents name ${contents.length}`,
+      contentsSpan.start,
+    );
+  }
+  const objects = new ObjectIndex(cursor, readObjectSet(cursor, parts.objects));
+  const transactions: Transaction[] = contents.map((entry, index) => {
+    const span = parts.transactions[index] ?? cursor.fail(`transactions[${index}] is missing`);
+    return readExecuted(cursor, index, entry, span, objects, reading);
+  });
+  return { ...header, transactions };
+};
+
+const findParts = (cursor: Cursor): Parts => {
+  const parts: Parts = {
+    sequence: null,
+    digest: null,
+    summary: null,
+    contents: null,
+    transactions: [],
+    objects: null,
+  };
+  visitFields(cursor, { start: cursor.at, end: cursor.end }, (field) => {
+    if (field.number === SEQUENCE_NUMBER) parts.sequence = field;
+    else if (field.number === DIGEST) parts.digest = theOnly(cursor, field, parts.digest, "digest");
+    else if (field.number === SUMMARY) {
+      parts.summary = theOnly(cursor, field, parts.summary, "summary");
+    } else if (field.number === CONTENTS) {
+      parts.contents = theOnly(cursor, field, parts.contents, "contents");
+    } else if (field.number === TRANSACTIONS) {
+      parts.transactions.push(theOnly(cursor, field, null, "transactions"));
+    } else if (field.number === OBJECTS) {
+      parts.objects = theOnly(cursor, field, parts.objects, "objects");
+    }
+  });
+  return parts;
+};
+
+/** Reads the summary and compares what the message repeats of it. */
+const readMessageSummary = (cursor: Cursor, parts: Parts): Summary => {
+  const { start, end } = bcsOf(cursor, parts.summary, "summary");
+  const summary = cursor.part("summary", start, end, readSummary);
+  if (parts.sequence !== null && varintAt(cursor, parts.sequence) !== cursor.sequence) {
+    cursor.fail("sequence_number differs from the summary's", parts.sequence.start);
+  }
+  const digest = parts.digest;
+  if (digest !== null) {
+    const told = cursor.bytes.toString("latin1", digest.start, digest.end);
+    if (told !== summary.header.digest) {
+      cursor.fail(`the summary has digest ${summary.header.digest}, not ${told}`, digest.start);
+    }
+  }
+  return summary;
+};
+
+const readExecuted = (
+  cursor: Cursor,
+  index: number,
+  entry: ContentsEntry,
+  span: Span,
+  objects: ObjectIndex,
+  reading: Reading,
+): Transaction => {
+  const path = `transactions[${index}]`;
+  const part = (number: number, name: string): Span | null =>
+    findPart(cursor, span, number, `${path}.${name}`);
+  const data = bcsOf(cursor, part(TRANSACTION, "transaction"), `${path}.transaction`);
+  const effectsSpan = bcsOf(cursor, part(EFFECTS, "effects"), `${path}.effects`);
+  const senderAt = cursor.part("transaction data", data.start, data.end, readTransactionData);
+  const effects = cursor.part("effects", effectsSpan.start, effectsSpan.end, readEffects);
+  const eventsPart = part(EVENTS, "events");
+  const events =
+    eventsPart === null && effects.eventsAt === null
+      ? null
+      : bcsOf(cursor, eventsPart, `${path}.events`);
+  return readTransaction(
+    cursor,
+    {
+      index,
+      entry,
+      data,
+      senderAt,
+      effects,
+      effectsSpan,
+      events,
+      inputs: objects,
+      outputs: objects,
+    },
+    reading,
+  );
+};
+
+/** Inputs and outputs of all transactions, each object in each version once. */
+const readObjectSet = (cursor: Cursor, set: Span | null): readonly ObjectSpan[] => {
+  const spans: ObjectSpan[] = [];
+  if (set === null) return spans;
+  visitFields(cursor, set, (field) => {
+    if (field.number !== OBJECT_SET_OBJECTS) return;
+    const path = `objects.objects[${spans.length}]`;
+    const { start, end } = bcsOf(cursor, theOnly(cursor, field, null, path), path);
+    spans.push(cursor.part(path, start, end, readObject));
+  });
+  return spans;
+};
+
+/** The bytes of `<path>.bcs.value`. @throws CheckpointDecodeError naming the part that is missing */
+const bcsOf = (cursor: Cursor, part: Span | null, path: string): Span => {
+  const bcs = part === null ? null : findPart(cursor, part, BCS, `${path}.bcs`);
+  const value = bcs === null ? null : findPart(cursor, bcs, BCS_VALUE, `${path}.bcs.value`);
+  return value ?? cursor.fail(`${path}.bcs is missing`, part?.start ?? cursor.at);
+};

@@ -1,0 +1,161 @@
+import type { OutputObject, RemovedObject, Transaction } from "../checkpoint.ts";
+import { base58 } from "./base58.ts";
+import type { ContentsEntry } from "./contents.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Effects, Input, Write } from "./effects.ts";
+import { readEvents, type Wanted } from "./events.ts";
+import { type ObjectSpan, toOutputObject, toRemovedObject } from "./object.ts";
+import type { ObjectIndex } from "./object-index.ts";
+import { readObjectTypeHead } from "./type-tag.ts";
+import type { Verifier } from "./verify.ts";
+
+/** Bytes from `start` to before `end`. */
+export type Span = { readonly start: number; readonly end: number };
+
+/** The parts of a transaction, found by whichever encoding brought them. */
+export type TransactionParts = {
+  /** Index inside the checkpoint, from 0. */
+  readonly index: number;
+  /** What the checkpoint's contents say of it. */
+  readonly entry: ContentsEntry;
+  /** BCS of its `TransactionData`. */
+  readonly data: Span;
+  /** Offset of the sender's address. */
+  readonly senderAt: number;
+  readonly effects: Effects;
+  /** BCS of its `TransactionEffects`. */
+  readonly effectsSpan: Span;
+  /** BCS of its `TransactionEvents`; null when absent. */
+  readonly events: Span | null;
+  /** Objects among which those it changed or removed are. */
+  readonly inputs: ObjectIndex;
+  /** Objects among which those it wrote are. */
+  readonly outputs: ObjectIndex;
+};
+
+/** How much of a checkpoint is read. */
+export type Reading = {
+  /** Types to read; all when undefined. */
+  readonly wanted: Wanted | undefined;
+  readonly verifier: Verifier;
+};
+
+/**
+ * Puts a transaction together: checks that its parts belong to each other and reads what is wanted.
+ *
+ * Which objects it wrote and removed, and in which order, is told by its effects alone; they are
+ * covered by the digests up to the checkpoint's summary and the same in both encodings.
+ */
+export const readTransaction = (
+  cursor: Cursor,
+  parts: TransactionParts,
+  reading: Reading,
+): Transaction => {
+  const { at } = cursor;
+  checkParts(cursor, parts, reading.verifier);
+  const transaction = {
+    digest: base58(cursor.bytes, parts.entry.transactionAt),
+    sender: cursor.address(parts.senderAt),
+    events: readPartEvents(cursor, parts, reading.wanted),
+    outputObjects: readOutputs(cursor, parts, reading),
+    removedObjects: readRemoved(cursor, parts, reading),
+  };
+  cursor.at = at;
+  return transaction;
+};
+
+const checkParts = (cursor: Cursor, parts: TransactionParts, verifier: Verifier): void => {
+  const { index, entry, data, effects, effectsSpan, events } = parts;
+  const { transactionAt, effectsAt } = entry;
+  const claim = { transaction: index };
+  verifier.claim(cursor, {
+    ...claim,
+    of: "TransactionData",
+    ...data,
+    expectedAt: transactionAt,
+  });
+  verifier.claim(cursor, {
+    ...claim,
+    of: "TransactionEffects",
+    ...effectsSpan,
+    expectedAt: effectsAt,
+  });
+  if (!cursor.same32(effects.transactionAt, transactionAt)) {
+    cursor.fail(`effects of another transaction than transaction ${index}`, effects.transactionAt);
+  }
+  if (effects.eventsAt === null) return;
+  if (events === null) {
+    cursor.fail(`the events of transaction ${index} are missing`, effectsSpan.start);
+  }
+  verifier.claim(cursor, {
+    ...claim,
+    of: "TransactionEvents",
+    ...events,
+    expectedAt: effects.eventsAt,
+  });
+};
+
+const readPartEvents = (cursor: Cursor, parts: TransactionParts, wanted: Wanted | undefined) => {
+  const { index, effects, events } = parts;
+  if (events === null) return [];
+  return cursor.part("the events", events.start, events.end, (at) => {
+    if (effects.eventsAt === null && at.bytes[at.at] !== 0) {
+      at.fail(`transaction ${index} has events, but its effects name none`);
+    }
+    return readEvents(at, wanted);
+  });
+};
+
+const readOutputs = (
+  cursor: Cursor,
+  parts: TransactionParts,
+  { wanted, verifier }: Reading,
+): readonly OutputObject[] => {
+  const objects: OutputObject[] = [];
+  for (const write of parts.effects.writes) {
+    const span = parts.outputs.find(write.idAt, write.version) ?? missing(cursor, parts, write);
+    claimObject(cursor, parts, span, write.digestAt, verifier);
+    if (isWanted(cursor, span, wanted)) objects.push(toOutputObject(cursor, span));
+  }
+  return objects;
+};
+
+const readRemoved = (
+  cursor: Cursor,
+  parts: TransactionParts,
+  { wanted, verifier }: Reading,
+): readonly RemovedObject[] => {
+  const objects: RemovedObject[] = [];
+  for (const input of parts.effects.inputs) {
+    if (!input.removed && !verifier.inputs) continue;
+    const span = parts.inputs.find(input.idAt, input.version) ?? missing(cursor, parts, input);
+    if (input.digestAt !== null) claimObject(cursor, parts, span, input.digestAt, verifier);
+    if (input.removed && isWanted(cursor, span, wanted)) {
+      objects.push(toRemovedObject(cursor, span));
+    }
+  }
+  return objects;
+};
+
+const claimObject = (
+  cursor: Cursor,
+  parts: TransactionParts,
+  { start, end, idAt }: ObjectSpan,
+  expectedAt: number,
+  verifier: Verifier,
+): void => {
+  verifier.claim(cursor, { of: "Object", transaction: parts.index, idAt, start, end, expectedAt });
+};
+
+const isWanted = (cursor: Cursor, span: ObjectSpan, wanted: Wanted | undefined): boolean => {
+  if (span.kind === "package") return false;
+  if (wanted === undefined) return true;
+  cursor.at = span.typeAt;
+  return wanted(readObjectTypeHead(cursor));
+};
+
+const missing = (cursor: Cursor, parts: TransactionParts, { idAt, version }: Write | Input) =>
+  cursor.fail(
+    `object ${cursor.address(idAt)} version ${version}, named by the effects of transaction ${parts.index}, is missing`,
+    idAt,
+  );

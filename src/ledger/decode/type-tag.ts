@@ -1,0 +1,161 @@
+import type { Cursor } from "./cursor.ts";
+import type { Layout } from "./layout.ts";
+
+/** Nested type tags the network itself refuses far earlier (it allows 16 levels of arguments). */
+const MAX_DEPTH = 128;
+
+const FRAMEWORK = `0x${"2".padStart(64, "0")}`;
+const SYSTEM = `0x${"3".padStart(64, "0")}`;
+const SUI = `${FRAMEWORK}::sui::SUI`;
+
+/** Type tags by variant; null where something follows (6 vector, 7 struct). */
+const TAGS = [
+  "bool",
+  "u8",
+  "u64",
+  "u128",
+  "address",
+  "signer",
+  null,
+  null,
+  "u16",
+  "u32",
+  "u256",
+] as const;
+const VECTOR = 6;
+
+/** What a type is before its parameters: enough to tell whether anybody wants it. */
+export type TypeHead = {
+  /** Canonical address of the package that first defined it. */
+  readonly address: string;
+  readonly module: string;
+  readonly name: string;
+};
+
+/** Reads a type tag as canonical text. */
+export const readTypeTag = (cursor: Cursor, depth = 0): string => {
+  const variant = tag(cursor, depth);
+  const primitive = TAGS[variant];
+  if (typeof primitive === "string") return primitive;
+  return variant === VECTOR
+    ? `vector<${readTypeTag(cursor, depth + 1)}>`
+    : readStructTag(cursor, depth + 1);
+};
+
+/** Steps over a type tag. */
+export const skipTypeTag = (cursor: Cursor, depth = 0): void => {
+  const variant = tag(cursor, depth);
+  if (TAGS[variant] !== null) return;
+  if (variant === VECTOR) skipTypeTag(cursor, depth + 1);
+  else skipStructTag(cursor, depth + 1);
+};
+
+/** Reads a struct's type as canonical text: `0x…64::module::Name<…,…>`. */
+export const readStructTag = (cursor: Cursor, depth = 0): string => {
+  const { address, module, name } = readTypeHead(cursor);
+  const head = `${address}::${module}::${name}`;
+  const count = cursor.length();
+  if (count === 0) return head;
+  const parameters: string[] = [];
+  for (let i = 0; i < count; i++) parameters.push(readTypeTag(cursor, depth + 1));
+  return `${head}<${parameters.join(",")}>`;
+};
+
+/** Steps over a struct's type. */
+export const skipStructTag = (cursor: Cursor, depth = 0): void => {
+  cursor.skip(32);
+  cursor.skipBytes();
+  cursor.skipBytes();
+  for (let left = cursor.length(); left > 0; left--) skipTypeTag(cursor, depth + 1);
+};
+
+/** Reads address, module and name of a struct's type; its parameters remain to be read. */
+export const readTypeHead = (cursor: Cursor): TypeHead => ({
+  address: cursor.address(cursor.skip(32)),
+  module: readIdentifier(cursor),
+  name: readIdentifier(cursor),
+});
+
+/** Reads a Move identifier. @throws CheckpointDecodeError when it is none */
+export const readIdentifier = (cursor: Cursor): string => {
+  const length = cursor.length();
+  const start = cursor.skip(length);
+  for (let at = start; at < cursor.at; at++) {
+    if (!isWordByte(cursor.bytes[at]))
+      cursor.fail("a Move identifier has letters, digits and _", at);
+  }
+  if (length === 0 || isDigit(cursor.bytes[start])) {
+    cursor.fail("a Move identifier begins with a letter or _", start);
+  }
+  return cursor.bytes.toString("latin1", start, cursor.at);
+};
+
+/** Reads the type of a Move object (`MoveObjectType`, which shortens the most common types). */
+export const readObjectType = (cursor: Cursor): string => {
+  switch (objectTypeVariant(cursor)) {
+    case 0:
+      return readStructTag(cursor);
+    case 1:
+      return `${FRAMEWORK}::coin::Coin<${SUI}>`;
+    case 2:
+      return `${SYSTEM}::staking_pool::StakedSui`;
+    case 3:
+      return `${FRAMEWORK}::coin::Coin<${readTypeTag(cursor)}>`;
+    case 4:
+      return balanceField(SUI);
+    default:
+      return balanceField(readTypeTag(cursor));
+  }
+};
+
+/** Reads the head of a Move object's type; parameters remain unread. */
+export const readObjectTypeHead = (cursor: Cursor): TypeHead => {
+  switch (objectTypeVariant(cursor)) {
+    case 0:
+      return readTypeHead(cursor);
+    case 1:
+    case 3:
+      return { address: FRAMEWORK, module: "coin", name: "Coin" };
+    case 2:
+      return { address: SYSTEM, module: "staking_pool", name: "StakedSui" };
+    default:
+      return { address: FRAMEWORK, module: "dynamic_field", name: "Field" };
+  }
+};
+
+/** Steps over the type of a Move object. */
+export const skipObjectType: Layout = (cursor) => {
+  const variant = objectTypeVariant(cursor);
+  if (variant === 0) skipStructTag(cursor);
+  else if (variant === 3 || variant === 5) skipTypeTag(cursor);
+};
+
+/**
+ * Addresses that object types have without spelling them in bytes (`GasCoin`, `StakedSui`, …): a
+ * search for address bytes cannot find these.
+ */
+export const SHORTENED_TYPE_ADDRESSES: readonly string[] = [FRAMEWORK, SYSTEM];
+
+/** A type tag as a layout, for parts that are stepped over. */
+export const typeTag: Layout = (cursor) => skipTypeTag(cursor);
+
+const objectTypeVariant = (cursor: Cursor): number => cursor.variant("MoveObjectType", 6);
+
+const tag = (cursor: Cursor, depth: number): number => {
+  if (depth > MAX_DEPTH) cursor.fail(`a type nested more than ${MAX_DEPTH} levels deep`);
+  return cursor.variant("TypeTag", TAGS.length);
+};
+
+/** Where the network keeps an address balance of coin `T`. */
+const balanceField = (coin: string): string =>
+  `${FRAMEWORK}::dynamic_field::Field<${FRAMEWORK}::accumulator::Key<${FRAMEWORK}::balance::Balance<${coin}>>,${FRAMEWORK}::accumulator::U128>`;
+
+const isDigit = (byte: number | undefined): boolean =>
+  byte !== undefined && byte >= 0x30 && byte <= 0x39;
+
+const isWordByte = (byte: number | undefined): boolean =>
+  byte !== undefined &&
+  ((byte >= 0x61 && byte <= 0x7a) ||
+    (byte >= 0x41 && byte <= 0x5a) ||
+    isDigit(byte) ||
+    byte === 0x5f);
