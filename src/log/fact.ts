@@ -68,3 +68,12 @@ export type FactBatch = {
   /** In chain order: by checkpoint, then transaction, then events before object changes. */
   readonly facts: readonly Fact[];
 };
+
+/**
+ * What the reader appends: a batch, and the marks of those of its checkpoints that hold facts,
+ * ascending (the log plans its reads by them, and a batch read back can end at any of them).
+ */
+export type AppendBatch = FactBatch & { readonly marks: readonly CheckpointMark[] };
+
+/** Decimals of a coin as a metadata object on the ledger gave them. */
+export type CoinDecimals = { readonly coinType: string; readonly decimals: number };

@@ -1,0 +1,103 @@
+/**
+ * Coin types the log has met, and the decimals anybody gave for them.
+ *
+ * Decimals come, best first, from a metadata object in the log (the newest one wins), from the network,
+ * from the assets file. Until one of them speaks they are null: nobody guesses.
+ */
+import { bigints, booleans, texts } from "../database/column-arrays.ts";
+import type { Sql } from "../database/connect.ts";
+import { canonicalType } from "../ledger/move-type.ts";
+import type { CoinDecimals } from "./fact.ts";
+
+/** Anything that runs statements: the database, a `Db`, a transaction. */
+type Statements = { readonly sql: Sql };
+
+/**
+ * The coin type a caller means: addresses in short form and any letter case; module and type names
+ * exact, or in any letter case when exactly one known security's coin type matches. What is unknown
+ * comes back canonical, as it was written.
+ * @throws what `canonicalType` throws when the text is no type
+ */
+export const resolveCoinType = async ({ sql }: Statements, input: string): Promise<string> => {
+  const canonical = canonicalType(input);
+  // Three rows decide: the exact one comes first; of the others, two are already too many.
+  const found = await sql<{ coin_type: string }[]>`
+    select coin_type from log_coins
+    where coin_type = ${canonical} or (folded = ${canonical.toLowerCase()} and is_security)
+    order by coin_type = ${canonical} desc limit 3`;
+  const [first, second] = found;
+  if (first === undefined || first.coin_type === canonical) return canonical;
+  return second === undefined ? first.coin_type : canonical;
+};
+
+/** Decimals of coin types; those nobody knows are left out. */
+export const decimalsOf = async (
+  { sql }: Statements,
+  coinTypes: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  if (coinTypes.length === 0) return new Map();
+  const rows = await sql<{ coin_type: string; decimals: number }[]>`
+    select coin_type, decimals from log_coins
+    where coin_type = any(${texts(coinTypes)}::text[]) and decimals is not null`;
+  return new Map(rows.map((row) => [row.coin_type, row.decimals]));
+};
+
+/** Coin types of securities whose decimals nobody has given yet: what to ask the network for. */
+export const securitiesWithoutDecimals = async ({
+  sql,
+}: Statements): Promise<readonly string[]> => {
+  const rows = await sql<{ coin_type: string }[]>`
+    select coin_type from log_coins where is_security and decimals is null order by coin_type`;
+  return rows.map((row) => row.coin_type);
+};
+
+/**
+ * Records what the network or the assets file says. It changes nothing where a better source has
+ * spoken.
+ */
+export const recordDecimals = async (
+  { sql }: Statements,
+  source: "network" | "assets_file",
+  coins: readonly CoinDecimals[],
+): Promise<void> => {
+  // One statement may not touch a row twice.
+  const rows = [...new Map(coins.map((coin) => [coin.coinType, coin.decimals]))];
+  if (rows.length === 0) return;
+  await sql`
+    insert into log_coins (coin_type, folded, decimals, decimals_source)
+    select coin_type, lower(coin_type), decimals, ${source}::text
+    from unnest(${texts(rows.map(([coinType]) => coinType))}::text[],
+                ${bigints(rows.map(([, decimals]) => decimals))}::int2[]) as given (coin_type, decimals)
+    on conflict (coin_type) do update
+    set decimals = excluded.decimals, decimals_source = excluded.decimals_source
+    where log_coins.decimals is null
+       or log_coins.decimals_source = excluded.decimals_source
+       or (log_coins.decimals_source = 'assets_file' and excluded.decimals_source = 'network')`;
+};
+
+/**
+ * What an append adds: coin types seen as securities, and decimals that metadata objects in the batch
+ * gave, in chain order.
+ */
+export const upsertCoins = async (
+  sql: Sql,
+  securities: ReadonlySet<string>,
+  metadata: readonly CoinDecimals[],
+): Promise<void> => {
+  // Later ones replace earlier ones: the newest metadata wins.
+  const decimals = new Map(metadata.map((coin) => [coin.coinType, coin.decimals]));
+  const coinTypes = [...new Set([...securities, ...decimals.keys()])];
+  if (coinTypes.length === 0) return;
+  await sql`
+    insert into log_coins (coin_type, folded, is_security, decimals, decimals_source)
+    select coin_type, lower(coin_type), is_security, decimals,
+           case when decimals is not null then 'ledger' end
+    from unnest(${texts(coinTypes)}::text[],
+                ${booleans(coinTypes.map((coinType) => securities.has(coinType)))}::bool[],
+                ${bigints(coinTypes.map((coinType) => decimals.get(coinType) ?? null))}::int2[])
+         as given (coin_type, is_security, decimals)
+    on conflict (coin_type) do update
+    set is_security = log_coins.is_security or excluded.is_security,
+        decimals = coalesce(excluded.decimals, log_coins.decimals),
+        decimals_source = coalesce(excluded.decimals_source, log_coins.decimals_source)`;
+};

@@ -1,0 +1,88 @@
+import type { Sql } from "../database/connect.ts";
+import type { CheckpointMark } from "./fact.ts";
+import { ChainMismatchError, PackagesChangedError } from "./log-errors.ts";
+
+/** How far the log is complete, and of what. */
+export type HighWater = {
+  /** Null until a source could tell. */
+  readonly chainId: string | null;
+  /** Contract packages whose facts are kept, original first. */
+  readonly packages: readonly string[];
+  readonly firstCheckpoint: bigint;
+  /** Every checkpoint from the first up to, not including, this one has its facts in the log. */
+  readonly nextCheckpoint: bigint;
+  /** The last appended checkpoint; null before the first. */
+  readonly last: CheckpointMark | null;
+};
+
+/** What a reader says it will append. */
+export type LogIdentity = {
+  /** Null when the source cannot know. */
+  readonly chainId: string | null;
+  /** Canonical addresses, original first. */
+  readonly packages: readonly string[];
+  /** Where an empty log starts. A log that has begun keeps its own. */
+  readonly firstCheckpoint: bigint;
+};
+
+type Row = {
+  chain_id: string | null;
+  packages: string[];
+  first_checkpoint: bigint;
+  next_checkpoint: bigint;
+  last_checkpoint: bigint | null;
+  last_digest: string | null;
+  last_timestamp_ms: bigint | null;
+};
+
+/** The high-water mark; undefined when no reader ever opened the log. */
+export const readHighWater = async (sql: Sql): Promise<HighWater | undefined> => {
+  const [row] = await sql<Row[]>`
+    select chain_id, packages, first_checkpoint, next_checkpoint,
+           last_checkpoint, last_digest, last_timestamp_ms
+    from log_high_water`;
+  if (row === undefined) return undefined;
+  return {
+    chainId: row.chain_id,
+    packages: row.packages,
+    firstCheckpoint: row.first_checkpoint,
+    nextCheckpoint: row.next_checkpoint,
+    last: markOf(row.last_checkpoint, row.last_digest, row.last_timestamp_ms),
+  };
+};
+
+/** Three columns that are null together, as one value. */
+export const markOf = (
+  sequence: bigint | null,
+  digest: string | null,
+  timestampMs: bigint | null,
+): CheckpointMark | null =>
+  sequence === null || digest === null || timestampMs === null
+    ? null
+    : { sequence, digest, timestampMs };
+
+/**
+ * Begins an empty log with this identity, or holds it against the one the log has. A chain id given
+ * for the first time is kept.
+ * @throws ChainMismatchError, PackagesChangedError (both stop)
+ */
+export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<HighWater> => {
+  const { chainId, firstCheckpoint } = identity;
+  await sql`
+    insert into log_high_water (chain_id, packages, first_checkpoint, next_checkpoint)
+    values (${chainId}, ${sql.array([...identity.packages])}, ${firstCheckpoint}, ${firstCheckpoint})
+    on conflict (id) do nothing`;
+  // Adopted before it is compared: of two readers that bring different ids, one must lose.
+  await sql`
+    update log_high_water set chain_id = ${chainId}
+    where chain_id is null and ${chainId}::text is not null`;
+  const stored = await readHighWater(sql);
+  if (stored === undefined) throw new Error("log_high_water lost its row");
+  if (chainId !== null && stored.chainId !== null && stored.chainId !== chainId) {
+    throw new ChainMismatchError("the log", stored.chainId, chainId);
+  }
+  if (stored.packages.join() !== identity.packages.join()) {
+    throw new PackagesChangedError(stored.packages, identity.packages);
+  }
+  return stored;
+};

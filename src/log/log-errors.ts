@@ -1,0 +1,66 @@
+import type { Remedy } from "../remedy.ts";
+
+/**
+ * The database holds another chain than the source reads (a testnet that was wiped, or a setting that
+ * points elsewhere): stop. Use the right source, or another database for this chain.
+ */
+export class ChainMismatchError extends Error {
+  override readonly name = "ChainMismatchError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(what: string, stored: string, given: string) {
+    super(
+      `${what} is of chain ${stored}, but the source reads chain ${given}; point LEDGER_SOURCE at the first, or use another database (DATABASE_URL or DATA_DIR) for the second`,
+    );
+  }
+}
+
+/**
+ * The log was filled for other contract packages: facts of a package added now would be missing from
+ * every checkpoint already passed. Stop; restore the setting, or index into an empty database.
+ */
+export class PackagesChangedError extends Error {
+  override readonly name = "PackagesChangedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(stored: readonly string[], given: readonly string[]) {
+    super(
+      `the log holds facts of the packages ${stored.join(", ")}, but SECURITY_TOKEN_PACKAGES says ${given.join(", ")}; restore the setting, or index from the first checkpoint into an empty database`,
+    );
+  }
+}
+
+/**
+ * The log no longer expects this batch: another reader appended meanwhile. Nothing was written; stop
+ * this reader and alert.
+ */
+export class HighWaterMovedError extends Error {
+  override readonly name = "HighWaterMovedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(expected: bigint) {
+    super(
+      `the log's high-water mark is no longer at checkpoint ${expected}; another process appends to it`,
+    );
+  }
+}
+
+/** A batch contradicts itself; nothing was written. A defect of whoever made it: stop. */
+export class InvalidBatchError extends Error {
+  override readonly name = "InvalidBatchError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(first: bigint, last: bigint, what: string) {
+    super(`batch of checkpoints ${first} to ${last}: ${what}`);
+  }
+}
+
+/** Nothing was ever indexed into this database: wait until a reader has opened the log. */
+export class LogNotOpenedError extends Error {
+  override readonly name = "LogNotOpenedError";
+  readonly remedy: Remedy = "wait";
+
+  constructor() {
+    super("the log is empty and of no chain yet; start `holderbook index` or `holderbook start`");
+  }
+}
