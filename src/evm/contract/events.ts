@@ -1,0 +1,219 @@
+/**
+ * Events of the security-token contracts: every signature known, and the few that become values.
+ */
+import {
+  type AbiEvent,
+  decodeAbiParameters,
+  decodeEventLog,
+  type Hex,
+  parseAbi,
+  toEventSelector,
+} from "viem";
+import type { Remedy } from "../../remedy.ts";
+import type { Address, EvmFact } from "../fact.ts";
+
+/** Transfers and vesting: what becomes transfer records. */
+const recordEvents = parseAbi([
+  "event Transfer(address indexed from, address indexed to, uint256 value)",
+  "event ScheduleCreated(address indexed from, uint256 indexed scheduleId)",
+  "event ScheduleFunded(address indexed from, address indexed to, uint256 indexed scheduleId, uint256 amount, uint256 commencementTimestamp, uint256 timelockId, address[] cancelableBy)",
+  "event AddressTransferGroup(address indexed admin, address indexed addr, uint256 indexed value)",
+  "event RegionsSet(address indexed authority, address indexed owner, uint256[] regions)",
+  "event RegionAdded(address indexed authority, address indexed owner, uint256 region)",
+  "event RegionRemoved(address indexed authority, address indexed owner, uint256 region)",
+  "event IdentityRemoved(address indexed authority, address indexed owner)",
+]);
+
+/** The first vesting contracts announced fundings without who may cancel them. */
+const earlyScheduleFunded = parseAbi([
+  "event ScheduleFunded(address indexed from, address indexed to, uint256 indexed scheduleId, uint256 amount, uint256 commencementTimestamp, uint256 timelockId)",
+]);
+
+/** Everything else the contracts are known to log; kept raw, named here for readers of the log. */
+const otherEvents = parseAbi([
+  "event Approval(address indexed owner, address indexed spender, uint256 value)",
+  "event TimelockCanceled(address indexed canceledBy, address indexed target, uint256 indexed timelockIndex, address reclaimTokenTo, uint256 canceledAmount, uint256 paidAmount)",
+  "event TimelockBurned(address indexed from, uint256 timelockId)",
+  "event AddressFrozen(address indexed admin, address indexed addr, bool indexed status)",
+  "event RoleChange(address indexed grantor, address indexed grantee, uint8 role, bool indexed status)",
+  "event Pause(address indexed admin, bool indexed status)",
+  "event Upgrade(address indexed admin, address indexed oldRules, address indexed newRules)",
+  "event AllowGroupTransfer(address indexed admin, uint256 indexed fromGroup, uint256 indexed toGroup, uint256 lockedUntil)",
+  "event AddressMaxBalance(address indexed admin, address indexed addr, uint256 indexed value)",
+  "event Snapshot(uint256 id)",
+  "event ForceTransferBetween(address indexed admin, address indexed from, address indexed to, uint256 amount)",
+  "event HolderCreated(uint256 indexed holderId, address indexed addr)",
+  "event AppendHolderAddress(address indexed addr, uint256 indexed holderId)",
+  "event RemoveHolder(address indexed admin, uint256 indexed holderId)",
+  "event RemoveWalletFromHolder(address indexed admin, uint256 indexed holderId, address indexed addr)",
+  "event SetHolderMax(address indexed admin, int256 holderMax)",
+  "event SetHolderMax(address indexed admin, uint256 holderMax)",
+  "event SetHolderGroupMax(address indexed admin, uint256 indexed groupId, int256 groupHolderMax)",
+  "event MinWalletBalanceUpdated(address indexed admin, uint256 newBalance)",
+  "event SetMaxTotalSupply(address indexed admin, uint256 maxTotalSupply)",
+  "event TokenTypeMinted(address indexed to, uint256 amount, uint256 indexed tokenType, uint256 timestamp)",
+  "event TokenTypeTransferred(address indexed from, address indexed to, uint256 amount, uint256 indexed tokenType)",
+  "event TokenTypeBurned(address indexed from, uint256 amount, uint256 indexed tokenType)",
+  "event TokenHoldingsMerged(address indexed wallet, uint256 indexed tokenType, uint256 holdingsMerged, uint256 totalAmount, uint256 newMintTimestamp)",
+  "event HoldingTokenTypeUpdated(address indexed admin, address indexed wallet, uint256 indexed oldTokenType, uint256 newTokenType, uint256 mintTimestamp, uint256 amount)",
+  "event TimelockTokenTypeUpdated(address indexed admin, address indexed wallet, uint256 indexed timelockIndex, uint256 oldTokenType, uint256 newTokenType, uint256 amount)",
+  "event AccreditationGranted(address indexed authority, address indexed owner, uint256 level, uint256 timestamp)",
+  "event AccreditationRevoked(address indexed authority, address indexed owner, uint256 level, uint256 timestamp)",
+  "event IdentityCreated(address indexed authority, address indexed owner)",
+  "event AmlKycPassed(address indexed authority, address indexed owner, uint256 timestamp)",
+  "event AmlKycFailed(address indexed authority, address indexed owner, uint256 timestamp)",
+]);
+
+/** Every known event, in the form of the newest generation that has it. */
+export const contractEvents: readonly AbiEvent[] = [
+  ...recordEvents,
+  ...earlyScheduleFunded,
+  ...otherEvents,
+];
+
+const nameByTopic: ReadonlyMap<Hex, string> = new Map(
+  contractEvents.map((event) => [toEventSelector(event), event.name]),
+);
+
+/** Name of an event by its first topic; undefined for one that no known contract logs. */
+export const eventName = (topic: Hex): string | undefined => nameByTopic.get(topic);
+
+/** Topic of the ERC-20 Transfer, by far the most frequent log: decoded without a table. */
+export const transferTopic: Hex =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+/** What a log means for transfer records. Addresses in lower case. */
+export type TokenEvent =
+  | {
+      readonly kind: "transfer";
+      readonly from: Address;
+      readonly to: Address;
+      readonly amount: bigint;
+    }
+  | { readonly kind: "schedule created"; readonly scheduleId: bigint }
+  | {
+      readonly kind: "schedule funded";
+      readonly to: Address;
+      readonly scheduleId: bigint;
+      readonly amount: bigint;
+      /** Unix seconds. */
+      readonly commencementTimestamp: bigint;
+      readonly timelockId: bigint;
+    }
+  | { readonly kind: "group set"; readonly wallet: Address; readonly group: bigint }
+  | { readonly kind: "regions set"; readonly wallet: Address; readonly regions: readonly bigint[] }
+  | { readonly kind: "region added"; readonly wallet: Address; readonly region: bigint }
+  | { readonly kind: "region removed"; readonly wallet: Address; readonly region: bigint }
+  | { readonly kind: "identity removed"; readonly wallet: Address };
+
+/**
+ * A log has the first topic of a known event and not its shape: the contract is of no known
+ * generation. Stop this token: correct its configured type or address.
+ */
+export class UndecodableLogError extends Error {
+  override readonly name = "UndecodableLogError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(fact: EvmFact, cause: unknown) {
+    super(
+      `log ${fact.logIndex} of block ${fact.block.number} (transaction ${fact.transaction.hash}) of contract ${fact.address} ` +
+        `is not a well-formed ${eventName(fact.topics[0])}; check the type and the address configured for token ${fact.token}`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Decodes a log into what it means for transfer records; undefined for any other event.
+ * @throws UndecodableLogError (stop)
+ */
+export const decodeEvent = (fact: EvmFact): TokenEvent | undefined => {
+  const decode = decoders.get(fact.topics[0]);
+  if (decode === undefined) return undefined;
+  try {
+    return decode(fact);
+  } catch (cause) {
+    throw new UndecodableLogError(fact, cause);
+  }
+};
+
+const lower = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;
+
+/** The address in a topic: its last 20 bytes; the twelve before them must be zero. */
+const addressIn = (topic: Hex | undefined): Address => {
+  if (topic === undefined || !topic.startsWith("0x000000000000000000000000")) {
+    throw new Error("an indexed address is missing or too long");
+  }
+  return `0x${topic.slice(26)}`;
+};
+
+const transfer = ({ topics, data }: EvmFact): TokenEvent => {
+  if (topics.length !== 3 || data.length !== 66) throw new Error("not the ERC-20 form");
+  return {
+    kind: "transfer",
+    from: addressIn(topics[1]),
+    to: addressIn(topics[2]),
+    amount: BigInt(data),
+  };
+};
+
+const scheduleCreated = ({ topics, data }: EvmFact): TokenEvent => {
+  // The first vesting contracts did not index the id.
+  const id = topics[2] ?? decodeAbiParameters([{ type: "uint256" }], data)[0];
+  return { kind: "schedule created", scheduleId: BigInt(id) };
+};
+
+const decoded = (fact: EvmFact) =>
+  decodeEventLog({ abi: recordEvents, topics: [...fact.topics], data: fact.data, strict: true });
+
+const others = (fact: EvmFact): TokenEvent => {
+  const event = decoded(fact);
+  switch (event.eventName) {
+    case "ScheduleFunded":
+      return funding(event.args);
+    case "AddressTransferGroup":
+      return { kind: "group set", wallet: lower(event.args.addr), group: event.args.value };
+    case "RegionsSet":
+      return { kind: "regions set", wallet: lower(event.args.owner), regions: event.args.regions };
+    case "RegionAdded":
+      return { kind: "region added", wallet: lower(event.args.owner), region: event.args.region };
+    case "RegionRemoved":
+      return { kind: "region removed", wallet: lower(event.args.owner), region: event.args.region };
+    case "IdentityRemoved":
+      return { kind: "identity removed", wallet: lower(event.args.owner) };
+    default:
+      throw new Error(`no decoder for ${event.eventName}`);
+  }
+};
+
+const earlyFunding = (fact: EvmFact): TokenEvent =>
+  funding(
+    decodeEventLog({
+      abi: earlyScheduleFunded,
+      topics: [...fact.topics],
+      data: fact.data,
+      strict: true,
+    }).args,
+  );
+
+const funding = (args: {
+  readonly to: Hex;
+  readonly scheduleId: bigint;
+  readonly amount: bigint;
+  readonly commencementTimestamp: bigint;
+  readonly timelockId: bigint;
+}): TokenEvent => ({
+  kind: "schedule funded",
+  to: lower(args.to),
+  scheduleId: args.scheduleId,
+  amount: args.amount,
+  commencementTimestamp: args.commencementTimestamp,
+  timelockId: args.timelockId,
+});
+
+const decoders: ReadonlyMap<Hex, (fact: EvmFact) => TokenEvent> = new Map([
+  ...recordEvents.map((event) => [toEventSelector(event), others] as const),
+  ...earlyScheduleFunded.map((event) => [toEventSelector(event), earlyFunding] as const),
+  [transferTopic, transfer] as const,
+  [toEventSelector("ScheduleCreated(address,uint256)"), scheduleCreated] as const,
+]);

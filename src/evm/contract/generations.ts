@@ -1,0 +1,80 @@
+/**
+ * The generations of security-token contracts and what sets them apart.
+ *
+ * A token's generation comes from configuration (`type`), because most of them cannot say what they
+ * are; `doubts` in `../transfers.ts` report logs that contradict it.
+ */
+
+/** Token types, as configuration and `_token_type` of the REST interface spell them. */
+export const tokenTypes = [
+  "comakery_security_token_v1",
+  "comakery_security_token_v2",
+  "comakery_security_token_v3",
+  "comakery_security_token_v4",
+  "comakery_security_token_v5",
+] as const;
+
+export type TokenType = (typeof tokenTypes)[number];
+
+/** Version number inside a token type. */
+export type Version = 1 | 2 | 3 | 4 | 5;
+
+export type Generation = {
+  readonly version: Version;
+  /**
+   * Which Transfer carries the vesting details of a `ScheduleFunded`:
+   * - `holder`: the one to whoever holds locked tokens (the lockup in v1, the token itself in v2);
+   * - `pair`: the second of the pair sender → token → recipient, or the only one, to the token, of
+   *   early builds that emit no pair;
+   * - `recipient`: the one to the recipient.
+   */
+  readonly vestingLeg: "holder" | "pair" | "recipient";
+  /** A movement through the contract is logged as two Transfers, in and out. */
+  readonly pairs: boolean;
+  /**
+   * Where regulatory groups come from: `AddressTransferGroup` logs (a wallet never set is in group
+   * 0), the regions of an identity registry (none when no registry is configured), or nowhere.
+   */
+  readonly groups: "transfer groups" | "regions" | "none";
+  /** Vesting lives in a contract of its own, whose address is configured as `lockup`. */
+  readonly separateLockup: boolean;
+};
+
+/** What is known of each generation. Of v4 no code is public: it moves tokens as v5 does. */
+export const generations: Readonly<Record<TokenType, Generation>> = {
+  comakery_security_token_v1: {
+    version: 1,
+    vestingLeg: "holder",
+    pairs: false,
+    groups: "none",
+    separateLockup: true,
+  },
+  comakery_security_token_v2: {
+    version: 2,
+    vestingLeg: "holder",
+    pairs: false,
+    groups: "transfer groups",
+    separateLockup: false,
+  },
+  comakery_security_token_v3: {
+    version: 3,
+    vestingLeg: "pair",
+    pairs: true,
+    groups: "transfer groups",
+    separateLockup: false,
+  },
+  comakery_security_token_v4: {
+    version: 4,
+    vestingLeg: "recipient",
+    pairs: false,
+    groups: "transfer groups",
+    separateLockup: false,
+  },
+  comakery_security_token_v5: {
+    version: 5,
+    vestingLeg: "recipient",
+    pairs: false,
+    groups: "regions",
+    separateLockup: false,
+  },
+};

@@ -1,0 +1,72 @@
+/** What a call to a moving function says about the Transfers it causes. */
+import { decodeFunctionData, type Hex } from "viem";
+import { type Address, zeroAddress } from "../fact.ts";
+import { movingFunctions } from "./functions.ts";
+
+/** One movement that a call asks for. */
+export type Movement = {
+  /** Absent where the call leaves it to the contract (the caller, a timelock's owner). */
+  readonly from?: Address;
+  readonly to?: Address;
+  readonly amount: bigint;
+};
+
+/**
+ * Movements that a call to a moving function asks for; undefined where the arguments do not say
+ * (a cancel computes its amounts) or do not decode.
+ */
+export const movementsOf = (input: Hex): readonly Movement[] | undefined => {
+  try {
+    return asked(input);
+  } catch {
+    return undefined;
+  }
+};
+
+const asked = (input: Hex): readonly Movement[] | undefined => {
+  const { functionName, args } = decodeFunctionData({ abi: movingFunctions, data: input });
+  switch (functionName) {
+    case "transfer":
+    case "transferTimelock":
+    case "fundReleaseSchedule":
+    case "transferHolding":
+      return [{ to: lower(args[0]), amount: args[1] }];
+    case "mint":
+    case "mintTokenType":
+    case "mintReleaseSchedule":
+    case "mintReleaseScheduleTokenType":
+      return [{ from: zeroAddress, to: lower(args[0]), amount: args[1] }];
+    case "transferFrom":
+    case "forceTransferBetween":
+      return [{ from: lower(args[0]), to: lower(args[1]), amount: args[2] }];
+    case "softBurn":
+    case "burnHolding":
+      return [{ from: lower(args[0]), to: zeroAddress, amount: args[1] }];
+    case "batchTransfer":
+    case "batchFundReleaseSchedule":
+      return args[0].map((to, i) => ({ to: lower(to), amount: args[1][i] ?? 0n }));
+    case "batchMintReleaseSchedule":
+    case "batchMintReleaseScheduleTokenType":
+      return args[0].map((to, i) => ({
+        from: zeroAddress,
+        to: lower(to),
+        amount: args[1][i] ?? 0n,
+      }));
+    case "fundReleaseScheduleWithHolding":
+      return [{ to: lower(args[0].to), amount: args[0].amount }];
+    case "batchFundReleaseScheduleWithHolding":
+      return args[0].map(({ to, amount }) => ({ to: lower(to), amount }));
+    case "burn": {
+      const [first, second] = args;
+      if (typeof first === "string") {
+        return [{ from: lower(first), to: zeroAddress, amount: second ?? 0n }];
+      }
+      // Inside a timelock the contract knows the amount; otherwise the caller's own tokens burn.
+      return second === undefined ? [{ to: zeroAddress, amount: first }] : undefined;
+    }
+    case "cancelTimelock":
+      return undefined;
+  }
+};
+
+const lower = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;

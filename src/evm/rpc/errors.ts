@@ -1,0 +1,99 @@
+/**
+ * What can go wrong between us and a JSON-RPC node. Messages name the endpoint without its path,
+ * because the path is where providers put keys.
+ */
+import type { Remedy } from "../../remedy.ts";
+
+/**
+ * The endpoint could not be reached or would not answer now. Retry after a pause, or at another.
+ */
+export class RpcUnavailableError extends Error {
+  override readonly name = "RpcUnavailableError";
+  readonly remedy: Remedy = "retry";
+  readonly reason: "rate limit" | "timeout" | "too large" | "failure";
+  /** How long the endpoint asked to be left alone; undefined when it did not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    endpoint: string,
+    reason: RpcUnavailableError["reason"],
+    details: string,
+    retryAfterMs?: number,
+  ) {
+    super(`${endpoint}: ${details}`);
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The endpoint answered a call with an error of its own. Retry at another; nodes differ. */
+export class RpcRefusedError extends Error {
+  override readonly name = "RpcRefusedError";
+  readonly remedy: Remedy = "retry";
+  /** JSON-RPC error code. */
+  readonly code: number;
+  /** The endpoint's own words. */
+  readonly details: string;
+
+  constructor(endpoint: string, method: string, code: number, details: string) {
+    super(`${endpoint}: ${method} was refused with code ${code}: ${details.slice(0, 500)}`);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** What an untrue answer was untrue about. */
+export type Lie =
+  | "malformed reply"
+  | "missing block"
+  | "wrong block"
+  | "broken chain"
+  | "block hash of a log"
+  | "order of logs"
+  | "range of logs"
+  | "address of a log"
+  | "removed log"
+  | "bloom of a block"
+  | "missing logs"
+  | "transaction of a log";
+
+/**
+ * Answers of the endpoint contradict the question or one another. Nothing of them is used. Retry,
+ * at another endpoint where there is one: a load balancer between nodes of different heights, or a
+ * reorganisation between two answers, passes; an endpoint that lies goes on.
+ */
+export class LyingRpcError extends Error {
+  override readonly name = "LyingRpcError";
+  readonly remedy: Remedy = "retry";
+  readonly lie: Lie;
+
+  constructor(endpoint: string, lie: Lie, details: string) {
+    super(`${endpoint}: untrue answer (${lie}): ${details}`);
+    this.lie = lie;
+  }
+}
+
+/** Every endpoint is of another chain than configured: correct `rpc` or `chainId`, then restart. */
+export class WrongChainError extends Error {
+  override readonly name = "WrongChainError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(endpoint: string, expected: number, found: bigint) {
+    super(`${endpoint} is of chain ${found}, configured is chain ${expected}`);
+  }
+}
+
+/**
+ * The chain was replaced further back than blocks are kept, or below what its own tag calls final.
+ * Stop: compare the RPC with another one; if the chain did that, rebuild the network's tables.
+ */
+export class FinalityViolatedError extends Error {
+  override readonly name = "FinalityViolatedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(chainId: number, block: bigint, why: string) {
+    super(
+      `chain ${chainId}: block ${block} was replaced, ${why}; compare the RPC with another one, then rebuild this chain`,
+    );
+  }
+}
