@@ -1,0 +1,112 @@
+/**
+ * What a transaction leaves behind, in the forms and orders the network writes it.
+ */
+import type { Owner } from "../../ledger/checkpoint.ts";
+import type { StoredObject } from "../wire/checkpoint.ts";
+import type { GasCost, ObjectChange } from "../wire/effects.ts";
+import { storageFee } from "../wire/object.ts";
+import { spendGas } from "./coins.ts";
+import type { Execution } from "./execution.ts";
+import { type LiveObject, stored } from "./state.ts";
+
+/** The objects as the transaction leaves them: inputs, changed or not, and new ones. */
+export const newVersions = (
+  execution: Execution,
+  before: ReadonlyMap<string, LiveObject>,
+  made: {
+    readonly digest: Uint8Array;
+    readonly lamport: bigint;
+    /** Null for the system, which pays for neither computation nor storage. */
+    readonly payment: { readonly coin: string; readonly gas: GasCost } | null;
+  },
+): readonly LiveObject[] => {
+  const after: LiveObject[] = [];
+  const add = (
+    id: string,
+    type: string,
+    publicTransfer: boolean,
+    left: Uint8Array,
+    owner: Owner,
+  ) => {
+    const { payment } = made;
+    const contents = payment?.coin === id ? spendGas(id, left, payment.gas) : left;
+    after.push(
+      stored({
+        id,
+        version: made.lamport,
+        type,
+        publicTransfer,
+        contents,
+        owner,
+        previousTransaction: made.digest,
+        storageRebate: payment === null ? 0n : storageFee(type, contents.length),
+      }),
+    );
+  };
+
+  for (const object of before.values()) {
+    if (execution.written.has(object.id) || execution.gone.has(object.id)) continue;
+    add(object.id, object.type, object.publicTransfer, object.contents, object.owner);
+  }
+  for (const [id, object] of execution.written) {
+    const owner: Owner =
+      object.owner === "share"
+        ? { kind: "shared", initialSharedVersion: made.lamport }
+        : (object.owner ?? before.get(id)?.owner ?? { kind: "immutable" });
+    add(id, object.type, object.publicTransfer, object.contents, owner);
+  }
+  return after;
+};
+
+/** `changed_objects` of the effects: every object that was written, deleted, wrapped or published. */
+export const objectChanges = (
+  execution: Execution,
+  before: ReadonlyMap<string, LiveObject>,
+  after: readonly LiveObject[],
+  packages: readonly StoredObject[],
+): readonly ObjectChange[] => {
+  const changes: ObjectChange[] = after.map((object) => ({
+    id: object.id,
+    input: before.get(object.id) ?? null,
+    output: { kind: "object", digest: object.digest, owner: object.owner },
+    idOperation: execution.written.get(object.id)?.came === "created" ? "created" : "none",
+  }));
+  for (const [id, how] of execution.gone) {
+    changes.push({
+      id,
+      input: before.get(id) ?? null,
+      output: { kind: "none" },
+      idOperation: how === "deleted" ? "deleted" : "none",
+    });
+  }
+  for (const { id, version, digest } of packages) {
+    changes.push({
+      id,
+      input: null,
+      output: { kind: "package", version, digest },
+      idOperation: "created",
+    });
+  }
+  return byId(changes);
+};
+
+/** As the network lists them: changed objects, then created ones, then unwrapped ones, each by id. */
+export const inOutputOrder = (
+  execution: Execution,
+  before: ReadonlyMap<string, LiveObject>,
+  after: readonly LiveObject[],
+  packages: readonly StoredObject[],
+): readonly StoredObject[] => {
+  const created = after.filter(({ id }) => execution.written.get(id)?.came === "created");
+  const unwrapped = after.filter(({ id }) => execution.written.get(id)?.came === "unwrapped");
+  return [
+    ...byId(after.filter(({ id }) => before.has(id))),
+    ...byId([...created, ...packages]),
+    ...byId(unwrapped),
+  ];
+};
+
+/** Sorted by id, as the network sorts nearly everything. */
+export const byId = <Item extends { readonly id: string }>(
+  items: readonly Item[],
+): readonly Item[] => [...items].sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,0 +1,73 @@
+/**
+ * The dice of the simulation: xoshiro128** by Blackman and Vigna, seeded from a hash. Its state is
+ * four plain numbers, so that a simulation can be put away and taken up again.
+ */
+import { hash } from "./wire/digest.ts";
+
+/** State of the generator; changed by every draw. */
+export type Dice = { a: number; b: number; c: number; d: number };
+
+/** Dice whose every draw follows from the text. */
+export const diceFrom = (seed: string): Dice => {
+  const digest = hash(Buffer.from(seed));
+  const view = new DataView(digest.buffer, digest.byteOffset, digest.length);
+  // A state of all zeros would stay there; a hash is never all zeros in practice, `| 1` makes it sure.
+  return {
+    a: view.getUint32(0) | 1,
+    b: view.getUint32(4),
+    c: view.getUint32(8),
+    d: view.getUint32(12),
+  };
+};
+
+/** 32 random bits, as a number from 0 to 2^32 - 1. */
+export const draw = (dice: Dice): number => {
+  const scaled = Math.imul(dice.b, 5);
+  const result = Math.imul((scaled << 7) | (scaled >>> 25), 9) >>> 0;
+  const shifted = dice.b << 9;
+  dice.c ^= dice.a;
+  dice.d ^= dice.b;
+  dice.b ^= dice.c;
+  dice.a ^= dice.d;
+  dice.c ^= shifted;
+  dice.d = (dice.d << 11) | (dice.d >>> 21);
+  return result;
+};
+
+/** A whole number from 0 up to, not including, `below`. The bias is below `below / 2^32`. */
+export const roll = (dice: Dice, below: number): number =>
+  Math.floor((draw(dice) / 0x1_0000_0000) * below);
+
+/** Whole number from `from` to `to`, both included. */
+export const between = (dice: Dice, from: number, to: number): number =>
+  from + roll(dice, to - from + 1);
+
+/** True with this probability. */
+export const chance = (dice: Dice, probability: number): boolean =>
+  draw(dice) < probability * 0x1_0000_0000;
+
+/** An amount from 1 to `most`, both included; 0 when `most` is. */
+export const amountUpTo = (dice: Dice, most: bigint): bigint => {
+  if (most <= 0n) return 0n;
+  const wide = (BigInt(draw(dice)) << 32n) | BigInt(draw(dice));
+  return (wide % most) + 1n;
+};
+
+/** One of the items; undefined when there are none. */
+export const pick = <Item>(dice: Dice, items: readonly Item[]): Item | undefined =>
+  items[roll(dice, items.length)];
+
+/** One of the items, each as likely as its weight says. */
+export const pickWeighted = <Item extends { readonly weight: number }>(
+  dice: Dice,
+  items: readonly Item[],
+): Item | undefined => {
+  let total = 0;
+  for (const { weight } of items) total += weight;
+  let left = roll(dice, total);
+  for (const item of items) {
+    left -= item.weight;
+    if (left < 0) return item;
+  }
+  return undefined;
+};

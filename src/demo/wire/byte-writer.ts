@@ -1,0 +1,109 @@
+/**
+ * Writes BCS: little-endian integers, ULEB128 lengths, no padding, no names.
+ *
+ * Own code rather than `@mysten/bcs`, because every checkpoint of the demo ledger is encoded to be
+ * hashed, and that library writes byte by byte; tests read all of it back with `@mysten/sui/bcs`.
+ */
+export class ByteWriter {
+  #buffer = Buffer.allocUnsafeSlow(1024);
+  #length = 0;
+
+  u8(value: number): this {
+    this.#reserve(1);
+    this.#buffer[this.#length] = value;
+    this.#length += 1;
+    return this;
+  }
+
+  u16(value: number): this {
+    this.#reserve(2);
+    this.#length = this.#buffer.writeUInt16LE(value, this.#length);
+    return this;
+  }
+
+  u32(value: number): this {
+    this.#reserve(4);
+    this.#length = this.#buffer.writeUInt32LE(value, this.#length);
+    return this;
+  }
+
+  u64(value: bigint): this {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeBigUInt64LE(value, this.#length);
+    return this;
+  }
+
+  bool(value: boolean): this {
+    return this.u8(value ? 1 : 0);
+  }
+
+  /** Length or enum tag: ULEB128. */
+  uleb(value: number): this {
+    this.#reserve(5);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#buffer[this.#length] = (rest & 0x7f) | 0x80;
+      this.#length += 1;
+      rest >>>= 7;
+    }
+    this.#buffer[this.#length] = rest;
+    this.#length += 1;
+    return this;
+  }
+
+  /** Bytes as they are, without a length. */
+  raw(bytes: Uint8Array): this {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  /** `vector<u8>`: the length, then the bytes. Digests are written so, too. */
+  bytes(bytes: Uint8Array): this {
+    return this.uleb(bytes.length).raw(bytes);
+  }
+
+  /** A string of ASCII characters with its length. */
+  string(text: string): this {
+    this.uleb(text.length);
+    this.#reserve(text.length);
+    this.#length += this.#buffer.write(text, this.#length, "latin1");
+    return this;
+  }
+
+  /** An address or object id: `0x` and 64 hex digits. */
+  address(text: string): this {
+    this.#reserve(32);
+    this.#length += this.#buffer.write(text.slice(2), this.#length, "hex");
+    return this;
+  }
+
+  /** A list: its length, then each item by `write`. */
+  list<Item>(items: readonly Item[], write: (writer: ByteWriter, item: Item) => void): this {
+    this.uleb(items.length);
+    for (const item of items) write(this, item);
+    return this;
+  }
+
+  /** `Option`: a zero byte for `null`, else a one and the value. */
+  option<Item>(item: Item | null, write: (writer: ByteWriter, item: Item) => void): this {
+    if (item === null) return this.u8(0);
+    this.u8(1);
+    write(this, item);
+    return this;
+  }
+
+  /** A copy of what was written so far. */
+  done(): Uint8Array {
+    return new Uint8Array(this.#buffer.subarray(0, this.#length));
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
+  }
+}
