@@ -1,0 +1,329 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { Metadata, status } from "@grpc/grpc-js";
+import { GrpcTypes } from "@mysten/sui/grpc";
+import { expect, test } from "vitest";
+import { type GrpcOptions, grpcSource } from "../../src/ledger/sources/grpc.ts";
+import { readMask } from "../../src/ledger/sources/grpc-messages.ts";
+import {
+  CheckpointPrunedError,
+  CheckpointTooLargeError,
+  SourceChainChangedError,
+  SourceRefusedError,
+  SourceUnavailableError,
+} from "../../src/ledger/sources/source-errors.ts";
+import { startGrpcServer } from "./grpc-server.ts";
+import { sampleCheckpoint } from "./sample-checkpoint.ts";
+import { expectSamples, numbers, take, until } from "./taking.ts";
+
+type TestServer = Awaited<ReturnType<typeof startGrpcServer>>;
+
+/** The shipping source with waits short enough for tests. */
+const open = (host: string, options: Partial<GrpcOptions> = {}) => {
+  const source = grpcSource({
+    host,
+    tls: false,
+    pollMs: 10,
+    silenceMs: 2_000,
+    resubscribe: { firstMs: 10, maxMs: 50 },
+    retry: { attempts: 6, damagedAttempts: 3, backoff: { firstMs: 5, maxMs: 50 } },
+    ...options,
+  });
+  return Object.assign(source, { [Symbol.asyncDispose]: () => source.close() });
+};
+
+/** Waits for the `nth` subscription to be open. */
+const subscribed = ({ seen, subscribers }: TestServer, nth = 1) =>
+  until(
+    () => seen.subscriptions >= nth && subscribers.size > 0,
+    () => `${seen.subscriptions} subscriptions, ${subscribers.size} open`,
+  );
+
+test("catches up by many fetches at once, then follows the tip by a stream, each checkpoint once", async () => {
+  await using server = await startGrpcServer({
+    newest: 299n,
+    onCheckpoint: () => wait(5, undefined),
+  });
+  await using source = open(server.host);
+  const taking = take(source, { first: 0n, last: 340n });
+  await subscribed(server);
+  for (let made = 0; made < 41; made += 1) {
+    server.produce();
+    await wait(1);
+  }
+  expectSamples(await taking, numbers(0, 340));
+  expect(server.seen.mostUnderWay).toBeGreaterThan(4);
+  expect(server.seen.checkpointCalls.filter((sequence) => sequence > 301n)).toEqual([]);
+  expect([...server.seen.readMasks]).toEqual([readMask.paths.join(",")]);
+});
+
+test("hands over each checkpoint's bytes as the node sent them", async () => {
+  await using server = await startGrpcServer({ newest: 3n, payload: 100_000 });
+  await using source = open(server.host);
+  const [raw] = await take(source, { first: 3n, last: 3n });
+  const sent = GrpcTypes.Checkpoint.toBinary(sampleCheckpoint(3n, 100_000));
+  expect(Buffer.compare(raw?.bytes ?? new Uint8Array(), sent)).toBe(0);
+});
+
+test("a stream that breaks or ends mid-way leaves no gap and repeats nothing", async () => {
+  await using server = await startGrpcServer({ newest: 0n });
+  await using source = open(server.host);
+  const taking = take(source, { first: 0n, last: 44n });
+  for (let round = 1; round <= 4; round += 1) {
+    await subscribed(server, round);
+    server.produce(7);
+    server.breakStreams(round % 2 === 0 ? undefined : { code: status.UNAVAILABLE });
+    // Made while nobody listens.
+    server.state.newest += 4n;
+  }
+  expectSamples(await taking, numbers(0, 44));
+  expect(server.seen.subscriptions).toBe(4);
+});
+
+test("numbers a stream skips are fetched, repeated ones dropped, regressions ignored", async () => {
+  await using server = await startGrpcServer({ newest: 4n });
+  await using source = open(server.host);
+  const taking = take(source, { first: 5n, last: 20n });
+  await subscribed(server);
+  server.state.newest = 20n;
+  for (const sequence of [6, 6, 5, 7, 2, 8, 11, 9, 10, 11, 12, 13, 20]) {
+    server.announce(BigInt(sequence));
+  }
+  expectSamples(await taking, numbers(5, 20));
+  const fetched = server.seen.checkpointCalls.toSorted((a, b) => Number(a - b));
+  expect(fetched).toEqual([5n, 9n, 10n, ...numbers(14, 19)]);
+});
+
+test("a stream that falls silent while the chain moves on is replaced", async () => {
+  await using server = await startGrpcServer({ newest: 2n, onSubscribe: () => "silent" });
+  await using source = open(server.host, { silenceMs: 100 });
+  const taking = take(source, { first: 0n, last: 30n });
+  await until(
+    () => server.seen.subscriptions === 1,
+    () => server.seen.subscriptions,
+  );
+  server.state.newest = 12n;
+  await until(
+    () => server.seen.checkpointCalls.includes(12n),
+    () => server.seen.checkpointCalls.at(-1),
+  );
+  server.state.onSubscribe = () => undefined;
+  await subscribed(server, 3);
+  server.state.newest = 29n;
+  server.produce();
+  expectSamples(await taking, numbers(0, 30));
+});
+
+test("a stream that only repeats the past counts as silent", async () => {
+  await using server = await startGrpcServer({ newest: 5n });
+  await using source = open(server.host, { silenceMs: 100 });
+  const taking = take(source, { first: 0n, last: 8n });
+  await subscribed(server);
+  const past = setInterval(() => server.announce(3n), 5);
+  server.state.newest = 8n;
+  expectSamples(await taking, numbers(0, 8));
+  clearInterval(past);
+});
+
+test("a node that offers no subscriptions is polled", async () => {
+  await using server = await startGrpcServer({
+    newest: 5n,
+    onSubscribe: () => ({ code: status.UNIMPLEMENTED, details: "no subscriptions here" }),
+  });
+  await using source = open(server.host);
+  const taking = take(source, { first: 0n, last: 12n });
+  await until(
+    () => server.seen.subscriptions === 1,
+    () => server.seen.subscriptions,
+  );
+  server.state.newest = 12n;
+  expectSamples(await taking, numbers(0, 12));
+  expect(server.seen.subscriptions).toBe(1);
+});
+
+test("frames beyond what may be held are let go and fetched later, so that memory stays bounded", async () => {
+  await using server = await startGrpcServer({ newest: 0n });
+  await using source = open(server.host, { window: { checkpoints: 8, bytes: 1 << 20 } });
+  const taking = take(
+    source,
+    { first: 0n, last: 200n },
+    {
+      each: async ({ sequence }) => {
+        // The consumer is busy while the chain runs ahead.
+        if (sequence === 1n) await wait(150);
+      },
+    },
+  );
+  await subscribed(server);
+  server.produce(200);
+  expectSamples(await taking, numbers(0, 200));
+  const fetched = server.seen.checkpointCalls.filter((sequence) => sequence > 1n);
+  expect(fetched).toEqual(fetched.toSorted((a, b) => Number(a - b)));
+  expect(fetched.length).toBeGreaterThan(150);
+  expect(fetched.length).toBeLessThan(199);
+});
+
+test("pushing back is waited out as long as the node asks, and answered with fewer requests", async () => {
+  const metadata = new Metadata();
+  // google.rpc.Status { details: [Any { RetryInfo { retry_delay: 0.3 s } }] }
+  metadata.set("grpc-status-details-bin", retryInfoDetails(300_000_000));
+  let refusals = 12;
+  let firstRefusal = 0;
+  let firstAfter = 0;
+  await using server = await startGrpcServer({
+    newest: 199n,
+    onCheckpoint: async (sequence) => {
+      await wait(5);
+      if (sequence < 20n || refusals === 0) {
+        if (firstRefusal > 0 && refusals === 0) firstAfter ||= performance.now();
+        return undefined;
+      }
+      refusals -= 1;
+      firstRefusal ||= performance.now();
+      return { code: status.RESOURCE_EXHAUSTED, details: "slow down", metadata };
+    },
+  });
+  const setbacks: string[] = [];
+  await using source = open(server.host, { onSetback: ({ reason }) => setbacks.push(reason) });
+  expectSamples(await take(source, { first: 0n, last: 199n }), numbers(0, 199));
+  expect(setbacks).toHaveLength(12);
+  expect(setbacks[0]).toContain("RESOURCE_EXHAUSTED: slow down");
+  expect(firstAfter - firstRefusal).toBeGreaterThan(250);
+});
+
+test("a node that is out of reach for a while is tried again; for good, it is an error to retry", async () => {
+  let failures = 3;
+  await using server = await startGrpcServer({
+    newest: 9n,
+    onCheckpoint: () => (failures-- > 0 ? { code: status.UNAVAILABLE } : undefined),
+    onInfo: () => (failures-- > 0 ? { code: status.UNAVAILABLE } : undefined),
+  });
+  await using source = open(server.host);
+  expectSamples(await take(source, { first: 0n, last: 9n }), numbers(0, 9));
+
+  failures = Number.POSITIVE_INFINITY;
+  const error = await take(source, { first: 0n, last: 9n }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(SourceUnavailableError);
+  expect(error).toMatchObject({ remedy: "retry" });
+});
+
+test("an answer that takes too long is asked for again", async () => {
+  let slow = 2;
+  await using server = await startGrpcServer({
+    newest: 5n,
+    onCheckpoint: async (sequence) => {
+      if (sequence === 3n && slow-- > 0) await wait(400);
+      return undefined;
+    },
+  });
+  await using source = open(server.host, { bounds: { answerMs: 100, maxMessageBytes: 1 << 20 } });
+  expectSamples(await take(source, { first: 0n, last: 5n }), numbers(0, 5));
+  expect(server.seen.checkpointCalls.filter((sequence) => sequence === 3n)).toHaveLength(3);
+});
+
+test.each([
+  status.UNAUTHENTICATED,
+  status.PERMISSION_DENIED,
+  status.INVALID_ARGUMENT,
+  status.UNIMPLEMENTED,
+])("a refusal with status %i stops at once, after everything before it", async (code) => {
+  await using server = await startGrpcServer({
+    newest: 9n,
+    onCheckpoint: (sequence) => (sequence === 4n ? { code, details: "no key" } : undefined),
+  });
+  await using source = open(server.host);
+  const taken: bigint[] = [];
+  const error = await take(
+    source,
+    { first: 0n, last: 9n },
+    {
+      each: ({ sequence }) => taken.push(sequence),
+    },
+  ).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(SourceRefusedError);
+  expect(error).toMatchObject({ remedy: "stop", message: expect.stringContaining("checkpoint 4") });
+  expect(taken).toEqual(numbers(0, 3));
+});
+
+test("a start that was pruned names the first checkpoint available", async () => {
+  await using server = await startGrpcServer({ newest: 90n, firstAvailable: 50n });
+  await using source = open(server.host);
+  const error = await take(source, { first: 10n, last: 60n }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CheckpointPrunedError);
+  expect(error).toMatchObject({ firstAvailable: 50n, message: expect.stringContaining("50") });
+});
+
+test("tells its chain, and stops when the address leads to another one", async () => {
+  await using server = await startGrpcServer({ newest: 3n });
+  await using source = open(server.host);
+  const { signal } = new AbortController();
+  expect(await source.chainId(signal)).toBe(server.state.chainId);
+  expect(await source.latest(signal)).toBe(3n);
+  server.state.chainId = "69WiPg3DAQiwdxfncX6wYQ2siKwAe6L9BZthQea3JNMD";
+  await expect(take(source, { first: 0n, last: 3n })).rejects.toThrow(SourceChainChangedError);
+});
+
+test("a message above the limit stops with the checkpoint named", async () => {
+  await using server = await startGrpcServer({ newest: 3n, payload: 50_000 });
+  await using source = open(server.host, {
+    bounds: { answerMs: 5_000, maxMessageBytes: 10_000 },
+  });
+  const error = await take(source, { first: 2n, last: 3n }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CheckpointTooLargeError);
+  expect(error).toMatchObject({ sequence: 2n, remedy: "stop" });
+});
+
+test("a checkpoint announced by one node and unknown to its neighbour is waited for", async () => {
+  let unknown = 3;
+  await using server = await startGrpcServer({
+    newest: 9n,
+    onCheckpoint: (sequence) =>
+      sequence === 6n && unknown-- > 0 ? { code: status.NOT_FOUND } : undefined,
+  });
+  await using source = open(server.host);
+  expectSamples(await take(source, { first: 0n, last: 9n }), numbers(0, 9));
+
+  unknown = Number.POSITIVE_INFINITY;
+  await using impatient = open(server.host, { behindGraceMs: 50 });
+  await expect(take(impatient, { first: 0n, last: 9n })).rejects.toThrow(
+    /checkpoint 6 failed.*announced, but not found/,
+  );
+});
+
+test("tells the decimals of a coin, null when the network knows none", async () => {
+  await using server = await startGrpcServer({ decimals: new Map([["0x2::sui::SUI", 9]]) });
+  await using source = open(server.host);
+  const { signal } = new AbortController();
+  expect(await source.coinDecimals?.("0x2::sui::SUI", signal)).toBe(9);
+  expect(await source.coinDecimals?.("0x3::none::NONE", signal)).toBeNull();
+});
+
+test("ends quietly when told to, at the tip and in the middle of fetching", async () => {
+  await using server = await startGrpcServer({ newest: 500n, payload: 5_000 });
+  await using source = open(server.host, { headers: { "x-token": "secret" } });
+  for (const stopAt of [100n, 500n]) {
+    const controller = new AbortController();
+    let newest = -1n;
+    for await (const { sequence } of source.checkpoints({ first: 0n }, controller.signal)) {
+      newest = sequence;
+      if (sequence === stopAt) setTimeout(() => controller.abort(), 20);
+    }
+    expect(newest).toBeGreaterThanOrEqual(stopAt);
+  }
+  expect(server.seen.headers[0]?.get("x-token")).toEqual(["secret"]);
+  expect(source.description).not.toContain("secret");
+});
+
+/** `google.rpc.Status` with a `RetryInfo` of so many nanoseconds, in wire bytes. */
+const retryInfoDetails = (nanos: number): Buffer => {
+  const lengthDelimited = (field: number, bytes: Uint8Array) =>
+    Buffer.concat([Buffer.from([(field << 3) | 2, bytes.byteLength]), bytes]);
+  const varint: number[] = [];
+  for (let rest = nanos; rest > 0; rest = Math.floor(rest / 128)) {
+    varint.push((rest % 128) | (rest >= 128 ? 0x80 : 0));
+  }
+  const duration = Buffer.from([(2 << 3) | 0, ...varint]);
+  const retryInfo = lengthDelimited(1, duration);
+  const typeUrl = Buffer.from("type.googleapis.com/google.rpc.RetryInfo");
+  const any = Buffer.concat([lengthDelimited(1, typeUrl), lengthDelimited(2, retryInfo)]);
+  return Buffer.concat([Buffer.from([0x08, status.RESOURCE_EXHAUSTED]), lengthDelimited(3, any)]);
+};

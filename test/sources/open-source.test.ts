@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { CheckpointSource } from "../../src/ledger/source.ts";
+import { openSource, SourceSettingError } from "../../src/ledger/sources/open-source.ts";
+
+const demoSource: CheckpointSource = {
+  description: "demo",
+  chainId: async () => null,
+  latest: async () => null,
+  checkpoints: async function* () {},
+  close: async () => {},
+};
+
+const open = (setting: string) => openSource(setting, { demo: () => demoSource });
+
+test.each([
+  ["grpc+https://fullnode.mainnet.sui.io", "grpc+https://fullnode.mainnet.sui.io:443"],
+  ["grpc+https://fullnode.mainnet.sui.io:8443/", "grpc+https://fullnode.mainnet.sui.io:8443"],
+  ["grpc+http://localhost:9000", "grpc+http://localhost:9000"],
+  ["grpc+http://[::1]:9000", "grpc+http://[::1]:9000"],
+  ["https://checkpoints.mainnet.sui.io", "https://checkpoints.mainnet.sui.io/"],
+  ["http://localhost:9000/bucket?token=x", "http://localhost:9000/bucket"],
+  ["dir:/var/lib/checkpoints", "dir:/var/lib/checkpoints"],
+  ["dir:../checkpoints", "dir:../checkpoints"],
+  ["demo:", "demo"],
+])("%s opens a source that describes itself as %s", async (setting, description) => {
+  const source = open(setting);
+  expect(source.description).toBe(description);
+  await source.close();
+});
+
+test.each([
+  "",
+  "nonsense",
+  "dir:",
+  "ftp://example.com",
+  "grpc://fullnode.mainnet.sui.io",
+  "grpc+https://",
+  "grpc+https://host/path",
+])("%s is refused with examples of what would be right", (setting) => {
+  expect(() => open(setting)).toThrow(SourceSettingError);
+  expect(() => open(setting)).toThrow(/Examples: grpc\+https:/);
+});
+
+test("a password in the address is refused, and not repeated", () => {
+  expect(() => open("https://user:hunter2@example.com/")).toThrow(SourceSettingError);
+  expect(() => open("https://user:hunter2@example.com/")).not.toThrow(/hunter2/);
+});
