@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { blake2b } from "@noble/hashes/blake2.js";
+import { blake2b256 } from "./blake2b.ts";
 
 /** What a digest is made of: the prefix keeps digests of different things apart. */
 export type DigestOf =
@@ -23,4 +23,4 @@ const PREFIXES: Readonly<Record<DigestOf, Uint8Array>> = {
 
 /** The ledger's digest of a value: BLAKE2b-256 over the type's name, `::` and its BCS bytes. */
 export const digestOf = (of: DigestOf, bcs: Uint8Array): Uint8Array =>
-  blake2b.create({ dkLen: 32 }).update(PREFIXES[of]).update(bcs).digest();
+  blake2b256(PREFIXES[of], bcs);
