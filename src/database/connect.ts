@@ -11,6 +11,7 @@
  * or amounts of 2^63 and more through `sql`: see `column-arrays.ts`.
  */
 import postgres from "postgres";
+import { listenUntil } from "./listen.ts";
 import {
   type ConnectionSettings,
   connectionOptions,
@@ -39,10 +40,11 @@ export type Database = Transactor &
      */
     session(settings?: Pick<ConnectionSettings, "synchronousCommit">): Promise<Session>;
     /**
-     * Calls `heard` for every notification on the channel and after every reconnection (when some may
-     * have been missed), on a connection of its own. Resolves once it listens; ends with `close`.
+     * Calls `heard` with the payload of every notification on the channel, and with null whenever it
+     * has just begun to listen (some may have been missed), until `signal` aborts. Uses a connection of its own and makes a new
+     * one as often as it must: a hint, to be backed by asking now and then.
      */
-    listen(channel: string, heard: () => void): Promise<void>;
+    listen(channel: string, heard: (payload: string | null) => void, signal: AbortSignal): void;
     /** Waits up to 5 s for what runs, then ends all connections. */
     close(): Promise<void>;
   };
@@ -64,8 +66,8 @@ export const connect = (settings: ConnectionSettings & { readonly max: number })
     sql: client,
     transaction: (work) => sessions.use((session) => session.transaction(work)),
     session: (overrides) => openSession({ ...settings, ...overrides }),
-    listen: async (channel, heard) => {
-      await client.listen(channel, heard, heard);
+    listen: (channel, heard, signal) => {
+      void listenUntil(signal, settings, channel, heard);
     },
     close,
     [Symbol.asyncDispose]: close,

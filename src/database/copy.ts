@@ -43,7 +43,9 @@ export const copyInto = async <Row>(
   write: (row: Row, fields: CopyRow) => void,
 ): Promise<void> => {
   const list = columns.map((column) => `"${column}"`).join(", ");
-  const target = await sql.unsafe(`copy "${table}" (${list}) from stdin (format binary)`).writable();
+  const target = await sql
+    .unsafe(`copy "${table}" (${list}) from stdin (format binary)`)
+    .writable();
   await pipeline(encodedRows(columns.length, rows, write), target);
 };
 

@@ -92,6 +92,10 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
     application_name: settings.applicationName,
     TimeZone: "UTC",
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    // The machine of a writer may vanish without a word; its locks must not outlive it by two hours.
+    tcp_keepalives_idle: 30,
+    tcp_keepalives_interval: 10,
+    tcp_keepalives_count: 3,
     ...(settings.statementTimeoutMs !== undefined && {
       statement_timeout: settings.statementTimeoutMs,
     }),
@@ -105,17 +109,20 @@ export const dbOver = (client: postgres.Sql<Types>): Db =>
   Object.assign(drizzle(client, { casing: "snake_case" }), { sql: client });
 
 /**
- * Opens a session.
+ * Opens a session. `onNotify` hears of notifications on channels the session listens to.
  * @throws what the driver throws when no connection can be made; `databaseRemedy` knows it
  */
-export const openSession = async (settings: ConnectionSettings): Promise<Session> => {
+export const openSession = async (
+  settings: ConnectionSettings,
+  onNotify?: (channel: string, payload: string) => void,
+): Promise<Session> => {
   const lost = new AbortController();
   const lose = () => {
     lost.abort(new SessionLostError(settings.applicationName));
     // Statements that come later are refused at once instead of waiting for a connection.
     void client.end({ timeout: 0 });
   };
-  // In a variable: the driver's type declaration leaves `socket` out.
+  // In a variable: the driver's type declaration leaves `socket` and `onnotify` out.
   const options = {
     ...connectionOptions(settings),
     max: 1,
@@ -123,6 +130,7 @@ export const openSession = async (settings: ConnectionSettings): Promise<Session
     idle_timeout: undefined,
     max_lifetime: null,
     onclose: lose,
+    onnotify: onNotify,
     socket: connectOnce(settings.applicationName),
   };
   const client = postgres(settings.url, options);

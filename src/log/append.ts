@@ -32,7 +32,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
       moveHighWater(sql, batch),
       insertCheckpoints(sql, checkpoints),
       upsertCoins(sql, securities, append.coins),
-      sql`select pg_notify(${LOG_CHANNEL}, '')`,
+      sql`select pg_notify(${LOG_CHANNEL}, ${(batch.last.sequence + 1n).toString()})`,
       writeFacts(sql, batch.facts),
     ];
     // All of them must have ended before the transaction does, whichever fails first.

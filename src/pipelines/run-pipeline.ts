@@ -1,0 +1,140 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Database, databaseRemedy, type Session } from "../database/connect.ts";
+import type { FactBatch } from "../log/fact.ts";
+import type { FactSource } from "../log/log.ts";
+import { applyBatch } from "./apply.ts";
+import type { FeedPlace } from "./feed.ts";
+import type { LogTip } from "./log-tip.ts";
+import type { RunnablePipeline } from "./pipeline.ts";
+import { registerPipeline, type WatermarkState } from "./register.ts";
+import type { PipelineStatus } from "./status.ts";
+import { acquireWriterLock } from "./writer-lock.ts";
+
+/** What one pipeline needs to run. */
+export type PipelineRun = {
+  readonly pipeline: RunnablePipeline;
+  readonly database: Database;
+  readonly log: FactSource;
+  /** Opens a place in the feed; absent where no reader runs in this process. */
+  readonly openFeed: (() => FeedPlace) | undefined;
+  readonly tip: LogTip;
+  /** Bounds of one transaction. */
+  readonly maxFacts: number;
+  readonly maxBytes: number;
+  /** Ends once this checkpoint is committed; without it, never. */
+  readonly last: bigint | undefined;
+  readonly signal: AbortSignal;
+  /** Told what changed. */
+  readonly report: (change: Partial<PipelineStatus>) => void;
+};
+
+/** How long a pipeline trusts that somebody would have told it of more, in milliseconds. */
+const ASK_AFTER_MS = 1_000;
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 30_000;
+
+/**
+ * Runs one pipeline until it is told to end, has committed `last`, or meets an error that says stop.
+ * Never rejects: what went wrong is in the status. What passes is retried, with growing, jittered
+ * pauses.
+ */
+export const runPipeline = async (run: PipelineRun): Promise<void> => {
+  const { signal, report } = run;
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      await holdAndApply(run, () => {
+        failures = 0;
+      });
+      break;
+    } catch (thrown) {
+      if (signal.aborted) break;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (databaseRemedy(error) === "stop") return report({ state: "stopped", error });
+      report({ state: "retrying", error });
+      const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
+      failures += 1;
+      // Half to all of it: pipelines that failed together must not come back together.
+      await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(
+        () => undefined,
+      );
+    }
+  }
+  report({ state: "ended", error: null });
+};
+
+/** Takes the lock, then applies batches through the lock's own session. */
+const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<void> => {
+  const { pipeline, database, log, signal, report } = run;
+  await using lock = await acquireWriterLock(database, `pipeline ${pipeline.name}`, {
+    signal,
+    // A crash of the server may take the newest transactions of a pipeline, never the log's that were
+    // committed before them: they are then applied again. So nobody waits for the disk here.
+    synchronousCommit: "off",
+    onStandby: () => report({ state: "standby", error: null }),
+  });
+  const { session } = lock;
+  const start = await registerPipeline(session.sql, pipeline, await log.highWater());
+  report({ ...start, state: "running", error: null });
+  onProgress();
+  const place = run.openFeed?.();
+  try {
+    await applyBatches(run, session, start, place, onProgress);
+  } finally {
+    place?.close();
+  }
+};
+
+const applyBatches = async (
+  run: PipelineRun,
+  session: Session,
+  start: WatermarkState,
+  place: FeedPlace | undefined,
+  onProgress: () => void,
+): Promise<void> => {
+  const { pipeline, tip, last, maxFacts, signal, report } = run;
+  const wanted = new Set(pipeline.facts);
+  const log = readAhead(run);
+  const totals = { facts: 0, rows: 0 };
+  let next = start.nextCheckpoint;
+  let nothingFound = false;
+  while (!signal.aborted && (last === undefined || next <= last)) {
+    if (nothingFound || (tip.next !== null && next >= tip.next)) {
+      await tip.beyond(next, ASK_AFTER_MS, signal);
+      if (signal.aborted) return;
+    }
+    const batch = place?.take(next, wanted, maxFacts) ?? (await log.read(next));
+    nothingFound = batch === null;
+    if (batch === null) continue;
+    const rows = await applyBatch(session, pipeline, batch);
+    next = batch.last.sequence + 1n;
+    totals.facts += batch.facts.length;
+    totals.rows += rows;
+    onProgress();
+    report({ state: "running", nextCheckpoint: next, last: batch.last, ...totals });
+  }
+};
+
+/**
+ * Reads batches from the log, the next one while the last one is being applied: at most two are in
+ * memory.
+ */
+const readAhead = ({ pipeline, log, tip, maxFacts, maxBytes }: PipelineRun) => {
+  let ahead: { readonly from: bigint; readonly batch: Promise<FactBatch | null> } | undefined;
+  const request = (from: bigint) =>
+    log.readFacts({ from, names: pipeline.facts, maxFacts, maxBytes });
+  return {
+    read: async (from: bigint): Promise<FactBatch | null> => {
+      const batch = await (ahead?.from === from ? ahead.batch : request(from));
+      ahead = undefined;
+      const next = batch === null ? null : batch.last.sequence + 1n;
+      if (next !== null && tip.next !== null && next < tip.next) {
+        ahead = { from: next, batch: request(next) };
+        // Looked at when it is used; until then nobody must call it unhandled.
+        ahead.batch.catch(() => undefined);
+      }
+      return batch;
+    },
+  };
+};

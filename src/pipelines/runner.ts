@@ -1,0 +1,95 @@
+/**
+ * Runs pipelines, each at its own pace: its own lock, watermark, connection and errors. None waits for
+ * another, and the reader waits for none.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Database, databaseRemedy } from "../database/connect.ts";
+import { LOG_CHANNEL } from "../log/channel.ts";
+import type { FactSource } from "../log/log.ts";
+import type { Logger } from "../logger.ts";
+import type { Feed } from "./feed.ts";
+import { createLogTip, type LogTip } from "./log-tip.ts";
+import type { RunnablePipeline } from "./pipeline.ts";
+import { runPipeline } from "./run-pipeline.ts";
+import { type PipelineStatus, unstarted } from "./status.ts";
+
+/** What to run, and within which bounds. */
+export type RunnerOptions = {
+  readonly database: Database;
+  readonly log: FactSource;
+  /** The reader's batches, when it runs in this process. */
+  readonly feed?: Feed | undefined;
+  readonly pipelines: readonly RunnablePipeline[];
+  /** Bounds of one transaction: facts, and bytes as `factBytes` counts them. */
+  readonly bounds: { readonly maxFacts: number; readonly maxBytes: number };
+  /** Each pipeline ends once it has committed this checkpoint; without it, only with `signal`. */
+  readonly last?: bigint | undefined;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Called with the new status whenever one changes, also after every batch. */
+  readonly onProgress?: ((status: PipelineStatus) => void) | undefined;
+};
+
+/**
+ * A notification of our own append arrives about when the feed gets the batch; after this many
+ * milliseconds it was another process's.
+ */
+const FEED_GRACE_MS = 20;
+
+/**
+ * Runs the pipelines until `signal` aborts, or each has ended or stopped by itself. Transactions under
+ * way are finished first. Resolves with how each of them ended; one that stopped tells why.
+ */
+export const runPipelines = async (options: RunnerOptions): Promise<readonly PipelineStatus[]> => {
+  const { database, feed, log, pipelines, bounds, last, signal, logger, onProgress } = options;
+  const statuses = new Map(pipelines.map(({ name }) => [name, unstarted(name)]));
+  const ended = new AbortController();
+  const tip = createLogTip();
+  hear(options, tip, AbortSignal.any([signal, ended.signal]));
+
+  const runs = pipelines.map((pipeline) => {
+    const report = (change: Partial<PipelineStatus>) => {
+      const before = statuses.get(pipeline.name) ?? unstarted(pipeline.name);
+      const after = { ...before, ...change };
+      statuses.set(pipeline.name, after);
+      logChange(logger, before, after);
+      onProgress?.(after);
+    };
+    const openFeed = feed && (() => feed.open());
+    return runPipeline({ pipeline, database, log, openFeed, tip, ...bounds, last, signal, report });
+  });
+  await Promise.all(runs);
+  ended.abort();
+  return [...statuses.values()];
+};
+
+/** Everything that can tell how far the log goes tells `tip`. */
+const hear = ({ database, feed, log }: RunnerOptions, tip: LogTip, signal: AbortSignal): void => {
+  feed?.onPush(() => {
+    if (feed.next !== null) tip.tell(feed.next);
+  }, signal);
+  database.listen(
+    LOG_CHANNEL,
+    async (payload) => {
+      if (feed !== undefined && payload !== null)
+        await delay(FEED_GRACE_MS, undefined, { ref: false });
+      if (payload !== null && /^\d+$/.test(payload)) return tip.tell(BigInt(payload));
+      // Just connected: ask once how far it goes. When that fails, those who wait ask by themselves.
+      await log.highWater().then(
+        ({ nextCheckpoint }) => tip.tell(nextCheckpoint),
+        () => tip.wake(),
+      );
+    },
+    signal,
+  );
+};
+
+const logChange = (logger: Logger, before: PipelineStatus, after: PipelineStatus): void => {
+  const { pipeline, state, nextCheckpoint, error } = after;
+  if (state === before.state && error === before.error) return;
+  const where = { pipeline, nextCheckpoint: nextCheckpoint?.toString() };
+  if (error === null) logger.info(where, `pipeline ${state}`);
+  else if (state === "stopped") {
+    logger.error({ ...where, err: error, remedy: databaseRemedy(error) }, "pipeline stopped");
+  } else logger.warn({ ...where, err: error }, "pipeline failed; trying again");
+};

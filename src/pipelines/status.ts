@@ -1,0 +1,37 @@
+import type { CheckpointMark } from "../log/fact.ts";
+
+/**
+ * What a pipeline is doing in this process.
+ *
+ * - `standby`: another process runs it; this one takes over when that ends
+ * - `running`: it applies batches, or waits for more
+ * - `retrying`: something passing went wrong (`error`); it tries again by itself
+ * - `stopped`: it gave up (`error`) and needs an operator; the others go on
+ * - `ended`: it reached the last checkpoint it was asked for, or was told to end
+ */
+export type PipelineState = "standby" | "running" | "retrying" | "stopped" | "ended";
+
+/** A pipeline as this process sees it. */
+export type PipelineStatus = {
+  readonly pipeline: string;
+  readonly state: PipelineState;
+  /** Next checkpoint it expects; null until it was read from the database. */
+  readonly nextCheckpoint: bigint | null;
+  /** Last committed checkpoint; null before the first. */
+  readonly last: CheckpointMark | null;
+  /** Facts applied and rows made by this process since it started. */
+  readonly facts: number;
+  readonly rows: number;
+  /** What went wrong, while it is `retrying` or `stopped`. */
+  readonly error: Error | null;
+};
+
+export const unstarted = (pipeline: string): PipelineStatus => ({
+  pipeline,
+  state: "standby",
+  nextCheckpoint: null,
+  last: null,
+  facts: 0,
+  rows: 0,
+  error: null,
+});
