@@ -1,0 +1,13 @@
+export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.mjs";
+export { generateKeyPair, KeyFormatError } from "./ed25519.mjs";
+export { type SignedHeaders, signRequest } from "./sign-request.mjs";
+export {
+  type CallbackHeaders,
+  CallbackMalformedError,
+  CallbackSignatureError,
+  CallbackTooOldError,
+  type PublicKey,
+  type VerifiedCallback,
+  verifyBodySignature,
+  verifyCallback,
+} from "./verify-callback.mjs";

@@ -1,0 +1,16 @@
+/**
+ * `holderbook/client`: what users of the service need in their own programs, without dependencies.
+ *
+ * Plain JavaScript with its types beside it, because Node does not strip the types of files below
+ * node_modules; the service itself uses the same canonical form and the same keys.
+ */
+export { canonicalJson, NotCanonicalError } from "./canonical-json.mjs";
+export { generateKeyPair, KeyFormatError } from "./ed25519.mjs";
+export { signRequest } from "./sign-request.mjs";
+export {
+  CallbackMalformedError,
+  CallbackSignatureError,
+  CallbackTooOldError,
+  verifyBodySignature,
+  verifyCallback,
+} from "./verify-callback.mjs";

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { generateKeyPair } from "holderbook/client";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+test("a program that installed the package imports holderbook/client on plain Node, types included", async () => {
+  const project = await mkdtemp(join(tmpdir(), "holderbook-client-"));
+  try {
+    const installed = join(project, "node_modules", "holderbook");
+    await mkdir(installed, { recursive: true });
+    await cp(join(root, "package.json"), join(installed, "package.json"));
+    await cp(join(root, "src", "client"), join(installed, "src", "client"), { recursive: true });
+    const { secretKey } = generateKeyPair();
+    const program = `
+      import { signRequest } from "holderbook/client";
+      const { body } = signRequest({ secretKey: "${secretKey}", body: { b: 1, a: 2 } });
+      const text: string = body;
+      console.log(text);`;
+    await writeFile(join(project, "program.mts"), program);
+    const { stdout } = await run(process.execPath, ["program.mts"], { cwd: project });
+    expect(stdout).toBe('{"a":2,"b":1}\n');
+
+    // A wrong type must be an error: else the declarations were not found.
+    await writeFile(join(project, "wrong.mts"), `${program}\nconst wrong: number = body;`);
+    const types = ["--types", "node", "--typeRoots", join(root, "node_modules", "@types")];
+    const tsc = (file: string) => {
+      const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+      const options = [
+        "--noEmit",
+        "--strict",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2024",
+        ...types,
+      ];
+      return run(process.execPath, [compiler, ...options, file], { cwd: project }).then(
+        () => "",
+        (error: { stdout: string }) => error.stdout,
+      );
+    };
+    expect(await tsc("program.mts")).toBe("");
+    expect(await tsc("wrong.mts")).toContain("'string' is not assignable to type 'number'");
+  } finally {
+    await rm(project, { recursive: true, force: true });
+  }
+});
