@@ -3,7 +3,12 @@
  * (request id, log line, headers, error body, metrics).
  */
 import type { AddressInfo } from "node:net";
-import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from "fastify";
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
 import type { Logger } from "../logger.ts";
 import { answerTo, errorBody } from "./error-body.ts";
 import type { Health } from "./health.ts";
@@ -53,9 +58,12 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   const loggerInstance: FastifyBaseLogger = logger;
   const app: App = fastify({
     loggerInstance,
-    disableRequestLogging: true,
+    logController: new LogController({
+      // One line of our own per request, below.
+      disableRequestLogging: true,
+      requestIdLogLabel: "requestId",
+    }),
     genReqId: requestIdOf,
-    requestIdLogLabel: "requestId",
     trustProxy: settings.trustProxy,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,

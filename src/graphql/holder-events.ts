@@ -1,0 +1,85 @@
+/** Changes of the holder register: `holderEvents`. */
+
+import { unixSeconds } from "../http/health.ts";
+import { holderEvents, type HolderEvent as Row } from "../projections/holder-events.ts";
+import { builder } from "./builder.ts";
+import {
+  coinTypeArgument,
+  limitArgument,
+  limitOf,
+  listCost,
+  positionOf,
+  sinceArgument,
+  sinceOf,
+} from "./input.ts";
+
+const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
+  description:
+    "One change of the holder register. Apply each event once, by eventId, in the order of position. " +
+    "Group and freeze events carry no holderId and say nothing about membership.",
+  fields: (t) => ({
+    eventType: t.exposeString("eventType", {
+      description:
+        "holder_address_added, holder_address_removed, holder_added (it comes after the " +
+        "holder_address_added events of its wallets: read those), holder_removed, " +
+        "address_joined_group, address_left_group or address_frozen.",
+    }),
+    eventId: t.string({
+      description: "{txDigest}-{eventSeq}; the same after any replay.",
+      resolve: ({ txDigest, eventSeq }) => `${txDigest}-${eventSeq}`,
+    }),
+    position: t.string({
+      description:
+        "Place in chain order, decimal; rises with the chain, the same after any replay.",
+      resolve: ({ position }) => position.toString(),
+    }),
+    holderId: t.string({
+      nullable: true,
+      description: 'Holder, decimal; "0" is a holder. Null for group and freeze events.',
+      resolve: ({ holderId }) => holderId?.toString() ?? null,
+    }),
+    address: t.exposeString("address", {
+      nullable: true,
+      description: "Wallet; null for holder_added and holder_removed.",
+    }),
+    groupId: t.string({
+      nullable: true,
+      description: "Transfer group joined or left, decimal; null for other events.",
+      resolve: ({ groupId }) => groupId?.toString() ?? null,
+    }),
+    isFrozen: t.exposeBoolean("isFrozen", {
+      nullable: true,
+      description:
+        "For address_frozen: true when frozen, false when released; null for other events.",
+    }),
+    checkpointTimestamp: t.string({
+      description: "Time of the checkpoint, unix seconds, decimal.",
+      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
+    }),
+  }),
+});
+
+builder.queryField("holderEvents", (t) =>
+  t.field({
+    type: [HolderEvent],
+    nullable: true,
+    description:
+      "Changes of the holder register, oldest first. sinceTimestamp keeps the events of its own second, " +
+      "so a page may repeat events you have; after never does. When both are given both hold.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      sinceTimestamp: t.arg.string(sinceArgument),
+      limit: t.arg.int(limitArgument),
+      after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
+    },
+    complexity: listCost,
+    resolve: async (_root, args, { db, coinType }) => {
+      const page = {
+        limit: limitOf(args.limit),
+        sinceTimestamp: sinceOf(args.sinceTimestamp),
+        after: positionOf(args.after),
+      };
+      return holderEvents(db, { ...page, coinType: await coinType(args.coinType) });
+    },
+  }),
+);

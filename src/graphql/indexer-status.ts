@@ -1,0 +1,51 @@
+/** How far each pipeline is: `indexerStatus`. */
+import { ageSeconds, unixSeconds } from "../http/health.ts";
+import { readWatermarks, type Watermark } from "../http/progress.ts";
+import { builder } from "./builder.ts";
+
+/**
+ * Age of a pipeline that has committed nothing: the largest Int. A consumer that refuses data older
+ * than some bound refuses these, which null (zero to many a language) would not make it do.
+ */
+const NEVER_SECONDS = 2_147_483_647;
+
+const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
+  description:
+    "Watermark of one pipeline. Each has its own and can trail the others. What each serves: " +
+    "token_activity: tokenActivity; shared_token_objects: tokenBalance, tokenObjects, tokenHolders; " +
+    "timelock_objects: tokenTimelocks; holder_lifecycle: holderEvents; role_changes: walletRoles, roleEvents.",
+  fields: (t) => ({
+    pipeline: t.exposeString("pipeline", { description: "Name of the pipeline." }),
+    checkpoint: t.string({
+      nullable: true,
+      description: "Last committed checkpoint, decimal; null before the first.",
+      resolve: ({ mark }) => mark?.checkpoint.toString() ?? null,
+    }),
+    checkpointTimestamp: t.string({
+      nullable: true,
+      description: "Time of that checkpoint, unix seconds, decimal; null before the first.",
+      resolve: ({ mark }) => (mark === null ? null : unixSeconds(mark.timestampMs).toString()),
+    }),
+    ageSeconds: t.int({
+      description:
+        "Whole seconds since that checkpoint. Near the network's checkpoint interval in steady state; " +
+        `large means stale, ${NEVER_SECONDS} that nothing is committed yet.`,
+      resolve: ({ mark }, _args, { now }) =>
+        mark === null
+          ? NEVER_SECONDS
+          : Math.min(NEVER_SECONDS, ageSeconds(mark.timestampMs, now())),
+    }),
+  }),
+});
+
+builder.queryField("indexerStatus", (t) =>
+  t.field({
+    type: [IndexerStatus],
+    nullable: true,
+    description:
+      "Watermarks: token_activity, shared_token_objects, timelock_objects, holder_lifecycle, role_changes, in this order.",
+    complexity: { field: 1, multiplier: 5 },
+    resolve: async (_root, _args, { db, pipelines }) =>
+      (await readWatermarks(db, pipelines)).pipelines,
+  }),
+);

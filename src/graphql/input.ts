@@ -1,0 +1,115 @@
+/**
+ * Arguments of the queries: how they are described, and how what a caller wrote becomes a value.
+ * Everything here that is refused is `BAD_USER_INPUT` with the bound or the form in the message.
+ */
+import { canonicalAddress } from "../ledger/move-type.ts";
+import { badInput } from "./errors.ts";
+
+export const DEFAULT_LIMIT = 100;
+export const MAX_LIMIT = 1000;
+
+/** Rows that are skipped are read all the same; further on, `after` costs nothing. */
+export const MAX_OFFSET = 1_000_000;
+
+/** Largest position: they are kept in 63 bits. */
+const MAX_POSITION = 2n ** 63n - 1n;
+
+/** Largest balance of one owner that can be stored: sums of u64 in 39 digits. */
+const MAX_BALANCE_DIGITS = 39;
+
+export const coinTypeArgument = {
+  required: true,
+  description:
+    "Coin type of the security token, `<package>::<module>::<TYPE>`: short addresses and any letter case are accepted.",
+} as const;
+
+export const ownerArgument = {
+  required: true,
+  description: "Wallet address; the short form and any letter case are accepted.",
+} as const;
+
+export const limitArgument = {
+  defaultValue: DEFAULT_LIMIT,
+  description: `Most rows to return, 1 to ${MAX_LIMIT}.`,
+} as const;
+
+export const sinceArgument = {
+  description: "Unix seconds, decimal: events of that second and later.",
+} as const;
+
+/** Cost of a list: its fields, times the rows it may hold. */
+export const listCost = ({ limit }: { readonly limit?: number | null | undefined }) => ({
+  field: 1,
+  multiplier: limit ?? DEFAULT_LIMIT,
+});
+
+/** @throws BAD_USER_INPUT outside 1 to 1000: never a silently shorter page */
+export const limitOf = (limit: number | null | undefined): number => {
+  const rows = limit ?? DEFAULT_LIMIT;
+  if (rows < 1 || rows > MAX_LIMIT) {
+    throw badInput(`limit must be from 1 to ${MAX_LIMIT}; it is ${rows}`);
+  }
+  return rows;
+};
+
+/** @throws BAD_USER_INPUT below 0 or above a million */
+export const offsetOf = (offset: number | null | undefined): number => {
+  const rows = offset ?? 0;
+  if (rows < 0 || rows > MAX_OFFSET) {
+    throw badInput(
+      `offset must be from 0 to ${MAX_OFFSET}; it is ${rows}. Page with "after", the position of the last row seen, instead`,
+    );
+  }
+  return rows;
+};
+
+/** Padded and in lower case. @throws BAD_USER_INPUT when it is not an address */
+export const ownerOf = (owner: string): string => addressIn(owner, "owner");
+
+/** @throws BAD_USER_INPUT when it is not unix seconds */
+export const sinceOf = (since: string | null | undefined): bigint | undefined => {
+  if (since === null || since === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(since)) {
+    throw badInput(
+      `sinceTimestamp must be unix seconds, such as "1700000000"; it is ${show(since)}`,
+    );
+  }
+  return BigInt(since);
+};
+
+/** @throws BAD_USER_INPUT when it is not a position */
+export const positionOf = (after: string | null | undefined): bigint | undefined => {
+  if (after === null || after === undefined) return undefined;
+  const position = /^\d{1,19}$/.test(after) ? BigInt(after) : -1n;
+  if (position < 0n || position > MAX_POSITION) {
+    throw badInput(
+      `after must be the position of a row, such as "184220931000020003"; it is ${show(after)}`,
+    );
+  }
+  return position;
+};
+
+/** `<balance>:<owner>` of the last holder seen. @throws BAD_USER_INPUT when it has another form */
+export const holderCursorOf = (
+  after: string | null | undefined,
+): { readonly balance: bigint; readonly owner: string } | undefined => {
+  if (after === null || after === undefined) return undefined;
+  const [balance = "", owner = "", ...rest] = after.split(":");
+  if (!/^\d+$/.test(balance) || balance.length > MAX_BALANCE_DIGITS || rest.length > 0) {
+    throw badInput(
+      `after must be "<balance>:<owner>" of the last holder seen, such as "2500000:0x2a"; it is ${show(after)}`,
+    );
+  }
+  return { balance: BigInt(balance), owner: addressIn(owner, "the owner in after") };
+};
+
+const addressIn = (text: string, name: string): string => {
+  if (!/^0x[0-9a-f]{1,64}$/i.test(text)) {
+    throw badInput(`${name} must be an address, 0x and 1 to 64 hex digits; it is ${show(text)}`);
+  }
+  return canonicalAddress(text);
+};
+
+/** What was given, short enough for a message. */
+const show = (text: string): string =>
+  JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -1,0 +1,63 @@
+/** Grants and revocations of roles: `roleEvents`. */
+
+import { unixSeconds } from "../http/health.ts";
+import { type RoleEvent as Row, roleEvents } from "../projections/roles.ts";
+import { builder } from "./builder.ts";
+import {
+  coinTypeArgument,
+  limitArgument,
+  limitOf,
+  listCost,
+  positionOf,
+  sinceArgument,
+  sinceOf,
+} from "./input.ts";
+
+const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
+  description: "A role granted or revoked.",
+  fields: (t) => ({
+    eventId: t.string({
+      description: "{txDigest}-{eventSeq}; the same after any replay.",
+      resolve: ({ txDigest, eventSeq }) => `${txDigest}-${eventSeq}`,
+    }),
+    position: t.string({
+      description:
+        "Place in chain order, decimal; rises with the chain, the same after any replay.",
+      resolve: ({ position }) => position.toString(),
+    }),
+    owner: t.exposeString("owner", { description: "Wallet whose role changed." }),
+    role: t.exposeString("role", { description: "Canonical type name of the role." }),
+    roleBit: t.exposeInt("roleBit", {
+      description: "Bit of the role, as in WalletRole.roleBits; 0 for a role of another package.",
+    }),
+    granted: t.exposeBoolean("granted", { description: "True when granted, false when revoked." }),
+    signer: t.exposeString("signer", { description: "Address that signed the transaction." }),
+    checkpointTimestamp: t.string({
+      description: "Time of the checkpoint, unix seconds, decimal.",
+      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
+    }),
+  }),
+});
+
+builder.queryField("roleEvents", (t) =>
+  t.field({
+    type: [RoleEvent],
+    nullable: true,
+    description: "Grants and revocations, oldest first; the arguments are those of holderEvents.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      sinceTimestamp: t.arg.string(sinceArgument),
+      limit: t.arg.int(limitArgument),
+      after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
+    },
+    complexity: listCost,
+    resolve: async (_root, args, { db, packages, coinType }) => {
+      const page = {
+        limit: limitOf(args.limit),
+        sinceTimestamp: sinceOf(args.sinceTimestamp),
+        after: positionOf(args.after),
+      };
+      return roleEvents(db, { ...page, packages, coinType: await coinType(args.coinType) });
+    },
+  }),
+);

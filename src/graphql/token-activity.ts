@@ -1,0 +1,113 @@
+/** The log of token movements: `tokenActivity`. */
+
+import { unixSeconds } from "../http/health.ts";
+import { type TokenActivity as Row, tokenActivity } from "../projections/token-activity.ts";
+import { builder } from "./builder.ts";
+import {
+  coinTypeArgument,
+  DEFAULT_LIMIT,
+  limitArgument,
+  limitOf,
+  MAX_OFFSET,
+  offsetOf,
+  positionOf,
+} from "./input.ts";
+
+/** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
+const SKIPPED_PER_COST = 100;
+
+const SortOrder = builder.enumType("SortOrder", {
+  description: "Order along the chain.",
+  values: {
+    ASC: { description: "Oldest first." },
+    DESC: { description: "Newest first." },
+  },
+});
+
+const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
+  description: "One movement of tokens, as the contract announced it. Written once, never changed.",
+  fields: (t) => ({
+    activityType: t.exposeString("activityType", {
+      description: "mint, burn, transfer or force_transfer.",
+    }),
+    txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),
+    eventSeq: t.exposeInt("eventSeq", {
+      description: "Number of the event inside its transaction, from 0.",
+    }),
+    eventId: t.string({
+      description: "{txDigest}-{eventSeq}; the same after any replay.",
+      resolve: ({ txDigest, eventSeq }) => `${txDigest}-${eventSeq}`,
+    }),
+    position: t.string({
+      description:
+        "Place in chain order, decimal; the same after any replay. Page with it: see the argument after.",
+      resolve: ({ position }) => position.toString(),
+    }),
+    checkpoint: t.string({
+      description: "Checkpoint that holds the transaction, decimal.",
+      resolve: ({ checkpoint }) => checkpoint.toString(),
+    }),
+    checkpointTimestamp: t.string({
+      description: "Time of the checkpoint, unix seconds, decimal.",
+      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
+    }),
+    amount: t.string({
+      description: "Tokens moved, in the smallest unit, decimal; divide by 10^decimals to show it.",
+      resolve: ({ amount }) => amount.toString(),
+    }),
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
+    decimals: t.int({
+      nullable: true,
+      description: "Decimals of the coin; null until its metadata is known.",
+      resolve: ({ coinType }, _args, { decimals }) => decimals.load(coinType),
+    }),
+    fromAddress: t.exposeString("fromAddress", {
+      nullable: true,
+      description: "Wallet the tokens left; null for a mint.",
+    }),
+    toAddress: t.exposeString("toAddress", {
+      nullable: true,
+      description: "Wallet the tokens reached; null for a burn.",
+    }),
+    signer: t.exposeString("signer", { description: "Address that signed the transaction." }),
+    tokenObjectId: t.exposeString("tokenObjectId", {
+      description: "SharedToken object the event names.",
+    }),
+  }),
+});
+
+builder.queryField("tokenActivity", (t) =>
+  t.field({
+    type: [TokenActivity],
+    nullable: true,
+    description:
+      "The chronological log of a coin type. Page through a long one with after rather than offset: " +
+      "it costs the same on every page, and rows that arrive meanwhile shift nothing.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      limit: t.arg.int(limitArgument),
+      offset: t.arg.int({
+        defaultValue: 0,
+        description: `Rows to skip, 0 to ${MAX_OFFSET}; counted after the argument after.`,
+      }),
+      order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
+      after: t.arg.string({
+        description:
+          "Position of the last row seen: only rows behind it in the chosen order (later ones with ASC, earlier ones with DESC).",
+      }),
+    },
+    complexity: ({ limit, offset }) => ({
+      field: 1 + Math.floor(Math.max(0, offset ?? 0) / SKIPPED_PER_COST),
+      multiplier: limit ?? DEFAULT_LIMIT,
+    }),
+    resolve: async (_root, args, { db, coinType }) => {
+      const page = {
+        limit: limitOf(args.limit),
+        offset: offsetOf(args.offset),
+        order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
+        after: positionOf(args.after),
+      };
+      return tokenActivity(db, { ...page, coinType: await coinType(args.coinType) });
+    },
+  }),
+);

@@ -1,0 +1,62 @@
+/** What one owner holds: `tokenBalance`. */
+import { type TokenBalance as Row, tokenBalance } from "../projections/balances.ts";
+import { builder } from "./builder.ts";
+import { coinTypeArgument, ownerArgument, ownerOf } from "./input.ts";
+
+/** Said of every figure that grants are part of. */
+export const TIMELOCKS_INCLUDED =
+  "False while the grant index is more than 1000 checkpoints behind the SharedToken index, such as " +
+  "during the first catch-up: a grant claimed meanwhile would count twice. Grants are then left out.";
+
+const TokenBalance = builder
+  .objectRef<Row & { readonly coinType: string }>("TokenBalance")
+  .implement({
+    description:
+      "Everything an owner holds. It describes the ledger up to the checkpoint reached (indexerStatus): " +
+      "an owner whose first mint is not indexed yet looks like one that holds nothing.",
+    fields: (t) => ({
+      owner: t.exposeString("owner", { description: "Wallet address, canonical." }),
+      balance: t.string({
+        description:
+          "SharedToken balances plus what vesting grants still hold, in the smallest unit, decimal. " +
+          "Minus timelockBalance it is what the SharedToken objects hold.",
+        resolve: ({ balance }) => balance.toString(),
+      }),
+      objectCount: t.exposeInt("objectCount", {
+        description: "Number of SharedToken objects; tokenObjects lists them.",
+      }),
+      timelockBalance: t.string({
+        description:
+          "The vesting part of balance, decimal: locked tokens, and unlocked ones not claimed yet. " +
+          "They are in no SharedToken: a transfer cannot spend them before a claim. Zero while timelocksIncluded is false.",
+        resolve: ({ timelockBalance }) => timelockBalance.toString(),
+      }),
+      timelockCount: t.exposeInt("timelockCount", {
+        description:
+          "Number of live grants; tokenTimelocks lists them. Zero while timelocksIncluded is false.",
+      }),
+      timelocksIncluded: t.exposeBoolean("timelocksIncluded", { description: TIMELOCKS_INCLUDED }),
+      decimals: t.int({
+        nullable: true,
+        description: "Decimals of the coin; null until its metadata is known.",
+        resolve: ({ coinType }, _args, { decimals }) => decimals.load(coinType),
+      }),
+    }),
+  });
+
+builder.queryField("tokenBalance", (t) =>
+  t.field({
+    type: TokenBalance,
+    nullable: true,
+    description: "Balance of one owner; zero for an owner or a coin type nobody knows.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      owner: t.arg.string(ownerArgument),
+    },
+    resolve: async (_root, args, context) => {
+      const owner = ownerOf(args.owner);
+      const coinType = await context.coinType(args.coinType);
+      return { ...(await tokenBalance(context.db, { coinType, owner })), coinType };
+    },
+  }),
+);

@@ -1,0 +1,92 @@
+/** Live vesting grants: `tokenTimelocks`. */
+import { type TokenTimelock as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
+import { builder } from "./builder.ts";
+import {
+  coinTypeArgument,
+  limitArgument,
+  limitOf,
+  listCost,
+  ownerArgument,
+  ownerOf,
+} from "./input.ts";
+
+const TokenTimelock = builder
+  .objectRef<Row & { readonly coinType: string }>("TokenTimelock")
+  .implement({
+    description:
+      "A live vesting grant. Times are in milliseconds, unlike checkpointTimestamp. A grant that " +
+      "destroy_empty deleted is not listed.",
+    fields: (t) => ({
+      objectId: t.exposeString("objectId", { description: "Id of the Timelock object." }),
+      owner: t.exposeString("owner", { description: "Wallet the grant is for." }),
+      funder: t.exposeString("funder", { description: "Wallet that funded it." }),
+      releaseScheduleId: t.string({
+        description: "Number of the release schedule, decimal.",
+        resolve: ({ releaseScheduleId }) => releaseScheduleId.toString(),
+      }),
+      releaseCount: t.string({
+        description: "Number of releases, decimal.",
+        resolve: ({ releaseCount }) => releaseCount.toString(),
+      }),
+      delayUntilFirstReleaseMs: t.string({
+        description: "From the commencement to the first release, milliseconds, decimal.",
+        resolve: ({ delayUntilFirstReleaseMs }) => delayUntilFirstReleaseMs.toString(),
+      }),
+      periodBetweenReleasesMs: t.string({
+        description: "From one release to the next, milliseconds, decimal.",
+        resolve: ({ periodBetweenReleasesMs }) => periodBetweenReleasesMs.toString(),
+      }),
+      initialReleasePortionBps: t.string({
+        description:
+          "Part of the total in the first release, basis points (10000 is all of it), decimal.",
+        resolve: ({ initialReleasePortionBps }) => initialReleasePortionBps.toString(),
+      }),
+      commencementTimestampMs: t.string({
+        description: "When the schedule begins, milliseconds since the Unix epoch, decimal.",
+        resolve: ({ commencementTimestampMs }) => commencementTimestampMs.toString(),
+      }),
+      totalAmount: t.string({
+        description: "Tokens granted, in the smallest unit, decimal.",
+        resolve: ({ totalAmount }) => totalAmount.toString(),
+      }),
+      tokensTransferred: t.string({
+        description: "Tokens claimed so far, decimal.",
+        resolve: ({ tokensTransferred }) => tokensTransferred.toString(),
+      }),
+      leftBalance: t.string({
+        description:
+          "Tokens it still holds, decimal: the locked part, and what is unlocked and not claimed. " +
+          "Over all grants of an owner it adds up to timelockBalance.",
+        resolve: ({ leftBalance }) => leftBalance.toString(),
+      }),
+      decimals: t.int({
+        nullable: true,
+        description: "Decimals of the coin; null until its metadata is known.",
+        resolve: ({ coinType }, _args, { decimals }) => decimals.load(coinType),
+      }),
+    }),
+  });
+
+builder.queryField("tokenTimelocks", (t) =>
+  t.field({
+    type: [TokenTimelock],
+    nullable: true,
+    description:
+      "Live grants of a coin type, or of one owner, earliest commencement first, equal ones by object id. " +
+      "Fails with the code GRANT_INDEX_BEHIND while the grant index is more than 1000 checkpoints behind " +
+      "the SharedToken index: the list could hold grants that are gone.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      owner: t.arg.string({ ...ownerArgument, required: false }),
+      limit: t.arg.int(limitArgument),
+    },
+    complexity: listCost,
+    resolve: async (_root, args, context) => {
+      const limit = limitOf(args.limit);
+      const owner = args.owner == null ? undefined : ownerOf(args.owner);
+      const coinType = await context.coinType(args.coinType);
+      const grants = await tokenTimelocks(context.db, { coinType, owner, limit });
+      return grants.map((grant) => ({ ...grant, coinType }));
+    },
+  }),
+);

@@ -1,0 +1,37 @@
+/** Who may administer a token now: `walletRoles`. */
+import { type WalletRole as Row, walletRoles } from "../projections/roles.ts";
+import { builder } from "./builder.ts";
+import { coinTypeArgument } from "./input.ts";
+
+/** Administrators of one token; the list has no limit, so its cost is a guess on the safe side. */
+const EXPECTED_OWNERS = 100;
+
+const WalletRole = builder.objectRef<Row>("WalletRole").implement({
+  description: "An address with at least one role now.",
+  fields: (t) => ({
+    owner: t.exposeString("owner", { description: "Wallet address, canonical." }),
+    roleBits: t.exposeInt("roleBits", {
+      description:
+        "Sum of the bits of its roles: ContractAdmin 1, ReserveAdmin 2, WalletsAdmin 4, TransferAdmin 8, " +
+        "TimelockCanceler 16. A role type of the same name from another package adds no bit.",
+    }),
+    roles: t.exposeStringList("roles", {
+      description: "Canonical type names, `<package>::roles::<RoleName>`, of other packages too.",
+    }),
+  }),
+});
+
+builder.queryField("walletRoles", (t) =>
+  t.field({
+    type: [WalletRole],
+    nullable: true,
+    description:
+      "Addresses that may administer the token now, ascending: the full state, the newest event of each " +
+      "owner and role decides. Partial during a backfill: look at the age of role_changes in " +
+      "indexerStatus before replacing a copy of your own.",
+    args: { coinType: t.arg.string(coinTypeArgument) },
+    complexity: { field: 1, multiplier: EXPECTED_OWNERS },
+    resolve: async (_root, args, { db, packages, coinType }) =>
+      walletRoles(db, { coinType: await coinType(args.coinType), packages }),
+  }),
+);

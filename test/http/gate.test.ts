@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { createGate } from "../../src/http/gate.ts";
+import { HttpError } from "../../src/http/http-error.ts";
+import { createRateLimit } from "../../src/http/rate-limit.ts";
+
+const gateWith = (limits: { readonly quota?: number; readonly attempts?: number } = {}) => {
+  const good = new Set(["alice", "bob"]);
+  const asked: string[] = [];
+  const gate = createGate({
+    header: "X-API-Key",
+    verify: async (presented) => {
+      asked.push(presented);
+      if (presented === "elsewhere") throw new HttpError(403, "a key of another interface");
+      return good.has(presented) ? { id: presented } : null;
+    },
+    limit: createRateLimit({ policy: "default", quota: limits.quota ?? 10, windowSeconds: 60 }),
+    attempts: createRateLimit({
+      policy: "attempts",
+      quota: limits.attempts ?? 2,
+      windowSeconds: 60,
+    }),
+  });
+  /** What a caller gets: its key and remaining requests, or the status. */
+  const knock = async (presented: string | undefined, remoteAddress = "192.0.2.1") => {
+    try {
+      const { key, headers } = await gate.admit({ presented, remoteAddress });
+      return `${key.id} ${headers.ratelimit}`;
+    } catch (error) {
+      return error instanceof HttpError ? error.statusCode : error;
+    }
+  };
+  return { knock, good, asked };
+};
+
+test("a good key is let in and told what it has left", async () => {
+  const { knock } = gateWith({ quota: 10 });
+  expect(await knock("alice")).toBe('alice "default";r=9;t=6');
+});
+
+test("a missing, unknown or overlong key is 401, one of another interface 403", async () => {
+  const { knock } = gateWith({ attempts: 10 });
+  expect(await knock(undefined)).toBe(401);
+  expect(await knock("")).toBe(401);
+  expect(await knock("mallory")).toBe(401);
+  expect(await knock("x".repeat(100_000))).toBe(401);
+  expect(await knock("elsewhere")).toBe(403);
+});
+
+test("a key over its quota is 429; other keys go on", async () => {
+  const { knock } = gateWith({ quota: 1 });
+  await knock("alice");
+  expect(await knock("alice")).toBe(429);
+  expect(await knock("bob")).toContain("bob");
+});
+
+test("an address that keeps failing is refused without asking the database; others are not", async () => {
+  const { knock, asked } = gateWith({ attempts: 2 });
+  expect([await knock("m1"), await knock("elsewhere"), await knock("m3")]).toEqual([401, 403, 429]);
+  expect(asked).toEqual(["m1", "elsewhere"]);
+  expect(await knock("m4", "192.0.2.2")).toBe(401);
+});
+
+test("callers behind the same address as a failing one keep coming in once they were known", async () => {
+  const { knock, good } = gateWith({ attempts: 2 });
+  await knock("alice");
+  for (let i = 0; i < 3; i += 1) await knock("mallory");
+  expect(await knock("alice")).toContain("alice");
+  good.delete("alice");
+  expect(await knock("alice")).toBe(429);
+});

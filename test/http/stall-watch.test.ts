@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { createStallWatch, type Observation } from "../../src/http/stall-watch.ts";
+
+const SECOND = 1000;
+
+/** A watch of one pipeline; `see` observes it at a second. */
+const watching = () => {
+  const watch = createStallWatch();
+  return {
+    see: (second: number, observation: Omit<Observation, "name">) =>
+      watch.judge({ name: "token_activity", ...observation }, second * SECOND),
+  };
+};
+
+test("nothing to do is ok, for however long", () => {
+  const { see } = watching();
+  expect(see(0, { next: 10n, goal: 10n }).state).toBe("ok");
+  expect(see(100_000, { next: 10n, goal: 10n }).state).toBe("ok");
+});
+
+test("a backfill that moves is catching up, for however long", () => {
+  const { see } = watching();
+  for (let second = 0; second < 10_000; second += 50) {
+    const { state, reason } = see(second, { next: BigInt(second), goal: 1_000_000n });
+    expect({ state, reason }).toEqual({
+      state: "catching_up",
+      reason: `${1_000_000 - second} checkpoints behind`,
+    });
+  }
+});
+
+test("work without progress for 60 s is a stall, with the reason; progress ends it", () => {
+  const { see } = watching();
+  expect(see(0, { next: 10n, goal: 500n }).state).toBe("catching_up");
+  expect(see(59, { next: 10n, goal: 600n }).state).toBe("catching_up");
+  expect(see(60, { next: 10n, goal: 700n })).toEqual({
+    state: "stalled",
+    reason: "690 checkpoints behind; no progress for 60 s",
+  });
+  expect(see(61, { next: 11n, goal: 700n }).state).toBe("catching_up");
+});
+
+test("one checkpoint not done for 60 s is a stall too", () => {
+  const { see } = watching();
+  expect(see(0, { next: 10n, goal: 11n }).state).toBe("ok");
+  expect(see(60, { next: 10n, goal: 11n }).state).toBe("stalled");
+});
+
+test("work that comes after a long idle time starts the clock anew", () => {
+  const { see } = watching();
+  see(0, { next: 10n, goal: 10n });
+  expect(see(10_000, { next: 10n, goal: 900n }).state).toBe("catching_up");
+  expect(see(10_059, { next: 10n, goal: 900n }).state).toBe("catching_up");
+  expect(see(10_060, { next: 10n, goal: 900n }).state).toBe("stalled");
+});
+
+test("a pipeline that gave up is stalled at once, until another process moves it", () => {
+  const { see } = watching();
+  const stopped = "fact 12/0/3 does not fit its layout";
+  expect(see(0, { next: 10n, goal: 12n, stopped })).toEqual({ state: "stalled", reason: stopped });
+  expect(see(1, { next: 11n, goal: 13n, stopped }).state).toBe("ok");
+  expect(see(2, { next: 11n, goal: 14n, stopped }).state).toBe("ok");
+});
+
+test("a pipeline that has never run is said to have never run", () => {
+  const { see } = watching();
+  see(0, { next: null, goal: 900n });
+  expect(see(60, { next: null, goal: 900n }).reason).toBe("has never run; no progress for 60 s");
+});
+
+test("without a goal nobody is stalled: nobody knows of any work", () => {
+  const { see } = watching();
+  see(0, { next: 10n, goal: null });
+  expect(see(3600, { next: 10n, goal: null }).state).toBe("ok");
+});
