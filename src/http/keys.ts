@@ -1,0 +1,154 @@
+/**
+ * Keys of the GraphQL API and of projects: 256 random bits, shown once and stored as a hash.
+ *
+ * A key is looked up by its SHA-256. Nobody can search for a hash he does not hold the text of, and 256
+ * random bits need no slow hash: there is nothing to guess.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { sql as expression } from "drizzle-orm";
+import { check, customType, index, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import type { Sql } from "../database/connect.ts";
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+
+/** What a key opens: the GraphQL API, or the transfer events of one project. */
+export type KeyKind = "graphql" | "project";
+
+/** Every key ever made; revoked ones stay, so that an id in an old log line can be explained. */
+export const apiKeys = pgTable(
+  "api_keys",
+  {
+    /** Public name of the key, for lists and logs. */
+    id: text("id").primaryKey(),
+    kind: text("kind", { enum: ["graphql", "project"] }).notNull(),
+    /** The project a `project` key belongs to; null for `graphql`. */
+    subject: text("subject"),
+    secretSha256: bytea("secret_sha256").notNull().unique(),
+    /** What it is for, in its maker's words. */
+    label: text("label"),
+    createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+    /** When it ended; null while it opens. */
+    revokedAt: timestamp("revoked_at", { withTimezone: true }),
+  },
+  (t) => [
+    check("api_keys_subject", expression`(${t.kind} = 'project') = (${t.subject} is not null)`),
+    index("api_keys_created").on(t.createdAt, t.id),
+  ],
+);
+
+/** A key that opens now. */
+export type Key = {
+  readonly id: string;
+  readonly kind: KeyKind;
+  readonly subject: string | null;
+  readonly label: string | null;
+};
+
+/** A key as lists show it. */
+export type ListedKey = Key & { readonly createdAt: string; readonly revokedAt: string | null };
+
+/** Anything that runs statements: the database, a `Db`, a transaction. */
+type Statements = { readonly sql: Sql };
+
+/** Makes a key. The secret exists in this answer and nowhere else. */
+export const createKey = async (
+  { sql }: Statements,
+  key: {
+    readonly kind: KeyKind;
+    /** The project, for `project`; absent for `graphql`. */
+    readonly subject?: string | undefined;
+    readonly label?: string | undefined;
+  },
+): Promise<{ readonly id: string; readonly secret: string }> => {
+  const id = `key_${randomBytes(6).toString("hex")}`;
+  // The prefix tells people, and scanners for leaked secrets, what this is.
+  const secret = `hb_${key.kind}_${randomBytes(32).toString("base64url")}`;
+  await sql`
+    insert into api_keys (id, kind, subject, label, secret_sha256)
+    values (${id}, ${key.kind}, ${key.subject ?? null}, ${key.label ?? null}, ${sha256(secret)})`;
+  return { id, secret };
+};
+
+/** All keys, oldest first, without anything secret. */
+export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[]> => {
+  const rows = await sql<(Key & { created: string; revoked: string | null })[]>`
+    select id, kind, subject, label, ${isoUtc(sql, "created_at")} as created,
+           ${isoUtc(sql, "revoked_at")} as revoked
+    from api_keys order by created_at, id`;
+  return rows.map(({ created, revoked, ...key }) => ({
+    ...key,
+    createdAt: created,
+    revokedAt: revoked,
+  }));
+};
+
+/**
+ * Ends a key; false when no key that still opens has this id. Every process refuses it within
+ * `CACHE_MS`.
+ */
+export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolean> => {
+  const { count } = await sql`
+    update api_keys set revoked_at = now() where id = ${id} and revoked_at is null`;
+  return count > 0;
+};
+
+/** The key that this text is, of whatever kind, or null: unknown or revoked. */
+export const findKey = async (on: Statements, presented: string): Promise<Key | null> => {
+  // Longer than any key of ours: not worth a hash.
+  if (presented.length > 256) return null;
+  const hash = sha256(presented);
+  const name = hash.toString("base64");
+  const cache = cacheOf(on.sql);
+  const cached = cache.get(name);
+  if (cached !== undefined && cached.until > Date.now()) return cached.key;
+  cache.delete(name);
+  const [row] = await on.sql<(Key & { secret_sha256: Uint8Array })[]>`
+    select id, kind, subject, label, secret_sha256 from api_keys
+    where secret_sha256 = ${hash} and revoked_at is null`;
+  if (row === undefined || !timingSafeEqual(row.secret_sha256, hash)) return null;
+  const { secret_sha256: _, ...key } = row;
+  remember(cache, name, key);
+  return key;
+};
+
+/** The key that this text is, when it is of this kind and opens; else null. */
+export const verifyKey = async (
+  on: Statements,
+  kind: KeyKind,
+  presented: string,
+): Promise<Key | null> => {
+  const key = await findKey(on, presented);
+  return key?.kind === kind ? key : null;
+};
+
+/** How long a revoked key may still open, in milliseconds. */
+export const CACHE_MS = 2_000;
+
+const CACHE_KEYS = 10_000;
+
+/** Keys seen lately, by hash. Only ones that open: whoever tries unknown ones fills nothing. */
+type Cache = Map<string, { readonly key: Key; readonly until: number }>;
+
+const cacheBySql = new WeakMap<object, Cache>();
+
+const cacheOf = (sql: Sql): Cache => {
+  const found = cacheBySql.get(sql);
+  if (found !== undefined) return found;
+  const made: Cache = new Map();
+  cacheBySql.set(sql, made);
+  return made;
+};
+
+const remember = (cache: Cache, name: string, key: Key) => {
+  if (cache.size >= CACHE_KEYS) {
+    const [oldest] = cache.keys();
+    if (oldest !== undefined) cache.delete(oldest);
+  }
+  cache.set(name, { key, until: Date.now() + CACHE_MS });
+};
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** A timestamp column as ISO 8601 in UTC with milliseconds. */
+const isoUtc = (sql: Sql, column: string) =>
+  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
