@@ -5,8 +5,11 @@ export default defineConfig({
   // As `dbOver` names columns that have no name of their own.
   casing: "snake_case",
   out: "drizzle",
-  // Tables stand beside the code that writes them; drizzle-kit ignores what else these files export.
-  schema: ["log", "pipelines", "projections", "http", "evm", "rest", "ta", "callbacks"].map(
-    (room) => `src/${room}/*.ts`,
-  ),
+  // Where tables may be declared; drizzle-kit takes the tables and ignores the other exports.
+  schema: [
+    "src/*/tables.ts",
+    "src/pipelines/watermarks.ts",
+    "src/projections/*.ts",
+    "src/http/keys.ts",
+  ],
 });

@@ -17,17 +17,21 @@ try {
   await writeFile(configFile, JSON.stringify({ ...config, out }));
   const generate = ["generate", "--name", "init", "--config", configFile];
   const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
-  const code = await launch([kit, ...generate], { cwd: root });
-  if (code !== 0) process.exit(code);
-
+  await launch([kit, ...generate], { cwd: root });
+  const file = join(out, "0000_init.sql");
+  // drizzle-kit ends with code 0 even when a file with tables cannot be loaded.
+  const generated = await readFile(file, "utf8").catch(() => {
+    process.stderr.write("drizzle-kit made no migration; drizzle/ is left as it was\n");
+    process.exitCode = 1;
+    return undefined;
+  });
   // What drizzle cannot express.
   const byHand = await readFile(join(root, "src", "log", "append-only.sql"), "utf8");
-  const file = join(out, "0000_init.sql");
-  const generated = await readFile(file, "utf8");
-  await writeFile(file, `${generated}--> statement-breakpoint\n${byHand}`);
-
-  await rm(join(root, "drizzle"), { recursive: true, force: true });
-  await cp(out, join(root, "drizzle"), { recursive: true });
+  if (generated !== undefined) {
+    await writeFile(file, `${generated}--> statement-breakpoint\n${byHand}`);
+    await rm(join(root, "drizzle"), { recursive: true, force: true });
+    await cp(out, join(root, "drizzle"), { recursive: true });
+  }
 } finally {
   await rm(making, { recursive: true, force: true });
 }
