@@ -1,8 +1,6 @@
+import { MAX_TYPE_DEPTH } from "../move-type.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Layout } from "./layout.ts";
-
-/** Nested type tags the network itself refuses far earlier (it allows 16 levels of arguments). */
-const MAX_DEPTH = 128;
 
 const FRAMEWORK = `0x${"2".padStart(64, "0")}`;
 const SYSTEM = `0x${"3".padStart(64, "0")}`;
@@ -142,7 +140,7 @@ export const typeTag: Layout = (cursor) => skipTypeTag(cursor);
 const objectTypeVariant = (cursor: Cursor): number => cursor.variant("MoveObjectType", 6);
 
 const tag = (cursor: Cursor, depth: number): number => {
-  if (depth > MAX_DEPTH) cursor.fail(`a type nested more than ${MAX_DEPTH} levels deep`);
+  if (depth > MAX_TYPE_DEPTH) cursor.fail(`a type nested more than ${MAX_TYPE_DEPTH} levels deep`);
   return cursor.variant("TypeTag", TAGS.length);
 };
 

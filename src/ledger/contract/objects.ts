@@ -1,0 +1,71 @@
+/**
+ * Layouts of the objects that the security-token package and the framework's coins put on the ledger,
+ * fields in BCS order. `T` is the coin type of the security.
+ */
+
+import { bcs } from "@mysten/sui/bcs";
+import { address, amount, decoder, u64 } from "./layout.ts";
+import { COIN_METADATA, CONTROLLED_TREASURY, CURRENCY, SHARED_TOKEN, TIMELOCK } from "./names.ts";
+
+/** `shared_token::SharedToken<T>`: tokens of one owner. */
+export const sharedToken = bcs.struct("SharedToken", {
+  id: address,
+  owner: address,
+  balance: amount,
+});
+
+/** Tokens of one owner; `balance` in the coin's smallest unit. */
+export type SharedToken = typeof sharedToken.$inferType;
+
+/** @throws ContractLayoutError (stop) */
+export const decodeSharedToken = decoder<SharedToken>(SHARED_TOKEN, sharedToken, "nothing");
+
+/** `timelock::Timelock<T>`: a vesting grant. */
+export const timelock = bcs.struct("Timelock", {
+  id: address,
+  owner: address,
+  funder: address,
+  releaseScheduleId: u64,
+  releaseCount: u64,
+  delayUntilFirstReleaseMs: u64,
+  periodBetweenReleasesMs: u64,
+  initialReleasePortionBps: u64,
+  commencementTimestampMs: u64,
+  totalAmount: u64,
+  tokensTransferred: u64,
+  leftBalance: amount,
+});
+
+/** A vesting grant; times in milliseconds, the portion in basis points, amounts in smallest units. */
+export type Timelock = typeof timelock.$inferType;
+
+/** @throws ContractLayoutError (stop) */
+export const decodeTimelock = decoder<Timelock>(TIMELOCK, timelock, "nothing");
+
+/** The fields of `controlled_treasury::ControlledTreasury<T>` that are read; others follow. */
+export const controlledTreasury = bcs.struct("ControlledTreasury", {
+  id: address,
+  totalSupply: amount,
+});
+
+/** The treasury of a security; `totalSupply` in the coin's smallest unit. */
+export type ControlledTreasury = typeof controlledTreasury.$inferType;
+
+/** @throws ContractLayoutError (stop) */
+export const decodeControlledTreasury = decoder<ControlledTreasury>(
+  CONTROLLED_TREASURY,
+  controlledTreasury,
+  "unread",
+);
+
+/** How the framework's `coin::CoinMetadata<T>` and `coin_registry::Currency<T>` both begin. */
+export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: bcs.u8() });
+
+/** What is read of a coin's metadata; decimals from 0 to 255. */
+export type CoinMetadata = typeof coinMetadata.$inferType;
+
+/** @throws ContractLayoutError (stop) */
+export const decodeCoinMetadata = decoder<CoinMetadata>(COIN_METADATA, coinMetadata, "unread");
+
+/** @throws ContractLayoutError (stop) */
+export const decodeCurrency = decoder<CoinMetadata>(CURRENCY, coinMetadata, "unread");
