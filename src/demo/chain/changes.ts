@@ -1,9 +1,10 @@
 /**
  * What a transaction leaves behind, in the forms and orders the network writes it.
  */
-import type { Owner } from "../../ledger/checkpoint.ts";
+
 import type { StoredObject } from "../wire/checkpoint.ts";
 import type { GasCost, ObjectChange } from "../wire/effects.ts";
+import type { ObjectOwner } from "../wire/object.ts";
 import { storageFee } from "../wire/object.ts";
 import { spendGas } from "./coins.ts";
 import type { Execution } from "./execution.ts";
@@ -26,7 +27,7 @@ export const newVersions = (
     type: string,
     publicTransfer: boolean,
     left: Uint8Array,
-    owner: Owner,
+    owner: ObjectOwner,
   ) => {
     const { payment } = made;
     const contents = payment?.coin === id ? spendGas(id, left, payment.gas) : left;
@@ -49,7 +50,7 @@ export const newVersions = (
     add(object.id, object.type, object.publicTransfer, object.contents, object.owner);
   }
   for (const [id, object] of execution.written) {
-    const owner: Owner =
+    const owner: ObjectOwner =
       object.owner === "share"
         ? { kind: "shared", initialSharedVersion: made.lamport }
         : (object.owner ?? before.get(id)?.owner ?? { kind: "immutable" });

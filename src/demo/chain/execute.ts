@@ -208,6 +208,7 @@ const runCode = (
 ): MoveAbort | OutOfGas | null => {
   try {
     run(execution);
+    execution.succeed();
     return null;
   } catch (error) {
     if (!(error instanceof MoveAbort || error instanceof OutOfGas)) throw error;

@@ -1,9 +1,8 @@
-import type { Owner } from "../../ledger/checkpoint.ts";
 import type { Remedy } from "../../remedy.ts";
 import type { AbortLocation, WireEvent } from "../wire/effects.ts";
-import type { PackageObject } from "../wire/object.ts";
+import type { ObjectOwner, PackageObject } from "../wire/object.ts";
 import { createdId } from "./ids.ts";
-import type { Chain } from "./state.ts";
+import type { Chain, OpenCheckpoint } from "./state.ts";
 
 /** Move code gave up: the transaction fails, pays its gas and changes nothing else. */
 export class MoveAbort extends Error {
@@ -32,7 +31,7 @@ export class SimulationError extends Error {
 }
 
 /** Owner of a new object; `share` until its version is known. */
-export type NewOwner = Exclude<Owner, { readonly kind: "shared" }> | "share";
+export type NewOwner = Exclude<ObjectOwner, { readonly kind: "shared" }> | "share";
 
 /** An object as the transaction leaves it, before it has a version. */
 export type Written = {
@@ -57,7 +56,9 @@ export type Publication = Omit<PackageObject, "previousTransaction" | "storageRe
 export class Execution {
   readonly digest: Uint8Array;
   readonly sender: string;
+  /** The checkpoint, and the place inside it. */
   readonly sequence: bigint;
+  readonly index: number;
   /** The clock's time. */
   readonly timestampMs: bigint;
   readonly written = new Map<string, Written>();
@@ -68,15 +69,17 @@ export class Execution {
   command = 0;
   readonly #chain: Chain;
   readonly #undo: (() => void)[] = [];
+  readonly #done: (() => void)[] = [];
   #ids = 0;
 
   constructor(
     chain: Chain,
-    at: { readonly sequence: bigint; readonly timestampMs: bigint },
+    at: OpenCheckpoint,
     transaction: { readonly digest: Uint8Array; readonly sender: string },
   ) {
     this.#chain = chain;
     this.sequence = at.sequence;
+    this.index = at.transactions.length;
     this.timestampMs = at.timestampMs;
     this.digest = transaction.digest;
     this.sender = transaction.sender;
@@ -175,6 +178,16 @@ export class Execution {
   drop<Key, Value>(map: Map<Key, Value>, key: Key): void {
     this.#remember(map, key);
     map.delete(key);
+  }
+
+  /** Does something once the transaction has succeeded. */
+  onSuccess(action: () => void): void {
+    this.#done.push(action);
+  }
+
+  /** The code has run to its end. */
+  succeed(): void {
+    for (const action of this.#done) action();
   }
 
   /** Takes back everything: the transaction fails. */

@@ -1,7 +1,7 @@
-import type { Owner } from "../../ledger/checkpoint.ts";
 import type { ExecutedTransaction, StoredObject } from "../wire/checkpoint.ts";
 import { digestOf } from "../wire/digest.ts";
 import type { GasCost } from "../wire/effects.ts";
+import type { ObjectOwner } from "../wire/object.ts";
 import { encodeMoveObject, type MoveObject } from "../wire/object.ts";
 
 /** A live object with its encoding: it is an input of the next transaction that touches it. */
@@ -73,5 +73,5 @@ export const stored = (object: MoveObject): LiveObject => {
 };
 
 /** Initial shared version of an owner; 0 when it is not shared. */
-export const initialSharedVersion = (owner: Owner): bigint =>
+export const initialSharedVersion = (owner: ObjectOwner): bigint =>
   owner.kind === "shared" ? owner.initialSharedVersion : 0n;

@@ -1,5 +1,5 @@
-import type { Owner } from "../../ledger/checkpoint.ts";
 import { ByteWriter } from "./byte-writer.ts";
+import type { ObjectOwner } from "./object.ts";
 import { writeOwner } from "./object.ts";
 import { structTag } from "./type-tag.ts";
 
@@ -40,11 +40,11 @@ export type ObjectChange = {
   readonly input: {
     readonly version: bigint;
     readonly digest: Uint8Array;
-    readonly owner: Owner;
+    readonly owner: ObjectOwner;
   } | null;
   readonly output:
     | { readonly kind: "none" }
-    | { readonly kind: "object"; readonly digest: Uint8Array; readonly owner: Owner }
+    | { readonly kind: "object"; readonly digest: Uint8Array; readonly owner: ObjectOwner }
     | { readonly kind: "package"; readonly version: bigint; readonly digest: Uint8Array };
   readonly idOperation: "none" | "created" | "deleted";
 };

@@ -2,6 +2,9 @@ import type { Owner } from "../../ledger/checkpoint.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { objectType } from "./type-tag.ts";
 
+/** Who may use an object; the kinds of owner that occur on the demo ledger. */
+export type ObjectOwner = Exclude<Owner, { readonly kind: "consensus" | "party" }>;
+
 /** What the network charges and refunds for a stored byte, in the smallest unit of SUI. */
 const PRICE_PER_BYTE = 7_600n;
 /** Bytes an object takes beside its type and contents. */
@@ -17,7 +20,7 @@ export type MoveObject = {
   readonly publicTransfer: boolean;
   /** BCS of the Move struct, the id first. */
   readonly contents: Uint8Array;
-  readonly owner: Owner;
+  readonly owner: ObjectOwner;
   /** Digest of the transaction that wrote it. */
   readonly previousTransaction: Uint8Array;
   /** Given back when the object is written again or deleted. */
@@ -59,7 +62,7 @@ export const packageStorageFee = (modules: ReadonlyMap<string, Uint8Array>): big
 };
 
 /** BCS of `Owner`. */
-export const writeOwner = (writer: ByteWriter, owner: Owner): ByteWriter => {
+export const writeOwner = (writer: ByteWriter, owner: ObjectOwner): ByteWriter => {
   switch (owner.kind) {
     case "address":
       return writer.u8(0).address(owner.address);
@@ -69,8 +72,6 @@ export const writeOwner = (writer: ByteWriter, owner: Owner): ByteWriter => {
       return writer.u8(2).u64(owner.initialSharedVersion);
     case "immutable":
       return writer.u8(3);
-    case "consensus":
-      return writer.u8(4).u64(owner.startVersion).address(owner.address);
   }
 };
 

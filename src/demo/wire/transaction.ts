@@ -1,5 +1,5 @@
-import type { Owner } from "../../ledger/checkpoint.ts";
 import { ByteWriter } from "./byte-writer.ts";
+import type { ObjectOwner } from "./object.ts";
 import {
   type MoveObject,
   type PackageObject,
@@ -75,7 +75,7 @@ export type TransactionKind =
   | {
       readonly kind: "genesis";
       readonly objects: readonly (
-        | { readonly move: MoveObject; readonly owner: Owner }
+        | { readonly move: MoveObject; readonly owner: ObjectOwner }
         | { readonly package: PackageObject }
       )[];
     }

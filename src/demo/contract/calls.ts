@@ -1,0 +1,97 @@
+/**
+ * Calls of the security-token package as plain data, so that a transaction can be written down, kept
+ * and executed later.
+ */
+import { Draft } from "../chain/draft.ts";
+import type { Execution } from "../chain/execution.ts";
+import { setAddressFrozen } from "./freezes.ts";
+import { cancel, claim, claimInto, destroyEmpty, fund } from "./grants.ts";
+import {
+  addHolder,
+  addHolderAddress,
+  clearAddressGroup,
+  removeHolder,
+  removeHolderAddress,
+  setAddressGroup,
+} from "./register.ts";
+import { grantRole, revokeRole } from "./roles.ts";
+import { type ContractFunction, runningPackage, type Securities } from "./securities.ts";
+import { burn, burnAmount, join, mint, split } from "./tokens.ts";
+import { forceTransfer, transfer, transferAmount } from "./transfers.ts";
+
+const functions = {
+  mint,
+  burn,
+  burnAmount,
+  split,
+  join,
+  transfer,
+  transferAmount,
+  forceTransfer,
+  fund,
+  claim,
+  claimInto,
+  cancel,
+  destroyEmpty,
+  addHolder,
+  addHolderAddress,
+  removeHolder,
+  removeHolderAddress,
+  setAddressGroup,
+  clearAddressGroup,
+  setAddressFrozen,
+  grantRole,
+  revokeRole,
+};
+
+type Functions = typeof functions;
+/** Names of the functions a transaction can call. */
+export type FunctionName = keyof Functions;
+/** Arguments of each function, by name. */
+export type Arguments = {
+  [Name in FunctionName]: { readonly coinType: string } & ArgumentsOf<Functions[Name]>;
+};
+type ArgumentsOf<Function> = Function extends ContractFunction<infer Args> ? Args : never;
+
+/** A call: the function and its arguments. */
+export type Call<Name extends FunctionName = FunctionName> = {
+  [N in Name]: { readonly function: N; readonly args: Arguments[N] };
+}[Name];
+
+/** The same functions, typed so that a name and its arguments stay together. */
+const byName: { readonly [Name in FunctionName]: ContractFunction<Arguments[Name]> } = functions;
+
+/** Version of the package whose code each call runs: always the newest. */
+const target = <Name extends FunctionName>(
+  draft: Draft,
+  call: Call<Name>,
+  state: Securities,
+): void => {
+  const called = byName[call.function];
+  draft.call(
+    { package: runningPackage(state), function: called.name },
+    [call.args.coinType, ...(called.moreTypes?.(call.args) ?? [])],
+    called.inputs(draft, call.args, state),
+  );
+};
+
+const run = <Name extends FunctionName>(
+  execution: Execution,
+  call: Call<Name>,
+  state: Securities,
+): void => byName[call.function].run(execution, call.args, state);
+
+/** One programmable transaction that makes these calls, one command each. */
+export const draftOf = (calls: readonly Call[], state: Securities): Draft => {
+  const draft = new Draft();
+  for (const call of calls) target(draft, call, state);
+  return draft;
+};
+
+/** Runs the code of the calls. @throws MoveAbort */
+export const runCalls = (execution: Execution, calls: readonly Call[], state: Securities): void => {
+  for (const [index, call] of calls.entries()) {
+    execution.command = index;
+    run(execution, call, state);
+  }
+};

@@ -1,0 +1,42 @@
+/**
+ * Entries of tables and other dynamic fields: objects of their own on the ledger, owned by the object
+ * they hang on.
+ */
+import type { Execution } from "../chain/execution.ts";
+import { FRAMEWORK, fieldId } from "../chain/ids.ts";
+import { ByteWriter } from "../wire/byte-writer.ts";
+import type { Table } from "./layouts.ts";
+
+/** A dynamic field: what it hangs on, and its name. */
+export type FieldName = {
+  readonly parent: string;
+  readonly nameType: string;
+  readonly name: Uint8Array;
+};
+
+/** Sets a field, creating it when it is not there; true when it is new. */
+export const setField = (
+  execution: Execution,
+  field: FieldName,
+  value: { readonly type: string; readonly bytes: Uint8Array },
+): boolean => {
+  const id = fieldId(field.parent, field.nameType, field.name);
+  const contents = new ByteWriter().address(id).raw(field.name).raw(value.bytes).done();
+  if (execution.stands(id)) {
+    execution.write(id, contents);
+    return false;
+  }
+  execution.create(id, {
+    type: `${FRAMEWORK}::dynamic_field::Field<${field.nameType},${value.type}>`,
+    contents,
+    owner: { kind: "object", address: field.parent },
+  });
+  return true;
+};
+
+/** Removes a field that is there. */
+export const removeField = (execution: Execution, field: FieldName): void =>
+  execution.remove(fieldId(field.parent, field.nameType, field.name));
+
+/** The table with so many entries more. */
+export const grown = (table: Table, by: bigint): Table => ({ ...table, size: table.size + by });

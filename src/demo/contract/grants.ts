@@ -1,0 +1,186 @@
+/** Vesting grants (`Timelock`): came with the second version of the package. */
+import type { Execution } from "../chain/execution.ts";
+import { CLOCK } from "../chain/ids.ts";
+import type { GrantModel } from "../model.ts";
+import { enlist, strike } from "../roster.ts";
+import { address, grantContents, u64 } from "./layouts.ts";
+import {
+  type ContractFunction,
+  ensure,
+  ensureRole,
+  rostersOf,
+  type Securities,
+  treasuryOf,
+  typeOf,
+} from "./securities.ts";
+import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
+import { claimableAt, lockedAt, type Terms } from "./unlocking.ts";
+
+/** Forgets a grant, for ever or until it is unwrapped. */
+export const forgetGrant = (execution: Execution, state: Securities, grant: GrantModel): void => {
+  execution.drop(state.model.grants, grant.id);
+  execution.onSuccess(() => strike(rostersOf(state, grant.coinType).grants, grant.id));
+};
+
+/** Takes tokens out of one's token into a new grant for somebody. */
+export const fund: ContractFunction<
+  {
+    readonly coinType: string;
+    readonly token: string;
+    readonly recipient: string;
+    readonly releaseScheduleId: bigint;
+  } & Terms
+> = {
+  name: "timelock::fund",
+  inputs: (draft, args) => [
+    draft.shared(args.token, "write"),
+    draft.pure(address(args.recipient)),
+    draft.pure(u64(args.totalAmount)),
+    draft.pure(u64(args.releaseScheduleId)),
+    draft.pure(u64(args.releaseCount)),
+    draft.pure(u64(args.delayUntilFirstReleaseMs)),
+    draft.pure(u64(args.periodBetweenReleasesMs)),
+    draft.pure(u64(args.initialReleasePortionBps)),
+    draft.pure(u64(args.commencementTimestampMs)),
+  ],
+  run: (execution, { token: tokenId, recipient, ...terms }, state) => {
+    const { coinType, totalAmount } = terms;
+    const token = tokenOf(state, tokenId, coinType, fund.name);
+    ensureOwner(execution, token, fund.name);
+    ensureEnough(token, totalAmount, fund.name);
+    ensure(terms.releaseCount > 0n && terms.initialReleasePortionBps <= 10_000n, {
+      name: fund.name,
+      code: 3n,
+      reason: "the schedule makes no sense",
+    });
+    writeToken(execution, state, { ...token, balance: token.balance - totalAmount });
+    const grant: GrantModel = {
+      ...terms,
+      id: execution.newId(),
+      owner: recipient,
+      funder: execution.sender,
+      tokensTransferred: 0n,
+      leftBalance: totalAmount,
+      version: 0n,
+      checkpoint: 0n,
+    };
+    execution.set(state.model.grants, grant.id, grant);
+    execution.create(grant.id, {
+      type: typeOf(state, "timelock::Timelock", coinType),
+      contents: grantContents(grant),
+      owner: "share",
+      publicTransfer: true,
+    });
+    execution.onSuccess(() => enlist(rostersOf(state, coinType).grants, grant.id));
+  },
+};
+
+/** Takes what is unlocked out of one's grant, into a new token. */
+export const claim: ContractFunction<{ readonly coinType: string; readonly grant: string }> = {
+  name: "timelock::claim",
+  inputs: (draft, { grant }) => [draft.shared(grant, "write"), draft.shared(CLOCK, "read")],
+  run: (execution, { coinType, grant: id }, state) => {
+    const { amount } = takeClaim(execution, state, coinType, id, claim.name);
+    createToken(execution, state, { coinType, owner: execution.sender, balance: amount });
+  },
+};
+
+/** Takes what is unlocked out of one's grant, into a token one has. */
+export const claimInto: ContractFunction<{
+  readonly coinType: string;
+  readonly grant: string;
+  readonly token: string;
+}> = {
+  name: "timelock::claim_into",
+  inputs: (draft, { grant, token }) => [
+    draft.shared(grant, "write"),
+    draft.shared(token, "write"),
+    draft.shared(CLOCK, "read"),
+  ],
+  run: (execution, { coinType, grant: id, token: tokenId }, state) => {
+    const { amount } = takeClaim(execution, state, coinType, id, claimInto.name);
+    const token = tokenOf(state, tokenId, coinType, claimInto.name);
+    ensureOwner(execution, token, claimInto.name);
+    writeToken(execution, state, { ...token, balance: token.balance + amount });
+  },
+};
+
+const takeClaim = (
+  execution: Execution,
+  state: Securities,
+  coinType: string,
+  id: string,
+  by: string,
+): { readonly amount: bigint } => {
+  const grant = grantOf(state, id, coinType, by);
+  ensure(grant.owner === execution.sender, {
+    name: by,
+    code: 0n,
+    reason: "the sender does not own the grant",
+  });
+  const amount = claimableAt(grant, execution.timestampMs);
+  ensure(amount > 0n, { name: by, code: 1n, reason: "nothing is unlocked" });
+  writeGrant(execution, state, {
+    ...grant,
+    tokensTransferred: grant.tokensTransferred + amount,
+    leftBalance: grant.leftBalance - amount,
+  });
+  return { amount };
+};
+
+/** Takes back what is still locked, into a new token of the reclaimer. */
+export const cancel: ContractFunction<{
+  readonly coinType: string;
+  readonly grant: string;
+  readonly reclaimer: string;
+}> = {
+  name: "timelock::cancel",
+  inputs: (draft, { coinType, grant, reclaimer }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "read"),
+    draft.shared(grant, "write"),
+    draft.pure(address(reclaimer)),
+    draft.shared(CLOCK, "read"),
+  ],
+  run: (execution, { coinType, grant: id, reclaimer }, state) => {
+    ensureRole(execution, state, coinType, "TimelockCanceler");
+    const grant = grantOf(state, id, coinType, cancel.name);
+    const amount = lockedAt(grant, execution.timestampMs);
+    ensure(amount > 0n, { name: cancel.name, code: 4n, reason: "nothing is locked" });
+    writeGrant(execution, state, { ...grant, leftBalance: grant.leftBalance - amount });
+    createToken(execution, state, { coinType, owner: reclaimer, balance: amount });
+  },
+};
+
+/** Deletes a grant that holds nothing any more. */
+export const destroyEmpty: ContractFunction<{
+  readonly coinType: string;
+  readonly grant: string;
+}> = {
+  name: "timelock::destroy_empty",
+  inputs: (draft, { grant }) => [draft.shared(grant, "write")],
+  run: (execution, { coinType, grant: id }, state) => {
+    const grant = grantOf(state, id, coinType, destroyEmpty.name);
+    ensure(grant.leftBalance === 0n, {
+      name: destroyEmpty.name,
+      code: 2n,
+      reason: "the grant holds tokens",
+    });
+    forgetGrant(execution, state, grant);
+    execution.remove(id);
+  },
+};
+
+const grantOf = (state: Securities, id: string, coinType: string, by: string): GrantModel => {
+  const grant = state.model.grants.get(id);
+  ensure(grant !== undefined && grant.coinType === coinType, {
+    name: by,
+    code: 6n,
+    reason: "no such grant",
+  });
+  return grant;
+};
+
+const writeGrant = (execution: Execution, state: Securities, grant: GrantModel): void => {
+  execution.set(state.model.grants, grant.id, grant);
+  execution.write(grant.id, grantContents(grant));
+};

@@ -1,0 +1,197 @@
+/** What can happen to one wallet or holder of the register; the functions of the register are made of it. */
+import type { Execution } from "../chain/execution.ts";
+import type { HolderEventModel } from "../model.ts";
+import { enlist, strike } from "../roster.ts";
+import { type FieldName, grown, removeField, setField } from "./fields.ts";
+import {
+  address,
+  addresses,
+  groupEvent,
+  holderAddedEvent,
+  holderAddressEvent,
+  u64,
+} from "./layouts.ts";
+import {
+  announce,
+  ensure,
+  registerOf,
+  rostersOf,
+  type Securities,
+  treasuryOf,
+  writeTreasury,
+} from "./securities.ts";
+
+type Told = Pick<HolderEventModel, "eventType"> &
+  Partial<Pick<HolderEventModel, "holderId" | "address" | "groupId" | "isFrozen">>;
+
+/** Emits an event of the register. */
+export const announceHolderEvent = (
+  execution: Execution,
+  state: Securities,
+  event: Parameters<typeof announce>[2],
+  told: Told,
+): void =>
+  announce(execution, state, event, state.model.holderEvents, (place) => ({
+    ...place,
+    holderId: null,
+    address: null,
+    groupId: null,
+    isFrozen: null,
+    ...told,
+  }));
+
+/** The wallet now belongs to the holder, who is registered by it when new. */
+export const addWallet = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  coinType: string,
+  holderId: bigint,
+  wallet: string,
+): void => {
+  const { holders, wallets } = registerOf(state, coinType);
+  ensure(!wallets.has(wallet), { name: by, code: 2n, reason: "the wallet is registered" });
+  const treasury = treasuryOf(state, coinType);
+  const others = holders.get(holderId) ?? [];
+  const all = [...others, wallet];
+  const isNew = setField(execution, holderField(treasury.holders.id, holderId), {
+    type: "vector<address>",
+    bytes: addresses(all),
+  });
+  setField(execution, walletField(treasury.wallets.id, wallet), {
+    type: "u64",
+    bytes: u64(holderId),
+  });
+  execution.set(holders, holderId, all);
+  execution.set(wallets, wallet, holderId);
+  writeTreasury(execution, state, {
+    ...treasury,
+    holders: grown(treasury.holders, isNew ? 1n : 0n),
+    wallets: grown(treasury.wallets, 1n),
+  });
+  execution.onSuccess(() => enlist(rostersOf(state, coinType).wallets, wallet));
+  announceHolderEvent(
+    execution,
+    state,
+    {
+      by,
+      name: "group_holder_config::HolderAddressAdded",
+      coinType,
+      contents: holderAddressEvent(holderId, wallet),
+    },
+    { eventType: "holder_address_added", holderId, address: wallet },
+  );
+};
+
+/** The wallet no longer belongs to its holder, nor to its group. */
+export const removeWallet = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  coinType: string,
+  holderId: bigint,
+  wallet: string,
+): void => {
+  const { holders, wallets, groups } = registerOf(state, coinType);
+  if (groups.has(wallet)) leaveGroup(execution, state, by, coinType, wallet);
+  const treasury = treasuryOf(state, coinType);
+  const others = (holders.get(holderId) ?? []).filter((other) => other !== wallet);
+  setField(execution, holderField(treasury.holders.id, holderId), {
+    type: "vector<address>",
+    bytes: addresses(others),
+  });
+  removeField(execution, walletField(treasury.wallets.id, wallet));
+  execution.set(holders, holderId, others);
+  execution.drop(wallets, wallet);
+  writeTreasury(execution, state, { ...treasury, wallets: grown(treasury.wallets, -1n) });
+  execution.onSuccess(() => strike(rostersOf(state, coinType).wallets, wallet));
+  announceHolderEvent(
+    execution,
+    state,
+    {
+      by,
+      name: "group_holder_config::HolderAddressRemoved",
+      coinType,
+      contents: holderAddressEvent(holderId, wallet),
+    },
+    { eventType: "holder_address_removed", holderId, address: wallet },
+  );
+};
+
+/** The holder exists, with these wallets; said after the wallets were announced one by one. */
+export const announceHolder = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  coinType: string,
+  holderId: bigint,
+  wallets: readonly string[],
+): void =>
+  announceHolderEvent(
+    execution,
+    state,
+    {
+      by,
+      name: "group_holder_config::HolderAdded",
+      coinType,
+      contents: holderAddedEvent(holderId, wallets),
+    },
+    { eventType: "holder_added", holderId },
+  );
+
+/** The wallet leaves the group it is in. */
+export const leaveGroup = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  coinType: string,
+  wallet: string,
+): void => {
+  const { groups } = registerOf(state, coinType);
+  const groupId = groups.get(wallet) ?? 0n;
+  const treasury = treasuryOf(state, coinType);
+  removeField(execution, walletField(treasury.groups.id, wallet));
+  execution.drop(groups, wallet);
+  writeTreasury(execution, state, { ...treasury, groups: grown(treasury.groups, -1n) });
+  announceGroup(execution, state, by, coinType, wallet, groupId, "left");
+};
+
+/** The wallet joined or left the group. */
+export const announceGroup = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  coinType: string,
+  wallet: string,
+  groupId: bigint,
+  how: "joined" | "left",
+): void =>
+  announceHolderEvent(
+    execution,
+    state,
+    {
+      by,
+      name: `group_holder_config::${how === "joined" ? "AddressJoinedGroup" : "AddressLeftGroup"}`,
+      coinType,
+      contents: groupEvent(wallet, groupId),
+    },
+    {
+      eventType: how === "joined" ? "address_joined_group" : "address_left_group",
+      address: wallet,
+      groupId,
+    },
+  );
+
+/** Entry of a holder in the table of holders. */
+export const holderField = (parent: string, holderId: bigint): FieldName => ({
+  parent,
+  nameType: "u64",
+  name: u64(holderId),
+});
+
+/** Entry of a wallet in the tables of wallets and groups. */
+export const walletField = (parent: string, wallet: string): FieldName => ({
+  parent,
+  nameType: "address",
+  name: address(wallet),
+});

@@ -1,0 +1,192 @@
+/** The holder register: which wallets belong to which holder, and which group each wallet is in. */
+import { grown, removeField, setField } from "./fields.ts";
+import { address, addresses, holderId as holderIdBytes, u64 } from "./layouts.ts";
+import {
+  addWallet,
+  announceGroup,
+  announceHolder,
+  announceHolderEvent,
+  holderField,
+  leaveGroup,
+  removeWallet,
+  walletField,
+} from "./membership.ts";
+import {
+  type ContractFunction,
+  ensure,
+  ensureRole,
+  registerOf,
+  treasuryOf,
+  writeTreasury,
+} from "./securities.ts";
+
+/** Registers a holder with the wallets it starts with: an event for each, then one for the holder. */
+export const addHolder: ContractFunction<{
+  readonly coinType: string;
+  readonly holderId: bigint;
+  readonly wallets: readonly string[];
+}> = {
+  name: "group_holder_config::add_holder",
+  inputs: (draft, { coinType, holderId, wallets }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(u64(holderId)),
+    draft.pure(addresses(wallets)),
+  ],
+  run: (execution, { coinType, holderId, wallets }, state) => {
+    ensureRole(execution, state, coinType, "WalletsAdmin");
+    ensure(!registerOf(state, coinType).holders.has(holderId), {
+      name: addHolder.name,
+      code: 0n,
+      reason: "the holder is registered",
+    });
+    for (const wallet of wallets) {
+      addWallet(execution, state, addHolder.name, coinType, holderId, wallet);
+    }
+    announceHolder(execution, state, addHolder.name, coinType, holderId, wallets);
+  },
+};
+
+/** Adds a wallet to a holder, registering the holder when it is new. */
+export const addHolderAddress: ContractFunction<{
+  readonly coinType: string;
+  readonly holderId: bigint;
+  readonly wallet: string;
+}> = {
+  name: "group_holder_config::add_holder_address",
+  inputs: (draft, { coinType, holderId, wallet }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(u64(holderId)),
+    draft.pure(address(wallet)),
+  ],
+  run: (execution, { coinType, holderId, wallet }, state) => {
+    ensureRole(execution, state, coinType, "WalletsAdmin");
+    const isNew = !registerOf(state, coinType).holders.has(holderId);
+    addWallet(execution, state, addHolderAddress.name, coinType, holderId, wallet);
+    if (isNew) {
+      announceHolder(execution, state, addHolderAddress.name, coinType, holderId, [wallet]);
+    }
+  },
+};
+
+/** Removes a wallet from its holder, and from its group. */
+export const removeHolderAddress: ContractFunction<{
+  readonly coinType: string;
+  readonly holderId: bigint;
+  readonly wallet: string;
+}> = {
+  name: "group_holder_config::remove_holder_address",
+  inputs: addHolderAddress.inputs,
+  run: (execution, { coinType, holderId, wallet }, state) => {
+    ensureRole(execution, state, coinType, "WalletsAdmin");
+    ensure(registerOf(state, coinType).wallets.get(wallet) === holderId, {
+      name: removeHolderAddress.name,
+      code: 3n,
+      reason: "the wallet is not this holder's",
+    });
+    removeWallet(execution, state, removeHolderAddress.name, coinType, holderId, wallet);
+  },
+};
+
+/** Removes a holder, all its wallets first. */
+export const removeHolder: ContractFunction<{
+  readonly coinType: string;
+  readonly holderId: bigint;
+}> = {
+  name: "group_holder_config::remove_holder",
+  inputs: (draft, { coinType, holderId }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(u64(holderId)),
+  ],
+  run: (execution, { coinType, holderId }, state) => {
+    ensureRole(execution, state, coinType, "WalletsAdmin");
+    const { holders } = registerOf(state, coinType);
+    const wallets = holders.get(holderId);
+    ensure(wallets !== undefined, {
+      name: removeHolder.name,
+      code: 1n,
+      reason: "the holder is not registered",
+    });
+    for (const wallet of wallets ?? []) {
+      removeWallet(execution, state, removeHolder.name, coinType, holderId, wallet);
+    }
+    const treasury = treasuryOf(state, coinType);
+    removeField(execution, holderField(treasury.holders.id, holderId));
+    execution.drop(holders, holderId);
+    writeTreasury(execution, state, { ...treasury, holders: grown(treasury.holders, -1n) });
+    announceHolderEvent(
+      execution,
+      state,
+      {
+        by: removeHolder.name,
+        name: "group_holder_config::HolderRemoved",
+        coinType,
+        contents: holderIdBytes(holderId),
+      },
+      { eventType: "holder_removed", holderId },
+    );
+  },
+};
+
+/** Puts a registered wallet into a group, out of the one it is in. */
+export const setAddressGroup: ContractFunction<{
+  readonly coinType: string;
+  readonly wallet: string;
+  readonly groupId: bigint;
+}> = {
+  name: "group_holder_config::set_address_group",
+  inputs: (draft, { coinType, wallet, groupId }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(address(wallet)),
+    draft.pure(u64(groupId)),
+  ],
+  run: (execution, { coinType, wallet, groupId }, state) => {
+    ensureRole(execution, state, coinType, "WalletsAdmin");
+    const { wallets, groups } = registerOf(state, coinType);
+    ensure(wallets.has(wallet), {
+      name: setAddressGroup.name,
+      code: 3n,
+      reason: "the wallet is not registered",
+    });
+    const before = groups.get(wallet);
+    ensure(before !== groupId, {
+      name: setAddressGroup.name,
+      code: 4n,
+      reason: "the wallet is in that group",
+    });
+    if (before !== undefined) {
+      announceGroup(execution, state, setAddressGroup.name, coinType, wallet, before, "left");
+    }
+    const treasury = treasuryOf(state, coinType);
+    setField(execution, walletField(treasury.groups.id, wallet), {
+      type: "u64",
+      bytes: u64(groupId),
+    });
+    execution.set(groups, wallet, groupId);
+    writeTreasury(execution, state, {
+      ...treasury,
+      groups: grown(treasury.groups, before === undefined ? 1n : 0n),
+    });
+    announceGroup(execution, state, setAddressGroup.name, coinType, wallet, groupId, "joined");
+  },
+};
+
+/** Takes a wallet out of its group. */
+export const clearAddressGroup: ContractFunction<{
+  readonly coinType: string;
+  readonly wallet: string;
+}> = {
+  name: "group_holder_config::clear_address_group",
+  inputs: (draft, { coinType, wallet }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(address(wallet)),
+  ],
+  run: (execution, { coinType, wallet }, state) => {
+    ensureRole(execution, state, coinType, "WalletsAdmin");
+    ensure(registerOf(state, coinType).groups.has(wallet), {
+      name: clearAddressGroup.name,
+      code: 5n,
+      reason: "the wallet is in no group",
+    });
+    leaveGroup(execution, state, clearAddressGroup.name, coinType, wallet);
+  },
+};

@@ -1,0 +1,155 @@
+/** The treasury of a coin type, and who may administer it. */
+import type { Execution } from "../chain/execution.ts";
+import { emptyRoster } from "../roster.ts";
+import { grown, removeField, setField } from "./fields.ts";
+import {
+  address,
+  bool,
+  roleChangeEvent,
+  roleKey,
+  type Table,
+  treasuryContents,
+} from "./layouts.ts";
+import {
+  announce,
+  type ContractFunction,
+  definedBy,
+  ensure,
+  ensureRole,
+  hasRole,
+  roleType,
+  type Securities,
+  treasuryOf,
+  typeOf,
+  writeTreasury,
+} from "./securities.ts";
+
+/** Name of the function that makes a treasury, for the events it emits. */
+const CREATE = "controlled_treasury::create";
+
+/**
+ * Makes the treasury of a new coin type, sharing it; the sender becomes its ContractAdmin. Returns the
+ * treasury's id.
+ */
+export const createTreasury = (
+  execution: Execution,
+  state: Securities,
+  coinType: string,
+): string => {
+  const table = (): Table => ({ id: execution.newId(), size: 0n });
+  const treasury = {
+    id: execution.newId(),
+    coinType,
+    roles: table(),
+    wallets: table(),
+    groups: table(),
+    holders: table(),
+  };
+  execution.set(state.treasuries, coinType, treasury);
+  execution.set(state.model.roles, coinType, new Map());
+  execution.set(state.model.registers, coinType, {
+    holders: new Map(),
+    wallets: new Map(),
+    groups: new Map(),
+    frozen: new Map(),
+  });
+  execution.set(state.rosters, coinType, {
+    tokens: emptyRoster(),
+    grants: emptyRoster(),
+    wallets: emptyRoster(),
+  });
+  execution.create(treasury.id, {
+    type: typeOf(state, "controlled_treasury::ControlledTreasury", coinType),
+    contents: treasuryContents(treasury, 0n),
+    owner: "share",
+  });
+  changeRole(execution, state, CREATE, {
+    coinType,
+    owner: execution.sender,
+    role: roleType(state, "ContractAdmin"),
+    granted: true,
+  });
+  return treasury.id;
+};
+
+type RoleArguments = {
+  readonly coinType: string;
+  readonly owner: string;
+  /** Canonical type of the role: of this package, or any other. */
+  readonly role: string;
+};
+
+/** Gives a wallet a role. */
+export const grantRole: ContractFunction<RoleArguments> = {
+  name: "controlled_treasury::grant_role",
+  inputs: (draft, { coinType, owner }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(address(owner)),
+  ],
+  moreTypes: ({ role }) => [role],
+  run: (execution, { coinType, owner, role }, state) => {
+    ensureRole(execution, state, coinType, "ContractAdmin");
+    ensure(!hasRole(state, coinType, owner, role), {
+      name: grantRole.name,
+      code: 1n,
+      reason: "the wallet has the role",
+    });
+    changeRole(execution, state, grantRole.name, { coinType, owner, role, granted: true });
+  },
+};
+
+/** Takes a role from a wallet. */
+export const revokeRole: ContractFunction<RoleArguments> = {
+  name: "controlled_treasury::revoke_role",
+  inputs: grantRole.inputs,
+  moreTypes: ({ role }) => [role],
+  run: (execution, { coinType, owner, role }, state) => {
+    ensureRole(execution, state, coinType, "ContractAdmin");
+    ensure(hasRole(state, coinType, owner, role), {
+      name: revokeRole.name,
+      code: 2n,
+      reason: "the wallet does not have the role",
+    });
+    changeRole(execution, state, revokeRole.name, { coinType, owner, role, granted: false });
+  },
+};
+
+const changeRole = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  change: RoleArguments & { readonly granted: boolean },
+): void => {
+  const { coinType, owner, role, granted } = change;
+  const treasury = treasuryOf(state, coinType);
+  const field = {
+    parent: treasury.roles.id,
+    nameType: `${definedBy(state, "controlled_treasury")}::controlled_treasury::RoleKey`,
+    name: roleKey(owner, role),
+  };
+  if (granted) setField(execution, field, { type: "bool", bytes: bool(true) });
+  else removeField(execution, field);
+  writeTreasury(execution, state, {
+    ...treasury,
+    roles: grown(treasury.roles, granted ? 1n : -1n),
+  });
+
+  const owners = state.model.roles.get(coinType) ?? new Map<string, readonly string[]>();
+  const others = (owners.get(owner) ?? []).filter((held) => held !== role);
+  const held = granted ? [...others, role] : others;
+  if (held.length > 0) execution.set(owners, owner, held);
+  else execution.drop(owners, owner);
+
+  announce(
+    execution,
+    state,
+    {
+      by,
+      name: "controlled_treasury::RoleChange",
+      coinType,
+      contents: roleChangeEvent(owner, role, granted),
+    },
+    state.model.roleEvents,
+    (place) => ({ ...place, owner, role, granted }),
+  );
+};

@@ -1,0 +1,234 @@
+/** Functions that create, change and destroy `SharedToken` objects. */
+import type { Execution } from "../chain/execution.ts";
+import type { ActivityModel, TokenModel } from "../model.ts";
+import { enlist, strike } from "../roster.ts";
+import { address, supplyEvent, tokenContents, u64 } from "./layouts.ts";
+import {
+  announce,
+  type ContractFunction,
+  coinOf,
+  ensure,
+  ensureRole,
+  registerOf,
+  rostersOf,
+  type Securities,
+  treasuryOf,
+  typeOf,
+  writeTreasury,
+} from "./securities.ts";
+
+/** Creates a token and shares it; its version is known when the transaction is. */
+export const createToken = (
+  execution: Execution,
+  state: Securities,
+  token: { readonly coinType: string; readonly owner: string; readonly balance: bigint },
+): string => {
+  const id = execution.newId();
+  const { coinType } = token;
+  execution.set(state.model.tokens, id, { ...token, id, version: 0n, checkpoint: 0n });
+  execution.create(id, {
+    type: typeOf(state, "shared_token::SharedToken", coinType),
+    contents: tokenContents({ ...token, id }),
+    owner: "share",
+    publicTransfer: true,
+  });
+  execution.onSuccess(() => enlist(rostersOf(state, coinType).tokens, id));
+  return id;
+};
+
+/** Writes a token that stands. */
+export const writeToken = (execution: Execution, state: Securities, token: TokenModel): void => {
+  execution.set(state.model.tokens, token.id, token);
+  execution.write(token.id, tokenContents(token));
+};
+
+/** Forgets a token, for ever or until it is unwrapped. */
+export const forgetToken = (execution: Execution, state: Securities, token: TokenModel): void => {
+  execution.drop(state.model.tokens, token.id);
+  execution.onSuccess(() => strike(rostersOf(state, token.coinType).tokens, token.id));
+};
+
+/** The token of that id; aborts when it is none of this coin type. */
+export const tokenOf = (
+  state: Securities,
+  id: string,
+  coinType: string,
+  by: string,
+): TokenModel => {
+  const token = state.model.tokens.get(id);
+  ensure(token !== undefined && token.coinType === coinType, {
+    name: by,
+    code: 6n,
+    reason: "no such token",
+  });
+  return token;
+};
+
+/** Creates tokens out of nothing, for a registered wallet. */
+export const mint: ContractFunction<{
+  readonly coinType: string;
+  readonly to: string;
+  readonly amount: bigint;
+}> = {
+  name: "controlled_treasury::mint",
+  inputs: (draft, { coinType, to, amount }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(address(to)),
+    draft.pure(u64(amount)),
+  ],
+  run: (execution, { coinType, to, amount }, state) => {
+    ensureRole(execution, state, coinType, "ReserveAdmin");
+    ensure(amount > 0n, { name: mint.name, code: 3n, reason: "nothing to mint" });
+    ensure(registerOf(state, coinType).wallets.has(to), {
+      name: mint.name,
+      code: 4n,
+      reason: "the wallet is not registered",
+    });
+    const id = createToken(execution, state, { coinType, owner: to, balance: amount });
+    const supply = coinOf(state, coinType).supply + amount;
+    writeTreasury(execution, state, treasuryOf(state, coinType), supply);
+    announce(
+      execution,
+      state,
+      {
+        by: mint.name,
+        name: "controlled_treasury::Mint",
+        coinType,
+        contents: supplyEvent(id, to, amount),
+      },
+      state.model.activity,
+      (place): ActivityModel => ({
+        ...place,
+        activityType: "mint",
+        amount,
+        fromAddress: null,
+        toAddress: to,
+        tokenObjectId: id,
+      }),
+    );
+  },
+};
+
+/** Burns a whole token: the object is deleted. */
+export const burn: ContractFunction<{ readonly coinType: string; readonly token: string }> = {
+  name: "controlled_treasury::burn",
+  inputs: (draft, { coinType, token }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.shared(token, "write"),
+  ],
+  run: (execution, { coinType, token: id }, state) => {
+    ensureRole(execution, state, coinType, "ReserveAdmin");
+    const token = tokenOf(state, id, coinType, burn.name);
+    forgetToken(execution, state, token);
+    execution.remove(id);
+    reduceSupply(execution, state, burn.name, token, token.balance);
+  },
+};
+
+/** Burns part of a token, or all that is in it: the object stays. */
+export const burnAmount: ContractFunction<{
+  readonly coinType: string;
+  readonly token: string;
+  readonly amount: bigint;
+}> = {
+  name: "controlled_treasury::burn_amount",
+  inputs: (draft, { coinType, token, amount }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.shared(token, "write"),
+    draft.pure(u64(amount)),
+  ],
+  run: (execution, { coinType, token: id, amount }, state) => {
+    ensureRole(execution, state, coinType, "ReserveAdmin");
+    const token = tokenOf(state, id, coinType, burnAmount.name);
+    ensureEnough(token, amount, burnAmount.name);
+    writeToken(execution, state, { ...token, balance: token.balance - amount });
+    reduceSupply(execution, state, burnAmount.name, token, amount);
+  },
+};
+
+const reduceSupply = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  token: TokenModel,
+  amount: bigint,
+): void => {
+  const { coinType, id, owner } = token;
+  const supply = coinOf(state, coinType).supply - amount;
+  writeTreasury(execution, state, treasuryOf(state, coinType), supply);
+  announce(
+    execution,
+    state,
+    {
+      by,
+      name: "controlled_treasury::Burn",
+      coinType,
+      contents: supplyEvent(id, owner, amount),
+    },
+    state.model.activity,
+    (place): ActivityModel => ({
+      ...place,
+      activityType: "burn",
+      amount,
+      fromAddress: owner,
+      toAddress: null,
+      tokenObjectId: id,
+    }),
+  );
+};
+
+/** Moves part of one's token into a new one. */
+export const split: ContractFunction<{
+  readonly coinType: string;
+  readonly token: string;
+  readonly amount: bigint;
+}> = {
+  name: "shared_token::split",
+  inputs: (draft, { token, amount }) => [draft.shared(token, "write"), draft.pure(u64(amount))],
+  run: (execution, { coinType, token: id, amount }, state) => {
+    const token = tokenOf(state, id, coinType, split.name);
+    ensureOwner(execution, token, split.name);
+    ensureEnough(token, amount, split.name);
+    writeToken(execution, state, { ...token, balance: token.balance - amount });
+    createToken(execution, state, { coinType, owner: token.owner, balance: amount });
+  },
+};
+
+/** Pours one of one's tokens into another; the emptied object is deleted. */
+export const join: ContractFunction<{
+  readonly coinType: string;
+  readonly into: string;
+  readonly from: string;
+}> = {
+  name: "shared_token::join",
+  inputs: (draft, { into, from }) => [draft.shared(into, "write"), draft.shared(from, "write")],
+  run: (execution, { coinType, into: intoId, from: fromId }, state) => {
+    const into = tokenOf(state, intoId, coinType, join.name);
+    const from = tokenOf(state, fromId, coinType, join.name);
+    ensureOwner(execution, into, join.name);
+    ensure(from.owner === into.owner && fromId !== intoId, {
+      name: join.name,
+      code: 2n,
+      reason: "two tokens of one owner are needed",
+    });
+    writeToken(execution, state, { ...into, balance: into.balance + from.balance });
+    forgetToken(execution, state, from);
+    execution.remove(fromId);
+  },
+};
+
+/** Aborts unless the sender owns the token. */
+export const ensureOwner = (execution: Execution, token: TokenModel, by: string): void =>
+  ensure(token.owner === execution.sender, {
+    name: by,
+    code: 0n,
+    reason: "the sender does not own the token",
+  });
+
+/** Aborts unless the token holds the amount, which is not nothing. */
+export const ensureEnough = (token: TokenModel, amount: bigint, by: string): void =>
+  ensure(amount > 0n && amount <= token.balance, {
+    name: by,
+    code: 1n,
+    reason: "the token does not hold as much, or nothing is asked for",
+  });

@@ -1,0 +1,145 @@
+/** Functions that move tokens from one wallet to another. */
+import type { Execution } from "../chain/execution.ts";
+import type { ActivityModel, TokenModel } from "../model.ts";
+import { address, transferEvent, u64 } from "./layouts.ts";
+import {
+  announce,
+  type ContractFunction,
+  ensure,
+  ensureRole,
+  registerOf,
+  type Securities,
+  treasuryOf,
+} from "./securities.ts";
+import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
+
+/** Hands a whole token of the sender to another registered wallet: the object stays the same. */
+export const transfer: ContractFunction<{
+  readonly coinType: string;
+  readonly token: string;
+  readonly to: string;
+}> = {
+  name: "transfers::transfer",
+  inputs: (draft, { coinType, token, to }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "read"),
+    draft.shared(token, "write"),
+    draft.pure(address(to)),
+  ],
+  run: (execution, { coinType, token: id, to }, state) => {
+    const token = tokenOf(state, id, coinType, transfer.name);
+    ensureOwner(execution, token, transfer.name);
+    ensureMayMove(state, token, to, transfer.name);
+    writeToken(execution, state, { ...token, owner: to });
+    announceTransfer(execution, state, transfer.name, token, to, token.balance);
+  },
+};
+
+/** Splits an amount off a token of the sender into a new token of another registered wallet. */
+export const transferAmount: ContractFunction<{
+  readonly coinType: string;
+  readonly token: string;
+  readonly to: string;
+  readonly amount: bigint;
+}> = {
+  name: "transfers::transfer_amount",
+  inputs: (draft, { coinType, token, to, amount }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "read"),
+    draft.shared(token, "write"),
+    draft.pure(address(to)),
+    draft.pure(u64(amount)),
+  ],
+  run: (execution, { coinType, token: id, to, amount }, state) => {
+    const token = tokenOf(state, id, coinType, transferAmount.name);
+    ensureOwner(execution, token, transferAmount.name);
+    ensureEnough(token, amount, transferAmount.name);
+    ensureMayMove(state, token, to, transferAmount.name);
+    writeToken(execution, state, { ...token, balance: token.balance - amount });
+    const created = createToken(execution, state, { coinType, owner: to, balance: amount });
+    announceTransfer(execution, state, transferAmount.name, { ...token, id: created }, to, amount);
+  },
+};
+
+/** Hands a token over against its owner's will; freezes do not stop it. */
+export const forceTransfer: ContractFunction<{
+  readonly coinType: string;
+  readonly token: string;
+  readonly to: string;
+}> = {
+  name: "transfers::force_transfer",
+  inputs: (draft, { coinType, token, to }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "read"),
+    draft.shared(token, "write"),
+    draft.pure(address(to)),
+  ],
+  run: (execution, { coinType, token: id, to }, state) => {
+    ensureRole(execution, state, coinType, "TransferAdmin");
+    const token = tokenOf(state, id, coinType, forceTransfer.name);
+    ensureRegistered(state, coinType, to, forceTransfer.name);
+    writeToken(execution, state, { ...token, owner: to });
+    announce(
+      execution,
+      state,
+      {
+        by: forceTransfer.name,
+        name: "shared_token::ForceTransfer",
+        coinType,
+        contents: transferEvent(id, token.owner, to, token.balance),
+      },
+      state.model.activity,
+      (place): ActivityModel => ({
+        ...place,
+        activityType: "force_transfer",
+        amount: token.balance,
+        fromAddress: token.owner,
+        toAddress: to,
+        tokenObjectId: id,
+      }),
+    );
+  },
+};
+
+const announceTransfer = (
+  execution: Execution,
+  state: Securities,
+  by: string,
+  token: TokenModel,
+  to: string,
+  amount: bigint,
+): void =>
+  announce(
+    execution,
+    state,
+    {
+      by,
+      name: "shared_token::Transfer",
+      coinType: token.coinType,
+      contents: transferEvent(token.id, token.owner, to, amount),
+    },
+    state.model.activity,
+    (place): ActivityModel => ({
+      ...place,
+      activityType: "transfer",
+      amount,
+      fromAddress: token.owner,
+      toAddress: to,
+      tokenObjectId: token.id,
+    }),
+  );
+
+/** Aborts unless the recipient is registered and neither side is frozen. */
+const ensureMayMove = (state: Securities, token: TokenModel, to: string, by: string): void => {
+  ensureRegistered(state, token.coinType, to, by);
+  const { frozen } = registerOf(state, token.coinType);
+  ensure(!frozen.has(token.owner) && !frozen.has(to), {
+    name: by,
+    code: 5n,
+    reason: "a wallet is frozen",
+  });
+};
+
+const ensureRegistered = (state: Securities, coinType: string, wallet: string, by: string): void =>
+  ensure(registerOf(state, coinType).wallets.has(wallet), {
+    name: by,
+    code: 4n,
+    reason: "the recipient is not registered",
+  });

@@ -1,0 +1,173 @@
+/**
+ * What is true on the demo ledger, in plain values: the yardstick that projections are compared with.
+ * The simulated contract works on it; nothing here is read back from encoded bytes.
+ */
+
+/** The coin type of a security token. */
+export type CoinModel = {
+  readonly coinType: string;
+  readonly symbol: string;
+  readonly name: string;
+  readonly decimals: number;
+  /** The object that says so: legacy metadata, or an entry of the coin registry. */
+  readonly metadata: "CoinMetadata" | "Currency";
+  readonly treasuryId: string;
+  /**
+   * Minted and not burned: always the sum of all tokens, all grants and `inCustody`.
+   */
+  readonly supply: bigint;
+  /**
+   * Inside tokens and grants that are wrapped into another object at the moment, and so in nobody's
+   * balance. Zero in every checkpoint whose number modulo 100 is 95 or more.
+   */
+  readonly inCustody: bigint;
+};
+
+/** A live `SharedToken`. */
+export type TokenModel = {
+  readonly id: string;
+  readonly coinType: string;
+  readonly owner: string;
+  readonly balance: bigint;
+  /** Of its last write, by a failed transaction too. */
+  readonly version: bigint;
+  readonly checkpoint: bigint;
+};
+
+/** A live `Timelock`; times in milliseconds. */
+export type GrantModel = {
+  readonly id: string;
+  readonly coinType: string;
+  readonly owner: string;
+  readonly funder: string;
+  readonly releaseScheduleId: bigint;
+  readonly releaseCount: bigint;
+  readonly delayUntilFirstReleaseMs: bigint;
+  readonly periodBetweenReleasesMs: bigint;
+  readonly initialReleasePortionBps: bigint;
+  readonly commencementTimestampMs: bigint;
+  readonly totalAmount: bigint;
+  readonly tokensTransferred: bigint;
+  readonly leftBalance: bigint;
+  readonly version: bigint;
+  readonly checkpoint: bigint;
+};
+
+/** Who belongs to whom, for one coin type. */
+export type RegisterModel = {
+  /** Wallets of each holder, in the order they were added. */
+  readonly holders: Map<bigint, readonly string[]>;
+  /** Holder of each wallet. */
+  readonly wallets: Map<string, bigint>;
+  /** Group of each wallet that is in one. */
+  readonly groups: Map<string, bigint>;
+  /** Frozen wallets. */
+  readonly frozen: Map<string, true>;
+};
+
+/** Where an event stands and what it is called. */
+export type EventPlace = {
+  readonly coinType: string;
+  /** `{txDigest}-{eventSeq}` */
+  readonly eventId: string;
+  readonly txDigest: string;
+  readonly eventSeq: number;
+  readonly checkpoint: bigint;
+  /** `checkpoint * 10^9 + transactionIndex * 10^4 + eventIndex` */
+  readonly position: bigint;
+  readonly timestampMs: bigint;
+  readonly signer: string;
+};
+
+export type ActivityModel = EventPlace & {
+  readonly activityType: "mint" | "burn" | "transfer" | "force_transfer";
+  readonly amount: bigint;
+  /** Null for a mint. */
+  readonly fromAddress: string | null;
+  /** Null for a burn. */
+  readonly toAddress: string | null;
+  readonly tokenObjectId: string;
+};
+
+export type HolderEventModel = EventPlace & {
+  readonly eventType:
+    | "holder_added"
+    | "holder_removed"
+    | "holder_address_added"
+    | "holder_address_removed"
+    | "address_joined_group"
+    | "address_left_group"
+    | "address_frozen";
+  readonly holderId: bigint | null;
+  readonly address: string | null;
+  readonly groupId: bigint | null;
+  readonly isFrozen: boolean | null;
+};
+
+export type RoleEventModel = EventPlace & {
+  readonly owner: string;
+  /** `0x…64::roles::Name` */
+  readonly role: string;
+  readonly granted: boolean;
+};
+
+/** The state after one checkpoint. */
+export type DemoModel = {
+  /** Coin types by name, in the order they were published. */
+  readonly coins: Map<string, CoinModel>;
+  readonly tokens: Map<string, TokenModel>;
+  readonly grants: Map<string, GrantModel>;
+  /** By coin type. */
+  readonly registers: Map<string, RegisterModel>;
+  /** By coin type: roles of each owner who has any, in the order they were granted. */
+  readonly roles: Map<string, Map<string, readonly string[]>>;
+  /** All events so far, in chain order; empty when the ledger was told to keep none. */
+  readonly activity: ActivityModel[];
+  readonly holderEvents: HolderEventModel[];
+  readonly roleEvents: RoleEventModel[];
+};
+
+/** What an owner holds of one coin type. */
+export type OwnerBalance = {
+  readonly tokens: bigint;
+  readonly tokenCount: number;
+  readonly grants: bigint;
+  readonly grantCount: number;
+};
+
+export const emptyModel = (): DemoModel => ({
+  coins: new Map(),
+  tokens: new Map(),
+  grants: new Map(),
+  registers: new Map(),
+  roles: new Map(),
+  activity: [],
+  holderEvents: [],
+  roleEvents: [],
+});
+
+const NOTHING: OwnerBalance = { tokens: 0n, tokenCount: 0, grants: 0n, grantCount: 0 };
+
+/** Balances of every owner with a token or a grant, added up from the objects; by owner. */
+export const balancesOf = (model: DemoModel, coinType: string): Map<string, OwnerBalance> => {
+  const balances = new Map<string, OwnerBalance>();
+  for (const token of model.tokens.values()) {
+    if (token.coinType !== coinType) continue;
+    const now = balances.get(token.owner) ?? NOTHING;
+    balances.set(token.owner, {
+      ...now,
+      tokens: now.tokens + token.balance,
+      tokenCount: now.tokenCount + 1,
+    });
+  }
+  for (const grant of model.grants.values()) {
+    if (grant.coinType !== coinType) continue;
+    const now = balances.get(grant.owner) ?? NOTHING;
+    balances.set(grant.owner, {
+      ...now,
+      grants: now.grants + grant.leftBalance,
+      grantCount: now.grantCount + 1,
+    });
+  }
+  return balances;
+};
