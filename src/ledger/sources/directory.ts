@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Remedy } from "../../remedy.ts";
 import type { RawCheckpoint } from "../checkpoint.ts";
+import { CheckpointFileError, openCheckpointFile } from "../chk-file.ts";
 import type { CheckpointSource } from "../source.ts";
 import { pause } from "./backoff.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
@@ -10,8 +11,8 @@ import {
   CheckpointDamagedError,
   CheckpointMissingError,
   CheckpointTooLargeError,
+  isTooLarge,
 } from "./source-errors.ts";
-import { DecompressedTooLargeError, decompressZstd } from "./zstd.ts";
 
 export type DirectoryOptions = {
   readonly path: string;
@@ -44,8 +45,8 @@ export class DirectoryUnreadableError extends Error {
 
 const MIB = 1024 * 1024;
 
-/** Encoding byte before the BCS of a `.chk` file. */
-const BCS = 1;
+/** What a checkpoint file's name ends in, tried in this order. */
+const ENDINGS = [".chk", ".binpb.zst"] as const;
 
 /**
  * A folder of checkpoints: `{sequence}.chk` (one encoding byte, then BCS) and
@@ -70,17 +71,17 @@ export const directorySource = ({
   const read = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
     for (let reading = 1; ; reading += 1) {
       try {
-        const chk = await readBounded(join(path, `${sequence}.chk`), maxCheckpointBytes);
-        if (chk !== null) {
-          if (chk[0] !== BCS) throw new Error(`unknown encoding byte ${chk[0] ?? "(empty file)"}`);
-          return { sequence, encoding: "bcs", bytes: chk.subarray(1) };
+        for (const ending of ENDINGS) {
+          const file = join(path, `${sequence}${ending}`);
+          const bytes = await readBounded(file, maxCheckpointBytes);
+          if (bytes !== null) return await openCheckpointFile(file, bytes, maxCheckpointBytes);
         }
-        const zst = await readBounded(join(path, `${sequence}.binpb.zst`), maxCheckpointBytes);
-        if (zst === null) return null;
-        const bytes = await decompressZstd(zst, maxCheckpointBytes);
-        return { sequence, encoding: "protobuf", bytes };
+        return null;
       } catch (error) {
-        if (error instanceof DecompressedTooLargeError || error instanceof FileTooLargeError) {
+        if (
+          error instanceof FileTooLargeError ||
+          (error instanceof CheckpointFileError && isTooLarge(error))
+        ) {
           throw new CheckpointTooLargeError(description, sequence, error.message, { cause: error });
         }
         if (reading >= readings || signal.aborted) {

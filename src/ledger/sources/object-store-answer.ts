@@ -1,8 +1,8 @@
+import { CheckpointFileError, decompressCheckpoint } from "../chk-file.ts";
 import { Setback } from "./fetch-attempts.ts";
 import { BodyTooLargeError, type HttpAnswer, type HttpClient } from "./http-get.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { CheckpointTooLargeError, SourceRefusedError } from "./source-errors.ts";
-import { DecompressedTooLargeError, decompressZstd } from "./zstd.ts";
+import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./source-errors.ts";
 
 /** One object of the store, and who asks for it. */
 export type ObjectQuestion = {
@@ -49,13 +49,18 @@ export const readObject = async (
   if (!isThere(source, `checkpoint ${sequence}`, answer)) return null;
   const transferred = answer.body.byteLength;
   try {
-    return { checkpoint: await decompressZstd(answer.body, maxCheckpointBytes), transferred };
+    const checkpoint = await decompressCheckpoint(
+      `object of ${transferred} bytes`,
+      answer.body,
+      maxCheckpointBytes,
+    );
+    return { checkpoint, transferred };
   } catch (error) {
-    if (error instanceof DecompressedTooLargeError) {
+    if (!(error instanceof CheckpointFileError)) throw error;
+    if (isTooLarge(error)) {
       throw new CheckpointTooLargeError(source, sequence, error.message, { cause: error });
     }
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Setback("damaged", `zstd of ${transferred} bytes: ${reason}`, 0, error);
+    throw new Setback("damaged", error.message, 0, error);
   }
 };
 

@@ -1,4 +1,5 @@
 import type { Remedy } from "../../remedy.ts";
+import type { CheckpointFileError } from "../chk-file.ts";
 
 /**
  * The source could not be reached, or kept pushing back, for as many attempts as one call makes.
@@ -60,6 +61,10 @@ export class CheckpointTooLargeError extends Error {
     this.sequence = sequence;
   }
 }
+
+/** Whether a file could not be opened because it decompresses to more than allowed. */
+export const isTooLarge = ({ cause }: CheckpointFileError): boolean =>
+  cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
 
 /**
  * A checkpoint is not there although later ones are, and stayed away for longer than a writer that

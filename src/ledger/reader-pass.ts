@@ -1,0 +1,166 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Transactor } from "../database/connect.ts";
+import type { Log } from "../log/log.ts";
+import type { Feed } from "../pipelines/feed.ts";
+import type { Remedy } from "../remedy.ts";
+import type { RawCheckpoint } from "./checkpoint.ts";
+import type { CheckpointReader, ReadCheckpoint } from "./read.ts";
+import { coinDecimalsIn } from "./reader-coins.ts";
+import {
+  type BatchBounds,
+  createGathering,
+  type GatheredBatch,
+  type Gathering,
+} from "./reader-gathering.ts";
+import type { CheckpointSource } from "./source.ts";
+import { pause } from "./sources/backoff.ts";
+import { followingAbort } from "./sources/following-abort.ts";
+
+/** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used: stop. */
+export class CheckpointOutOfOrderError extends Error {
+  override readonly name = "CheckpointOutOfOrderError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(source: string, expected: bigint, came: bigint) {
+    super(`${source}: checkpoint ${came} came where ${expected} was due; this source is defective`);
+  }
+}
+
+/** The source ended although more was asked for. What came is safe; open it again. */
+export class SourceEndedError extends Error {
+  override readonly name = "SourceEndedError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(source: string, expected: bigint) {
+    super(`${source}: ended before checkpoint ${expected}`);
+  }
+}
+
+/** One pass over the source: from the high-water mark to the end, an error, or an abort. */
+export type Pass = {
+  readonly source: CheckpointSource;
+  /** Pure: bytes in, facts out. */
+  readonly read: CheckpointReader;
+  readonly log: Pick<Log, "append">;
+  /** The session that holds the reader's lock. */
+  readonly on: Transactor;
+  /** Told of every batch once it is committed. */
+  readonly feed: Pick<Feed, "push"> | undefined;
+  readonly first: bigint;
+  readonly last: bigint | undefined;
+  readonly bounds: BatchBounds;
+  /** How long an idle source is waited for before a batch goes, milliseconds: 0 at the tip. */
+  readonly lingerMs: () => number;
+  /** How often a checkpoint that cannot be decoded is fetched anew before that counts, 0 or more. */
+  readonly refetches: number;
+  readonly onAppended: (gathered: GatheredBatch) => void;
+};
+
+/** Pause before a checkpoint that could not be decoded is fetched anew, milliseconds. */
+const REFETCH_PAUSE_MS = 500;
+
+/** Decoding longer than this at a stretch would keep everything else in the process waiting. */
+const LONGEST_STRETCH_MS = 5;
+
+/**
+ * Reads and appends at the same time: while one batch is being appended, the next is decoded. At most
+ * two batches are in memory. What was read before an error is appended before it is thrown; when the
+ * signal aborts, what was not yet appended is dropped.
+ *
+ * @throws what the source, decoding or the log throws
+ */
+export const runPass = async (pass: Pass, signal: AbortSignal): Promise<void> => {
+  using own = followingAbort(signal);
+  const gathering = createGathering(pass.bounds);
+  const appending = append(pass, gathering, own.signal);
+  // A source that waits at the tip would not notice that nobody appends any more.
+  appending.catch(() => own.abort());
+  const [appended, gathered] = await Promise.allSettled([
+    appending,
+    gather(pass, gathering, own.signal),
+  ]);
+  if (appended.status === "rejected") throw appended.reason;
+  if (gathered.status === "rejected") throw gathered.reason;
+};
+
+const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
+  for (;;) {
+    const gathered = await gathering.take(pass.lingerMs, signal);
+    if (gathered === null) return;
+    await pass.log.append(gathered.batch, gathered.coins, pass.on);
+    const { first, last, facts } = gathered.batch;
+    pass.feed?.push({ first, last, facts });
+    pass.onAppended(gathered);
+  }
+};
+
+const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
+  const { source, first, last } = pass;
+  const checkpoints = source.checkpoints({ first, last }, signal)[Symbol.asyncIterator]();
+  let expected = first;
+  let stretchFrom = performance.now();
+  try {
+    for (;;) {
+      const next = checkpoints.next();
+      if (!(await isReady(next))) {
+        gathering.idle();
+        await next.catch(() => undefined);
+        stretchFrom = performance.now();
+      }
+      const { done, value: raw } = await next;
+      if (signal.aborted) return;
+      if (done) {
+        if (last !== undefined && expected > last) return;
+        throw new SourceEndedError(source.description, expected);
+      }
+      if (raw.sequence !== expected) {
+        throw new CheckpointOutOfOrderError(source.description, expected, raw.sequence);
+      }
+      const read = await readOrRefetch(pass, raw, signal);
+      await gathering.room(signal);
+      if (signal.aborted) return;
+      gathering.add(read, coinDecimalsIn(read.facts), raw.bytes.byteLength);
+      expected += 1n;
+      if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
+        await turn();
+        stretchFrom = performance.now();
+      }
+    }
+  } finally {
+    gathering.end();
+    await checkpoints.return?.();
+  }
+};
+
+/** Whether a promise settles without anything new from outside the process. */
+const isReady = (promise: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    promise.then(
+      () => true,
+      () => true,
+    ),
+    turn(false),
+  ]);
+
+/**
+ * Decodes a checkpoint. When that fails the bytes may have been damaged on the way, so they are
+ * fetched again before the error counts.
+ */
+const readOrRefetch = async (
+  { source, read, refetches }: Pass,
+  raw: RawCheckpoint,
+  signal: AbortSignal,
+): Promise<ReadCheckpoint> => {
+  let current = raw;
+  for (let left = refetches; ; left -= 1) {
+    try {
+      return read(current);
+    } catch (error) {
+      if (left <= 0 || signal.aborted) throw error;
+      await pause(REFETCH_PAUSE_MS, signal);
+      const { sequence } = raw;
+      const range = { first: sequence, last: sequence };
+      for await (const again of source.checkpoints(range, signal)) current = again;
+    }
+  }
+};
