@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  // As Node resolves packages: by default vite prefers their development builds, and graphql would be
+  // loaded twice, each copy refusing the other's objects.
+  ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
     // One Postgres for the whole run; each test file makes databases of its own in it.
