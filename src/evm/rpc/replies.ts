@@ -41,7 +41,6 @@ const malformed = (endpoint: string, what: string, value: unknown) =>
 
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/;
 const DATA = /^0x(?:[0-9a-f]{2})*$/;
-const ANY_CASE_DATA = /^0x(?:[0-9a-fA-F]{2})*$/;
 
 /** A number in hex. */
 export const quantity = (endpoint: string, what: string, value: unknown): bigint => {
@@ -60,10 +59,13 @@ export const data = (endpoint: string, what: string, value: unknown, bytes?: num
   if (typeof value !== "string") throw malformed(endpoint, what, value);
   if (bytes !== undefined && value.length !== 2 + 2 * bytes) throw malformed(endpoint, what, value);
   // Nodes answer in lower case; the rest is brought to it.
-  if (DATA.test(value)) return `0x${value.slice(2)}`;
-  if (!ANY_CASE_DATA.test(value)) throw malformed(endpoint, what, value);
-  return `0x${value.slice(2).toLowerCase()}`;
+  if (isLowerCaseData(value)) return value;
+  const lower = value.toLowerCase();
+  if (!isLowerCaseData(lower)) throw malformed(endpoint, what, value);
+  return lower;
 };
+
+const isLowerCaseData = (value: string): value is Hex => DATA.test(value);
 
 const object = (endpoint: string, what: string, value: unknown) => {
   if (!isObject(value)) throw malformed(endpoint, what, value);

@@ -1,0 +1,134 @@
+/** What a chain looks like now, seen from the blocks already read: head, finality, reorganisation. */
+import type { LinkedBlock } from "./fact.ts";
+import type { KnownBlocks } from "./known-blocks.ts";
+import type { EvmNetwork, Finality } from "./network.ts";
+import type { Endpoint, Outcome } from "./rpc/endpoint.ts";
+import { FinalityViolatedError, LyingRpcError, RpcUnavailableError } from "./rpc/errors.ts";
+import { hex } from "./rpc/logs.ts";
+import { readBlocks } from "./rpc/range.ts";
+import { readBlock } from "./rpc/replies.ts";
+
+export type ChainView = {
+  readonly head: LinkedBlock;
+  /** Newest final block by the network's setting; -1 while there is none. */
+  readonly finalBlock: bigint;
+  /** Newest known block that is still in the chain; null when the newest known one is. */
+  readonly ancestor: LinkedBlock | null;
+};
+
+/** Known blocks compared with the chain in one request; doubles while none is found. */
+const FIRST_LOOK_BACK = 16;
+
+/**
+ * Looks at the chain through one endpoint.
+ *
+ * An endpoint below the newest known block is only behind as long as its head is known: a chain that
+ * lost blocks counts as replaced once it has a block of its own in their place.
+ *
+ * @throws FinalityViolatedError (stop) when no known block is in the chain any more
+ * @throws RpcUnavailableError (retry) when the endpoint is behind everything that is known
+ */
+export const viewChain = async (
+  endpoint: Endpoint,
+  network: EvmNetwork,
+  known: KnownBlocks,
+  signal: AbortSignal,
+): Promise<ChainView> => {
+  const { finality } = network;
+  const tip = known.tip();
+  const [latest, final, atTip] = await endpoint.outcomes(
+    [
+      { method: "eth_getBlockByNumber", params: ["latest", false] },
+      {
+        method: "eth_getBlockByNumber",
+        params: [typeof finality === "string" ? finality : "latest", false],
+      },
+      {
+        method: "eth_getBlockByNumber",
+        params: [tip === undefined ? "latest" : hex(tip.number), false],
+      },
+    ],
+    signal,
+  );
+  const head = blockIn(endpoint, latest);
+  if (head === undefined) {
+    throw new LyingRpcError(endpoint.label, "missing block", "has no latest block");
+  }
+  const view = { head, finalBlock: finalIn(endpoint, finality, head, final) };
+  if (tip === undefined) return { ...view, ancestor: null };
+
+  const compared = tip.number <= head.number ? tip : known.at(head.number);
+  if (compared === undefined) {
+    throw new RpcUnavailableError(
+      endpoint.label,
+      "failure",
+      `is behind: its head is block ${head.number}, block ${tip.number} is known`,
+    );
+  }
+  const now = compared === tip ? blockIn(endpoint, atTip) : head;
+  if (now === undefined || now.number !== compared.number) {
+    throw new LyingRpcError(
+      endpoint.label,
+      now === undefined ? "missing block" : "wrong block",
+      `asked for block ${compared.number}, got ${now?.number ?? "none"}, its head is ${head.number}`,
+    );
+  }
+  if (now.hash === compared.hash) return { ...view, ancestor: null };
+  return {
+    ...view,
+    ancestor: await commonAncestor(endpoint, network.chainId, known, compared.number - 1n, signal),
+  };
+};
+
+const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) => {
+  if (outcome === undefined) return undefined;
+  if (!outcome.ok) throw outcome.error;
+  return readBlock(endpoint.label, outcome.result);
+};
+
+const finalIn = (
+  endpoint: Endpoint,
+  finality: Finality,
+  head: LinkedBlock,
+  answer: Outcome | undefined,
+): bigint => {
+  if (typeof finality === "number") {
+    const number = head.number - BigInt(finality);
+    return number < -1n ? -1n : number;
+  }
+  // Before its first epoch a chain has no such block yet.
+  if (answer?.ok === false && /not found|unknown block/i.test(answer.error.details)) return -1n;
+  const block = blockIn(endpoint, answer);
+  if (block === undefined) return -1n;
+  return block.number < head.number ? block.number : head.number;
+};
+
+const commonAncestor = async (
+  endpoint: Endpoint,
+  chainId: number,
+  known: KnownBlocks,
+  from: bigint,
+  signal: AbortSignal,
+): Promise<LinkedBlock> => {
+  let number = from;
+  for (let count = FIRST_LOOK_BACK; ; count *= 2) {
+    const candidates = known.downFrom(number, count);
+    const oldest = candidates.at(-1);
+    if (oldest === undefined) {
+      throw new FinalityViolatedError(
+        chainId,
+        number + 1n,
+        "and none of the kept blocks below it is left",
+      );
+    }
+    const blocks = await readBlocks(
+      endpoint,
+      candidates.map((block) => block.number),
+      () => false,
+      signal,
+    );
+    const found = candidates.find((candidate, i) => candidate.hash === blocks[i]?.hash);
+    if (found !== undefined) return found;
+    number = oldest.number - 1n;
+  }
+};

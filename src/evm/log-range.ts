@@ -1,0 +1,63 @@
+/**
+ * How many blocks to ask logs of at once. Providers limit the range, the number of results, the size
+ * of the answer or the time it takes, each in its own way and words, so the size is found by trying:
+ * halved when refused, grown when answered.
+ */
+
+export type LogRange = {
+  /** Blocks to ask for now, at least 1. */
+  size(): number;
+  /**
+   * A range of `blocks` blocks was answered with `logs` logs. Only a range of the full size says
+   * anything about a larger one.
+   */
+  answered(blocks: number, logs: number): void;
+  /** A range of `blocks` blocks was refused; `hint` is the size that the provider named, if it did. */
+  refused(blocks: number, hint?: number): void;
+};
+
+export type LogRangeSettings = {
+  readonly first: number;
+  readonly most: number;
+  /** Logs in one answer to aim at: what one batch holds in memory, several times over. */
+  readonly logs: number;
+};
+
+export const logRangeDefaults: LogRangeSettings = { first: 1_000, most: 500_000, logs: 10_000 };
+
+/** Answers after which a refused size is tried again: what was dense or slow may not be any more. */
+const FORGET_AFTER = 200;
+
+export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): LogRange => {
+  let size = settings.first;
+  /** Smallest size refused; sizes below it are searched by bisection instead of doubled. */
+  let refusedAt = Number.POSITIVE_INFINITY;
+  let answersSince = 0;
+
+  const within = (blocks: number) => Math.max(1, Math.min(Math.floor(blocks), settings.most));
+
+  return {
+    size: () => size,
+    answered: (blocks, logs) => {
+      answersSince += 1;
+      if (answersSince >= FORGET_AFTER) refusedAt = Number.POSITIVE_INFINITY;
+      if (logs > settings.logs) {
+        size = within((blocks * settings.logs) / logs);
+        return;
+      }
+      if (blocks < size) return;
+      const wanted = logs * 2 > settings.logs ? size : size * 2;
+      const middle = (size + refusedAt) / 2;
+      // Within a tenth of what was refused there is nothing left to gain.
+      const nearby = refusedAt - size <= refusedAt / 10;
+      size = within(wanted < refusedAt ? Math.min(wanted, middle) : nearby ? size : middle);
+    },
+    refused: (blocks, hint) => {
+      refusedAt = Math.min(refusedAt, Math.max(2, blocks));
+      answersSince = 0;
+      size = within(
+        hint !== undefined && hint >= 1 && hint < blocks ? hint : Math.min(size, blocks) / 2,
+      );
+    },
+  };
+};

@@ -1,0 +1,251 @@
+/**
+ * Reads the tokens of one chain, from their first blocks to the head and on, as batches of facts.
+ *
+ * Two regions. Blocks that are final, or far enough below the head, are settled: read in ranges as
+ * large as the provider allows, several ahead. Blocks above are followed one by one with their
+ * parents, so that a reorganisation is seen, and undone in the batch that holds what took its place.
+ * Tokens that start later, or were added later, catch up by themselves between steps at the head.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { catchUp } from "./catch-up.ts";
+import {
+  type ChainState,
+  nextAfterRollback,
+  type ReadingState,
+  readingState,
+} from "./chain-state.ts";
+import { type ChainView, viewChain } from "./chain-view.ts";
+import type { EvmBatch } from "./fact.ts";
+import {
+  adaptiveRange,
+  type LogRange,
+  type LogRangeSettings,
+  logRangeDefaults,
+} from "./log-range.ts";
+import type { EvmNetwork, EvmToken } from "./network.ts";
+import type { Endpoint } from "./rpc/endpoint.ts";
+import { FinalityViolatedError, LyingRpcError } from "./rpc/errors.ts";
+import { type RangeRead, readRange } from "./rpc/range.ts";
+import type { Rpc } from "./rpc/rpc.ts";
+import { newSchedules } from "./schedules.ts";
+
+export type ReaderSettings = {
+  /** Pause between looks at a head that did not move. */
+  readonly pollMs: number;
+  /** Blocks below the head that are followed even when they count as final. */
+  readonly followDepth: number;
+  /** Followed blocks in one batch, unless more were replaced at once. */
+  readonly followBlocks: number;
+  /** Settled ranges read ahead of the consumer. */
+  readonly ahead: number;
+  readonly range: LogRangeSettings;
+};
+
+export const readerDefaults: ReaderSettings = {
+  pollMs: 1_000,
+  followDepth: 64,
+  followBlocks: 100,
+  ahead: 3,
+  range: logRangeDefaults,
+};
+
+/** Longest that tokens catch up between two looks at the head while others wait there. */
+const CATCH_UP_TURN_MS = 2_000;
+
+/** The same while none waits: only for finality to move on. */
+const CATCH_UP_ALONE_MS = 15_000;
+
+/**
+ * Batches of facts without end, each continuing the one before. A batch counts as kept once the next
+ * one is asked for; a consumer that could not keep it reads anew from its own state.
+ *
+ * @throws LyingRpcError, RpcUnavailableError, RpcRefusedError (retry) when every endpoint failed
+ *   repeatedly; WrongChainError, FinalityViolatedError (stop); the reason of `signal`
+ */
+export async function* readChain(
+  network: EvmNetwork,
+  rpc: Rpc,
+  start: ChainState,
+  signal: AbortSignal,
+  settings: Partial<ReaderSettings> = {},
+): AsyncGenerator<EvmBatch, never> {
+  const options = { ...readerDefaults, ...settings };
+  const state = readingState(network, start);
+  const range = adaptiveRange(options.range);
+  for (;;) {
+    // Looked at and read at one endpoint: what one node calls the head another may not have yet.
+    const { view, batch } = await rpc.use(
+      (endpoint) => stepAtHead(endpoint, network, state, range, options, signal),
+      signal,
+    );
+    if (batch !== null) {
+      yield batch;
+      state.apply(batch);
+      if (batch.last < view.head.number && batch.tokens.length > 0) continue;
+    }
+    const settled = settledBlock(view, state, options);
+    const atHead = network.tokens.some((token) => state.next(token) > settled);
+    const turn = performance.now() + (atHead ? CATCH_UP_TURN_MS : CATCH_UP_ALONE_MS);
+    let caughtUp = true;
+    while (performance.now() < turn) {
+      const group = nextGroup(network.tokens, state, -1n, settled);
+      if (group === undefined) break;
+      caughtUp = false;
+      const common = {
+        chainId: network.chainId,
+        rollback: null,
+        tokens: group.tokens.map(({ address }) => address),
+        keepFrom: settled,
+        finalBlock: state.finalBlock,
+        head: view.head,
+      };
+      for await (const part of catchUp(
+        rpc,
+        group,
+        { range, ahead: options.ahead, known: state.schedules, until: turn },
+        signal,
+      )) {
+        const caught: EvmBatch = { ...common, ...part };
+        yield caught;
+        state.apply(caught);
+      }
+    }
+    if (batch === null && caughtUp) await pause(options.pollMs, undefined, { signal });
+  }
+}
+
+/** Tokens that stand at the same block, and how far they can be read together. */
+export type Group = {
+  readonly tokens: readonly EvmToken[];
+  readonly first: bigint;
+  /** Up to where the next token joins, or the region ends. */
+  readonly last: bigint;
+};
+
+/** The tokens furthest behind among those whose next block is above `above` and not beyond `end`. */
+const nextGroup = (
+  tokens: readonly EvmToken[],
+  state: ReadingState,
+  above: bigint,
+  end: bigint,
+): Group | undefined => {
+  const nexts = [...new Set(tokens.map((token) => state.next(token)))]
+    .filter((next) => next > above && next <= end)
+    .sort((a, b) => (a < b ? -1 : 1));
+  const [first, joins] = nexts;
+  if (first === undefined) return undefined;
+  return {
+    tokens: tokens.filter((token) => state.next(token) === first),
+    first,
+    last: joins === undefined ? end : joins - 1n,
+  };
+};
+
+const least = (...numbers: readonly bigint[]): bigint => numbers.reduce((a, b) => (a < b ? a : b));
+
+/** The newest block that is read as one that stays. */
+const settledBlock = (view: ChainView, state: ReadingState, options: ReaderSettings): bigint =>
+  least(
+    view.finalBlock > state.finalBlock ? view.finalBlock : state.finalBlock,
+    view.head.number - BigInt(options.followDepth),
+  );
+
+/** One look at the head, with what is to be withdrawn and read there; no batch when nothing changed. */
+const stepAtHead = async (
+  endpoint: Endpoint,
+  network: EvmNetwork,
+  state: ReadingState,
+  range: LogRange,
+  options: ReaderSettings,
+  signal: AbortSignal,
+): Promise<{ readonly view: ChainView; readonly batch: EvmBatch | null }> => {
+  const view = await viewChain(endpoint, network, state.known, signal);
+  const finalBlock = view.finalBlock > state.finalBlock ? view.finalBlock : state.finalBlock;
+  const settled = settledBlock(view, state, options);
+  const rollback = rollbackTo(view, network, state);
+  const group =
+    rollback === null
+      ? nextGroup(network.tokens, state, settled, view.head.number)
+      : replacedGroup(network.tokens, state, rollback.toBlock, view);
+  if (group === undefined && rollback === null && finalBlock === state.finalBlock) {
+    return { view, batch: null };
+  }
+  const common = {
+    chainId: network.chainId,
+    rollback,
+    keepFrom: settled,
+    finalBlock,
+    head: view.head,
+  };
+  if (group === undefined) {
+    const last = rollback?.toBlock ?? state.known.tip()?.number ?? -1n;
+    const nothing = { tokens: [], first: last + 1n, last, facts: [], schedules: [], blocks: [] };
+    return { view, batch: { ...common, ...nothing } };
+  }
+
+  const { tokens, first } = group;
+  const parent = state.known.at(first - 1n)?.hash;
+  const most = first + BigInt(options.followBlocks) - 1n;
+  const replacedUpTo = rollback === null ? most : (state.known.tip()?.number ?? most);
+  const last = least(group.last, most > replacedUpTo ? most : replacedUpTo);
+  const read = await readRange(
+    endpoint,
+    { tokens, first, last, linked: { range, parent } },
+    signal,
+  );
+  if (rollback === null) checkKnown(endpoint, state, read);
+  const schedules = await newSchedules(
+    endpoint,
+    read.facts,
+    rollback === null
+      ? state.schedules
+      : new Map([...state.schedules].filter(([, block]) => block <= rollback.toBlock)),
+    signal,
+  );
+  const addresses = tokens.map(({ address }) => address);
+  return { view, batch: { ...common, ...read, tokens: addresses, first, last, schedules } };
+};
+
+const rollbackTo = (view: ChainView, network: EvmNetwork, state: ReadingState) => {
+  if (view.ancestor === null) return null;
+  const toBlock = view.ancestor.number;
+  const belowFinal = toBlock < state.finalBlock;
+  // A depth in blocks is the operator's estimate; a tag is the chain's own word.
+  if (belowFinal && (network.finality === "safe" || network.finality === "finalized")) {
+    throw new FinalityViolatedError(
+      network.chainId,
+      toBlock + 1n,
+      `which its tag "${network.finality}" had covered (up to block ${state.finalBlock})`,
+    );
+  }
+  return { toBlock, belowFinal };
+};
+
+/** Tokens that had been read beyond the block that the chain went back to. */
+const replacedGroup = (
+  tokens: readonly EvmToken[],
+  state: ReadingState,
+  toBlock: bigint,
+  view: ChainView,
+): Group | undefined => {
+  const first = toBlock + 1n;
+  if (first > view.head.number) return undefined;
+  const replaced = tokens.filter(
+    (token) =>
+      state.next(token) >= first && nextAfterRollback(token, state.next(token), toBlock) === first,
+  );
+  return replaced.length === 0 ? undefined : { tokens: replaced, first, last: view.head.number };
+};
+
+/** A token that catches up inside the followed blocks must see the same ones. */
+const checkKnown = (endpoint: Endpoint, state: ReadingState, read: RangeRead) => {
+  for (const { number, hash } of read.blocks) {
+    const known = state.known.at(number);
+    if (known === undefined || known.hash === hash) continue;
+    throw new LyingRpcError(
+      endpoint.label,
+      "broken chain",
+      `block ${number} is ${hash} and was ${known.hash} a moment ago`,
+    );
+  }
+};

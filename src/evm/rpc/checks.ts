@@ -1,0 +1,110 @@
+/** Answers of a node held against one another; what contradicts is a `LyingRpcError`. */
+import type { Hex } from "viem";
+import type { Address } from "../fact.ts";
+import { isEmptyBloom, mayLog } from "./bloom.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { LyingRpcError } from "./errors.ts";
+import { array, type RawBlock, type RawLog } from "./replies.ts";
+
+/** Each block must be the child of the one before it; `parent` is the hash before the first. */
+export const checkLinks = (
+  endpoint: string,
+  blocks: readonly RawBlock[],
+  parent: Hex | undefined,
+) => {
+  let before = parent;
+  for (const { number, hash, parentHash } of blocks) {
+    if (before !== undefined && parentHash !== before) {
+      throw new LyingRpcError(
+        endpoint,
+        "broken chain",
+        `block ${number} (${hash}) has parent ${parentHash}, block ${number - 1n} is ${before}`,
+      );
+    }
+    before = hash;
+  }
+};
+
+/** A log must be of the block and the transaction that stand at its place. */
+export const checkLogs = (
+  endpoint: string,
+  logs: readonly RawLog[],
+  blocks: ReadonlyMap<bigint, RawBlock>,
+) => {
+  for (const log of logs) {
+    const block = blocks.get(log.blockNumber);
+    if (block?.hash !== log.blockHash) {
+      throw new LyingRpcError(
+        endpoint,
+        "block hash of a log",
+        `log ${log.logIndex} is of block ${log.blockNumber} with hash ${log.blockHash}, the block has ${block?.hash}`,
+      );
+    }
+    if (block.transactionHashes[log.transactionIndex] !== log.transactionHash) {
+      throw new LyingRpcError(
+        endpoint,
+        "transaction of a log",
+        `log ${log.logIndex} of block ${log.blockNumber} is of transaction ${log.transactionHash} at ${log.transactionIndex}, the block has ${block.transactionHashes[log.transactionIndex]} there`,
+      );
+    }
+  }
+};
+
+/** A log that the block's bloom excludes was never emitted. */
+export const checkBlooms = (
+  endpoint: string,
+  logs: readonly RawLog[],
+  blocks: ReadonlyMap<bigint, RawBlock>,
+) => {
+  const tests = new Map<Address, (bloom: Hex) => boolean>();
+  let checked: string | undefined;
+  for (const { address, blockNumber, logIndex } of logs) {
+    const key = `${blockNumber}${address}`;
+    if (key === checked) continue;
+    checked = key;
+    const bloom = blocks.get(blockNumber)?.logsBloom;
+    if (bloom === undefined || isEmptyBloom(bloom)) continue;
+    const test = tests.get(address) ?? mayLog(address);
+    tests.set(address, test);
+    if (test(bloom)) continue;
+    throw new LyingRpcError(
+      endpoint,
+      "bloom of a block",
+      `log ${logIndex} of ${address} in block ${blockNumber}, whose bloom says that it logged nothing`,
+    );
+  }
+};
+
+/**
+ * Nodes behind one address can be of different heights: one may give the header of a block of which
+ * the next has no logs yet. Where the bloom says there may be some, the block is asked by its hash.
+ */
+export const checkNothingMissing = async (
+  endpoint: Endpoint,
+  contracts: readonly Address[],
+  logs: readonly RawLog[],
+  blocks: readonly RawBlock[],
+  signal: AbortSignal,
+) => {
+  const seen = new Set(logs.map(({ address, blockNumber }) => `${blockNumber}${address}`));
+  const tests = contracts.map((address) => ({ address, test: mayLog(address) }));
+  const calls = blocks.flatMap(({ number, hash, logsBloom }) => {
+    const address = tests
+      .filter((each) => !seen.has(`${number}${each.address}`) && each.test(logsBloom))
+      .map((each) => each.address);
+    return address.length === 0
+      ? []
+      : [{ method: "eth_getLogs", params: [{ address, blockHash: hash }] }];
+  });
+  if (calls.length === 0) return;
+  const answers = await endpoint.batch(calls, signal);
+  for (const answer of answers) {
+    const [missed] = array(endpoint.label, "answer to eth_getLogs", answer);
+    if (missed === undefined) continue;
+    throw new LyingRpcError(
+      endpoint.label,
+      "missing logs",
+      `left out logs that it gives when asked for the block alone: ${JSON.stringify(missed).slice(0, 300)}`,
+    );
+  }
+};

@@ -1,0 +1,155 @@
+/** `eth_getLogs`, with every answer checked against its question. */
+import type { Address } from "../fact.ts";
+import type { LogRange } from "../log-range.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
+import { array, type RawLog, readLog } from "./replies.ts";
+
+/**
+ * The endpoint will not answer for so many blocks (or results, or bytes, or seconds): ask for fewer.
+ * Never reaches an operator: a single block that is refused is an error of the endpoint.
+ */
+export class LogRangeRefusedError extends Error {
+  override readonly name = "LogRangeRefusedError";
+  readonly remedy = "retry";
+  readonly blocks: number;
+  /** Size of the range that the endpoint proposed; undefined when it proposed none. */
+  readonly hint: number | undefined;
+
+  constructor(endpoint: string, blocks: number, hint: number | undefined, cause: Error) {
+    super(`${endpoint}: logs of ${blocks} blocks were refused`, { cause });
+    this.blocks = blocks;
+    this.hint = hint;
+  }
+}
+
+/** Addresses in one filter; providers cap them, and nodes test each log against all. */
+const FILTER_ADDRESSES = 100;
+
+/**
+ * Logs of the contracts in the blocks, in chain order.
+ * @throws LogRangeRefusedError when more than one block was asked for and fewer may be answered
+ * @throws LyingRpcError when the answer is not of the question
+ */
+export const readLogs = async (
+  endpoint: Endpoint,
+  contracts: readonly Address[],
+  first: bigint,
+  last: bigint,
+  signal: AbortSignal,
+): Promise<readonly RawLog[]> => {
+  const blocks = Number(last - first) + 1;
+  const calls = [];
+  for (let at = 0; at < contracts.length; at += FILTER_ADDRESSES) {
+    const address = contracts.slice(at, at + FILTER_ADDRESSES);
+    const range = { fromBlock: hex(first), toBlock: hex(last) };
+    calls.push({ method: "eth_getLogs", params: [{ address, ...range }] });
+  }
+  let answers: readonly unknown[];
+  try {
+    answers = await endpoint.batch(calls, signal);
+  } catch (error) {
+    if (blocks > 1 && isOfRange(error)) {
+      throw new LogRangeRefusedError(endpoint.label, blocks, hintIn(error, first), error);
+    }
+    throw error;
+  }
+  const parts = answers.map((answer) =>
+    array(endpoint.label, "answer to eth_getLogs", answer).map((log) =>
+      readLog(endpoint.label, log),
+    ),
+  );
+  const asked = new Set(contracts);
+  for (const logs of parts) checkOrder(endpoint.label, logs);
+  const logs = parts.length === 1 ? (parts[0] ?? []) : parts.flat().sort(byPlace);
+  for (const log of logs) {
+    if (log.blockNumber < first || log.blockNumber > last) {
+      throw new LyingRpcError(
+        endpoint.label,
+        "range of logs",
+        `asked for blocks ${first} to ${last}, got a log of block ${log.blockNumber}`,
+      );
+    }
+    if (!asked.has(log.address)) {
+      throw new LyingRpcError(
+        endpoint.label,
+        "address of a log",
+        `got a log of ${log.address} in block ${log.blockNumber}, which was not asked for`,
+      );
+    }
+  }
+  return logs;
+};
+
+/**
+ * As `readLogs`, in as many questions as the endpoint wants: for ranges that must be read whole.
+ * @throws LyingRpcError when an answer is not of its question
+ */
+export const readLogsInParts = async (
+  endpoint: Endpoint,
+  contracts: readonly Address[],
+  first: bigint,
+  last: bigint,
+  range: LogRange,
+  signal: AbortSignal,
+): Promise<readonly RawLog[]> => {
+  const logs: RawLog[] = [];
+  for (let from = first; from <= last; ) {
+    const blocks = Math.min(range.size(), Number(last - from) + 1);
+    const to = from + BigInt(blocks) - 1n;
+    try {
+      const part = await readLogs(endpoint, contracts, from, to, signal);
+      range.answered(blocks, part.length);
+      for (const log of part) logs.push(log);
+      from = to + 1n;
+    } catch (error) {
+      if (!(error instanceof LogRangeRefusedError)) throw error;
+      range.refused(error.blocks, error.hint);
+    }
+  }
+  return logs;
+};
+
+const byPlace = (a: RawLog, b: RawLog) =>
+  a.blockNumber === b.blockNumber
+    ? a.logIndex - b.logIndex
+    : a.blockNumber < b.blockNumber
+      ? -1
+      : 1;
+
+/** Logs must rise by block and index, and transactions with them; a repeated log does not rise. */
+const checkOrder = (endpoint: string, logs: readonly RawLog[]) => {
+  for (let i = 1; i < logs.length; i += 1) {
+    const before = logs[i - 1];
+    const log = logs[i];
+    if (before === undefined || log === undefined) continue;
+    const sameBlock = before.blockNumber === log.blockNumber;
+    const rises =
+      byPlace(before, log) < 0 && (!sameBlock || before.transactionIndex <= log.transactionIndex);
+    if (rises) continue;
+    throw new LyingRpcError(
+      endpoint,
+      "order of logs",
+      `log ${log.logIndex} of block ${log.blockNumber} after log ${before.logIndex} of block ${before.blockNumber}`,
+    );
+  }
+};
+
+/** Every refusal may be for the range: providers agree on neither codes nor words. */
+const isOfRange = (error: unknown): error is Error =>
+  error instanceof RpcRefusedError ||
+  (error instanceof RpcUnavailableError &&
+    (error.reason === "timeout" || error.reason === "too large"));
+
+/** "…this block range should work: [0x10, 0x1f]": what Alchemy, Infura and others propose. */
+const hintIn = (error: Error, first: bigint): number | undefined => {
+  const range =
+    error instanceof RpcRefusedError
+      ? /\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]/i.exec(error.details)
+      : null;
+  if (range?.[1] === undefined || range[2] === undefined) return undefined;
+  const blocks = BigInt(range[2]) - BigInt(range[1]) + 1n;
+  return BigInt(range[1]) === first && blocks > 0n ? Number(blocks) : undefined;
+};
+
+export const hex = (number: bigint): string => `0x${number.toString(16)}`;

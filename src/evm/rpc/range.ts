@@ -1,0 +1,208 @@
+/**
+ * All facts of some tokens in a range of blocks, read at one endpoint and checked against one another:
+ * logs against headers, headers against their parents and blooms, transactions against headers.
+ */
+import type { Hex } from "viem";
+import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../fact.ts";
+import type { LogRange } from "../log-range.ts";
+import { contractsOf, type EvmToken } from "../network.ts";
+import { checkBlooms, checkLinks, checkLogs, checkNothingMissing } from "./checks.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { LyingRpcError } from "./errors.ts";
+import { hex, readLogs, readLogsInParts } from "./logs.ts";
+import { type RawBlock, type RawLog, readBlock, readTransactionReply } from "./replies.ts";
+
+export type RangeRead = {
+  /** By block, then log index, then token. */
+  readonly facts: readonly EvmFact[];
+  /** Every block of a linked range; otherwise those with logs, and the last. */
+  readonly blocks: readonly LinkedBlock[];
+};
+
+export type RangeAsked = {
+  readonly tokens: readonly EvmToken[];
+  readonly first: bigint;
+  /** Inclusive, and not above the head. */
+  readonly last: bigint;
+  /**
+   * For blocks that may yet be replaced: read every header, check that each is the parent of the
+   * next, and split the question for logs as `range` finds. Without it the range is settled, and is
+   * read by its logs alone.
+   */
+  readonly linked?: {
+    readonly range: LogRange;
+    /** Hash that the first block's parent must have; undefined where that one is unknown. */
+    readonly parent: Hex | undefined;
+  };
+};
+
+/**
+ * From so many of our transactions in one block on, the block with all its transactions is read at
+ * once: a call for each of ours costs as much as some ten kilobytes of others'.
+ */
+const WHOLE_BLOCK_TRANSACTIONS = 8;
+
+/**
+ * @throws LyingRpcError (retry) when answers contradict the question or one another
+ * @throws LogRangeRefusedError when a settled range is too large for the endpoint
+ */
+export const readRange = async (
+  endpoint: Endpoint,
+  asked: RangeAsked,
+  signal: AbortSignal,
+): Promise<RangeRead> => {
+  const { tokens, first, last, linked } = asked;
+  const contracts = [...new Set(tokens.flatMap(contractsOf))];
+  const logs = linked
+    ? await readLogsInParts(endpoint, contracts, first, last, linked.range, signal)
+    : await readLogs(endpoint, contracts, first, last, signal);
+
+  const transactionsIn = new Map<bigint, Set<Hex>>();
+  for (const { blockNumber, transactionHash } of logs) {
+    const hashes = transactionsIn.get(blockNumber);
+    if (hashes === undefined) transactionsIn.set(blockNumber, new Set([transactionHash]));
+    else hashes.add(transactionHash);
+  }
+  // The last block, even without logs: a node that does not have it would have left out logs too.
+  const numbers = linked
+    ? Array.from({ length: Number(last - first) + 1 }, (_, i) => first + BigInt(i))
+    : [...new Set([...transactionsIn.keys(), last])];
+  const whole = (number: bigint) =>
+    (transactionsIn.get(number)?.size ?? 0) >= WHOLE_BLOCK_TRANSACTIONS;
+  const blocks = await readBlocks(endpoint, numbers, whole, signal);
+
+  if (linked) checkLinks(endpoint.label, blocks, linked.parent);
+  const byNumber = new Map(blocks.map((block) => [block.number, block]));
+  checkLogs(endpoint.label, logs, byNumber);
+  checkBlooms(endpoint.label, logs, byNumber);
+  if (linked) await checkNothingMissing(endpoint, contracts, logs, blocks, signal);
+
+  const transactions = await readTransactions(endpoint, transactionsIn, byNumber, signal);
+  const facts = factsOf(tokens, logs, byNumber, transactions);
+  return {
+    facts,
+    blocks: blocks.map(({ number, hash, parentHash, timestamp }) => ({
+      number,
+      hash,
+      parentHash,
+      timestamp,
+    })),
+  };
+};
+
+/** Blocks by number, each checked to be the one asked for. */
+export const readBlocks = async (
+  endpoint: Endpoint,
+  numbers: readonly bigint[],
+  whole: (number: bigint) => boolean,
+  signal: AbortSignal,
+): Promise<readonly RawBlock[]> => {
+  const answers = await endpoint.batch(
+    numbers.map((number) => ({
+      method: "eth_getBlockByNumber",
+      params: [hex(number), whole(number)],
+    })),
+    signal,
+  );
+  return answers.map((answer, i) => {
+    const block = readBlock(endpoint.label, answer);
+    if (block === undefined) {
+      throw new LyingRpcError(endpoint.label, "missing block", `has no block ${numbers[i]}`);
+    }
+    if (block.number !== numbers[i]) {
+      throw new LyingRpcError(
+        endpoint.label,
+        "wrong block",
+        `asked for block ${numbers[i]}, got ${block.number}`,
+      );
+    }
+    return block;
+  });
+};
+
+/** Transactions of the logs by hash: out of whole blocks, or one by one. */
+const readTransactions = async (
+  endpoint: Endpoint,
+  wanted: ReadonlyMap<bigint, ReadonlySet<Hex>>,
+  blocks: ReadonlyMap<bigint, RawBlock>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Hex, EvmTransaction>> => {
+  const found = new Map<Hex, EvmTransaction>();
+  const take = (value: unknown, block: RawBlock, hash: Hex) => {
+    const read = readTransactionReply(endpoint.label, value);
+    const right =
+      read?.hash === hash &&
+      read.blockHash === block.hash &&
+      read.blockNumber === block.number &&
+      block.transactionHashes[read.index] === hash;
+    if (read === undefined || !right) {
+      throw new LyingRpcError(
+        endpoint.label,
+        "transaction of a log",
+        `transaction ${hash} of block ${block.number} (${block.hash}) is given as ${read?.hash} of block ${read?.blockNumber} (${read?.blockHash})`,
+      );
+    }
+    const { index, from, to, nonce, input } = read;
+    found.set(hash, { hash, index, from, to, nonce, input });
+  };
+
+  const single: { readonly hash: Hex; readonly block: RawBlock }[] = [];
+  for (const [number, hashes] of wanted) {
+    const block = blocks.get(number);
+    if (block === undefined) continue;
+    if (block.transactions === null) for (const hash of hashes) single.push({ hash, block });
+    else {
+      block.transactions.forEach((value, i) => {
+        const hash = block.transactionHashes[i];
+        if (hash !== undefined && hashes.has(hash)) take(value, block, hash);
+      });
+    }
+  }
+  const answers = await endpoint.batch(
+    single.map(({ hash }) => ({ method: "eth_getTransactionByHash", params: [hash] })),
+    signal,
+  );
+  single.forEach(({ hash, block }, i) => {
+    take(answers[i], block, hash);
+  });
+  return found;
+};
+
+const factsOf = (
+  tokens: readonly EvmToken[],
+  logs: readonly RawLog[],
+  blocks: ReadonlyMap<bigint, RawBlock>,
+  transactions: ReadonlyMap<Hex, EvmTransaction>,
+): readonly EvmFact[] => {
+  const owners = new Map<Address, Address[]>();
+  for (const token of tokens) {
+    for (const contract of contractsOf(token)) {
+      owners.set(contract, [...(owners.get(contract) ?? []), token.address]);
+    }
+  }
+  const facts: EvmFact[] = [];
+  let block: { number: bigint; hash: Hex; timestamp: bigint } | undefined;
+  for (const log of logs) {
+    const [topic, ...topics] = log.topics;
+    const transaction = transactions.get(log.transactionHash);
+    // An anonymous event says nothing about what it is.
+    if (topic === undefined) continue;
+    if (transaction === undefined) throw new Error(`${log.transactionHash} was not read`);
+    if (block?.number !== log.blockNumber) {
+      const timestamp = blocks.get(log.blockNumber)?.timestamp ?? 0n;
+      block = { number: log.blockNumber, hash: log.blockHash, timestamp };
+    }
+    for (const token of owners.get(log.address) ?? []) {
+      facts.push({
+        token,
+        address: log.address,
+        topics: [topic, ...topics],
+        data: log.data,
+        logIndex: log.logIndex,
+        block,
+        transaction,
+      });
+    }
+  }
+  return facts;
+};

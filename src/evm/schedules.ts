@@ -1,0 +1,53 @@
+/** Schedules that logs name for the first time, read from the contract that logged them. */
+
+import { scheduleKey } from "./chain-state.ts";
+import { decodeEvent } from "./contract/events.ts";
+import type { EvmFact, ScheduleFact } from "./fact.ts";
+import { readSchedules } from "./rpc/contract-calls.ts";
+import type { Endpoint } from "./rpc/endpoint.ts";
+
+/**
+ * Reads the schedules that `facts` create, or fund without having created them within what was read
+ * (a token followed from a later block), each once, at the block of the log.
+ */
+export const newSchedules = async (
+  endpoint: Endpoint,
+  facts: readonly EvmFact[],
+  known: ReadonlyMap<string, unknown>,
+  signal: AbortSignal,
+): Promise<readonly ScheduleFact[]> => {
+  const named = new Map<string, { readonly fact: EvmFact; readonly scheduleId: bigint }>();
+  for (const fact of facts) {
+    const scheduleId = scheduleIn(fact);
+    if (scheduleId === undefined) continue;
+    const key = scheduleKey(fact.token, scheduleId);
+    if (!known.has(key) && !named.has(key)) named.set(key, { fact, scheduleId });
+  }
+  const asked = [...named.values()];
+  if (asked.length === 0) return [];
+  const schedules = await readSchedules(
+    endpoint,
+    asked.map(({ fact, scheduleId }) => ({
+      contract: fact.address,
+      scheduleId,
+      block: fact.block.number,
+    })),
+    signal,
+  );
+  return asked.map(({ fact, scheduleId }, i) => ({
+    token: fact.token,
+    scheduleId,
+    block: fact.block.number,
+    schedule: schedules[i] ?? null,
+  }));
+};
+
+const scheduleIn = (fact: EvmFact): bigint | undefined => {
+  try {
+    const event = decodeEvent(fact);
+    return event !== undefined && "scheduleId" in event ? event.scheduleId : undefined;
+  } catch {
+    // Reading goes on for every other token; whoever makes records of this log reports it.
+    return undefined;
+  }
+};
