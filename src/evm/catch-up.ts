@@ -1,11 +1,11 @@
 /** Settled blocks, read in ranges that adapt to the provider, several ahead of the consumer. */
 import type { EvmFact, LinkedBlock, ScheduleFact } from "./fact.ts";
 import type { LogRange } from "./log-range.ts";
-import type { Group } from "./reader.ts";
 import { LogRangeRefusedError } from "./rpc/logs.ts";
 import { readRange } from "./rpc/range.ts";
 import type { Rpc } from "./rpc/rpc.ts";
 import { newSchedules } from "./schedules.ts";
+import type { TokenGroup } from "./token-group.ts";
 
 /** A range that was read. */
 export type SettledPart = {
@@ -32,7 +32,7 @@ export type CatchUpSettings = {
  */
 export async function* catchUp(
   rpc: Rpc,
-  group: Group,
+  group: TokenGroup,
   { range, ahead, known, until }: CatchUpSettings,
   signal: AbortSignal,
 ): AsyncGenerator<SettledPart> {
@@ -67,7 +67,7 @@ export async function* catchUp(
 /** One range, in as many parts as the provider makes of it. */
 const readSettled = async (
   rpc: Rpc,
-  { tokens, first, last }: Group,
+  { tokens, first, last }: TokenGroup,
   range: LogRange,
   known: ReadonlyMap<string, unknown>,
   signal: AbortSignal,

@@ -1,4 +1,5 @@
 /** How far a chain has been read: what the reader starts from, and what the log keeps for it. */
+import { highest } from "./block-numbers.ts";
 import type { Address, EvmBatch, LinkedBlock } from "./fact.ts";
 import { type KnownBlocks, knownBlocks } from "./known-blocks.ts";
 import type { EvmNetwork, EvmToken } from "./network.ts";
@@ -58,7 +59,10 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
       if (batch.rollback !== null) {
         const { toBlock } = batch.rollback;
         for (const token of network.tokens) {
-          nextBlock.set(token.address, nextAfterRollback(token, state.next(token), toBlock));
+          nextBlock.set(
+            token.address,
+            nextAfterRollback(token.fromBlock, state.next(token), toBlock),
+          );
         }
         state.known.cutAbove(toBlock);
         // A log of the new chain names them anew.
@@ -79,7 +83,5 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
 };
 
 /** Where reading goes on after a rollback: never before the token's first block. */
-export const nextAfterRollback = (token: EvmToken, next: bigint, toBlock: bigint): bigint => {
-  if (next <= toBlock + 1n) return next;
-  return toBlock + 1n > token.fromBlock ? toBlock + 1n : token.fromBlock;
-};
+export const nextAfterRollback = (fromBlock: bigint, next: bigint, toBlock: bigint): bigint =>
+  next <= toBlock + 1n ? next : highest(toBlock + 1n, fromBlock);

@@ -1,4 +1,5 @@
 /** What a chain looks like now, seen from the blocks already read: head, finality, reorganisation. */
+import { highest, lowest } from "./block-numbers.ts";
 import type { LinkedBlock } from "./fact.ts";
 import type { KnownBlocks } from "./known-blocks.ts";
 import type { EvmNetwork, Finality } from "./network.ts";
@@ -93,14 +94,13 @@ const finalIn = (
   answer: Outcome | undefined,
 ): bigint => {
   if (typeof finality === "number") {
-    const number = head.number - BigInt(finality);
-    return number < -1n ? -1n : number;
+    return highest(head.number - BigInt(finality), -1n);
   }
   // Before its first epoch a chain has no such block yet.
   if (answer?.ok === false && /not found|unknown block/i.test(answer.error.details)) return -1n;
   const block = blockIn(endpoint, answer);
   if (block === undefined) return -1n;
-  return block.number < head.number ? block.number : head.number;
+  return lowest(block.number, head.number);
 };
 
 const commonAncestor = async (

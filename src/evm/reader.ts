@@ -7,13 +7,9 @@
  * Tokens that start later, or were added later, catch up by themselves between steps at the head.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { highest, lowest } from "./block-numbers.ts";
 import { catchUp } from "./catch-up.ts";
-import {
-  type ChainState,
-  nextAfterRollback,
-  type ReadingState,
-  readingState,
-} from "./chain-state.ts";
+import { type ChainState, type ReadingState, readingState } from "./chain-state.ts";
 import { type ChainView, viewChain } from "./chain-view.ts";
 import type { EvmBatch } from "./fact.ts";
 import {
@@ -22,12 +18,13 @@ import {
   type LogRangeSettings,
   logRangeDefaults,
 } from "./log-range.ts";
-import type { EvmNetwork, EvmToken } from "./network.ts";
+import type { EvmNetwork } from "./network.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
 import { FinalityViolatedError, LyingRpcError } from "./rpc/errors.ts";
 import { type RangeRead, readRange } from "./rpc/range.ts";
 import type { Rpc } from "./rpc/rpc.ts";
 import { newSchedules } from "./schedules.ts";
+import { furthestBehind, replacedTokens } from "./token-group.ts";
 
 export type ReaderSettings = {
   /** Pause between looks at a head that did not move. */
@@ -88,7 +85,7 @@ export async function* readChain(
     const turn = performance.now() + (atHead ? CATCH_UP_TURN_MS : CATCH_UP_ALONE_MS);
     let caughtUp = true;
     while (performance.now() < turn) {
-      const group = nextGroup(network.tokens, state, -1n, settled);
+      const group = furthestBehind(network.tokens, state, 0n, settled);
       if (group === undefined) break;
       caughtUp = false;
       const common = {
@@ -114,39 +111,10 @@ export async function* readChain(
   }
 }
 
-/** Tokens that stand at the same block, and how far they can be read together. */
-export type Group = {
-  readonly tokens: readonly EvmToken[];
-  readonly first: bigint;
-  /** Up to where the next token joins, or the region ends. */
-  readonly last: bigint;
-};
-
-/** The tokens furthest behind among those whose next block is above `above` and not beyond `end`. */
-const nextGroup = (
-  tokens: readonly EvmToken[],
-  state: ReadingState,
-  above: bigint,
-  end: bigint,
-): Group | undefined => {
-  const nexts = [...new Set(tokens.map((token) => state.next(token)))]
-    .filter((next) => next > above && next <= end)
-    .sort((a, b) => (a < b ? -1 : 1));
-  const [first, joins] = nexts;
-  if (first === undefined) return undefined;
-  return {
-    tokens: tokens.filter((token) => state.next(token) === first),
-    first,
-    last: joins === undefined ? end : joins - 1n,
-  };
-};
-
-const least = (...numbers: readonly bigint[]): bigint => numbers.reduce((a, b) => (a < b ? a : b));
-
 /** The newest block that is read as one that stays. */
 const settledBlock = (view: ChainView, state: ReadingState, options: ReaderSettings): bigint =>
-  least(
-    view.finalBlock > state.finalBlock ? view.finalBlock : state.finalBlock,
+  lowest(
+    highest(view.finalBlock, state.finalBlock),
     view.head.number - BigInt(options.followDepth),
   );
 
@@ -160,13 +128,13 @@ const stepAtHead = async (
   signal: AbortSignal,
 ): Promise<{ readonly view: ChainView; readonly batch: EvmBatch | null }> => {
   const view = await viewChain(endpoint, network, state.known, signal);
-  const finalBlock = view.finalBlock > state.finalBlock ? view.finalBlock : state.finalBlock;
+  const finalBlock = highest(view.finalBlock, state.finalBlock);
   const settled = settledBlock(view, state, options);
   const rollback = rollbackTo(view, network, state);
   const group =
     rollback === null
-      ? nextGroup(network.tokens, state, settled, view.head.number)
-      : replacedGroup(network.tokens, state, rollback.toBlock, view);
+      ? furthestBehind(network.tokens, state, settled + 1n, view.head.number)
+      : replacedTokens(network.tokens, state, rollback.toBlock, view.head.number);
   if (group === undefined && rollback === null && finalBlock === state.finalBlock) {
     return { view, batch: null };
   }
@@ -187,7 +155,7 @@ const stepAtHead = async (
   const parent = state.known.at(first - 1n)?.hash;
   const most = first + BigInt(options.followBlocks) - 1n;
   const replacedUpTo = rollback === null ? most : (state.known.tip()?.number ?? most);
-  const last = least(group.last, most > replacedUpTo ? most : replacedUpTo);
+  const last = lowest(group.last, highest(most, replacedUpTo));
   const read = await readRange(
     endpoint,
     { tokens, first, last, linked: { range, parent } },
@@ -219,22 +187,6 @@ const rollbackTo = (view: ChainView, network: EvmNetwork, state: ReadingState) =
     );
   }
   return { toBlock, belowFinal };
-};
-
-/** Tokens that had been read beyond the block that the chain went back to. */
-const replacedGroup = (
-  tokens: readonly EvmToken[],
-  state: ReadingState,
-  toBlock: bigint,
-  view: ChainView,
-): Group | undefined => {
-  const first = toBlock + 1n;
-  if (first > view.head.number) return undefined;
-  const replaced = tokens.filter(
-    (token) =>
-      state.next(token) >= first && nextAfterRollback(token, state.next(token), toBlock) === first,
-  );
-  return replaced.length === 0 ? undefined : { tokens: replaced, first, last: view.head.number };
 };
 
 /** A token that catches up inside the followed blocks must see the same ones. */

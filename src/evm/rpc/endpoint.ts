@@ -200,7 +200,8 @@ const unavailable = (
     return new RpcUnavailableError(label, "timeout", `HTTP ${status}`, retryAfter);
   }
   if (status !== undefined && status !== 200) {
-    return new RpcUnavailableError(label, "failure", `HTTP ${status}`, retryAfter);
+    const reason = status === 500 ? "server error" : "failure";
+    return new RpcUnavailableError(label, reason, `HTTP ${status}`, retryAfter);
   }
   const details = error instanceof HttpRequestError ? causeOf(error) : "the answer is not JSON";
   return new RpcUnavailableError(label, "failure", details, retryAfter);

@@ -10,7 +10,8 @@ import type { Remedy } from "../../remedy.ts";
 export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
   readonly remedy: Remedy = "retry";
-  readonly reason: "rate limit" | "timeout" | "too large" | "failure";
+  /** `server error` is HTTP 500, with which some nodes answer what is too much for them. */
+  readonly reason: "rate limit" | "timeout" | "too large" | "server error" | "failure";
   /** How long the endpoint asked to be left alone; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
 

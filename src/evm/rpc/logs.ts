@@ -15,11 +15,19 @@ export class LogRangeRefusedError extends Error {
   readonly blocks: number;
   /** Size of the range that the endpoint proposed; undefined when it proposed none. */
   readonly hint: number | undefined;
+  /** It may as well be unwell as overasked: another endpoint should be tried next. */
+  readonly doubtful: boolean;
 
-  constructor(endpoint: string, blocks: number, hint: number | undefined, cause: Error) {
+  constructor(
+    endpoint: string,
+    blocks: number,
+    hint: number | undefined,
+    cause: RpcRefusedError | RpcUnavailableError,
+  ) {
     super(`${endpoint}: logs of ${blocks} blocks were refused`, { cause });
     this.blocks = blocks;
     this.hint = hint;
+    this.doubtful = cause instanceof RpcUnavailableError && cause.reason !== "too large";
   }
 }
 
@@ -136,10 +144,10 @@ const checkOrder = (endpoint: string, logs: readonly RawLog[]) => {
 };
 
 /** Every refusal may be for the range: providers agree on neither codes nor words. */
-const isOfRange = (error: unknown): error is Error =>
+const isOfRange = (error: unknown): error is RpcRefusedError | RpcUnavailableError =>
   error instanceof RpcRefusedError ||
   (error instanceof RpcUnavailableError &&
-    (error.reason === "timeout" || error.reason === "too large"));
+    ["timeout", "too large", "server error"].includes(error.reason));
 
 /** "…this block range should work: [0x10, 0x1f]": what Alchemy, Infura and others propose. */
 const hintIn = (error: Error, first: bigint): number | undefined => {

@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Endpoint, EndpointSettings } from "./endpoint.ts";
 import { endpointDefaults, openEndpoint } from "./endpoint.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError, WrongChainError } from "./errors.ts";
+import { LogRangeRefusedError } from "./logs.ts";
 import { quantity } from "./replies.ts";
 
 export type RpcSettings = EndpointSettings & {
@@ -129,6 +130,7 @@ export const openRpc = (
             member.lastError = error;
             continue;
           }
+          if (error instanceof LogRangeRefusedError && error.doubtful) setAside(member, error);
           if (!isOfRpc(error)) throw error;
           setAside(member, error);
           if (attempt >= options.attempts) throw error;

@@ -1,0 +1,67 @@
+/** Follows one chain into its log until told to stop: reader, log and patience together. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Database } from "../database/connect.ts";
+import { databaseRemedy } from "../database/connect.ts";
+import { remedyOf } from "../remedy.ts";
+import type { EvmBatch } from "./fact.ts";
+import { recordDescription, undescribedTokens } from "./log-descriptions.ts";
+import { openEvmLog } from "./log-store.ts";
+import type { EvmNetwork } from "./network.ts";
+import { type ReaderSettings, readChain } from "./reader.ts";
+import { describeToken } from "./rpc/contract-calls.ts";
+import type { Rpc } from "./rpc/rpc.ts";
+
+export type FollowSettings = {
+  readonly database: Database;
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  readonly reader?: Partial<ReaderSettings>;
+  /** After every batch that was kept. */
+  readonly onBatch?: (batch: EvmBatch) => void;
+  /** Before every pause that an error causes. */
+  readonly onError?: (error: unknown, pauseMs: number) => void;
+};
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Reads the chain and keeps what it reads. Errors that pass (of the RPC, of the database) are waited
+ * out, each time from what the log holds. Returns when `signal` aborts.
+ * @throws whatever an operator must look at (remedy `stop`)
+ */
+export const followChain = async (
+  { database, network, rpc, reader, onBatch, onError }: FollowSettings,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      const store = await openEvmLog(database, network);
+      const undescribed = await undescribedTokens(database.db, network);
+      for await (const batch of readChain(network, rpc, await store.state(), signal, reader)) {
+        await store.append(batch);
+        failures = 0;
+        onBatch?.(batch);
+        for (const token of undescribed) {
+          // Before its first log a token may not exist yet.
+          if (!batch.facts.some((fact) => fact.token === token)) continue;
+          const description = await rpc.use(
+            (endpoint) => describeToken(endpoint, token, signal),
+            signal,
+          );
+          await recordDescription(database.db, network.chainId, token, description);
+          undescribed.delete(token);
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (remedyOf(error) === "stop" && databaseRemedy(error) === "stop") throw error;
+      failures += 1;
+      const ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      const pauseMs = ms * (0.5 + Math.random() / 2);
+      onError?.(error, pauseMs);
+      // Ends early, and quietly, when told to stop.
+      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+};

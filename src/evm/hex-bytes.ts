@@ -1,0 +1,7 @@
+/** Bytes as this code writes them (`0x` and lower-case hex) and as Postgres keeps them. */
+import type { Hex } from "viem";
+
+export const bytesOf = (hex: Hex): Buffer => Buffer.from(hex.slice(2), "hex");
+
+export const hexOf = (bytes: Uint8Array): Hex =>
+  `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex")}`;
