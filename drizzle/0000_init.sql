@@ -1,3 +1,143 @@
+CREATE TABLE "callback_arrivals" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "callback_arrivals_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"endpoint" text NOT NULL,
+	"lane" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "callback_attempts" (
+	"message_id" text NOT NULL,
+	"number" integer NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	"status_code" smallint,
+	"error" text,
+	"duration_ms" integer NOT NULL,
+	CONSTRAINT "callback_attempts_message_id_number_pk" PRIMARY KEY("message_id","number")
+);
+--> statement-breakpoint
+CREATE TABLE "callback_endpoints" (
+	"key" text PRIMARY KEY NOT NULL,
+	"url" text NOT NULL,
+	"disabled_at" timestamp with time zone,
+	"disabled_reason" text,
+	"failures" integer DEFAULT 0 NOT NULL,
+	"failing_since" timestamp with time zone,
+	"last_error" text
+);
+--> statement-breakpoint
+CREATE TABLE "callback_keys" (
+	"key_id" text PRIMARY KEY NOT NULL,
+	"public_key" text NOT NULL,
+	"sealed_secret" "bytea" NOT NULL,
+	"not_before" timestamp with time zone NOT NULL,
+	"not_after" timestamp with time zone,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "callback_lanes" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "callback_lanes_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"endpoint" text NOT NULL,
+	"lane" text NOT NULL,
+	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"wake_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"arrivals" bigint DEFAULT 1 NOT NULL,
+	"token" integer DEFAULT 0 NOT NULL,
+	"leased_until" timestamp with time zone,
+	CONSTRAINT "callback_lanes_of_endpoint" UNIQUE("endpoint","lane")
+);
+--> statement-breakpoint
+CREATE TABLE "callback_messages" (
+	"id" text PRIMARY KEY NOT NULL,
+	"sequence" bigint GENERATED ALWAYS AS IDENTITY (sequence name "callback_messages_sequence_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"endpoint" text NOT NULL,
+	"lane" text NOT NULL,
+	"type" text NOT NULL,
+	"reference" text,
+	"body" text NOT NULL,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"scheduled" smallint DEFAULT 0 NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"delivered_at" timestamp with time zone,
+	"given_up_at" timestamp with time zone,
+	CONSTRAINT "callback_messages_status" CHECK ("callback_messages"."status" in ('pending', 'delivered', 'failed', 'disabled'))
+);
+--> statement-breakpoint
+CREATE TABLE "evm_blocks" (
+	"chain_id" bigint NOT NULL,
+	"number" bigint NOT NULL,
+	"hash" "bytea" NOT NULL,
+	"parent_hash" "bytea" NOT NULL,
+	"timestamp" bigint NOT NULL,
+	CONSTRAINT "evm_blocks_chain_id_number_pk" PRIMARY KEY("chain_id","number")
+);
+--> statement-breakpoint
+CREATE TABLE "evm_chains" (
+	"chain_id" bigint PRIMARY KEY NOT NULL,
+	"network" text NOT NULL,
+	"step" bigint DEFAULT 0 NOT NULL,
+	"final_block" bigint NOT NULL,
+	"head_block" bigint,
+	"head_hash" "bytea",
+	"head_timestamp" bigint,
+	"committed_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "evm_facts" (
+	"chain_id" bigint NOT NULL,
+	"token" "bytea" NOT NULL,
+	"block" bigint NOT NULL,
+	"log_index" integer NOT NULL,
+	"block_hash" "bytea" NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"tx_hash" "bytea" NOT NULL,
+	"tx_index" integer NOT NULL,
+	"tx_from" "bytea" NOT NULL,
+	"tx_to" "bytea",
+	"tx_nonce" bigint NOT NULL,
+	"tx_input" "bytea",
+	"address" "bytea" NOT NULL,
+	"topics" "bytea" NOT NULL,
+	"data" "bytea" NOT NULL,
+	CONSTRAINT "evm_facts_chain_id_token_block_log_index_pk" PRIMARY KEY("chain_id","token","block","log_index")
+);
+--> statement-breakpoint
+CREATE TABLE "evm_rollbacks" (
+	"chain_id" bigint NOT NULL,
+	"step" bigint NOT NULL,
+	"to_block" bigint NOT NULL,
+	"below_final" boolean NOT NULL,
+	"at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "evm_rollbacks_chain_id_step_pk" PRIMARY KEY("chain_id","step")
+);
+--> statement-breakpoint
+CREATE TABLE "evm_schedules" (
+	"chain_id" bigint NOT NULL,
+	"token" "bytea" NOT NULL,
+	"schedule_id" numeric(78, 0) NOT NULL,
+	"block" bigint NOT NULL,
+	"release_count" numeric(78, 0),
+	"delay_until_first_release_in_seconds" numeric(78, 0),
+	"initial_release_portion_in_bips" numeric(78, 0),
+	"period_between_releases_in_seconds" numeric(78, 0),
+	CONSTRAINT "evm_schedules_chain_id_token_schedule_id_pk" PRIMARY KEY("chain_id","token","schedule_id")
+);
+--> statement-breakpoint
+CREATE TABLE "evm_tokens" (
+	"chain_id" bigint NOT NULL,
+	"address" "bytea" NOT NULL,
+	"lockup" "bytea",
+	"identity_registry" "bytea",
+	"first_block" bigint NOT NULL,
+	"next_block" bigint NOT NULL,
+	"name" text,
+	"symbol" text,
+	"decimals" smallint,
+	"total_supply" numeric(78, 0),
+	"contract_version" text,
+	"described_at" timestamp with time zone,
+	CONSTRAINT "evm_tokens_chain_id_address_pk" PRIMARY KEY("chain_id","address")
+);
+--> statement-breakpoint
 CREATE TABLE "log_checkpoints" (
 	"checkpoint" bigint PRIMARY KEY NOT NULL,
 	"digest" text NOT NULL,
@@ -119,6 +259,27 @@ CREATE TABLE "holder_events" (
 	CONSTRAINT "holder_events_coin_type_position_pk" PRIMARY KEY("coin_type","position")
 );
 --> statement-breakpoint
+CREATE TABLE "role_events" (
+	"coin_type" text collate "C" NOT NULL,
+	"position" bigint NOT NULL,
+	"tx_digest" text collate "C" NOT NULL,
+	"owner" text collate "C" NOT NULL,
+	"role" text collate "C" NOT NULL,
+	"granted" boolean NOT NULL,
+	"signer" text collate "C" NOT NULL,
+	"timestamp_ms" bigint NOT NULL,
+	"reached_ms" bigint NOT NULL,
+	CONSTRAINT "role_events_coin_type_position_pk" PRIMARY KEY("coin_type","position")
+);
+--> statement-breakpoint
+CREATE TABLE "wallet_roles" (
+	"coin_type" text collate "C" NOT NULL,
+	"owner" text collate "C" NOT NULL,
+	"role" text collate "C" NOT NULL,
+	"position" bigint NOT NULL,
+	CONSTRAINT "wallet_roles_coin_type_owner_role_pk" PRIMARY KEY("coin_type","owner","role")
+);
+--> statement-breakpoint
 CREATE TABLE "shared_token_objects" (
 	"object_id" text collate "C" PRIMARY KEY NOT NULL,
 	"coin_type" text collate "C" NOT NULL,
@@ -172,11 +333,17 @@ CREATE TABLE "api_keys" (
 	CONSTRAINT "api_keys_subject" CHECK (("api_keys"."kind" = 'project') = ("api_keys"."subject" is not null))
 );
 --> statement-breakpoint
+ALTER TABLE "callback_messages" ADD CONSTRAINT "callback_messages_endpoint_callback_endpoints_key_fk" FOREIGN KEY ("endpoint") REFERENCES "public"."callback_endpoints"("key") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");--> statement-breakpoint
+CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("created_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "callback_messages_of_endpoint" ON "callback_messages" USING btree ("endpoint","created_at","sequence");--> statement-breakpoint
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint
 CREATE INDEX "balances_emptied" ON "balances" USING btree ("coin_type") WHERE token_count = 0 and grant_count = 0;--> statement-breakpoint
 CREATE INDEX "holder_events_in_time" ON "holder_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
+CREATE INDEX "role_events_in_time" ON "role_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
 CREATE INDEX "shared_token_objects_of_owner" ON "shared_token_objects" USING btree ("coin_type","owner","object_id");--> statement-breakpoint
 CREATE INDEX "timelock_objects_of_coin" ON "timelock_objects" USING btree ("coin_type","commencement_timestamp_ms","object_id");--> statement-breakpoint
 CREATE INDEX "timelock_objects_of_owner" ON "timelock_objects" USING btree ("coin_type","owner","commencement_timestamp_ms","object_id");--> statement-breakpoint

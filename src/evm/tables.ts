@@ -2,6 +2,7 @@
  * Tables of the EVM log: what was read of each chain, how far it is complete for each token, and the
  * newest blocks to recognise a reorganisation by. Written by `append` (log-store.ts) alone.
  */
+import { sql } from "drizzle-orm";
 import {
   bigint,
   boolean,
@@ -28,7 +29,7 @@ export const evmChains = pgTable("evm_chains", {
   /** Slug, such as `avalanche_fuji`. */
   network: text("network").notNull(),
   /** Batches appended: who appends the next one must have seen this many. */
-  step: int8("step").notNull().default(0n),
+  step: int8("step").notNull().default(sql`0`),
   /** Blocks up to this one are final; -1 while none is. */
   finalBlock: int8("final_block").notNull(),
   /** Newest block that the RPC told of; null before the first answer. */
