@@ -20,7 +20,7 @@ export const LIMITS = {
   bodyBytes: 64 * 1024,
   /** Lexical tokens; GraphiQL's introspection takes some 350. */
   tokens: 1000,
-  /** Selections inside one another. Data are 2 deep; the usual introspection query is 15. */
+  /** Fields inside one another. Data are 2 deep; the usual introspection query is 15. */
   depth: 16,
   aliases: 30,
   /**
@@ -30,7 +30,7 @@ export const LIMITS = {
   cost: 50_000,
 } as const;
 
-/** Refuses selections more than `LIMITS.depth` deep, through fragments too. */
+/** Refuses fields more than `LIMITS.depth` deep, through fragments too. */
 export const depthRule = (context: ValidationContext): ASTVisitor => {
   const measured = new Map<SelectionSetNode, number>();
   const open = new Set<SelectionSetNode>();
@@ -47,7 +47,9 @@ export const depthRule = (context: ValidationContext): ASTVisitor => {
         selection.kind === Kind.FRAGMENT_SPREAD
           ? context.getFragment(selection.name.value)?.selectionSet
           : selection.selectionSet;
-      deepest = Math.max(deepest, inner === undefined ? 1 : 1 + depthOf(inner));
+      // A fragment puts its selections beside the others; only a field goes deeper.
+      const step = selection.kind === Kind.FIELD ? 1 : 0;
+      deepest = Math.max(deepest, step + (inner === undefined ? 0 : depthOf(inner)));
     }
     open.delete(set);
     measured.set(set, deepest);
@@ -59,7 +61,7 @@ export const depthRule = (context: ValidationContext): ASTVisitor => {
       const depth = depthOf(selectionSet);
       if (depth > LIMITS.depth) {
         context.reportError(
-          badRequest(`the query is ${depth} selections deep; at most ${LIMITS.depth} are allowed`),
+          badRequest(`the query is ${depth} fields deep; at most ${LIMITS.depth} are allowed`),
         );
       }
     },

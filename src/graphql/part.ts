@@ -1,8 +1,10 @@
 /** Interface B as a part of the server: `POST /graphql` behind a key, and `/graphiql`. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Db } from "../database/connect.ts";
 import { answerTo } from "../http/error-body.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
+import { findKey, type Key } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
 import type { GraphSources } from "./context.ts";
 import { errorResult } from "./errors.ts";
@@ -16,13 +18,14 @@ const KEY_HEADER = "X-API-Key";
 
 export type GraphqlPartSettings = {
   readonly sources: GraphSources;
-  /** How keys are checked and how often each may ask; the header is ours. */
-  readonly gate: Omit<GateSettings<{ readonly id: string }>, "header">;
+  /** How often a key may ask, and an address without a good key may try. */
+  readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
 };
 
-export const graphqlPart = ({ sources, gate: settings }: GraphqlPartSettings): Part => {
+export const graphqlPart = ({ sources, limits }: GraphqlPartSettings): Part => {
   const engine = createEngine(schema, sources);
-  const gate = createGate({ ...settings, header: KEY_HEADER });
+  const verify = (presented: string) => graphqlKey(sources.db, presented);
+  const gate = createGate({ ...limits, verify, header: KEY_HEADER });
 
   const mountEndpoint = (app: App): void => {
     app.removeAllContentTypeParsers();
@@ -75,6 +78,15 @@ export const graphqlPart = ({ sources, gate: settings }: GraphqlPartSettings): P
       await app.register(async (scope) => mountEndpoint(scope));
     },
   };
+};
+
+/** @throws HttpError (403) for a key of another interface */
+const graphqlKey = async (db: Db, presented: string): Promise<Key | null> => {
+  const key = await findKey(db, presented);
+  if (key !== null && key.kind !== "graphql") {
+    throw new HttpError(403, `this is a ${key.kind} key; GraphQL takes keys of the kind graphql`);
+  }
+  return key;
 };
 
 /** GraphQL clients look for `errors` whatever the status is. */

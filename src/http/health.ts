@@ -131,10 +131,9 @@ const judgeReader = (
 ): Judgement | { readonly state: "unknown"; readonly reason: string } => {
   const goal = goalOf(reader);
   const judgement = watch.judge({ ...reader, name: READER, goal }, nowMs);
-  if (reader.stopped !== undefined && goal === null) {
-    return { state: "stalled", reason: reader.stopped };
-  }
   if (goal !== null) return judgement;
+  if (reader.trouble?.gaveUp)
+    return { state: "stalled", reason: `gave up: ${reader.trouble.reason}` };
   // Nobody here asks the chain. A fresh checkpoint says that the reader elsewhere is at its end.
   const ageMs = reader.mark === null ? Infinity : nowMs - Number(reader.mark.timestampMs);
   if (ageMs < stallAfterMs) return { state: "ok" };

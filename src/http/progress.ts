@@ -11,6 +11,13 @@ import type { WatermarkTable } from "../pipelines/watermark.ts";
 /** The last checkpoint that somebody has dealt with. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
 
+/** Something went wrong. */
+export type Trouble = {
+  /** True: it needs an operator. False: it tries again by itself. */
+  readonly gaveUp: boolean;
+  readonly reason: string;
+};
+
 export type PipelineProgress = {
   readonly pipeline: string;
   /** Next checkpoint it expects; null while it has never run. */
@@ -19,8 +26,8 @@ export type PipelineProgress = {
   readonly mark: Mark | null;
   /** First checkpoint that is not there for it yet: it has work while `next` is below. Null: unknown. */
   readonly goal: bigint | null;
-  /** Why it gave up in this process; absent while it runs, or runs elsewhere. */
-  readonly stopped?: string | undefined;
+  /** What went wrong in this process; absent while it runs, or runs elsewhere. */
+  readonly trouble?: Trouble | undefined;
 };
 
 export type ReaderProgress = {
@@ -29,7 +36,7 @@ export type ReaderProgress = {
   readonly mark: Mark | null;
   /** Newest checkpoint of the chain; null where nobody in this process asks the chain. */
   readonly tip: bigint | null;
-  readonly stopped?: string | undefined;
+  readonly trouble?: Trouble | undefined;
 };
 
 export type Progress = {
@@ -44,10 +51,9 @@ export type WatchedPipeline = { readonly name: string; readonly watermark: Water
 export type LocalProgress = {
   /** Newest checkpoint of the chain, as the source last said; null while it has not. */
   readonly tip: bigint | null;
-  /** Why the reader gave up, if it did. */
-  readonly readerStopped?: string | undefined;
-  /** Why pipelines gave up, by name; those that run are absent. */
-  readonly pipelinesStopped: ReadonlyMap<string, string>;
+  readonly reader?: Trouble | undefined;
+  /** By name; pipelines without trouble are absent. */
+  readonly pipelines: ReadonlyMap<string, Trouble>;
 };
 
 /** One row of a watermark's table, or the log's high-water mark. */
@@ -112,13 +118,13 @@ export const databaseProgress =
       pipelines: watermarks.map((watermark) => ({
         ...watermark,
         goal: log.next,
-        stopped: here?.pipelinesStopped.get(watermark.pipeline),
+        trouble: here?.pipelines.get(watermark.pipeline),
       })),
       reader: {
         next: log.next,
         mark: log.mark,
         tip: here?.tip ?? null,
-        stopped: here?.readerStopped,
+        trouble: here?.reader,
       },
     };
   };

@@ -6,11 +6,16 @@
  * service that was down for a week is not stuck when it comes back.
  */
 
+import type { Trouble } from "./progress.ts";
+
 /** Work without progress for this long is a stall (decisions, `/health`). */
 export const STALL_AFTER_MS = 60_000;
 
 /** Fewer checkpoints behind than this is being there: about half a minute of mainnet. */
 const NEAR = 100n;
+
+/** An error may quote what it choked on; the log has the whole of it. */
+const LONGEST_REASON = 300;
 
 export type State = "ok" | "catching_up" | "stalled";
 
@@ -20,8 +25,7 @@ export type Observation = {
   readonly next: bigint | null;
   /** It has work while `next` is below this; null: unknown. */
   readonly goal: bigint | null;
-  /** Why it gave up. */
-  readonly stopped?: string | undefined;
+  readonly trouble?: Trouble | undefined;
 };
 
 export type Judgement = { readonly state: State; readonly reason?: string };
@@ -33,7 +37,7 @@ type Memory = {
   /** Since when there has been work; null while there is none. */
   readonly workMs: number | null;
   /** `next` when it was first seen to have given up: another process may have gone on since. */
-  readonly stoppedAt: { readonly next: bigint | null } | undefined;
+  readonly gaveUpAt: { readonly next: bigint | null } | undefined;
 };
 
 export type StallWatch = {
@@ -46,13 +50,13 @@ export type StallWatch = {
 export const createStallWatch = (stallAfterMs: number = STALL_AFTER_MS): StallWatch => {
   const memories = new Map<string, Memory>();
 
-  const remember = ({ name, next, goal, stopped }: Observation, nowMs: number): Memory => {
+  const remember = ({ name, next, goal, trouble }: Observation, nowMs: number): Memory => {
     const before = memories.get(name);
     const memory: Memory = {
       next,
       movedMs: before !== undefined && before.next === next ? before.movedMs : nowMs,
       workMs: lagOf(next, goal) === 0n ? null : (before?.workMs ?? nowMs),
-      stoppedAt: stopped === undefined ? undefined : (before?.stoppedAt ?? { next }),
+      gaveUpAt: trouble?.gaveUp ? (before?.gaveUpAt ?? { next }) : undefined,
     };
     memories.set(name, memory);
     return memory;
@@ -60,18 +64,17 @@ export const createStallWatch = (stallAfterMs: number = STALL_AFTER_MS): StallWa
 
   return {
     judge(observation, nowMs) {
-      const { next, goal, stopped } = observation;
-      const { movedMs, workMs, stoppedAt } = remember(observation, nowMs);
+      const { next, goal, trouble } = observation;
+      const { movedMs, workMs, gaveUpAt } = remember(observation, nowMs);
       const lag = lagOf(next, goal);
       if (workMs === null || lag === 0n) return { state: "ok" };
-      if (stopped !== undefined && stoppedAt?.next === next) {
-        return { state: "stalled", reason: stopped };
-      }
+      const why = trouble === undefined ? "" : `: ${trouble.reason.slice(0, LONGEST_REASON)}`;
+      if (gaveUpAt?.next === next) return { state: "stalled", reason: `gave up${why}` };
       const behind = next === null ? "has never run" : `${lag} checkpoints behind`;
       const stuckMs = nowMs - Math.max(movedMs, workMs);
       if (stuckMs >= stallAfterMs) {
         const seconds = Math.floor(stuckMs / 1000);
-        return { state: "stalled", reason: `${behind}; no progress for ${seconds} s` };
+        return { state: "stalled", reason: `${behind}; no progress for ${seconds} s${why}` };
       }
       if (lag <= NEAR) return { state: "ok" };
       return { state: "catching_up", reason: behind };

@@ -56,10 +56,22 @@ test("work that comes after a long idle time starts the clock anew", () => {
 
 test("a pipeline that gave up is stalled at once, until another process moves it", () => {
   const { see } = watching();
-  const stopped = "fact 12/0/3 does not fit its layout";
-  expect(see(0, { next: 10n, goal: 12n, stopped })).toEqual({ state: "stalled", reason: stopped });
-  expect(see(1, { next: 11n, goal: 13n, stopped }).state).toBe("ok");
-  expect(see(2, { next: 11n, goal: 14n, stopped }).state).toBe("ok");
+  const trouble = { gaveUp: true, reason: "fact 12/0/3 does not fit its layout" };
+  expect(see(0, { next: 10n, goal: 12n, trouble })).toEqual({
+    state: "stalled",
+    reason: "gave up: fact 12/0/3 does not fit its layout",
+  });
+  expect(see(1, { next: 11n, goal: 13n, trouble }).state).toBe("ok");
+  expect(see(2, { next: 11n, goal: 14n, trouble }).state).toBe("ok");
+});
+
+test("a pipeline that tries again is not stalled before 60 s; then the reason names its trouble", () => {
+  const { see } = watching();
+  const trouble = { gaveUp: false, reason: "connection refused" };
+  expect(see(0, { next: 10n, goal: 12n, trouble }).state).toBe("ok");
+  expect(see(60, { next: 10n, goal: 12n, trouble }).reason).toBe(
+    "2 checkpoints behind; no progress for 60 s: connection refused",
+  );
 });
 
 test("a pipeline that has never run is said to have never run", () => {

@@ -1,0 +1,142 @@
+import { Writable } from "node:stream";
+import pino from "pino";
+import { connect, type Database } from "../../src/database/connect.ts";
+import { migrationsPending } from "../../src/database/migrate.ts";
+import type { GraphSources } from "../../src/graphql/context.ts";
+import { graphqlPart } from "../../src/graphql/part.ts";
+import { watchHealth } from "../../src/http/health.ts";
+import { createKey } from "../../src/http/keys.ts";
+import { createMetrics } from "../../src/http/metrics.ts";
+import { databaseProgress } from "../../src/http/progress.ts";
+import { createRateLimit } from "../../src/http/rate-limit.ts";
+import { createServer, type Server } from "../../src/http/server.ts";
+import * as watermarks from "../../src/pipelines/watermarks.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+
+/** Package of the security token in these tests. */
+export const PACKAGE = `0x${"7".padStart(64, "0")}`;
+
+export const PIPELINES: GraphSources["pipelines"] = [
+  { name: "token_activity", watermark: watermarks.tokenActivityWatermark },
+  { name: "shared_token_objects", watermark: watermarks.sharedTokenObjectsWatermark },
+  { name: "timelock_objects", watermark: watermarks.timelockObjectsWatermark },
+  { name: "holder_lifecycle", watermark: watermarks.holderLifecycleWatermark },
+  { name: "role_changes", watermark: watermarks.roleChangesWatermark },
+];
+
+/** What came back from `POST /graphql`. */
+export type Reply = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data: Readonly<Record<string, unknown>> | null | undefined;
+  readonly errors:
+    | readonly {
+        readonly message: string;
+        readonly path?: readonly (string | number)[];
+        readonly extensions?: Readonly<Record<string, unknown>>;
+      }[]
+    | undefined;
+  readonly text: string;
+};
+
+/** The service as callers see it, over HTTP, on a database of its own. */
+export type Api = AsyncDisposable & {
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly server: Server;
+  /** Writes rows. */
+  readonly database: TestDatabase;
+  readonly key: string;
+  /** Lines the server logged. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  query(
+    query: string,
+    variables?: Readonly<Record<string, unknown>>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Reply>;
+  /** Posts any body. */
+  post(body: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+};
+
+export const startApi = async (
+  settings: {
+    readonly quota?: number;
+    readonly attempts?: number;
+    readonly now?: () => number;
+    readonly statementTimeoutMs?: number;
+  } = {},
+): Promise<Api> => {
+  const database = await freshDatabase();
+  const read = connect({
+    url: database.url,
+    max: 4,
+    applicationName: "test-read",
+    readOnly: true,
+    statementTimeoutMs: settings.statementTimeoutMs ?? 5000,
+  });
+  const log: Record<string, unknown>[] = [];
+  const server = await serve(read, log, settings);
+  const url = await server.listen({ port: 0, host: "127.0.0.1" });
+  const { secret: key } = await createKey(database, { kind: "graphql" });
+
+  const post: Api["post"] = async (body, headers) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": key, ...headers },
+      body,
+    });
+    const text = await response.text();
+    const { data, errors } = text.startsWith("{") ? JSON.parse(text) : {};
+    return { status: response.status, headers: response.headers, data, errors, text };
+  };
+  return {
+    url,
+    server,
+    database,
+    key,
+    log,
+    post,
+    query: (query, variables, headers) => post(JSON.stringify({ query, variables }), headers),
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await read.close();
+      await database.close();
+    },
+  };
+};
+
+const serve = async (
+  read: Database,
+  log: Record<string, unknown>[],
+  { quota = 1_000_000, attempts = 1000, now = Date.now }: Parameters<typeof startApi>[0] & object,
+): Promise<Server> => {
+  const lines = new Writable({
+    write: (line, _encoding, done) => {
+      log.push(JSON.parse(String(line)));
+      done();
+    },
+  });
+  const health = watchHealth({
+    progress: databaseProgress(read.db, PIPELINES),
+    version: "0.0.0-test",
+    onError: () => undefined,
+    now,
+  });
+  return createServer({
+    parts: [
+      graphqlPart({
+        sources: { db: read.db, packages: [PACKAGE], pipelines: PIPELINES, now },
+        limits: {
+          limit: createRateLimit({ policy: "default", quota, windowSeconds: 60 }),
+          attempts: createRateLimit({ policy: "attempts", quota: attempts, windowSeconds: 60 }),
+        },
+      }),
+    ],
+    logger: pino({ level: "info" }, lines),
+    version: "0.0.0-test",
+    health,
+    metrics: createMetrics(health),
+    unready: async () => ((await migrationsPending(read)) > 0 ? "migrations are missing" : null),
+    trustProxy: false,
+  });
+};

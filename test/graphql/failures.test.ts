@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { startApi } from "./api.ts";
+import { ACME } from "./rows.ts";
+
+const HOLDERS = `query ($coin: String!) {
+  tokenHolders(coinType: $coin) { owner }
+  tokenActivity(coinType: $coin) { position }
+}`;
+
+test("a failure of ours is masked: the caller gets the request's id, the log gets the cause", async () => {
+  await using api = await startApi();
+  await api.database.sql`drop table token_activity`;
+  const id = randomUUID();
+  const reply = await api.query(HOLDERS, { coin: ACME }, { "x-request-id": id });
+  expect(reply.headers.get("x-request-id")).toBe(id);
+  expect(reply.data).toEqual({ tokenHolders: [], tokenActivity: null });
+  expect(reply.errors).toEqual([
+    {
+      message: `something went wrong on our side; quote request id ${id} when you report it`,
+      locations: expect.any(Array),
+      path: ["tokenActivity"],
+      extensions: { code: "INTERNAL", requestId: id },
+    },
+  ]);
+  expect(reply.text).not.toMatch(/relation|select|token_activity|postgres|node_modules/i);
+
+  const lines = api.log.filter(({ requestId }) => requestId === id);
+  expect(lines).toContainEqual(
+    expect.objectContaining({ msg: "a query failed", path: "tokenActivity" }),
+  );
+  expect(JSON.stringify(lines)).toContain('relation \\"token_activity\\" does not exist');
+  expect(JSON.stringify(api.log)).not.toContain(api.key);
+});
+
+test("a query that runs too long is cancelled and says so", async () => {
+  await using api = await startApi({ statementTimeoutMs: 150 });
+  const reply = await api.database.transaction(async ({ sql }) => {
+    await sql`lock table balances in access exclusive mode`;
+    return api.query(HOLDERS, { coin: ACME });
+  });
+  expect(reply.data).toEqual({ tokenHolders: null, tokenActivity: [] });
+  expect(reply.errors).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining("the query took too long; ask for less at once"),
+      extensions: { code: "INTERNAL", requestId: reply.headers.get("x-request-id") },
+    }),
+  ]);
+});
+
+test("while the database is away queries fail masked, and work again when it is back", async () => {
+  await using api = await startApi();
+  await api.query(HOLDERS, { coin: ACME });
+  const name = new URL(api.database.url).pathname.slice(1);
+  const away = async () =>
+    api.database.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = ${name} and pid <> pg_backend_pid() and application_name = 'test-read'`;
+  await away();
+  const { status, data } = await api.query(HOLDERS, { coin: ACME });
+  // A pooled connection may already have been replaced: then nothing was noticed at all.
+  expect([200, 500]).toContain(status);
+  expect(data === undefined || data === null || "tokenHolders" in data).toBe(true);
+  const back = await api.query(HOLDERS, { coin: ACME });
+  expect(back.data).toEqual({ tokenHolders: [], tokenActivity: [] });
+});

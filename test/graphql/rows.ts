@@ -1,0 +1,186 @@
+/** Rows as the pipelines write them, through the projections' own writes. */
+import { getTableName } from "drizzle-orm";
+import { upsertCoins } from "../../src/log/coins.ts";
+import type { WatermarkTable } from "../../src/pipelines/watermark.ts";
+import { appendHolderEvents, type HolderEventRow } from "../../src/projections/holder-events.ts";
+import { positionOf } from "../../src/projections/position.ts";
+import { foldRoleEvents, type RoleEventRow } from "../../src/projections/roles.ts";
+import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
+import { foldTimelocks, type TimelockState } from "../../src/projections/timelock-objects.ts";
+import {
+  appendTokenActivity,
+  type TokenActivityRow,
+} from "../../src/projections/token-activity.ts";
+import type { TestDatabase } from "../postgres.ts";
+import { PACKAGE, PIPELINES } from "./api.ts";
+
+/** `0x` and 64 digits. */
+export const address = (digits: string): string => `0x${digits.padStart(64, "0")}`;
+
+export const ACME = `${address("acce")}::acme::ACME`;
+export const ALICE = address("a11ce");
+export const BOB = address("b0b");
+export const CAROL = address("ca401");
+
+/** Time of a checkpoint here: one a second, from a round second on. */
+export const timestampMs = (checkpoint: bigint): bigint => (1_700_000_000n + checkpoint) * 1000n;
+
+/** A digest that says what it is of. */
+const digestOf = (checkpoint: bigint) => `digest${checkpoint}`;
+
+const placed = (checkpoint: bigint, index: number) => ({
+  coinType: ACME,
+  position: positionOf({ checkpoint, transaction: 2, index }),
+  txDigest: digestOf(checkpoint),
+  timestampMs: timestampMs(checkpoint),
+});
+
+export const activity = (
+  checkpoint: bigint,
+  row: Partial<TokenActivityRow> & { readonly index?: number } = {},
+): TokenActivityRow => {
+  const { index = 0, ...rest } = row;
+  return {
+    ...placed(checkpoint, index),
+    activityType: "transfer",
+    amount: 1n,
+    fromAddress: ALICE,
+    toAddress: BOB,
+    signer: CAROL,
+    tokenObjectId: address("0b1ec7"),
+    ...rest,
+  };
+};
+
+export const addActivity = (database: TestDatabase, rows: readonly TokenActivityRow[]) =>
+  database.transaction((tx) => appendTokenActivity(tx, rows));
+
+export const holderEvent = (
+  checkpoint: bigint,
+  row: Partial<HolderEventRow> & Pick<HolderEventRow, "eventType"> & { readonly index?: number },
+): HolderEventRow => {
+  const { index = 0, ...rest } = row;
+  return {
+    ...placed(checkpoint, index),
+    holderId: null,
+    address: null,
+    groupId: null,
+    isFrozen: null,
+    ...rest,
+  };
+};
+
+export const addHolderEvents = (database: TestDatabase, rows: readonly HolderEventRow[]) =>
+  database.transaction((tx) => appendHolderEvents(tx, rows));
+
+export const roleEvent = (
+  checkpoint: bigint,
+  owner: string,
+  name: string,
+  row: Partial<RoleEventRow> & { readonly package?: string } = {},
+): RoleEventRow => {
+  const { package: origin = PACKAGE, ...rest } = row;
+  return {
+    ...placed(checkpoint, 0),
+    owner,
+    role: `${origin}::roles::${name}`,
+    granted: true,
+    signer: CAROL,
+    ...rest,
+  };
+};
+
+export const addRoleEvents = (database: TestDatabase, rows: readonly RoleEventRow[]) =>
+  database.transaction((tx) => foldRoleEvents(tx, rows));
+
+/** Objects as they stand; null: gone. */
+export const setTokens = (
+  database: TestDatabase,
+  objects: readonly {
+    readonly id: string;
+    readonly owner: string;
+    readonly balance: bigint | null;
+  }[],
+  coinType = ACME,
+) =>
+  database.transaction((tx) =>
+    foldSharedTokens(
+      tx,
+      objects.map(({ id, owner, balance }) => ({
+        objectId: address(id),
+        state: balance === null ? null : { coinType, owner, balance, version: 7n, checkpoint: 42n },
+      })),
+    ),
+  );
+
+/** A grant of 1000 with 600 left, unless told otherwise. */
+export const grant = (owner: string, state: Partial<TimelockState> = {}): TimelockState => ({
+  coinType: ACME,
+  owner,
+  funder: CAROL,
+  releaseScheduleId: 3n,
+  releaseCount: 12n,
+  delayUntilFirstReleaseMs: 86_400_000n,
+  periodBetweenReleasesMs: 2_592_000_000n,
+  initialReleasePortionBps: 1000n,
+  commencementTimestampMs: 1_700_000_000_000n,
+  totalAmount: 1000n,
+  tokensTransferred: 400n,
+  leftBalance: 600n,
+  version: 9n,
+  checkpoint: 42n,
+  ...state,
+});
+
+export const setGrants = (
+  database: TestDatabase,
+  grants: readonly { readonly id: string; readonly state: TimelockState | null }[],
+) =>
+  database.transaction((tx) =>
+    foldTimelocks(
+      tx,
+      grants.map(({ id, state }) => ({ objectId: address(id), state })),
+    ),
+  );
+
+/** A coin seen as a security; its decimals, when its metadata was seen. */
+export const knowCoin = (database: TestDatabase, coinType: string, decimals?: number) =>
+  upsertCoins(
+    database.sql,
+    new Set([coinType]),
+    decimals === undefined ? [] : [{ coinType, decimals }],
+  );
+
+/** Puts a watermark after a checkpoint. */
+export const setWatermark = async (
+  database: TestDatabase,
+  table: WatermarkTable,
+  checkpoint: bigint,
+): Promise<void> => {
+  const { sql } = database;
+  const name = getTableName(table);
+  await sql`
+    insert into ${sql(name)} (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
+    values (${name.replace(/_watermark$/, "")}, ${checkpoint + 1n}, ${checkpoint},
+            ${digestOf(checkpoint)}, ${timestampMs(checkpoint)})
+    on conflict (pipeline) do update
+    set next_checkpoint = excluded.next_checkpoint, last_checkpoint = excluded.last_checkpoint,
+        last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
+        committed_at = now()`;
+};
+
+/** Puts all five after the same checkpoint. */
+export const setWatermarks = async (database: TestDatabase, checkpoint: bigint): Promise<void> => {
+  for (const { watermark } of PIPELINES) await setWatermark(database, watermark, checkpoint);
+};
+
+/** Moves the log's high-water mark after a checkpoint. */
+export const setHighWater = async ({ sql }: TestDatabase, checkpoint: bigint): Promise<void> => {
+  await sql`
+    insert into log_high_water (packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
+    values (array[${PACKAGE}], 0, ${checkpoint + 1n}, ${checkpoint}, ${digestOf(checkpoint)}, ${timestampMs(checkpoint)})
+    on conflict (id) do update
+    set next_checkpoint = excluded.next_checkpoint, last_checkpoint = excluded.last_checkpoint,
+        last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
+        committed_at = now()`;
+};
