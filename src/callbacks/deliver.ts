@@ -1,0 +1,83 @@
+/** One attempt to deliver one callback. */
+import { VERSION } from "../version.ts";
+import type { Outbound } from "./outbound.ts";
+import {
+  CallbackAddressError,
+  ReceiverTimeoutError,
+  ReceiverUnreachableError,
+} from "./outbound-error.ts";
+import { retryAfterMs } from "./retry-schedule.ts";
+import { signatureHeaders } from "./signature.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+/** What came of an attempt, as it is recorded and shown to the owner of the address. */
+export type Attempt = {
+  readonly at: Date;
+  /** Null when no answer came. */
+  readonly statusCode: number | null;
+  /** Why it failed, without addresses behind the receiver's name; null when it succeeded. */
+  readonly error: string | null;
+  readonly durationMs: number;
+  /** What the receiver asked for by `Retry-After`. */
+  readonly retryAfterMs: number | undefined;
+};
+
+/** An attempt succeeds by any 2xx. */
+export const delivered = ({ error }: Attempt): boolean => error === null;
+
+/** The receiver wants nothing more at this address (410). */
+export const unwanted = ({ statusCode }: Attempt): boolean => statusCode === 410;
+
+/**
+ * Posts the message. Whatever the receiver does becomes an attempt.
+ * @throws the reason of `signal` when that aborts: nothing is known then, nothing is to be recorded
+ * @throws what is wrong on our side, such as SealedError
+ */
+export const deliver = async (
+  parts: { readonly outbound: Outbound; readonly signingKeys: SigningKeys },
+  message: { readonly id: string; readonly body: string; readonly url: string },
+  signal?: AbortSignal,
+): Promise<Attempt> => {
+  const at = new Date();
+  const keys = await parts.signingKeys.current(at);
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": `Holderbook/${VERSION}`,
+    ...signatureHeaders(keys, message, at),
+  };
+  const started = performance.now();
+  const attempt = (rest: Pick<Attempt, "statusCode" | "error" | "retryAfterMs">): Attempt => ({
+    at,
+    durationMs: Math.round(performance.now() - started),
+    ...rest,
+  });
+  try {
+    const { statusCode, retryAfter } = await parts.outbound.post({
+      url: message.url,
+      headers,
+      body: Buffer.from(message.body),
+      ...(signal && { signal }),
+    });
+    return attempt({
+      statusCode,
+      error: faultOf(statusCode),
+      retryAfterMs: retryAfterMs(retryAfter, new Date()),
+    });
+  } catch (error) {
+    if (!isReceivers(error)) throw error;
+    return attempt({ statusCode: null, error: error.message, retryAfterMs: undefined });
+  }
+};
+
+const faultOf = (statusCode: number): string | null => {
+  if (statusCode >= 200 && statusCode < 300) return null;
+  if (statusCode >= 300 && statusCode < 400)
+    return `answered ${statusCode}; redirects are not followed`;
+  if (statusCode === 410) return "answered 410; the address is disabled";
+  return `answered ${statusCode}`;
+};
+
+const isReceivers = (error: unknown): error is Error =>
+  error instanceof CallbackAddressError ||
+  error instanceof ReceiverTimeoutError ||
+  error instanceof ReceiverUnreachableError;

@@ -1,0 +1,183 @@
+/**
+ * Who works on a lane.
+ *
+ * A worker claims a lane for a time, and everything it writes about it names the claim's token: once
+ * another worker has claimed the lane, the former one's writes match no row. A lane row exists while
+ * the lane may have something pending; it is made by the relay and removed by the worker that finds
+ * nothing.
+ *
+ * Nothing is forgotten: a message commits together with a row in `callback_arrivals`; the relay turns
+ * that into a lane row, or raises `arrivals` of the one there is; and a lane is removed only if
+ * `arrivals` is still what it was in the snapshot that showed no message.
+ */
+import type { Sql } from "../database/connect.ts";
+
+/** A lane that a worker has, until its lease ends. */
+export type LaneClaim = {
+  readonly id: bigint;
+  readonly token: number;
+};
+
+/** The first pending messages of a lane, and where they go. */
+export type LaneView = {
+  /** To give to `leaveEmpty`. */
+  readonly arrivals: bigint;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly disabled: boolean;
+  readonly messages: readonly PendingMessage[];
+};
+
+/** A message in its turn. */
+export type PendingMessage = {
+  readonly id: string;
+  readonly body: string;
+  /** Attempts made, over all and of the current schedule. */
+  readonly attempts: number;
+  readonly scheduled: number;
+};
+
+/** Messages read at once; the first of them is enough, the others save reading again. */
+const BATCH_MESSAGES = 32;
+
+/** Bytes of bodies read at once; one message may always be read. */
+const BATCH_BYTES = 512 * 1024;
+
+/** Lanes that something arrived for become lanes with work. Returns how many arrivals were moved. */
+export const moveArrivals = async (sql: Sql, limit: number): Promise<number> => {
+  const [row] = await sql<{ moved: number }[]>`
+    with moved as (
+      delete from callback_arrivals where id in (
+        select id from callback_arrivals order by id limit ${limit} for update skip locked
+      ) returning endpoint, lane
+    ), lanes as (
+      insert into callback_lanes (endpoint, lane)
+      select distinct endpoint, lane from moved
+      -- Two relays lock the lanes they share in the same order.
+      order by endpoint, lane
+      on conflict (endpoint, lane) do update set arrivals = callback_lanes.arrivals + 1
+    )
+    select count(*)::int4 as moved from moved`;
+  return row?.moved ?? 0;
+};
+
+/**
+ * Lanes that are due (or whose worker is overdue), for waking a worker; not looked at again before
+ * `againMs` unless their state changes.
+ */
+export const takeDueLanes = (
+  sql: Sql,
+  limit: number,
+  againMs: number,
+): Promise<readonly LaneClaim[]> => sql<LaneClaim[]>`
+  update callback_lanes set wake_at = now() + ${againMs} * interval '1 ms'
+  where id in (
+    select id from callback_lanes where wake_at <= now()
+    order by wake_at limit ${limit} for update skip locked
+  ) returning id, token`;
+
+/** Puts lanes back whose wake-up could not be sent. */
+export const putBackLanes = async (sql: Sql, lanes: readonly LaneClaim[]): Promise<void> => {
+  const ids = `{${lanes.map(({ id }) => id).join(",")}}`;
+  await sql`
+    update callback_lanes set wake_at = greatest(due_at, coalesce(leased_until, due_at))
+    where id = any(${ids}::int8[])`;
+};
+
+/** Milliseconds until the next lane is due, 0 when one is; undefined without any lane. */
+export const nextDueMs = async (sql: Sql): Promise<number | undefined> => {
+  const [row] = await sql<{ ms: number | null }[]>`
+    select (greatest(0, extract(epoch from min(wake_at) - now())) * 1000)::float8 as ms
+    from callback_lanes`;
+  return row?.ms ?? undefined;
+};
+
+/** A lane's endpoint, as far as it matters for how many lanes may be worked on at once. */
+export type ClaimedLane = LaneClaim & { readonly endpoint: string; readonly failures: number };
+
+/** Claims a lane; undefined when it is not due, somebody else has it, or it is gone. */
+export const claimLane = async (
+  sql: Sql,
+  id: bigint,
+  leaseMs: number,
+): Promise<ClaimedLane | undefined> => {
+  const [claimed] = await sql<ClaimedLane[]>`
+    with claimed as (
+      update callback_lanes
+      set token = token + 1, leased_until = now() + ${leaseMs} * interval '1 ms',
+          wake_at = now() + ${leaseMs} * interval '1 ms'
+      where id = ${id} and due_at <= now() and (leased_until is null or leased_until <= now())
+      returning id, token, endpoint
+    )
+    select claimed.id, claimed.token, claimed.endpoint, e.failures
+    from claimed join callback_endpoints e on e.key = claimed.endpoint`;
+  return claimed;
+};
+
+/** Renews the lease and reads what is next; undefined when the lane is no longer ours. */
+export const readLane = async (
+  sql: Sql,
+  { id, token }: LaneClaim,
+  leaseMs: number,
+): Promise<LaneView | undefined> => {
+  type Row = Omit<LaneView, "messages"> & {
+    [Member in keyof PendingMessage]: PendingMessage[Member] | null;
+  };
+  const rows = await sql<Row[]>`
+    with lease as (
+      update callback_lanes
+      set leased_until = now() + ${leaseMs} * interval '1 ms',
+          wake_at = now() + ${leaseMs} * interval '1 ms'
+      where id = ${id} and token = ${token} returning id
+    )
+    -- "arrivals" comes from the snapshot that reads the messages, never from the row just updated,
+    -- which may already count an arrival that the snapshot does not show.
+    select l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
+           m.id, m.body, m.attempts, m.scheduled
+    from lease
+    join callback_lanes l on l.id = lease.id
+    join callback_endpoints e on e.key = l.endpoint
+    left join lateral (
+      select id, body, attempts, scheduled, sequence, sum(octet_length(body)) over (order by sequence) as bytes
+      from (
+        select id, body, attempts, scheduled, sequence from callback_messages
+        where endpoint = l.endpoint and lane = l.lane and status = 'pending'
+        order by sequence limit ${BATCH_MESSAGES}
+      ) as next
+    ) m on m.bytes <= ${BATCH_BYTES} or m.bytes = octet_length(m.body)
+    order by m.sequence`;
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const messages = rows.flatMap(({ id, body, attempts, scheduled }) =>
+    id === null || body === null || attempts === null || scheduled === null
+      ? []
+      : [{ id, body, attempts, scheduled }],
+  );
+  const { arrivals, endpoint, url, disabled } = first;
+  return { arrivals, endpoint, url, disabled, messages };
+};
+
+/** Removes a lane in which nothing was pending; false when something has arrived since, or it is not ours. */
+export const leaveEmpty = async (
+  sql: Sql,
+  { id, token }: LaneClaim,
+  arrivals: bigint,
+): Promise<boolean> => {
+  const removed = await sql`
+    delete from callback_lanes where id = ${id} and token = ${token} and arrivals = ${arrivals}
+    returning id`;
+  return removed.length === 1;
+};
+
+/** Gives a lane back, due again after `delayMs`. Does nothing when it is no longer ours. */
+export const leaveUntil = async (
+  sql: Sql,
+  { id, token }: LaneClaim,
+  delayMs: number,
+): Promise<void> => {
+  await sql`
+    update callback_lanes
+    set leased_until = null, due_at = now() + ${delayMs} * interval '1 ms',
+        wake_at = now() + ${delayMs} * interval '1 ms'
+    where id = ${id} and token = ${token}`;
+};

@@ -1,0 +1,81 @@
+/**
+ * The master key that seals the signing keys in the database: from configuration, or from a file that
+ * only its owner may read.
+ *
+ * It never stands in the database, so that a backup of that reveals nothing. Processes on several
+ * machines need the same key, so there it comes from configuration.
+ */
+import { randomBytes } from "node:crypto";
+import { chmod, link, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { strictBase64 } from "../client/ed25519.mjs";
+import type { Remedy } from "../remedy.ts";
+import { MASTER_KEY_BYTES } from "./sealed.ts";
+
+/** Rights of what only the owner may read, and the rights nobody else may have. */
+const PRIVATE = 0o600;
+const OTHERS = 0o077;
+
+/** The configured master key, or its file, cannot be used; never shows the key. Stop. */
+export class MasterKeyError extends Error {
+  override readonly name = "MasterKeyError";
+  readonly remedy: Remedy = "stop";
+}
+
+/**
+ * Reads the master key: `configured` (base64 of 32 bytes) when given, else `file`, which is made with
+ * a random key the first time. Processes that start together get the same one.
+ *
+ * @throws MasterKeyError (stop)
+ */
+export const readMasterKey = async (settings: {
+  readonly configured?: string | undefined;
+  readonly file: string;
+}): Promise<Uint8Array> => {
+  const { configured, file } = settings;
+  if (configured !== undefined) return decode(configured, "the configured master key");
+  const present = await readPrivate(file);
+  if (present !== undefined) return decode(present, file);
+  await create(file);
+  return decode((await readPrivate(file)) ?? "", file);
+};
+
+const decode = (text: string, where: string): Uint8Array => {
+  const bytes = strictBase64(text.trim());
+  if (bytes?.length !== MASTER_KEY_BYTES) {
+    throw new MasterKeyError(
+      `${where} must be base64 of ${MASTER_KEY_BYTES} bytes, such as \`openssl rand -base64 32\` prints`,
+    );
+  }
+  return bytes;
+};
+
+const readPrivate = async (file: string): Promise<string | undefined> => {
+  try {
+    const { mode } = await stat(file);
+    if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
+      throw new MasterKeyError(`${file} can be read by others; run: chmod 600 ${file}`);
+    }
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (error instanceof MasterKeyError) throw error;
+    throw new MasterKeyError(`${file}: ${error instanceof Error ? error.message : error}`);
+  }
+};
+
+/** Written beside its place and linked into it: complete when it appears, and only the first one does. */
+const create = async (file: string): Promise<void> => {
+  await mkdir(dirname(file), { recursive: true });
+  const making = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
+  try {
+    const key = randomBytes(MASTER_KEY_BYTES).toString("base64");
+    await writeFile(making, `${key}\n`, { mode: PRIVATE, flag: "wx", flush: true });
+    await chmod(making, PRIVATE);
+    await link(making, file);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    await rm(making, { force: true });
+  }
+};

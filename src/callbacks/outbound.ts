@@ -1,0 +1,269 @@
+/**
+ * Outgoing requests that cannot be turned inward.
+ *
+ * Only https to known ports; the host name is resolved once, every address of the answer is checked,
+ * and the connection is made to exactly those addresses, so that a name which changes between check
+ * and use gains nothing. Redirects are not followed, proxies of the environment not used, the answer's
+ * headers are bounded by Node (16 KiB) and its body is thrown away.
+ */
+import { lookup as systemLookup } from "node:dns/promises";
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import {
+  CallbackAddressError,
+  ReceiverTimeoutError,
+  ReceiverUnreachableError,
+} from "./outbound-error.ts";
+import { reachOf } from "./reach.ts";
+
+/** Where callbacks may go. */
+export type OutboundPolicy = {
+  /**
+   * Development and tests: also http, any port, loopback and private networks. Link-local, multicast
+   * and reserved addresses stay closed.
+   */
+  readonly allowPrivate: boolean;
+  /** Ports besides 443; with `allowPrivate` every port is open. */
+  readonly ports?: readonly number[];
+};
+
+/** Times in ms, sizes in bytes. */
+export type OutboundLimits = {
+  readonly connectMs: number;
+  /** From the start to the headers of the answer, connecting included. */
+  readonly answerMs: number;
+  /** From then on the body may still trickle in this long, so that the connection can be used again. */
+  readonly drainMs: number;
+  readonly bodyBytes: number;
+};
+
+const LIMITS: OutboundLimits = {
+  connectMs: 5_000,
+  answerMs: 15_000,
+  drainMs: 2_000,
+  bodyBytes: 64 * 1024,
+};
+
+/** Unused connections are closed before a usual receiver (5 s) would close them under our feet. */
+const IDLE_MS = 4_000;
+
+/** Connections to one receiver; more lanes than this wait for one. */
+const SOCKETS_PER_RECEIVER = 64;
+
+const LONGEST_URL = 2_048;
+
+/** What of an answer matters. */
+export type OutboundAnswer = {
+  readonly statusCode: number;
+  /** The header, as sent. */
+  readonly retryAfter: string | undefined;
+};
+
+/** Resolves a host name to addresses; throws with the codes of `node:dns` when it cannot. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+export type Outbound = {
+  readonly policy: OutboundPolicy;
+  /**
+   * Sends one POST.
+   * @throws CallbackAddressError (stop) the address may not be called
+   * @throws ReceiverTimeoutError | ReceiverUnreachableError (retry)
+   * @throws the reason of `signal` when that aborts
+   */
+  post(request: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Uint8Array;
+    readonly signal?: AbortSignal;
+  }): Promise<OutboundAnswer>;
+  /** Closes unused connections. */
+  close(): void;
+};
+
+/** Prepares outgoing requests. `ca` (PEM) trusts one more authority; `resolve` replaces the system's. */
+export const openOutbound = (settings: {
+  readonly policy: OutboundPolicy;
+  readonly limits?: Partial<OutboundLimits>;
+  readonly resolve?: Resolve;
+  readonly ca?: string;
+}): Outbound => {
+  const { policy } = settings;
+  const limits = { ...LIMITS, ...settings.limits };
+  const options = {
+    keepAlive: true,
+    maxSockets: SOCKETS_PER_RECEIVER,
+    timeout: IDLE_MS,
+    lookup: guardedLookup(settings.resolve ?? resolveBySystem, policy),
+  };
+  const http = new HttpAgent(options);
+  const https = new HttpsAgent({
+    ...options,
+    ...(settings.ca !== undefined && { ca: settings.ca }),
+  });
+
+  const post: Outbound["post"] = async ({ url, headers, body, signal }) => {
+    const target = checkCallbackUrl(url, policy);
+    const open = () => {
+      const init = { method: "POST", headers: { ...headers, "content-length": body.length } };
+      return target.protocol === "https:"
+        ? httpsRequest(target, { ...init, agent: https })
+        : httpRequest(target, { ...init, agent: http });
+    };
+    const deadline = performance.now() + limits.answerMs;
+    const first = open();
+    try {
+      return await exchange(first, body, limits, limits.answerMs, signal);
+    } catch (error) {
+      // The receiver closed an idle connection just as it was used: it has seen nothing of this
+      // request (Node documentation, `request.reusedSocket`).
+      const stale =
+        error instanceof ReceiverUnreachableError && first.reusedSocket && wasClosed(error);
+      if (!stale) throw error;
+      return await exchange(
+        open(),
+        body,
+        limits,
+        Math.max(1, deadline - performance.now()),
+        signal,
+      );
+    }
+  };
+  const close = () => {
+    http.destroy();
+    https.destroy();
+  };
+  return { policy, post, close };
+};
+
+/**
+ * Checks what can be told without resolving the name.
+ * @throws CallbackAddressError (stop) naming what is wrong
+ */
+export const checkCallbackUrl = (text: string, policy: OutboundPolicy): URL => {
+  const refuse = (why: string): never => {
+    throw new CallbackAddressError(`the callback address ${why}`);
+  };
+  if (text.length > LONGEST_URL) refuse(`is longer than ${LONGEST_URL} characters`);
+  if (!URL.canParse(text)) refuse("is not a URL");
+  const url = new URL(text);
+  const schemes = policy.allowPrivate ? ["https:", "http:"] : ["https:"];
+  if (!schemes.includes(url.protocol)) refuse(`must begin with ${schemes.join(" or ")}//`);
+  if (url.username !== "" || url.password !== "") refuse("must not hold a user name or password");
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  const ports = [443, ...(policy.ports ?? [])];
+  if (!policy.allowPrivate && !ports.includes(port)) {
+    refuse(`uses port ${port}; open are ${ports.join(", ")}`);
+  }
+  // URL has already turned every spelling of an IPv4 address (0x7f.1, 2130706433) into dots.
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) !== 0) refuseInward([host], policy);
+  return url;
+};
+
+const refuseInward = (addresses: readonly string[], policy: OutboundPolicy): void => {
+  const allowed = (address: string) => {
+    const reach = reachOf(address);
+    return reach === "public" || (reach === "private" && policy.allowPrivate);
+  };
+  // One bad address among good ones is an attempt, not an accident.
+  if (addresses.length === 0 || !addresses.every(allowed)) {
+    throw new CallbackAddressError("the callback address leads to a network that is not public");
+  }
+};
+
+const resolveBySystem: Resolve = async (hostname) =>
+  (await systemLookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** What `net.connect` asks for addresses: what is checked here is what it connects to. */
+const guardedLookup =
+  (resolve: Resolve, policy: OutboundPolicy): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname)
+      .then((addresses) => {
+        refuseInward(addresses, policy);
+        const found = addresses.map((address) => ({ address, family: isIP(address) }));
+        if (options.all) callback(null, found);
+        else callback(null, found[0]?.address ?? "", found[0]?.family);
+      })
+      .catch((error: NodeJS.ErrnoException) => callback(error, ""));
+  };
+
+const exchange = (
+  request: ClientRequest,
+  body: Uint8Array,
+  limits: OutboundLimits,
+  answerMs: number,
+  signal: AbortSignal | undefined,
+): Promise<OutboundAnswer> =>
+  new Promise((resolve, reject) => {
+    let answered = false;
+    const fail = (error: unknown) => {
+      if (answered) return;
+      settle();
+      request.destroy();
+      reject(error);
+    };
+    const answerTimer = setTimeout(
+      () => fail(new ReceiverTimeoutError("answer", limits.answerMs)),
+      answerMs,
+    );
+    let connectTimer: NodeJS.Timeout | undefined;
+    const aborted = () => fail(signal?.reason);
+    const settle = () => {
+      clearTimeout(answerTimer);
+      clearTimeout(connectTimer);
+      signal?.removeEventListener("abort", aborted);
+    };
+    if (signal?.aborted) return aborted();
+    signal?.addEventListener("abort", aborted);
+
+    request.once("socket", (socket) => {
+      if (!socket.connecting) return;
+      const ready = "encrypted" in socket ? "secureConnect" : "connect";
+      connectTimer = setTimeout(
+        () => fail(new ReceiverTimeoutError("connect", limits.connectMs)),
+        limits.connectMs,
+      );
+      socket.once(ready, () => clearTimeout(connectTimer));
+    });
+    request.once("response", (response) => {
+      settle();
+      answered = true;
+      drain(response, limits);
+      const { "retry-after": retryAfter } = response.headers;
+      resolve({ statusCode: response.statusCode ?? 0, retryAfter });
+    });
+    // Stays on: an error after the answer must not become an uncaught one.
+    request.on("error", (error) =>
+      fail(error instanceof CallbackAddressError ? error : new ReceiverUnreachableError(error)),
+    );
+    // A connection that ends without an answer and without an error, such as after 101.
+    request.once("close", () => {
+      const closed = Object.assign(new Error("no answer"), { code: "ECONNRESET" });
+      fail(new ReceiverUnreachableError(closed));
+    });
+    request.end(body);
+  });
+
+/** Reads the body away, within bounds, so that the connection can be used again. */
+const drain = (response: IncomingMessage, limits: OutboundLimits): void => {
+  let bytes = 0;
+  const late = setTimeout(() => response.destroy(), limits.drainMs);
+  response.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > limits.bodyBytes) response.destroy();
+  });
+  response.on("error", () => undefined);
+  response.once("close", () => clearTimeout(late));
+};
+
+const wasClosed = ({ cause }: ReceiverUnreachableError): boolean =>
+  cause instanceof Error &&
+  "code" in cause &&
+  (cause.code === "ECONNRESET" || cause.code === "EPIPE");

@@ -1,0 +1,120 @@
+/**
+ * What became of a message, written together with the proof that its lane is still ours: each function
+ * returns false, having written nothing, when another worker has claimed the lane.
+ */
+import type { Database, Sql, Tx } from "../database/connect.ts";
+import { type Attempt, unwanted } from "./deliver.ts";
+import type { LaneClaim, PendingMessage } from "./lanes.ts";
+
+/** A message that will not be sent any more. */
+export type GivenUp = {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly lane: string;
+  readonly type: string;
+  readonly reference: string | null;
+  readonly reason: "attempts_exhausted" | "endpoint_disabled";
+  readonly attempts: number;
+};
+
+/**
+ * Told once about a message that was given up and never delivered, inside the transaction that records
+ * it: what the hook writes happens together with that, or not at all. When it throws, the message
+ * stays in its turn and the hook is asked again later.
+ */
+export type GivenUpHook = (tx: Tx, message: GivenUp) => Promise<void>;
+
+/** Records a successful attempt: one statement, one commit, before the next message is sent. */
+export const recordDelivered = async (
+  sql: Sql,
+  claim: LaneClaim,
+  message: PendingMessage,
+  attempt: Attempt,
+): Promise<boolean> => {
+  const recorded = await sql`
+    with lane as (
+      select endpoint from callback_lanes
+      where id = ${claim.id} and token = ${claim.token} for no key update
+    ), attempt as (
+      insert into callback_attempts (message_id, number, at, status_code, duration_ms)
+      select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
+             ${attempt.statusCode}, ${attempt.durationMs} from lane
+    ), endpoint as (
+      update callback_endpoints e set failures = 0, failing_since = null, last_error = null
+      from lane where e.key = lane.endpoint and e.failures > 0
+    )
+    update callback_messages m
+    set status = 'delivered', delivered_at = coalesce(m.delivered_at, now()),
+        attempts = ${message.attempts + 1}, scheduled = ${message.scheduled + 1}
+    from lane where m.id = ${message.id} returning m.id`;
+  return recorded.length === 1;
+};
+
+/**
+ * Records a failed attempt and makes the lane due in `delayMs`; a `delayMs` of 0 keeps the lease. An
+ * answer of 410 disables the endpoint too.
+ */
+export const recordFailed = async (
+  sql: Sql,
+  claim: LaneClaim,
+  message: PendingMessage,
+  attempt: Attempt,
+  delayMs: number,
+): Promise<boolean> => {
+  const later = sql`now() + ${delayMs} * interval '1 ms'`;
+  const recorded = await sql`
+    with lane as (
+      update callback_lanes
+      set due_at = ${later}, wake_at = case when ${delayMs > 0} then ${later} else wake_at end,
+          leased_until = case when ${delayMs > 0} then null else leased_until end
+      where id = ${claim.id} and token = ${claim.token} returning endpoint
+    ), attempt as (
+      insert into callback_attempts (message_id, number, at, status_code, error, duration_ms)
+      select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
+             ${attempt.statusCode}, ${attempt.error}, ${attempt.durationMs} from lane
+    ), endpoint as (
+      update callback_endpoints e
+      set failures = e.failures + 1, failing_since = coalesce(e.failing_since, now()),
+          last_error = ${attempt.error},
+          disabled_at = case when ${unwanted(attempt)} then coalesce(e.disabled_at, now()) else e.disabled_at end,
+          disabled_reason = case when ${unwanted(attempt)} then 'answered 410 Gone' else e.disabled_reason end
+      from lane where e.key = lane.endpoint
+    )
+    update callback_messages m
+    set attempts = ${message.attempts + 1}, scheduled = ${message.scheduled + 1}
+    from lane where m.id = ${message.id} returning m.id`;
+  return recorded.length === 1;
+};
+
+/**
+ * Gives messages up, in one transaction with what the hook does. One that was delivered before (and
+ * failed only when it was redelivered) counts as delivered, and the hook does not hear of it.
+ */
+export const recordGivenUp = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  messages: readonly PendingMessage[],
+  reason: GivenUp["reason"],
+  hook: GivenUpHook | undefined,
+): Promise<boolean> =>
+  database.transaction(async (tx) => {
+    const held = await tx.sql`
+      select id from callback_lanes
+      where id = ${claim.id} and token = ${claim.token} for no key update`;
+    if (held.length === 0) return false;
+    const status = reason === "endpoint_disabled" ? "disabled" : "failed";
+    for (const { id } of messages) {
+      const [given] = await tx.sql<(Omit<GivenUp, "reason"> & { told: boolean })[]>`
+        with before as (select id, given_up_at, delivered_at from callback_messages where id = ${id})
+        update callback_messages m
+        set status = case when m.delivered_at is null then ${status} else 'delivered' end,
+            given_up_at = coalesce(m.given_up_at, case when m.delivered_at is null then now() end)
+        from before where m.id = before.id and m.status = 'pending'
+        returning m.id, m.endpoint, m.lane, m.type, m.reference, m.attempts,
+                  before.given_up_at is not null or before.delivered_at is not null as told`;
+      if (given === undefined || given.told) continue;
+      const { told: _told, ...message } = given;
+      await hook?.(tx, { ...message, reason });
+    }
+    return true;
+  });

@@ -1,0 +1,111 @@
+/**
+ * The relay: turns committed callbacks into lanes with work, and due lanes into wake-ups for workers.
+ *
+ * Any number of processes may run one. It is woken by the notification of a commit and by lanes that
+ * its own process leaves, and looks by itself at least every `pollMs`, so a lost notification or
+ * wake-up costs time and nothing else.
+ */
+import type { Database } from "../database/connect.ts";
+import type { Logger } from "../logger.ts";
+import type { JobQueue } from "../queue/queues.ts";
+import { CALLBACKS_CHANNEL } from "./arrivals.ts";
+import { moveArrivals, nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
+
+/** A wake-up: the number of a lane's row. */
+export type LaneWake = { readonly lane: string };
+
+export type Relay = {
+  /** Looks again soon. */
+  poke(): void;
+  /** Stops looking; what is under way ends first. */
+  stop(): Promise<void>;
+};
+
+const ARRIVALS_AT_ONCE = 1_000;
+const LANES_AT_ONCE = 500;
+
+/** A lane whose wake-up came to nothing (a crash, a lost queue) is woken again after this. */
+const WAKE_AGAIN_MS = 30_000;
+
+/** After an error the relay waits this long, twice as long each time, up to the most. */
+const BACKOFF_MS = { first: 250, most: 10_000 };
+
+/** Starts relaying. */
+export const startRelay = (settings: {
+  readonly database: Database;
+  readonly queue: JobQueue<LaneWake>;
+  readonly logger: Logger;
+  /** The longest a due lane goes unnoticed. */
+  readonly pollMs: number;
+}): Relay => {
+  const { database, queue, logger, pollMs } = settings;
+  const closed = new AbortController();
+  let poked = false;
+  let wake: (() => void) | undefined;
+  const poke = () => {
+    poked = true;
+    wake?.();
+  };
+
+  /** Until poked or `ms` have passed. */
+  const rest = (ms: number) =>
+    new Promise<void>((resolve) => {
+      if (poked || closed.signal.aborted) return resolve();
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    }).finally(() => {
+      wake = undefined;
+    });
+
+  /** One look; returns how long nothing will be due. */
+  const look = async (): Promise<number> => {
+    poked = false;
+    const moved = await moveArrivals(database.sql, ARRIVALS_AT_ONCE);
+    const due = await takeDueLanes(database.sql, LANES_AT_ONCE, WAKE_AGAIN_MS);
+    try {
+      // The token in the id: while nobody has claimed the lane one wake-up is enough, and once
+      // somebody has, a new one is not swallowed by the one that is being worked on.
+      const jobs = due.map(({ id, token }) => ({
+        id: `lane-${id}-${token}`,
+        data: { lane: `${id}` },
+      }));
+      await queue.add(jobs);
+    } catch (error) {
+      await putBackLanes(database.sql, due);
+      throw error;
+    }
+    if (moved === ARRIVALS_AT_ONCE || due.length === LANES_AT_ONCE) return 0;
+    return Math.min(pollMs, (await nextDueMs(database.sql)) ?? pollMs);
+  };
+
+  const run = async () => {
+    let backoffMs = BACKOFF_MS.first;
+    while (!closed.signal.aborted) {
+      try {
+        const quietMs = await look();
+        backoffMs = BACKOFF_MS.first;
+        await rest(quietMs);
+      } catch (error) {
+        if (closed.signal.aborted) return;
+        logger.warn({ err: error, retryMs: backoffMs }, "callbacks: the relay could not work");
+        poked = false;
+        await rest(backoffMs);
+        backoffMs = Math.min(2 * backoffMs, BACKOFF_MS.most);
+      }
+    }
+  };
+
+  database.listen(CALLBACKS_CHANNEL, poke, closed.signal);
+  const running = run();
+  return {
+    poke,
+    stop: async () => {
+      closed.abort();
+      wake?.();
+      await running;
+    },
+  };
+};

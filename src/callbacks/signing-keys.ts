@@ -1,0 +1,199 @@
+/**
+ * The Ed25519 keys that callbacks are signed with, and their rotation.
+ *
+ * A key is announced before it is used and listed after it was replaced:
+ *
+ *     old  ────────────────────────────┐ notAfter
+ *     new      announced ┌ notBefore ──┼──────────────
+ *                        └── overlap ──┘ both sign
+ *
+ * `webhook-signature` carries a signature of every key that is valid at the time, so that a receiver
+ * which knows either of them verifies; `X-Request-Sig-B64` has room for one and uses the newest.
+ */
+import { createHash, type KeyObject } from "node:crypto";
+import { generateKeyPair, secretKeyOf } from "../client/ed25519.mjs";
+import type { Database, Sql } from "../database/connect.ts";
+import type { Remedy } from "../remedy.ts";
+import { seal, unseal } from "./sealed.ts";
+
+/** Lets one process at a time make or replace keys; an arbitrary constant of this project. */
+const KEYS_LOCK = 6_204_117_233_559n;
+
+/** Keys are read again after this, so that a rotation by another process is noticed. */
+const FRESH_MS = 5_000;
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+
+/** As `GET /api/v1/callback_pk` shows a key; times are ISO 8601, null: not known yet. */
+export type PublicKeyEntry = {
+  readonly keyId: string;
+  readonly publicKey: string;
+  readonly notBefore: string;
+  readonly notAfter: string | null;
+};
+
+/** Body of `GET /api/v1/callback_pk`. */
+export type CallbackPublicKeys = {
+  /** The key that signs now. */
+  readonly publicKey: string;
+  readonly algorithm: "ed25519";
+  /** Announced, signing and overlapping keys, newest first. */
+  readonly keys: readonly PublicKeyEntry[];
+};
+
+/** Keys that sign at one moment, newest first; never empty. */
+export type SigningKeyRing = readonly [KeyObject, ...KeyObject[]];
+
+export type SigningKeys = {
+  /** @throws SealedError (stop) when the master key is another one */
+  current(now?: Date): Promise<SigningKeyRing>;
+  publicKeys(now?: Date): Promise<CallbackPublicKeys>;
+  /**
+   * Makes a new key: announced now, signing in `announceSeconds` (an hour), the old one valid for
+   * `overlapSeconds` (a day) after that. Both 0 when the old key is compromised: it is then no longer
+   * trusted at once, and other processes follow within 5 s.
+   * @throws RotationUnderWayError (wait) while an announced key does not sign yet
+   */
+  rotate(timing?: {
+    readonly announceSeconds?: number;
+    readonly overlapSeconds?: number;
+  }): Promise<CallbackPublicKeys>;
+};
+
+/** A key has been announced and does not sign yet: wait until then, or replace it at once (both 0). */
+export class RotationUnderWayError extends Error {
+  override readonly name = "RotationUnderWayError";
+  readonly remedy: Remedy = "wait";
+
+  constructor(keyId: string, notBefore: Date) {
+    super(`signing key ${keyId} takes over at ${notBefore.toISOString()}; rotate again after that`);
+  }
+}
+
+/** No key is valid any more: this machine's clock is wrong, or the table was changed by hand. Stop. */
+export class NoSigningKeyError extends Error {
+  override readonly name = "NoSigningKeyError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(now: Date) {
+    super(`no callback signing key is valid at ${now.toISOString()}; check the clock, or rotate`);
+  }
+}
+
+type Key = PublicKeyEntry & {
+  readonly from: Date;
+  readonly until: Date | undefined;
+  readonly secret: KeyObject;
+};
+
+/** Opens the keys, making the first one when there is none. @throws SealedError (stop) */
+export const openSigningKeys = async (
+  database: Database,
+  masterKey: Uint8Array,
+): Promise<SigningKeys> => {
+  let known: { readonly keys: readonly Key[]; readonly readAt: number } | undefined;
+
+  const read = async (): Promise<readonly Key[]> => {
+    if (known !== undefined && performance.now() - known.readAt < FRESH_MS) return known.keys;
+    const keys = (await rowsOf(database.sql)).map((row) => openKey(row, masterKey));
+    known = { keys, readAt: performance.now() };
+    return keys;
+  };
+  const signingAt = async (now: Date) => {
+    const valid = (await read()).filter((key) => lives(key, now));
+    const started = valid.filter((key) => key.from <= now);
+    // None has started: this machine's clock is behind the database's, by which keys are made.
+    const [first, ...others] = started.length > 0 ? started : valid.slice(-1);
+    if (first === undefined) throw new NoSigningKeyError(now);
+    return [first, ...others] as const;
+  };
+  const publicKeys = async (now = new Date()): Promise<CallbackPublicKeys> => {
+    const [{ publicKey }] = await signingAt(now);
+    const listed = (await read()).filter((key) => lives(key, now));
+    const keys = listed.map(({ keyId, publicKey, notBefore, notAfter }) => ({
+      keyId,
+      publicKey,
+      notBefore,
+      notAfter,
+    }));
+    return { publicKey, algorithm: "ed25519", keys };
+  };
+
+  await database.transaction(async ({ sql }) => {
+    await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
+    if ((await rowsOf(sql)).length === 0) await insertKey(sql, masterKey, 0);
+  });
+  await signingAt(new Date());
+
+  return {
+    publicKeys,
+    current: async (now = new Date()) => {
+      const [first, ...others] = await signingAt(now);
+      return [first.secret, ...others.map(({ secret }) => secret)];
+    },
+    rotate: async ({ announceSeconds = HOUR_SECONDS, overlapSeconds = DAY_SECONDS } = {}) => {
+      await database.transaction(async ({ sql }) => {
+        await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
+        const [announced] = await sql<{ key_id: string; not_before: string }[]>`
+          select key_id, to_json(not_before) #>> '{}' as not_before from callback_keys
+          where not_before > now() and (not_after is null or not_after > now())`;
+        if (announced !== undefined && announceSeconds > 0) {
+          throw new RotationUnderWayError(announced.key_id, new Date(announced.not_before));
+        }
+        await sql`
+          update callback_keys
+          set not_after = now() + make_interval(secs => ${announceSeconds + overlapSeconds})
+          where not_after is null or not_after > now() + make_interval(secs => ${announceSeconds + overlapSeconds})`;
+        await insertKey(sql, masterKey, announceSeconds);
+      });
+      known = undefined;
+      return publicKeys();
+    },
+  };
+};
+
+const lives = ({ until }: Key, now: Date): boolean => until === undefined || until > now;
+
+type Row = {
+  readonly key_id: string;
+  readonly public_key: string;
+  readonly sealed_secret: Uint8Array;
+  readonly not_before: string;
+  readonly not_after: string | null;
+};
+
+const rowsOf = (sql: Sql) => sql<Row[]>`
+  select key_id, public_key, sealed_secret, to_json(not_before) #>> '{}' as not_before,
+         to_json(not_after) #>> '{}' as not_after
+  from callback_keys where not_after is null or not_after > now()
+  order by not_before desc, key_id`;
+
+const openKey = (row: Row, masterKey: Uint8Array): Key => {
+  const from = new Date(row.not_before);
+  const until = row.not_after === null ? undefined : new Date(row.not_after);
+  const seed = unseal(masterKey, rowName(row.key_id), row.sealed_secret);
+  return {
+    keyId: row.key_id,
+    publicKey: row.public_key,
+    notBefore: from.toISOString(),
+    notAfter: until?.toISOString() ?? null,
+    from,
+    until,
+    secret: secretKeyOf(Buffer.from(seed).toString("base64")),
+  };
+};
+
+const rowName = (keyId: string) => `callback signing key ${keyId}`;
+
+const insertKey = async (sql: Sql, masterKey: Uint8Array, startsInSeconds: number) => {
+  const { publicKey, secretKey } = generateKeyPair();
+  const digest = createHash("sha256").update(publicKey).digest("hex");
+  const keyId = `cbk_${digest.slice(0, 16)}`;
+  const sealed = seal(masterKey, rowName(keyId), Buffer.from(secretKey, "base64"));
+  // Times of the database, cut to the milliseconds that callback_pk shows.
+  await sql`
+    insert into callback_keys (key_id, public_key, sealed_secret, not_before)
+    values (${keyId}, ${publicKey}, ${sealed},
+            date_trunc('milliseconds', now()) + make_interval(secs => ${startsInSeconds}))`;
+};

@@ -1,0 +1,147 @@
+/**
+ * Tables of the callbacks.
+ *
+ * `callback_messages` is the outbox, written in the caller's transaction, and remembers what became of
+ * each message. `callback_arrivals` tells the relay which lanes have something new. `callback_lanes`
+ * holds only lanes with work: who works on them and when they are due.
+ */
+import { sql } from "drizzle-orm";
+import {
+  bigint,
+  check,
+  customType,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+  unique,
+} from "drizzle-orm/pg-core";
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+
+const at = (name: string) => timestamp(name, { withTimezone: true });
+
+/** Addresses that callbacks go to. */
+export const callbackEndpoints = pgTable("callback_endpoints", {
+  /** Names whose address it is, such as `project:acme` or `ta:acme-sui`. */
+  key: text("key").primaryKey(),
+  url: text("url").notNull(),
+  /** Null while callbacks are sent there. */
+  disabledAt: at("disabled_at"),
+  disabledReason: text("disabled_reason"),
+  /** Attempts that failed since the last one that did not. */
+  failures: integer("failures").notNull().default(0),
+  /** First of those failures. */
+  failingSince: at("failing_since"),
+  lastError: text("last_error"),
+});
+
+/** Every callback: the body as it is sent, and what became of it. Rows stay. */
+export const callbackMessages = pgTable(
+  "callback_messages",
+  {
+    /** `webhook-id`: the same in every attempt; given by the caller, so that a replay adds nothing. */
+    id: text("id").primaryKey(),
+    /** Order inside a lane: taken under the lane's lock, so it rises as transactions commit. */
+    sequence: bigint("sequence", { mode: "bigint" }).generatedAlwaysAsIdentity().notNull(),
+    endpoint: text("endpoint")
+      .notNull()
+      .references(() => callbackEndpoints.key),
+    /** Messages of one lane of an endpoint are delivered one after the other. */
+    lane: text("lane").notNull(),
+    type: text("type").notNull(),
+    /** What the message is about, for its owner: a request id, a record id. */
+    reference: text("reference"),
+    /** Canonical JSON. */
+    body: text("body").notNull(),
+    /** `pending`, `delivered`, `failed` (given up) or `disabled` (its address was disabled first). */
+    status: text("status").notNull().default("pending"),
+    /** Attempts made, over all. */
+    attempts: integer("attempts").notNull().default(0),
+    /** Attempts of the current schedule; a redelivery begins a new one. */
+    scheduled: smallint("scheduled").notNull().default(0),
+    createdAt: at("created_at").notNull().defaultNow(),
+    /** First success. */
+    deliveredAt: at("delivered_at"),
+    /** When its owner was told that it was given up; never told twice. */
+    givenUpAt: at("given_up_at"),
+  },
+  (t) => [
+    check(
+      "callback_messages_status",
+      sql`${t.status} in ('pending', 'delivered', 'failed', 'disabled')`,
+    ),
+    // The next of a lane; only what is pending, so it stays as small as the backlog.
+    index("callback_messages_pending")
+      .on(t.endpoint, t.lane, t.sequence)
+      .where(sql`status = 'pending'`),
+    index("callback_messages_oldest").on(t.createdAt).where(sql`status = 'pending'`),
+    // The owner's list.
+    index("callback_messages_of_endpoint").on(t.endpoint, t.createdAt, t.sequence),
+  ],
+);
+
+/** Every attempt. Written with its message's new state in one statement. */
+export const callbackAttempts = pgTable(
+  "callback_attempts",
+  {
+    messageId: text("message_id").notNull(),
+    /** From 1, over all schedules. */
+    number: integer("number").notNull(),
+    at: at("at").notNull(),
+    /** Null when no answer came. */
+    statusCode: smallint("status_code"),
+    /** Null when it succeeded. */
+    error: text("error"),
+    durationMs: integer("duration_ms").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.messageId, t.number] })],
+);
+
+/** Lanes that got messages in a transaction and were not yet seen by the relay. Short-lived rows. */
+export const callbackArrivals = pgTable("callback_arrivals", {
+  id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+  endpoint: text("endpoint").notNull(),
+  lane: text("lane").notNull(),
+});
+
+/** Lanes that may have pending messages. A lane without any has no row. */
+export const callbackLanes = pgTable(
+  "callback_lanes",
+  {
+    id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+    endpoint: text("endpoint").notNull(),
+    lane: text("lane").notNull(),
+    /** When its first pending message may be tried. */
+    dueAt: at("due_at").notNull().defaultNow(),
+    /** When the relay looks at it next: due, or its wake-up or its worker overdue. */
+    wakeAt: at("wake_at").notNull().defaultNow(),
+    /** Rises with every arrival: who saw no message at one value may remove the lane only at that value. */
+    arrivals: bigint("arrivals", { mode: "bigint" }).notNull().default(sql`1`),
+    /** Rises with every claim: what a former worker still writes is refused. */
+    token: integer("token").notNull().default(0),
+    /** Until then a worker has it; null: nobody. */
+    leasedUntil: at("leased_until"),
+  },
+  (t) => [
+    unique("callback_lanes_of_endpoint").on(t.endpoint, t.lane),
+    index("callback_lanes_wake").on(t.wakeAt),
+  ],
+);
+
+/** One row per key that ever signed; the secret half sealed with the master key. */
+export const callbackKeys = pgTable("callback_keys", {
+  /** Derived from the public key. */
+  keyId: text("key_id").primaryKey(),
+  /** Base64 of 32 bytes. */
+  publicKey: text("public_key").notNull(),
+  sealedSecret: bytea("sealed_secret").notNull(),
+  /** Signs from here on. */
+  notBefore: at("not_before").notNull(),
+  /** Neither signs nor is trusted from here on; null while nothing replaces it. */
+  notAfter: at("not_after"),
+  createdAt: at("created_at").notNull().defaultNow(),
+});
