@@ -1,0 +1,56 @@
+/** BCS of the framework's objects around a coin type. */
+import { ByteWriter } from "../wire/byte-writer.ts";
+
+/** What a coin type says of itself. */
+export type Coin = {
+  readonly coinType: string;
+  readonly symbol: string;
+  readonly name: string;
+  readonly decimals: number;
+};
+
+const description = (coin: Coin): string => `Security token ${coin.symbol} of the demo ledger`;
+
+/** `coin::CoinMetadata<T>`: no icon. */
+export const coinMetadata = (id: string, coin: Coin): Uint8Array =>
+  new ByteWriter()
+    .address(id)
+    .u8(coin.decimals)
+    .string(coin.name)
+    .string(coin.symbol)
+    .string(description(coin))
+    .u8(0)
+    .done();
+
+/** `coin_registry::Currency<T>`: supply unknown, unregulated, its metadata cap claimed. */
+export const currency = (
+  id: string,
+  coin: Coin,
+  caps: { readonly treasuryCap: string; readonly metadataCap: string },
+): Uint8Array =>
+  new ByteWriter()
+    .address(id)
+    .u8(coin.decimals)
+    .string(coin.name)
+    .string(coin.symbol)
+    .string(description(coin))
+    .string("")
+    .u8(1) // supply: some
+    .u8(2) // … unknown
+    .u8(1) // unregulated
+    .u8(1) // treasury cap: some
+    .address(caps.treasuryCap)
+    .u8(0) // metadata cap: claimed
+    .address(caps.metadataCap)
+    .uleb(0) // extra fields
+    .done();
+
+/** `coin::TreasuryCap<T>` before anything was minted. */
+export const treasuryCap = (id: string): Uint8Array => new ByteWriter().address(id).u64(0n).done();
+
+/** An object that is nothing but its id, such as `coin_registry::MetadataCap<T>`. */
+export const idOnly = (id: string): Uint8Array => new ByteWriter().address(id).done();
+
+/** `package::UpgradeCap` of a package, under the compatible policy. */
+export const upgradeCap = (id: string, packageId: string, version: bigint): Uint8Array =>
+  new ByteWriter().address(id).address(packageId).u64(version).u8(0).done();

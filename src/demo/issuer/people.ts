@@ -1,0 +1,99 @@
+/** Who is who on the demo ledger: staff of the issuers, investors, and everybody else. */
+
+import { type Rosters, rostersOf } from "../contract/securities.ts";
+import type { GrantModel, TokenModel } from "../model.ts";
+import { pick, roll } from "../random.ts";
+import { account, type Stage } from "./stage.ts";
+
+/** The people who run one security token. */
+export type Staff = {
+  /** ContractAdmin: gives and takes roles. */
+  readonly admin: string;
+  /** ReserveAdmin: mints and burns. */
+  readonly reserve: string;
+  /** WalletsAdmin: the holder register. */
+  readonly registrar: string;
+  /** TransferAdmin and TimelockCanceler. */
+  readonly officer: string;
+};
+
+/** The staff of a coin, by its symbol. */
+export const staffOf = (stage: Stage, symbol: string): Staff => ({
+  admin: account(stage, `${symbol}/admin`),
+  reserve: account(stage, `${symbol}/reserve`),
+  registrar: account(stage, `${symbol}/registrar`),
+  officer: account(stage, `${symbol}/officer`),
+});
+
+/** Wallets of the issuer itself, which is holder 0 of its own register. */
+export const issuerWallets = (stage: Stage, symbol: string): readonly [string, string] => [
+  account(stage, `${symbol}/treasury`),
+  account(stage, `${symbol}/incentives`),
+];
+
+/** Investors that every register begins with. */
+export const FIRST_INVESTORS = 8;
+
+/** Id of an investor (counted from 0) in every register. */
+export const holderIdOf = (investor: number): bigint => BigInt(investor) + 1n;
+
+/** Wallets of an investor: one to three, the same in every register. */
+export const investorWallets = (stage: Stage, investor: number): readonly string[] => {
+  const count = 1 + (investor % 3 === 0 ? 1 : 0) + (investor % 4 === 0 ? 1 : 0);
+  return Array.from({ length: count }, (_, n) => account(stage, `investor/${investor}/${n}`));
+};
+
+/** Somebody who is given roles now and then. */
+export const deputy = (stage: Stage, n: number): string => account(stage, `deputy/${n}`);
+export const DEPUTIES = 6;
+
+/** Draws before giving up: what is looked for may not exist. */
+const DRAWS = 24;
+
+/** A random token of a coin type whose owner can sign, and which fits; undefined when none was found. */
+export const drawToken = (
+  stage: Stage,
+  coinType: string,
+  fits: (token: TokenModel) => boolean = () => true,
+): TokenModel | undefined =>
+  drawFrom(stage, coinType, "tokens", stage.world.securities.model.tokens, fits);
+
+/** A random grant, likewise. */
+export const drawGrant = (
+  stage: Stage,
+  coinType: string,
+  fits: (grant: GrantModel) => boolean = () => true,
+): GrantModel | undefined =>
+  drawFrom(stage, coinType, "grants", stage.world.securities.model.grants, fits);
+
+const drawFrom = <Item extends { readonly owner: string }>(
+  stage: Stage,
+  coinType: string,
+  roster: keyof Rosters,
+  items: ReadonlyMap<string, Item>,
+  fits: (item: Item) => boolean,
+): Item | undefined => {
+  const ids = rostersOf(stage.world.securities, coinType)[roster].items;
+  for (let draws = 0; draws < DRAWS; draws += 1) {
+    const item = items.get(pick(stage.world.dice, ids) ?? "");
+    if (item !== undefined && stage.keyring.knows(item.owner) && fits(item)) return item;
+  }
+  return undefined;
+};
+
+/** A random registered wallet of a coin type, and which fits; undefined when none was found. */
+export const drawWallet = (
+  stage: Stage,
+  coinType: string,
+  fits: (wallet: string) => boolean = () => true,
+): string | undefined => {
+  const { items } = rostersOf(stage.world.securities, coinType).wallets;
+  for (let draws = 0; draws < DRAWS; draws += 1) {
+    const wallet = pick(stage.world.dice, items);
+    if (wallet !== undefined && fits(wallet)) return wallet;
+  }
+  return undefined;
+};
+
+/** A random investor, counted from 0. */
+export const drawInvestor = (stage: Stage): number => roll(stage.world.dice, stage.pace.investors);
