@@ -30,8 +30,8 @@ export type GatheredBatch = {
 export type Gathering = {
   /** Resolves when the batch has room, or when `signal` aborts. */
   room(signal: AbortSignal): Promise<void>;
-  /** Adds the next checkpoint, and the decimals that metadata in it gives. */
-  add(read: ReadCheckpoint, coins: readonly CoinDecimals[], rawBytes: number): void;
+  /** Adds the next checkpoint; `rawBytes` is what it was read from. */
+  add(read: ReadCheckpoint, rawBytes: number): void;
   /** The source has nothing ready: what there is may go now rather than wait for more. */
   idle(): void;
   /** Nothing more will come. */
@@ -83,7 +83,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         await changed(change.promise, null, signal);
       }
     },
-    add: ({ mark, facts, skipped }, coins, rawBytes) => {
+    add: ({ mark, facts, coins, skipped }, rawBytes) => {
       sourceIdle = false;
       building ??= {
         startedAt: performance.now(),

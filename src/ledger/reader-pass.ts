@@ -5,7 +5,6 @@ import type { Feed } from "../pipelines/feed.ts";
 import type { Remedy } from "../remedy.ts";
 import type { RawCheckpoint } from "./checkpoint.ts";
 import type { CheckpointReader, ReadCheckpoint } from "./read.ts";
-import { coinDecimalsIn } from "./reader-coins.ts";
 import {
   type BatchBounds,
   createGathering,
@@ -119,7 +118,7 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       const read = await readOrRefetch(pass, raw, signal);
       await gathering.room(signal);
       if (signal.aborted) return;
-      gathering.add(read, coinDecimalsIn(read.facts), raw.bytes.byteLength);
+      gathering.add(read, raw.bytes.byteLength);
       expected += 1n;
       if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
         await turn();

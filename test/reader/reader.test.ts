@@ -1,0 +1,377 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { connect, type Database } from "../../src/database/connect.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
+import { type ReaderOptions, type ReaderProgress, runReader } from "../../src/ledger/reader.ts";
+import { CheckpointOutOfOrderError } from "../../src/ledger/reader-pass.ts";
+import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
+import { decimalsOf } from "../../src/log/coins.ts";
+import type { FactBatch } from "../../src/log/fact.ts";
+import { factSource } from "../../src/log/log.ts";
+import { ChainMismatchError } from "../../src/log/log-errors.ts";
+import { COIN, PACKAGE } from "../log/facts.ts";
+import { freshDatabase } from "../postgres.ts";
+import { createScriptedLedger } from "./scripted-ledger.ts";
+
+type Ledger = ReturnType<typeof createScriptedLedger>;
+
+/** Runs the shipping reader on a scripted ledger; keeps what it reported. */
+const start = (database: Database, ledger: Ledger, options: Partial<ReaderOptions> = {}) => {
+  const controller = new AbortController();
+  const batches: FactBatch[] = [];
+  const notices: string[] = [];
+  const seen: { latest: ReaderProgress | null } = { latest: null };
+  const ended = runReader(
+    {
+      database,
+      source: ledger.source,
+      read: ledger.read,
+      packages: [PACKAGE],
+      firstCheckpoint: 0n,
+      bounds: { facts: 100, checkpoints: 50 },
+      feed: { push: (batch) => batches.push(batch) },
+      onNotice: (message, error) => notices.push(`${message}: ${String(error)}`),
+      ...options,
+      onProgress: (progress) => {
+        seen.latest = progress;
+        options.onProgress?.(progress);
+      },
+      waits: {
+        backoff: { firstMs: 5, maxMs: 20 },
+        tipEveryMs: 20,
+        decimalsEveryMs: 30,
+        refetches: 1,
+        ...options.waits,
+      },
+    },
+    controller.signal,
+  );
+  // Looked at in the end; meanwhile nobody may mind that it failed.
+  ended.catch(() => undefined);
+  const stop = async () => {
+    controller.abort();
+    await ended;
+  };
+  return { ended, stop, batches, notices, seen };
+};
+
+type Running = ReturnType<typeof start>;
+
+/** Waits until the log expects `next`; the deadline tells where it stood. */
+const reached = async (database: Database, next: bigint, withinMs = 10_000) => {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const at = await nextOf(database);
+    if (at >= next) return;
+    if (performance.now() > deadline) throw new Error(`the log expects ${at}, not yet ${next}`);
+    await wait(5);
+  }
+};
+
+const nextOf = async (database: Database): Promise<bigint> => {
+  const [row] = await database.sql<{ next: bigint }[]>`
+    select next_checkpoint as next from log_high_water`;
+  return row?.next ?? 0n;
+};
+
+/** Waits for a report; the deadline tells the last one. */
+const reported = async (
+  { seen }: Running,
+  holds: (progress: ReaderProgress) => boolean,
+  withinMs = 10_000,
+) => {
+  const deadline = performance.now() + withinMs;
+  while (seen.latest === null || !holds(seen.latest)) {
+    if (performance.now() > deadline) {
+      const { state, next } = seen.latest ?? {};
+      throw new Error(`last report: ${state} at ${next}`);
+    }
+    await wait(5);
+  }
+};
+
+/** The whole log, as text: what two readings must agree on to the byte. */
+const contentsOf = async ({ sql }: Database): Promise<string> => {
+  const facts = await sql`select * from log_facts order by checkpoint, transaction, kind, index`;
+  const checkpoints = await sql`select * from log_checkpoints order by checkpoint`;
+  const coins = await sql`select * from log_coins order by coin_type`;
+  const mark = await sql`
+    select next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms from log_high_water`;
+  return JSON.stringify([facts, checkpoints, coins, mark], (_, value) =>
+    typeof value === "bigint" ? `${value}n` : value,
+  );
+};
+
+/** What an undisturbed reading leaves in the log. */
+const undisturbed = async (last: bigint): Promise<string> => {
+  await using database = await freshDatabase();
+  await start(database, createScriptedLedger({ newest: last }), { last }).ended;
+  return await contentsOf(database);
+};
+
+test("reads to the last checkpoint asked for, and ends", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 500n });
+  const running = start(database, ledger, { last: 300n });
+  await running.ended;
+
+  expect(await nextOf(database)).toBe(301n);
+  expect(running.seen.latest).toMatchObject({
+    state: "done",
+    next: 301n,
+    read: 301,
+    lag: 0n,
+    etaSeconds: 0,
+    error: null,
+  });
+  expect(running.seen.latest?.skipped).toBeGreaterThan(150);
+  expect(running.seen.latest?.factsPerSecond).toBeGreaterThan(0);
+
+  const again = start(database, ledger, { last: 300n });
+  await again.ended;
+  expect(again.batches).toEqual([]);
+});
+
+test("hands the feed exactly what it committed: batches that follow one another, within their bounds", async () => {
+  await using database = await freshDatabase();
+  const running = start(database, createScriptedLedger({ newest: 400n }), { last: 400n });
+  await running.ended;
+
+  let next = 0n;
+  for (const { first, last, facts } of running.batches) {
+    expect(first).toBe(next);
+    next = last.sequence + 1n;
+    // Full at a hundred facts or fifty checkpoints; the last checkpoint is taken whole.
+    expect(facts.length).toBeLessThan(100 + 60);
+    expect(Number(next - first)).toBeLessThanOrEqual(50);
+  }
+  expect(next).toBe(401n);
+  const committed = await factSource(database).readFacts({
+    from: 0n,
+    names: ["shared_token::Transfer"],
+    maxFacts: 1_000_000,
+    maxBytes: 1_000_000_000,
+  });
+  expect(running.batches.flatMap(({ facts }) => facts)).toEqual(committed?.facts);
+});
+
+test("at the tip each checkpoint is in the log by itself, at once", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 9n });
+  const running = start(database, ledger);
+  await reached(database, 10n);
+  const before = running.batches.length;
+  const tookMs: number[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    const startedAt = performance.now();
+    const expected = running.batches.length + 1;
+    ledger.grow();
+    const deadline = startedAt + 5_000;
+    while (running.batches.length < expected) {
+      if (performance.now() > deadline) throw new Error(`not in the log: ${ledger.newest}`);
+      await wait(1);
+    }
+    tookMs.push(performance.now() - startedAt);
+  }
+  expect(running.batches.length - before).toBe(20);
+  // A transaction on a busy machine, not a batch's age: that would be a second.
+  expect(tookMs.toSorted((a, b) => a - b)[10]).toBeLessThan(250);
+  await running.stop();
+  expect(running.seen.latest).toMatchObject({ state: "done", lag: 0n });
+});
+
+test("ended at any moment and begun again, it leaves the same log as an undisturbed reading", async () => {
+  const expected = await undisturbed(600n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 600n });
+  let random = 12_345;
+  const next = (below: number) => {
+    random = (random * 48_271) % 2_147_483_647;
+    return random % below;
+  };
+  for (let round = 0; round < 12; round += 1) {
+    const running = start(database, ledger, {
+      bounds: { facts: 20 + next(60), checkpoints: 5 + next(40) },
+    });
+    const at = await nextOf(database);
+    const goal = at + BigInt(1 + next(40));
+    await reached(database, goal < 601n ? goal : 601n);
+    await wait(next(8));
+    await running.stop();
+  }
+  await start(database, ledger, { last: 600n }).ended;
+  expect(await contentsOf(database)).toBe(expected);
+});
+
+test("losing its database connection at any moment, it goes on by itself and loses nothing", async () => {
+  const expected = await undisturbed(400n);
+  await using database = await freshDatabase();
+  // The test's own eyes must stay open.
+  await using observer = connect({ url: database.url, max: 1, applicationName: "observer" });
+  const ledger = createScriptedLedger({ newest: 400n });
+  // Slow enough to be in the middle of something whenever it is hit.
+  ledger.before = () => wait(1);
+  const running = start(database, ledger, { last: 400n });
+  for (let hit = 1n; hit <= 6n; hit += 1n) {
+    await reached(observer, hit * 50n);
+    await observer.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'test'`;
+  }
+  await running.ended;
+  expect(running.notices.length).toBeGreaterThan(0);
+  expect(await contentsOf(observer)).toBe(expected);
+});
+
+test("a second reader stands by, writes nothing, and takes over where the first was ended", async () => {
+  const expected = await undisturbed(120n);
+  await using database = await freshDatabase();
+  await using other = connect({ url: database.url, max: 2, applicationName: "second" });
+  const ledger = createScriptedLedger({ newest: 60n });
+  const first = start(database, ledger);
+  await reached(database, 61n);
+  const second = start(other, ledger, { last: 120n });
+  await reported(second, ({ state }) => state === "standby");
+  ledger.grow(10n);
+  await reached(database, 71n);
+  expect(second.batches).toEqual([]);
+
+  await first.stop();
+  ledger.grow(50n);
+  await second.ended;
+  expect(await contentsOf(database)).toBe(expected);
+  expect(second.batches[0]?.first).toBe(71n);
+});
+
+test("a reader that waits at the tip notices that its lock is gone, and stands by", async () => {
+  await using database = await freshDatabase();
+  await using other = connect({ url: database.url, max: 2, applicationName: "second" });
+  const ledger = createScriptedLedger({ newest: 10n });
+  const first = start(database, ledger);
+  await reached(database, 11n);
+  const second = start(other, ledger);
+  await reported(second, ({ state }) => state === "standby");
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_locks
+    where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())`;
+  await Promise.race([
+    reported(second, ({ state }) => state === "reading"),
+    reported(first, ({ state }) => state === "reading" && ledger.openedAt.length > 1),
+  ]);
+  ledger.grow(5n);
+  await reached(database, 16n);
+  await Promise.all([first.stop(), second.stop()]);
+});
+
+test("a checkpoint that stays damaged stops it by name, after everything before it and nothing of it", async () => {
+  const before = await undisturbed(76n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 200n });
+  ledger.damaged.set(77n, Number.POSITIVE_INFINITY);
+  const running = start(database, ledger);
+  const error = await running.ended.catch((thrown: unknown) => thrown);
+
+  expect(error).toBeInstanceOf(CheckpointDecodeError);
+  expect(error).toMatchObject({ sequence: 77n, remedy: "stop" });
+  expect(running.seen.latest).toMatchObject({ state: "stopped", next: 77n, error });
+  expect(await contentsOf(database)).toBe(before);
+});
+
+test("a checkpoint that was damaged on the way is fetched again", async () => {
+  const expected = await undisturbed(100n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 100n });
+  ledger.damaged.set(40n, 1);
+  await start(database, ledger, { last: 100n }).ended;
+  expect(await contentsOf(database)).toBe(expected);
+  expect(ledger.openedAt).toEqual([0n, 40n]);
+});
+
+test("a source that fails for a while, or ends early, is opened again from the log's end", async () => {
+  const expected = await undisturbed(100n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 100n });
+  let failures = 3;
+  ledger.before = async (sequence) => {
+    if (sequence === 50n && failures-- > 0) {
+      throw new SourceUnavailableError("scripted", "checkpoint 50", 3, new Error("down"));
+    }
+  };
+  let ends = 1;
+  ledger.deliveredAs = (sequence) => (sequence === 70n && ends-- > 0 ? "end" : sequence);
+  const running = start(database, ledger, { last: 100n });
+  await running.ended;
+  expect(await contentsOf(database)).toBe(expected);
+  expect(ledger.openedAt).toEqual([0n, 50n, 50n, 50n, 70n]);
+  expect(running.notices).toHaveLength(4);
+});
+
+test("a source that skips or repeats a checkpoint stops it; nothing after the gap is in the log", async () => {
+  for (const wrong of [31n, 29n]) {
+    await using database = await freshDatabase();
+    const ledger = createScriptedLedger({ newest: 100n });
+    ledger.deliveredAs = (sequence) => (sequence === 30n ? wrong : sequence);
+    const running = start(database, ledger);
+    await expect(running.ended).rejects.toThrow(CheckpointOutOfOrderError);
+    expect(await nextOf(database)).toBe(30n);
+  }
+});
+
+test("a source of another chain is refused before anything is written, also while standing by", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 20n });
+  const running = start(database, ledger);
+  await reached(database, 21n);
+  const foreign = createScriptedLedger({ newest: 50n, chainId: "chain-b" });
+  await expect(start(database, foreign).ended).rejects.toThrow(ChainMismatchError);
+  await running.stop();
+  await expect(start(database, foreign).ended).rejects.toThrow(/chain-a.*chain-b/);
+  expect(await nextOf(database)).toBe(21n);
+});
+
+test("decimals come from metadata on the ledger, the newest winning", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 80n });
+  ledger.coins.set(10n, [{ coinType: COIN, decimals: 6 }]);
+  ledger.coins.set(55n, [{ coinType: COIN, decimals: 8 }]);
+  ledger.coins.set(70n, [{ coinType: `${PACKAGE}::other::OTHER`, decimals: 2 }]);
+  await start(database, ledger, { last: 80n }).ended;
+  expect(
+    Object.fromEntries(await decimalsOf(database, [COIN, `${PACKAGE}::other::OTHER`])),
+  ).toEqual({
+    [COIN]: 8,
+    [`${PACKAGE}::other::OTHER`]: 2,
+  });
+});
+
+test("decimals older than the log are asked from the network until it knows them; reading does not wait", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 80n });
+  let asked = 0;
+  const source = {
+    ...ledger.source,
+    coinDecimals: async () => {
+      asked += 1;
+      if (asked === 1) throw new Error("not now");
+      if (asked === 2) return null;
+      if (asked === 3) return 300;
+      return 9;
+    },
+  };
+  const running = start(database, ledger, { source });
+  await reached(database, 81n);
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const known = (await decimalsOf(database, [COIN])).get(COIN);
+    if (known !== undefined) {
+      expect(known).toBe(9);
+      break;
+    }
+    if (performance.now() > deadline) throw new Error(`asked ${asked} times, still unknown`);
+    await wait(5);
+  }
+  await running.stop();
+  expect(asked).toBe(4);
+  expect(running.notices.join("\n")).toMatch(/not now[\s\S]*cannot have 300 decimals/);
+});
