@@ -30,7 +30,8 @@ const CHUNK_BYTES = 256 * 1024;
 const SMALL_FIELD_BYTES = 256;
 
 /**
- * Copies rows into a table, inside the transaction that `sql` belongs to.
+ * Copies rows into a table, inside the transaction that `sql` belongs to. Nothing else may be sent on
+ * that connection until it ends: statements of the same round trip go before it.
  *
  * `write` is called once per row and must write every column of `columns`, in that order and of that
  * type. Memory stays bounded: rows are handed on in chunks and the socket's pace is kept.
@@ -43,10 +44,33 @@ export const copyInto = async <Row>(
   write: (row: Row, fields: CopyRow) => void,
 ): Promise<void> => {
   const list = columns.map((column) => `"${column}"`).join(", ");
-  const target = await sql
-    .unsafe(`copy "${table}" (${list}) from stdin (format binary)`)
-    .writable();
-  await pipeline(encodedRows(columns.length, rows, write), target);
+  const query = sql.unsafe(`copy "${table}" (${list}) from stdin (format binary)`);
+  const failure = laterFailure(query);
+  const target = await query.writable();
+  const copied = pipeline(encodedRows(columns.length, rows, write), target);
+  // When it loses the race it ends later, and nobody looks.
+  copied.catch(() => undefined);
+  await Promise.race([copied, failure]);
+};
+
+/**
+ * Rejects when a COPY fails after its stream was handed out.
+ *
+ * postgres.js considers a COPY settled once the stream exists. What the server says about the rows after
+ * the last of them was sent (a duplicate key, a full disk) goes to a promise that has long been
+ * resolved, and the stream never ends. So this listens where the driver tries to reject.
+ */
+const laterFailure = (query: object): Promise<never> => {
+  const failure = new Promise<never>((_, fail) => {
+    const reject: unknown = Reflect.get(query, "reject");
+    Reflect.set(query, "reject", (error: unknown) => {
+      fail(error);
+      if (typeof reject === "function") Reflect.apply(reject, query, [error]);
+    });
+  });
+  // Before the stream exists it is `query` that rejects.
+  failure.catch(() => undefined);
+  return failure;
 };
 
 function* encodedRows<Row>(

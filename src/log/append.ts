@@ -26,13 +26,14 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
   const checkpoints = countByCheckpoint(batch);
   const securities = newSecurities(append);
   await on.transaction(async ({ sql }) => {
-    // Sent together: one round trip at the head of the chain. The mark goes first, so that a second
-    // reader queues on its row and has written nothing when it fails.
+    // Sent together, in this order: one round trip at the head of the chain. The mark goes first, so
+    // that a second reader queues on its row and has written nothing when it fails; the facts go last,
+    // because nothing may be sent while they are copied.
     const statements = [
       moveHighWater(sql, batch),
       insertCheckpoints(sql, checkpoints),
       upsertCoins(sql, securities, append.coins),
-      sql`select pg_notify(${LOG_CHANNEL}, ${(batch.last.sequence + 1n).toString()})`,
+      notify(sql, batch.last.sequence + 1n),
       writeFacts(sql, batch.facts),
     ];
     // All of them must have ended before the transaction does, whichever fails first.
@@ -50,6 +51,11 @@ const moveHighWater = async (sql: Sql, { first, last }: AppendBatch) => {
         committed_at = clock_timestamp()
     where next_checkpoint = ${first}`;
   if (count !== 1) throw new HighWaterMovedError(first);
+};
+
+// Async, like its neighbours: a bare statement would only be sent once somebody awaits it.
+const notify = async (sql: Sql, next: bigint) => {
+  await sql`select pg_notify(${LOG_CHANNEL}, ${next.toString()})`;
 };
 
 type CheckpointRow = {

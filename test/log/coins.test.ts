@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import {
+  decimalsOf,
+  recordDecimals,
+  resolveCoinType,
+  securitiesWithoutDecimals,
+} from "../../src/log/coins.ts";
+import { openLog } from "../../src/log/log.ts";
+import { freshDatabase } from "../postgres.ts";
+import { batch, COIN, fact, PACKAGE } from "./facts.ts";
+
+const identity = { chainId: null, packages: [PACKAGE], firstCheckpoint: 0n };
+const coin = (address: string, rest: string) => `0x${address.padStart(64, "0")}::${rest}`;
+
+test("decimals come from the newest metadata first, then the network, then the assets file", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, identity);
+  const known = async () => (await decimalsOf(database, [COIN])).get(COIN);
+  await log.append(batch(0n, 0n, [fact(0n)]), []);
+  expect(await known()).toBeUndefined();
+  expect(await securitiesWithoutDecimals(database)).toEqual([COIN]);
+
+  await recordDecimals(database, "assets_file", [{ coinType: COIN, decimals: 1 }]);
+  expect(await known()).toBe(1);
+  await recordDecimals(database, "network", [{ coinType: COIN, decimals: 2 }]);
+  expect(await known()).toBe(2);
+  await recordDecimals(database, "assets_file", [{ coinType: COIN, decimals: 1 }]);
+  expect(await known()).toBe(2);
+
+  const said = (decimals: number) => ({ coinType: COIN, decimals });
+  await log.append(batch(1n, 1n), [said(3), said(4)]);
+  expect(await known()).toBe(4);
+  await recordDecimals(database, "network", [said(2)]);
+  expect(await known()).toBe(4);
+  await log.append(batch(2n, 2n), [said(6)]);
+  expect(await known()).toBe(6);
+  expect(await securitiesWithoutDecimals(database)).toEqual([]);
+});
+
+test("a coin type is found by short address and any letter case, when only one can be meant", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, identity);
+  const acme = coin("abc", "acme::Acme");
+  const twins = [coin("def", "twin::TWIN"), coin("def", "twin::Twin")];
+  const facts = [acme, ...twins].map((coinType, n) => fact(0n, n, { coinType }));
+  await log.append(batch(0n, 0n, facts), [{ coinType: coin("9", "not::Security"), decimals: 2 }]);
+
+  const resolved = (input: string) => resolveCoinType(database, input);
+  expect(await resolved("0xABC::acme::Acme")).toBe(acme);
+  expect(await resolved("0xabc::ACME::ACME")).toBe(acme);
+  expect(await resolved("0xdef::twin::Twin")).toBe(twins[1]);
+  expect(await resolved("0xdef::TWIN::twin")).toBe(coin("def", "TWIN::twin"));
+  expect(await resolved("0x9::NOT::SECURITY")).toBe(coin("9", "NOT::SECURITY"));
+  expect(await resolved("0x1::never::Seen")).toBe(coin("1", "never::Seen"));
+});
