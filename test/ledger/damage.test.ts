@@ -1,0 +1,149 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Checkpoint, RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import { decodeCheckpoint, readHeader, readSequenceOf } from "../../src/ledger/decode/decode.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
+import { createWanted, factsOf } from "../../src/ledger/facts.ts";
+import { checkDigests } from "../../src/ledger/inspect.ts";
+import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { GENUINE_ABSENT, genuineCheckpoints } from "../genuine.ts";
+import { asProtobuf } from "./as-protobuf.ts";
+import { encodedCorpus, OURS, OURS_V2 } from "./corpus.ts";
+import { type Damage, damages, randomFrom } from "./damage.ts";
+
+/** What one damaged input may take, even on a busy machine; usual are 0.1 ms. */
+const PATIENCE_MS = 2_000;
+
+const madeUp = encodedCorpus.flatMap(({ bcs, protobuf }) => [bcs, protobuf]);
+
+const folder = genuineCheckpoints();
+const genuine = (folder === undefined ? [] : [273302447n, 273992699n, 243618560n]).flatMap(
+  (sequence): RawCheckpoint[] => {
+    const bytes = readFileSync(join(folder ?? "", `${sequence}.chk`)).subarray(1);
+    return [
+      { sequence, encoding: "bcs", bytes },
+      { sequence, encoding: "protobuf", bytes: asProtobuf(bytes) },
+    ];
+  },
+);
+/** Types of 273302447: an event and objects of this package are in it. */
+const GENUINE_PACKAGE = "0xb8620c24c9ea1a4a41e79613d2b3d1d93648d1bb6f6b789a7c8f261c94110e4b";
+
+/** Runs everything that reads raw bytes; what they throw must be a `CheckpointDecodeError`. */
+const outcomes = (raw: RawCheckpoint, packages: readonly string[]) => ({
+  whole: attempt(() => decodeCheckpoint(raw)),
+  facts: attempt(() => factsOf(decodeCheckpoint(raw, createWanted(packages)))),
+  read: attempt(() => createCheckpointReader(packages)(raw)),
+  header: attempt(() => readHeader(raw)),
+  sequence: attempt(() => readSequenceOf(raw.encoding, raw.bytes)),
+  digests: attempt(() => checkDigests(raw)),
+});
+
+const attempt = <T>(run: () => T): T | null => {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof CheckpointDecodeError) return null;
+    throw error;
+  }
+};
+
+/**
+ * What the digests answer for. Effects V1 name no digest of what they removed, so the type of a
+ * removed object is left to the bytes there.
+ */
+const covered = ({ transactions }: Checkpoint, sequence: bigint) =>
+  sequence === 1002n
+    ? transactions.map((transaction) => ({
+        ...transaction,
+        removedObjects: transaction.removedObjects.map(({ id, version }) => ({ id, version })),
+      }))
+    : transactions;
+
+const withoutTime = (facts: ReturnType<typeof factsOf>) =>
+  facts.map(({ timestampMs: _, ...fact }) => fact);
+
+const damageThem = (inputs: readonly RawCheckpoint[], count: number, packages: string[]) => {
+  const random = randomFrom(20_251_120);
+  const seen = { refused: 0, unharmed: 0 };
+  for (let i = 0; i < count; i++) {
+    const original = inputs[i % inputs.length];
+    const damage: Damage | undefined = damages[Math.floor(i / inputs.length) % damages.length];
+    if (original === undefined || damage === undefined) throw new Error("nothing to damage");
+    const raw = { ...original, bytes: damage.apply(original.bytes, random) };
+    const started = performance.now();
+    const { whole } = outcomes(raw, packages);
+    const took = performance.now() - started;
+    expect(took, `${damage.name} of ${original.sequence} took ${took} ms`).toBeLessThan(
+      PATIENCE_MS,
+    );
+    if (whole === null) seen.refused++;
+    else {
+      seen.unharmed++;
+      const before = covered(decodeCheckpoint(original), original.sequence);
+      expect(covered(whole, original.sequence), damage.name).toEqual(before);
+    }
+  }
+  return seen;
+};
+
+test("12,000 damaged made-up checkpoints are refused or read unharmed, never anything else", () => {
+  const seen = damageThem(madeUp, 12_000, [OURS, OURS_V2]);
+  expect(seen.refused).toBeGreaterThan(9_000);
+});
+
+test.skipIf(folder === undefined)(
+  "3,000 damaged genuine checkpoints are refused or read unharmed",
+  () => {
+    const seen = damageThem(genuine, 3_000, [GENUINE_PACKAGE]);
+    expect(seen.refused).toBeGreaterThan(2_000);
+  },
+);
+
+test.skipIf(folder !== undefined)(GENUINE_ABSENT, () => {
+  console.warn(`skipped: ${GENUINE_ABSENT}`);
+});
+
+describe("one changed bit, at every byte", () => {
+  const first = encodedCorpus[0];
+  const inputs: readonly (readonly [string, RawCheckpoint, string[]])[] = [
+    ...(first === undefined ? [] : [first.bcs, first.protobuf]).map(
+      (raw) => [`made-up, ${raw.encoding}`, raw, [OURS, OURS_V2]] as const,
+    ),
+    ...genuine
+      .slice(0, 2)
+      .map((raw) => [`genuine, ${raw.encoding}`, raw, [GENUINE_PACKAGE]] as const),
+  ].map(([name, raw, packages]) => [name, raw, [...packages]]);
+
+  test.each(inputs)("gives no wrong fact and loses none (%s)", (_, original, packages) => {
+    const random = randomFrom(7);
+    const wanted = createWanted(packages);
+    const facts = withoutTime(factsOf(decodeCheckpoint(original, wanted)));
+    expect(facts.length).toBeGreaterThan(1);
+    let refused = 0;
+    for (let at = 0; at < original.bytes.length; at++) {
+      const bytes = Uint8Array.from(original.bytes);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8));
+      const found = attempt(() => factsOf(decodeCheckpoint({ ...original, bytes }, wanted)));
+      if (found === null) refused++;
+      else if (!sameFacts(withoutTime(found), facts)) {
+        expect(withoutTime(found), `byte ${at}`).toEqual(facts);
+      }
+    }
+    expect(refused).toBeGreaterThan(original.bytes.length * 0.5);
+  });
+});
+
+/** `toEqual` is slow for the thousands of times that everything is fine. */
+const sameFacts = (left: readonly object[], right: readonly object[]): boolean =>
+  asText(left) === asText(right);
+
+const asText = (value: unknown): string =>
+  JSON.stringify(value, (_, inner) =>
+    typeof inner === "bigint"
+      ? `${inner}n`
+      : inner instanceof Uint8Array
+        ? Buffer.from(inner).toString("hex")
+        : inner,
+  );
