@@ -171,3 +171,13 @@ export const balancesOf = (model: DemoModel, coinType: string): Map<string, Owne
   }
   return balances;
 };
+
+/**
+ * All tokens of a coin type wherever they are: owned, granted, or in custody. Equal to the supply at
+ * every checkpoint.
+ */
+export const accountedFor = (model: DemoModel, coinType: string): bigint => {
+  let sum = model.coins.get(coinType)?.inCustody ?? 0n;
+  for (const { tokens, grants } of balancesOf(model, coinType).values()) sum += tokens + grants;
+  return sum;
+};

@@ -51,7 +51,7 @@ export const actAtRandom = (stage: Stage): void => {
   const { dice, securities } = stage.world;
   const coin = pick(dice, [...securities.model.coins.values()]);
   if (coin === undefined) return;
-  const staff = staffOf(stage, coin.symbol);
+  const staff = staffOf(stage.keyring, coin.symbol);
   // Tokens must not pile up on a ledger that runs for long.
   const tokens = rostersOf(securities, coin.coinType).tokens.items.length;
   if (tokens > stage.pace.investors * 3) burnOne(stage, coin.coinType, staff.reserve);

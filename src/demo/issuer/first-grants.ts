@@ -1,14 +1,5 @@
 /** Steps of the opening that need the second version of the package: freezes and grants. */
 import { registerOf, rostersOf } from "../contract/securities.ts";
-import {
-  cancelGrant,
-  claimGrants,
-  destroyGrant,
-  freezeWallets,
-  fundGrants,
-  moveFrozen,
-  wrapGrant,
-} from "./first-grants.ts";
 import { deposit } from "./foreign.ts";
 import { issuerWallets } from "./people.ts";
 import { SCHEDULES } from "./schedules.ts";

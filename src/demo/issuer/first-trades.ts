@@ -1,14 +1,5 @@
 /** Steps of the opening that issue, move and burn tokens, and some that fail to. */
 import { mintWithoutRole, runOutOfGas, transferToOutsider, whitelistHalfWay } from "./failures.ts";
-import {
-  burnTokens,
-  failInVain,
-  joinTokens,
-  mintToIssuer,
-  moveTokens,
-  offer,
-  wrapTokens,
-} from "./first-trades.ts";
 import { deposit } from "./foreign.ts";
 import { FIRST_INVESTORS, issuerWallets } from "./people.ts";
 import { transact } from "./stage.ts";

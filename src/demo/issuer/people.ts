@@ -1,5 +1,6 @@
 /** Who is who on the demo ledger: staff of the issuers, investors, and everybody else. */
 
+import type { Keyring } from "../chain/keyring.ts";
 import { type Rosters, rostersOf } from "../contract/securities.ts";
 import type { GrantModel, TokenModel } from "../model.ts";
 import { pick, roll } from "../random.ts";
@@ -18,11 +19,11 @@ export type Staff = {
 };
 
 /** The staff of a coin, by its symbol. */
-export const staffOf = (stage: Stage, symbol: string): Staff => ({
-  admin: account(stage, `${symbol}/admin`),
-  reserve: account(stage, `${symbol}/reserve`),
-  registrar: account(stage, `${symbol}/registrar`),
-  officer: account(stage, `${symbol}/officer`),
+export const staffOf = (keyring: Keyring, symbol: string): Staff => ({
+  admin: keyring.account(`${symbol}/admin`),
+  reserve: keyring.account(`${symbol}/reserve`),
+  registrar: keyring.account(`${symbol}/registrar`),
+  officer: keyring.account(`${symbol}/officer`),
 });
 
 /** Wallets of the issuer itself, which is holder 0 of its own register. */

@@ -10,7 +10,7 @@ export const forEachCoin =
   (act: (stage: Stage, coin: CoinModel, staff: Staff) => void): Step =>
   (stage) => {
     for (const coin of stage.world.securities.model.coins.values()) {
-      act(stage, coin, staffOf(stage, coin.symbol));
+      act(stage, coin, staffOf(stage.keyring, coin.symbol));
     }
   };
 

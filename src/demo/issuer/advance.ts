@@ -1,0 +1,90 @@
+/** One checkpoint more: what happens in it, in which order. */
+import { closeCheckpoint, executePrologue, openCheckpoint } from "../chain/checkpoint.ts";
+import { executeGenesis } from "../chain/genesis.ts";
+import type { Keyring } from "../chain/keyring.ts";
+import { emptyChain } from "../chain/state.ts";
+import { emptyModel } from "../model.ts";
+import { chance, diceFrom, draw } from "../random.ts";
+import { emptyRoster } from "../roster.ts";
+import type { SealedCheckpoint } from "../wire/checkpoint.ts";
+import { actAtRandom } from "./actions.ts";
+import { withdrawDue } from "./foreign.ts";
+import { makeNoise } from "./noise.ts";
+import { OPENING } from "./opening.ts";
+import { account, FAUCET, type Pace, type Stage, type World } from "./stage.ts";
+import type { SubmissionQueue } from "./submissions.ts";
+
+/** The last checkpoint of the opening. Until then everything is scripted, and submissions wait. */
+export const OPENING_ENDS = BigInt(OPENING.length);
+
+/** How likely a checkpoint is one in which nobody does anything with security tokens. */
+const QUIET = 0.15;
+/** How likely a quiet checkpoint is one without any transaction at all. */
+const BARE = 0.1;
+/** How likely unrelated traffic comes now rather than in a later checkpoint; and how much may wait. */
+const NOISE_NOW = 0.5;
+const NOISE_WAITING = 64;
+
+/** A ledger without a checkpoint. */
+export const newWorld = (seed: string, keepsEvents: boolean): World => ({
+  chain: emptyChain(),
+  securities: {
+    packages: [],
+    model: emptyModel(),
+    treasuries: new Map(),
+    rosters: new Map(),
+    keepsEvents,
+  },
+  dice: diceFrom(seed),
+  foreignPackages: [],
+  custody: new Map(),
+  upgradeCap: "",
+  noiseOwed: 0,
+  strangers: emptyRoster(),
+});
+
+/** Makes the next checkpoint. */
+export const advance = (
+  world: World,
+  pace: Pace,
+  keyring: Keyring,
+  timestampMs: bigint,
+  submissions: SubmissionQueue,
+): SealedCheckpoint => {
+  const { chain, dice } = world;
+  const open = openCheckpoint(chain, timestampMs);
+  const stage: Stage = { world, pace, keyring, open };
+  const { sequence } = open;
+
+  if (sequence === 0n) executeGenesis(chain, open, account(stage, FAUCET));
+  else if (sequence <= OPENING_ENDS) {
+    const step = OPENING[Number(sequence) - 1];
+    if (step !== undefined && step !== "bare") {
+      executePrologue(chain, open);
+      withdrawDue(stage);
+      step(stage);
+    }
+  } else {
+    const actions = chance(dice, QUIET) ? 0 : actionsNow(stage);
+    const isBare = actions === 0 && chance(dice, BARE) && isIdle(stage, submissions);
+    if (!isBare) {
+      executePrologue(chain, open);
+      withdrawDue(stage);
+      submissions.executeAll(stage);
+      for (let n = 0; n < actions; n += 1) actAtRandom(stage);
+      world.noiseOwed += pace.noise * Math.max(0, open.transactions.length - 1);
+      if (chance(dice, NOISE_NOW) || world.noiseOwed > NOISE_WAITING) makeNoise(stage);
+    }
+  }
+  return closeCheckpoint(chain, open);
+};
+
+/** From none to twice the average, all alike likely. */
+const actionsNow = ({ world, pace }: Stage): number => {
+  const wanted = (draw(world.dice) / 0x1_0000_0000) * 2 * pace.actionsPerCheckpoint;
+  const whole = Math.floor(wanted);
+  return whole + (chance(world.dice, wanted - whole) ? 1 : 0);
+};
+
+const isIdle = ({ world, open }: Stage, submissions: SubmissionQueue): boolean =>
+  submissions.isEmpty && ![...world.custody.values()].some(({ due }) => due <= open.sequence);

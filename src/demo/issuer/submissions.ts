@@ -1,0 +1,98 @@
+/** Transactions from outside the simulation, such as a transfer agent's. */
+
+import type { Remedy } from "../../remedy.ts";
+import { SimulationError } from "../chain/execution.ts";
+import { type Call, draftOf, runCalls } from "../contract/calls.ts";
+import { base58 } from "../wire/base58.ts";
+import { perform, type Stage } from "./stage.ts";
+
+/** A transaction to execute: one command per call. */
+export type Submission = {
+  /** An account of this ledger, such as a security token's registrar; it signs. */
+  readonly sender: string;
+  readonly calls: readonly Call[];
+};
+
+/** What became of a submitted transaction. */
+export type TransactionReceipt = {
+  /** Base58. */
+  readonly digest: string;
+  readonly checkpoint: bigint;
+  /** Index inside the checkpoint, from 0. */
+  readonly transactionIndex: number;
+  /** Why it failed; null when it succeeded. */
+  readonly error: string | null;
+};
+
+/** The network would refuse this transaction; it is in no checkpoint. Stop: the caller is wrong. */
+export class RejectedTransactionError extends Error {
+  override readonly name = "RejectedTransactionError";
+  readonly remedy: Remedy = "stop";
+}
+
+type Waiting = {
+  readonly submission: Submission;
+  readonly resolve: (receipt: TransactionReceipt) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** Submitted transactions that wait for the next checkpoint, in the order they came. */
+export class SubmissionQueue {
+  readonly #waiting: Waiting[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Resolves when the transaction was executed. */
+  add(submission: Submission): Promise<TransactionReceipt> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ submission, resolve, reject });
+    });
+  }
+
+  /** Executes all that wait. */
+  executeAll(stage: Stage): void {
+    for (const { submission, resolve, reject } of this.#waiting.splice(0)) {
+      try {
+        resolve(executeOne(stage, submission));
+      } catch (error) {
+        if (!(error instanceof RejectedTransactionError)) throw error;
+        reject(error);
+      }
+    }
+  }
+}
+
+const executeOne = (stage: Stage, { sender, calls }: Submission): TransactionReceipt => {
+  const { securities, chain } = stage.world;
+  if (!stage.keyring.knows(sender)) {
+    throw new RejectedTransactionError(`${sender} is not an account of the demo ledger`);
+  }
+  const draft = draftChecked(stage, calls);
+  for (const input of draft.inputs) {
+    if (input.kind !== "pure" && !chain.objects.has(input.id)) {
+      throw new RejectedTransactionError(`there is no object ${input.id}`);
+    }
+  }
+  const outcome = perform(stage, sender, draft, (execution) =>
+    runCalls(execution, calls, securities),
+  );
+  return {
+    digest: base58(outcome.digest),
+    checkpoint: stage.open.sequence,
+    transactionIndex: outcome.index,
+    error: outcome.failure?.message ?? null,
+  };
+};
+
+const draftChecked = (stage: Stage, calls: readonly Call[]) => {
+  try {
+    return draftOf(calls, stage.world.securities);
+  } catch (error) {
+    if (error instanceof SimulationError) {
+      throw new RejectedTransactionError(error.message, { cause: error });
+    }
+    throw error;
+  }
+};
