@@ -1,5 +1,5 @@
 /** Column types that the projections share: what the ledger's values are in Postgres. */
-import { customType, numeric } from "drizzle-orm/pg-core";
+import { bigint, customType, numeric } from "drizzle-orm/pg-core";
 
 /**
  * ASCII text the ledger names things by: addresses, object ids, types, digests. Compared byte by byte
@@ -12,5 +12,18 @@ export const identifier = customType<{ data: string; driverData: string }>({
 /** An unsigned 64-bit number of the ledger. */
 export const u64 = (name: string) => numeric(name, { precision: 20, scale: 0, mode: "bigint" });
 
-/** A sum of unsigned 64-bit numbers: a billion billion of the largest ones fit. */
-export const sumOfU64 = (name: string) => numeric(name, { precision: 39, scale: 0, mode: "bigint" });
+/** A sum of unsigned 64-bit numbers: fifty billion billion of the largest ones fit. */
+export const sumOfU64 = (name: string) =>
+  numeric(name, { precision: 39, scale: 0, mode: "bigint" });
+
+/** What rises with the chain and fits 63 bits: checkpoint numbers, positions, milliseconds. */
+export const int8 = (name: string) => bigint(name, { mode: "bigint" });
+
+const INT8_MAX = 2n ** 63n - 1n;
+
+/**
+ * A caller's number as the nearest one that an `int8` column can be compared with: a number beyond
+ * the column's range selects what it should, where Postgres would refuse it.
+ */
+export const asInt8 = (value: bigint): bigint =>
+  value > INT8_MAX ? INT8_MAX : value < -INT8_MAX ? -INT8_MAX : value;

@@ -1,0 +1,15 @@
+import { holderLifecyclePipeline } from "./holder-lifecycle.ts";
+import { type RunnablePipeline, runnable } from "./pipeline.ts";
+import { roleChangesPipeline } from "./role-changes.ts";
+import { sharedTokenObjectsPipeline } from "./shared-token-objects.ts";
+import { timelockObjectsPipeline } from "./timelock-objects.ts";
+import { tokenActivityPipeline } from "./token-activity.ts";
+
+/** The pipelines over the Sui ledger's log, in the order `indexerStatus` lists them. */
+export const ledgerPipelines: readonly RunnablePipeline[] = [
+  runnable(tokenActivityPipeline),
+  runnable(sharedTokenObjectsPipeline),
+  runnable(timelockObjectsPipeline),
+  runnable(holderLifecyclePipeline),
+  runnable(roleChangesPipeline),
+];

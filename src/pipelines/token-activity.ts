@@ -1,0 +1,60 @@
+/**
+ * Mints, burns, transfers and forced transfers become rows of the activity log.
+ *
+ * Facts in:  the four events
+ * Rows out:  token_activity, keyed by (coin type, position)
+ */
+import {
+  decodeBurn,
+  decodeForceTransfer,
+  decodeMint,
+  decodeTransfer,
+} from "../ledger/contract/events.ts";
+import { BURN, FORCE_TRANSFER, MINT, TRANSFER } from "../ledger/contract/names.ts";
+import type { EventFact } from "../log/fact.ts";
+import {
+  type ActivityType,
+  appendTokenActivity,
+  clearTokenActivity,
+  type TokenActivityRow,
+} from "../projections/token-activity.ts";
+import { type EventPlace, type EventReader, eventRows } from "./event-rows.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { tokenActivityWatermark } from "./watermarks.ts";
+
+const NAME = "token_activity";
+
+/** What a row says beyond where and when its event was emitted. */
+type Movement = Omit<TokenActivityRow, keyof EventPlace>;
+
+const READERS: Readonly<Record<string, EventReader<Movement>>> = {
+  [MINT]: (contents, event) => movement("mint", decodeMint(contents), event),
+  [BURN]: (contents, event) => movement("burn", decodeBurn(contents), event),
+  [TRANSFER]: (contents, event) => movement("transfer", decodeTransfer(contents), event),
+  [FORCE_TRANSFER]: (contents, event) =>
+    movement("force_transfer", decodeForceTransfer(contents), event),
+};
+
+/** A mint comes from nobody, a burn goes to nobody. */
+const movement = (
+  activityType: ActivityType,
+  said: { tokenId: string; from?: string; to?: string; amount: bigint },
+  { sender }: EventFact,
+): Movement => ({
+  activityType,
+  amount: said.amount,
+  fromAddress: said.from ?? null,
+  toAddress: said.to ?? null,
+  signer: sender,
+  tokenObjectId: said.tokenId,
+});
+
+/** Keeps the movements a token's package announces. */
+export const tokenActivityPipeline: Pipeline<TokenActivityRow> = {
+  name: NAME,
+  facts: Object.keys(READERS),
+  watermark: tokenActivityWatermark,
+  rows: (facts) => eventRows(NAME, facts, READERS),
+  write: appendTokenActivity,
+  reset: clearTokenActivity,
+};

@@ -1,0 +1,239 @@
+/**
+ * What every owner holds of every coin: one row per (coin type, owner), folded, never summed.
+ *
+ * A row has two parts. `shared_token_objects` folds the tokens, `timelock_objects` the grants, each in
+ * its own transactions, and two of them may run at once. They meet only here, and follow one rule: a
+ * transaction locks its rows of this table in one statement, sorted by key. Whoever comes second waits
+ * for the first and adds to what it left: nothing is lost and nobody waits in a circle.
+ *
+ * An owner without objects of either part has no row, so the rows are the same whatever the batches were.
+ */
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { index, integer, pgTable, primaryKey, unionAll } from "drizzle-orm/pg-core";
+import type { Db, Tx } from "../database/connect.ts";
+import type { Remedy } from "../remedy.ts";
+import { identifier, sumOfU64 } from "./column-types.ts";
+import { grantsIncluded } from "./grant-lag.ts";
+
+export const balancesTable = pgTable(
+  "balances",
+  {
+    coinType: identifier("coin_type").notNull(),
+    owner: identifier("owner").notNull(),
+    /** What the owner's `SharedToken` objects hold, in the coin's smallest unit. */
+    tokenBalance: sumOfU64("token_balance").notNull().default(sql`0`),
+    tokenCount: integer("token_count").notNull().default(0),
+    /** What the owner's vesting grants still hold. */
+    grantBalance: sumOfU64("grant_balance").notNull().default(sql`0`),
+    grantCount: integer("grant_count").notNull().default(0),
+    total: sumOfU64("total").notNull().generatedAlwaysAs(sql`token_balance + grant_balance`),
+  },
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.owner] }),
+    // Largest first, then owner ascending. Negated, so that both columns run the same way: then the
+    // place of a page's last row is one comparison, among a million equal balances too.
+    index("balances_by_total").on(t.coinType, sql`(- total)`, t.owner).where(sql`total > 0`),
+    index("balances_by_tokens")
+      .on(t.coinType, sql`(- token_balance)`, t.owner)
+      .where(sql`token_balance > 0`),
+    // Finds the rows a transaction has just emptied; outside that transaction it is empty itself.
+    index("balances_emptied").on(t.coinType).where(sql`token_count = 0 and grant_count = 0`),
+  ],
+);
+
+/** A part of every row, and so the prefix of its two columns. */
+export type BalancePart = "token" | "grant";
+
+/**
+ * Adding what a batch moved would leave an owner with a sum that its objects cannot have: the rows were
+ * changed by somebody else. The batch was rolled back; stop, and rebuild the pipeline from the log.
+ */
+export class ImpossibleBalanceError extends Error {
+  override readonly name = "ImpossibleBalanceError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ coinType, owner, held, objects }: FoldedBalance, part: BalancePart) {
+    super(
+      `${part} balance of ${owner} in ${coinType} would become ${held} in ${objects} objects; rebuild the pipeline from the log`,
+    );
+  }
+}
+
+type FoldedBalance = {
+  readonly coinType: string;
+  readonly owner: string;
+  readonly held: string;
+  readonly objects: number;
+};
+
+/**
+ * Adds to one part of the balances, in two statements. `moved` is a query that yields `coin_type, owner,
+ * held, objects`: what each owner gained or (negative) lost, one row per owner. `before` are the common
+ * table expressions it selects from, evaluated in the same statement.
+ *
+ * @throws ImpossibleBalanceError (stop)
+ */
+export const foldBalances = async (
+  tx: Tx,
+  part: BalancePart,
+  query: {
+    readonly before: string;
+    readonly moved: string;
+    readonly parameters: readonly string[];
+  },
+): Promise<void> => {
+  const [held, objects] = [`${part}_balance`, `${part}_count`];
+  const fold = `
+    with ${query.before},
+    moved as (${query.moved}),
+    folded as (
+      insert into balances (coin_type, owner, ${held}, ${objects})
+      select coin_type, owner, held, objects from moved
+      order by coin_type collate "C", owner collate "C"
+      on conflict (coin_type, owner) do update set
+        ${held} = balances.${held} + excluded.${held},
+        ${objects} = balances.${objects} + excluded.${objects}
+      returning coin_type, owner, ${held} as held, ${objects} as objects
+    )
+    select coin_type as "coinType", owner, held, objects from folded
+    where held < 0 or objects < 0 or (objects = 0 and held <> 0)
+    limit 1`;
+  const emptied = "delete from balances where token_count = 0 and grant_count = 0";
+  // A plan made while a table was small would be a disaster an hour into a backfill: plan every time.
+  // All of them leave in one round trip.
+  const [, [impossible]] = await Promise.all([
+    tx.sql.unsafe("set local plan_cache_mode = force_custom_plan").execute(),
+    tx.sql
+      .unsafe<FoldedBalance[]>(fold, [...query.parameters], {
+        prepare: query.parameters.length > 0,
+      })
+      .execute(),
+    tx.sql.unsafe(emptied).execute(),
+  ]);
+  if (impossible !== undefined) throw new ImpossibleBalanceError(impossible, part);
+};
+
+/**
+ * Takes one part out of every row, before a rebuild. Waits for transactions that are folding and lets
+ * none begin until this one ends.
+ */
+export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> => {
+  const [held, objects] = [tx.sql(`${part}_balance`), tx.sql(`${part}_count`)];
+  await tx.sql`lock table balances in share row exclusive mode`;
+  await tx.sql`update balances set ${held} = 0, ${objects} = 0 where ${objects} <> 0`;
+  await tx.sql`delete from balances where token_count = 0 and grant_count = 0`;
+};
+
+/** What one owner holds of one coin, in its smallest unit. */
+export type TokenBalance = {
+  readonly owner: string;
+  /** Tokens and grants. */
+  readonly balance: bigint;
+  /** Number of `SharedToken` objects. */
+  readonly objectCount: number;
+  /** The grants' part of `balance`. */
+  readonly timelockBalance: bigint;
+  readonly timelockCount: number;
+  /** False while the grant index is far behind: then the grants' part is left out, and 0. */
+  readonly timelocksIncluded: boolean;
+};
+
+/** One owner's balance; zero for an unknown coin type or owner. */
+export const tokenBalance = async (
+  db: Db,
+  { coinType, owner }: { readonly coinType: string; readonly owner: string },
+): Promise<TokenBalance> => {
+  const { tokenBalance, tokenCount, grantBalance, grantCount } = balancesTable;
+  const [row] = await db
+    .select({
+      timelocksIncluded: grantsIncluded,
+      tokenBalance,
+      tokenCount,
+      grantBalance,
+      grantCount,
+    })
+    .from(sql`(select) as one_row`)
+    .leftJoin(
+      balancesTable,
+      and(eq(balancesTable.coinType, coinType), eq(balancesTable.owner, owner)),
+    );
+  const timelocksIncluded = row?.timelocksIncluded ?? false;
+  const timelockBalance = timelocksIncluded ? (row?.grantBalance ?? 0n) : 0n;
+  return {
+    owner,
+    balance: (row?.tokenBalance ?? 0n) + timelockBalance,
+    objectCount: row?.tokenCount ?? 0,
+    timelockBalance,
+    timelockCount: timelocksIncluded ? (row?.grantCount ?? 0) : 0,
+    timelocksIncluded,
+  };
+};
+
+/** An owner in a coin's list of holders; fields as in `TokenBalance`. */
+export type TokenHolder = Pick<
+  TokenBalance,
+  "owner" | "balance" | "timelockBalance" | "timelocksIncluded"
+>;
+
+/** Where a page of holders ended: the balance and owner of its last row. */
+export type HolderPlace = { readonly balance: bigint; readonly owner: string };
+
+/**
+ * Owners of a coin by balance, largest first, equal ones by owner ascending; those whose balance is
+ * zero are not holders. While the grant index is far behind, balance and order are those of the tokens
+ * alone.
+ */
+export const tokenHolders = async (
+  db: Db,
+  query: {
+    readonly coinType: string;
+    readonly limit: number;
+    readonly after?: HolderPlace | undefined;
+  },
+): Promise<TokenHolder[]> =>
+  // One of the two lists is empty, without being looked at: which one, Postgres finds out in the same
+  // snapshot. The other comes out as it was ordered inside; sorting it once more would only cost.
+  unionAll(
+    db
+      .select({
+        owner: balancesTable.owner,
+        balance: balancesTable.total,
+        timelockBalance: balancesTable.grantBalance,
+        timelocksIncluded: sql<boolean>`true`.as("timelocks_included"),
+      })
+      .from(balancesTable)
+      .where(and(grantsIncluded, holdersOf(balancesTable.total, query)))
+      .orderBy(...largestFirst(balancesTable.total))
+      .limit(query.limit),
+    db
+      .select({
+        owner: balancesTable.owner,
+        balance: balancesTable.tokenBalance,
+        timelockBalance: sql`0::numeric`.mapWith(balancesTable.grantBalance).as("none"),
+        timelocksIncluded: sql<boolean>`false`.as("timelocks_included"),
+      })
+      .from(balancesTable)
+      .where(and(sql`not ${grantsIncluded}`, holdersOf(balancesTable.tokenBalance, query)))
+      .orderBy(...largestFirst(balancesTable.tokenBalance))
+      .limit(query.limit),
+  );
+
+type Ranked = typeof balancesTable.total | typeof balancesTable.tokenBalance;
+
+/** As the two indexes are ordered. */
+const largestFirst = (balance: Ranked): [SQL, typeof balancesTable.owner] => [
+  sql`(- ${balance})`,
+  balancesTable.owner,
+];
+
+const holdersOf = (
+  balance: Ranked,
+  { coinType, after }: { readonly coinType: string; readonly after?: HolderPlace | undefined },
+): SQL | undefined =>
+  and(
+    eq(balancesTable.coinType, coinType),
+    // As the indexes' conditions are written: a parameter would not match them.
+    sql`${balance} > 0`,
+    after &&
+      sql`((- ${balance}), ${balancesTable.owner}) > (${(-after.balance).toString()}::numeric, ${after.owner})`,
+  );

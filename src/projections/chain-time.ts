@@ -1,0 +1,69 @@
+/**
+ * Time along a log of events.
+ *
+ * Order is position, and nothing else. But consumers ask "from this second onward", and the time of a
+ * checkpoint, agreed by validators, has been known to step back. So every row keeps, beside its own
+ * time, the latest time its coin's log had reached by then: that never falls along the log, so an
+ * index on it finds where a second begins without passing over what came before.
+ */
+import { type AnyColumn, and, getTableName, gt, gte, type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
+import type { Sql } from "../database/connect.ts";
+import { asInt8 } from "./column-types.ts";
+
+/** An event with its time, milliseconds since the Unix epoch. */
+type Timed = { readonly coinType: string; readonly timestampMs: bigint };
+
+/**
+ * Adds to each event the latest time of its coin's log up to and including it.
+ * Events must be in chain order and come after everything in the log, whose primary key must be
+ * (coin_type, position).
+ */
+export const withReachedMs = async <Event extends Timed>(
+  sql: Sql,
+  log: PgTable,
+  events: readonly Event[],
+): Promise<readonly (Event & { readonly reachedMs: bigint })[]> => {
+  const coinTypes = [...new Set(events.map(({ coinType }) => coinType))];
+  const before = await sql<{ coinType: string; reachedMs: bigint | null }[]>`
+    select c.coin_type as "coinType", (
+      select e.reached_ms from ${sql(getTableName(log))} e
+      where e.coin_type = c.coin_type order by e.position desc limit 1
+    ) as "reachedMs"
+    from unnest(${texts(coinTypes)}::text[]) as c (coin_type)`;
+  const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs ?? 0n]));
+  return events.map((event) => {
+    const earlier = reached.get(event.coinType) ?? 0n;
+    const reachedMs = event.timestampMs > earlier ? event.timestampMs : earlier;
+    reached.set(event.coinType, reachedMs);
+    return { ...event, reachedMs };
+  });
+};
+
+/** Which part of a coin's log is asked for. */
+export type EventRange = {
+  readonly coinType: string;
+  /** Unix seconds; events whose checkpoint falls in that second are included. */
+  readonly sinceTimestamp?: bigint | undefined;
+  /** Position of the last event seen; events come from beyond it. */
+  readonly after?: bigint | undefined;
+};
+
+/**
+ * The condition for a range, besides the coin type. The log must have an index on (coin_type,
+ * reached_ms, position).
+ */
+export const inRange = (
+  log: PgTable & Record<"position" | "timestampMs", AnyColumn>,
+  { coinType, sinceTimestamp, after }: EventRange,
+): SQL | undefined => {
+  const beyond = after === undefined ? undefined : gt(log.position, asInt8(after));
+  if (sinceTimestamp === undefined) return beyond;
+  const sinceMs = asInt8(sinceTimestamp * 1000n);
+  const start = sql`(
+    select e.position from ${log} e
+    where e.coin_type = ${coinType} and e.reached_ms >= ${sinceMs}
+    order by e.reached_ms, e.position limit 1)`;
+  return and(beyond, gte(log.position, start), gte(log.timestampMs, sinceMs));
+};

@@ -1,0 +1,42 @@
+/**
+ * Whether what the grants hold may be told: while `timelock_objects` is more than 1000 checkpoints
+ * behind `shared_token_objects`, a grant claimed in between would count twice, once as a grant and once
+ * as the tokens it became.
+ *
+ * An expression rather than a query, so that whoever asks reads both watermarks and its own rows in one
+ * snapshot.
+ */
+import { type SQL, sql } from "drizzle-orm";
+import {
+  timelockObjectsWatermark as grants,
+  sharedTokenObjectsWatermark as tokens,
+} from "../pipelines/watermarks.ts";
+import type { Remedy } from "../remedy.ts";
+
+/** Checkpoints the grant index may trail by. */
+export const GRANT_LAG_LIMIT = 1000n;
+
+/** Next checkpoint of the two pipelines; 0 for one that has never run. */
+const next = (watermark: typeof tokens | typeof grants): SQL =>
+  sql`coalesce((select max(w.next_checkpoint) from ${watermark} w), 0)`;
+
+/**
+ * True when grants are to be counted. A subquery, so that Postgres evaluates it once and, when it
+ * decides a query, does not even start.
+ */
+export const grantsIncluded: SQL<boolean> = sql<boolean>`(select ${next(grants)} + ${sql.raw(String(GRANT_LAG_LIMIT))} >= ${next(tokens)})`;
+
+/**
+ * The grant index is too far behind to list grants: the list could hold some that are gone. Ask again
+ * when `timelock_objects` has caught up.
+ */
+export class GrantIndexBehindError extends Error {
+  override readonly name = "GrantIndexBehindError";
+  readonly remedy: Remedy = "wait";
+
+  constructor() {
+    super(
+      `the grant index (timelock_objects) is more than ${GRANT_LAG_LIMIT} checkpoints behind the token index (shared_token_objects)`,
+    );
+  }
+}

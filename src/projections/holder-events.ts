@@ -1,0 +1,81 @@
+/**
+ * What happened to the holder register: one row per event, never updated. Who is a holder now is for
+ * the consumer to fold; an event alone does not say it.
+ */
+import { and, eq, getTableColumns } from "drizzle-orm";
+import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import type { Db, Tx } from "../database/connect.ts";
+import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
+import { identifier, int8, u64 } from "./column-types.ts";
+import { placeOf } from "./position.ts";
+import { appendRows } from "./table-rows.ts";
+
+/** The kinds of event, as they are served. */
+export type HolderEventType =
+  | "holder_added"
+  | "holder_removed"
+  | "holder_address_added"
+  | "holder_address_removed"
+  | "address_joined_group"
+  | "address_left_group"
+  | "address_frozen";
+
+export const holderEventsTable = pgTable(
+  "holder_events",
+  {
+    coinType: identifier("coin_type").notNull(),
+    /** Also tells the checkpoint and the event's number: see `positionOf`. */
+    position: int8("position").notNull(),
+    eventType: identifier("event_type").$type<HolderEventType>().notNull(),
+    txDigest: identifier("tx_digest").notNull(),
+    /** Null for events about groups and freezes; 0 is a holder. */
+    holderId: u64("holder_id"),
+    /** Null for `holder_added`, whose addresses have events of their own, and `holder_removed`. */
+    address: identifier("address"),
+    /** Null except for `address_joined_group` and `address_left_group`. */
+    groupId: u64("group_id"),
+    /** Null except for `address_frozen`. */
+    isFrozen: boolean("is_frozen"),
+    /** Time of the checkpoint, milliseconds since the Unix epoch. */
+    timestampMs: int8("timestamp_ms").notNull(),
+    /** Latest time of this coin's log up to here: see chain-time.ts. */
+    reachedMs: int8("reached_ms").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.position] }),
+    index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
+  ],
+);
+
+/** A row to append. */
+export type HolderEventRow = Omit<typeof holderEventsTable.$inferSelect, "reachedMs">;
+
+/** Appends events, in chain order. One that is already there is an error. */
+export const appendHolderEvents = async (tx: Tx, rows: readonly HolderEventRow[]): Promise<void> =>
+  appendRows(tx.sql, holderEventsTable, await withReachedMs(tx.sql, holderEventsTable, rows));
+
+/** Forgets all events, before a rebuild. */
+export const clearHolderEvents = async (tx: Tx): Promise<void> => {
+  await tx.sql`truncate holder_events`;
+};
+
+/** One event of the register. */
+export type HolderEvent = Omit<HolderEventRow, "coinType"> & {
+  /** Number of the event inside its transaction, from 0. */
+  readonly eventSeq: number;
+};
+
+/** Events of a coin's register, oldest first; empty for an unknown coin type. */
+export const holderEvents = async (
+  db: Db,
+  query: EventRange & { readonly limit: number },
+): Promise<HolderEvent[]> => {
+  const { coinType, reachedMs, ...columns } = getTableColumns(holderEventsTable);
+  const rows = await db
+    .select(columns)
+    .from(holderEventsTable)
+    .where(and(eq(coinType, query.coinType), inRange(holderEventsTable, query)))
+    .orderBy(columns.position)
+    .limit(query.limit);
+  return rows.map((row) => ({ ...row, eventSeq: placeOf(row.position).index }));
+};

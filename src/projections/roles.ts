@@ -1,0 +1,145 @@
+/**
+ * Roles granted and revoked (`role_events`, never updated) and who holds which role now
+ * (`wallet_roles`): for each owner and role the newest event decides, and only a role that is held has
+ * a row.
+ *
+ * A role is kept as its canonical type name. Its bit is not kept: whether a type has one depends on the
+ * packages the reader is configured with.
+ */
+import { and, eq, getTableColumns } from "drizzle-orm";
+import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { bigints, texts } from "../database/column-arrays.ts";
+import type { Db, Tx } from "../database/connect.ts";
+import { roleBitOf } from "../ledger/contract/roles.ts";
+import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
+import { identifier, int8 } from "./column-types.ts";
+import { placeOf } from "./position.ts";
+import { appendRows } from "./table-rows.ts";
+
+export const roleEventsTable = pgTable(
+  "role_events",
+  {
+    coinType: identifier("coin_type").notNull(),
+    /** Also tells the checkpoint and the event's number: see `positionOf`. */
+    position: int8("position").notNull(),
+    txDigest: identifier("tx_digest").notNull(),
+    owner: identifier("owner").notNull(),
+    /** Canonical: `0x…64::roles::ContractAdmin`. */
+    role: identifier("role").notNull(),
+    /** False: revoked. */
+    granted: boolean("granted").notNull(),
+    /** Sender of the transaction. */
+    signer: identifier("signer").notNull(),
+    /** Time of the checkpoint, milliseconds since the Unix epoch. */
+    timestampMs: int8("timestamp_ms").notNull(),
+    /** Latest time of this coin's log up to here: see chain-time.ts. */
+    reachedMs: int8("reached_ms").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.position] }),
+    index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
+  ],
+);
+
+export const walletRolesTable = pgTable(
+  "wallet_roles",
+  {
+    coinType: identifier("coin_type").notNull(),
+    owner: identifier("owner").notNull(),
+    role: identifier("role").notNull(),
+    /** Of the newest event, which granted it. */
+    position: int8("position").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role] })],
+);
+
+/** An event to append and fold. */
+export type RoleEventRow = Omit<typeof roleEventsTable.$inferSelect, "reachedMs">;
+
+/** Appends events, in chain order, and folds them into the roles held now. */
+export const foldRoleEvents = async (tx: Tx, rows: readonly RoleEventRow[]): Promise<void> => {
+  await appendRows(tx.sql, roleEventsTable, await withReachedMs(tx.sql, roleEventsTable, rows));
+
+  const newest = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+  const [held, revoked] = [newest.filter((e) => e.granted), newest.filter((e) => !e.granted)];
+  const keys = (events: readonly RoleEventRow[]) => tx.sql`unnest(
+    ${texts(events.map(({ coinType }) => coinType))}::text[],
+    ${texts(events.map(({ owner }) => owner))}::text[],
+    ${texts(events.map(({ role }) => role))}::text[],
+    ${bigints(events.map(({ position }) => position))}::int8[]
+  ) as n (coin_type, owner, role, position)`;
+  await Promise.all([
+    tx.sql`
+      insert into wallet_roles (coin_type, owner, role, position) select * from ${keys(held)}
+      on conflict (coin_type, owner, role) do update set position = excluded.position`,
+    tx.sql`
+      delete from wallet_roles w using ${keys(revoked)}
+      where w.coin_type = n.coin_type and w.owner = n.owner and w.role = n.role`,
+  ]);
+};
+
+/** Names of Move types hold no space. */
+const keyOf = ({ coinType, owner, role }: RoleEventRow) => `${coinType} ${owner} ${role}`;
+
+/** Forgets all events and roles, before a rebuild. */
+export const clearRoles = async (tx: Tx): Promise<void> => {
+  await tx.sql`truncate role_events, wallet_roles`;
+};
+
+/** An address that may administer a token now. */
+export type WalletRole = {
+  readonly owner: string;
+  /** Sum of the bits of those roles whose types belong to the configured packages. */
+  readonly roleBits: number;
+  /** Canonical role types, ascending, foreign ones too. */
+  readonly roles: string[];
+};
+
+/**
+ * Every owner with at least one role now, ascending: the full state, empty for an unknown coin type.
+ * `packages`: addresses of the configured contract, whose role types have bits.
+ */
+export const walletRoles = async (
+  db: Db,
+  { coinType, packages }: { readonly coinType: string; readonly packages: readonly string[] },
+): Promise<WalletRole[]> => {
+  const { owner, role } = walletRolesTable;
+  const rows = await db
+    .select({ owner, role })
+    .from(walletRolesTable)
+    .where(eq(walletRolesTable.coinType, coinType))
+    .orderBy(owner, role);
+  const byOwner = Map.groupBy(rows, (row) => row.owner);
+  return [...byOwner].map(([owner, held]) => ({
+    owner,
+    roleBits: held.reduce((bits, { role }) => bits | roleBitOf(role, packages), 0),
+    roles: held.map(({ role }) => role),
+  }));
+};
+
+/** A role granted or revoked. */
+export type RoleEvent = Omit<RoleEventRow, "coinType"> & {
+  /** Number of the event inside its transaction, from 0. */
+  readonly eventSeq: number;
+  /** 0 for a role type of another package. */
+  readonly roleBit: number;
+};
+
+/** Role events of a coin, oldest first; empty for an unknown coin type. `packages` as in `walletRoles`. */
+export const roleEvents = async (
+  db: Db,
+  query: EventRange & { readonly packages: readonly string[]; readonly limit: number },
+): Promise<RoleEvent[]> => {
+  const { coinType, reachedMs, ...columns } = getTableColumns(roleEventsTable);
+  const rows = await db
+    .select(columns)
+    .from(roleEventsTable)
+    .where(and(eq(coinType, query.coinType), inRange(roleEventsTable, query)))
+    .orderBy(columns.position)
+    .limit(query.limit);
+  return rows.map((row) => ({
+    ...row,
+    eventSeq: placeOf(row.position).index,
+    roleBit: roleBitOf(row.role, query.packages),
+  }));
+};

@@ -1,0 +1,63 @@
+/**
+ * The `SharedToken` objects that stand now.
+ */
+import { and, eq } from "drizzle-orm";
+import { index, pgTable } from "drizzle-orm/pg-core";
+import type { Db, Tx } from "../database/connect.ts";
+import { identifier, int8, u64 } from "./column-types.ts";
+import { clearLiveSet, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
+
+export const sharedTokenObjectsTable = pgTable(
+  "shared_token_objects",
+  {
+    objectId: identifier("object_id").primaryKey(),
+    coinType: identifier("coin_type").notNull(),
+    owner: identifier("owner").notNull(),
+    /** In the coin's smallest unit; an object that holds nothing still stands. */
+    balance: u64("balance").notNull(),
+    /** Version and checkpoint of the last write, by a failed transaction too. */
+    version: u64("version").notNull(),
+    checkpoint: int8("checkpoint").notNull(),
+  },
+  (t) => [index("shared_token_objects_of_owner").on(t.coinType, t.owner, t.objectId)],
+);
+
+/** A `SharedToken` as it stands. */
+export type SharedTokenState = Omit<typeof sharedTokenObjectsTable.$inferSelect, "objectId">;
+
+const liveSet: LiveSet = { table: sharedTokenObjectsTable, held: "balance", part: "token" };
+
+/**
+ * Folds the changes of a batch into the live objects and the token part of their owners' balances.
+ * @throws ImpossibleBalanceError (stop)
+ */
+export const foldSharedTokens = (
+  tx: Tx,
+  changes: readonly ObjectChange<SharedTokenState>[],
+): Promise<void> => foldChanges(tx, liveSet, changes);
+
+/** Forgets all objects and the token part of all balances, before a rebuild. */
+export const clearSharedTokens = (tx: Tx): Promise<void> => clearLiveSet(tx, liveSet);
+
+/** A live object of one owner. */
+export type TokenObject = {
+  readonly objectId: string;
+  readonly owner: string;
+  readonly balance: bigint;
+  readonly version: bigint;
+  readonly checkpoint: bigint;
+};
+
+/** An owner's live objects of one coin, by object id ascending; empty for an unknown one of either. */
+export const tokenObjects = (
+  db: Db,
+  query: { readonly coinType: string; readonly owner: string; readonly limit: number },
+): Promise<TokenObject[]> => {
+  const { objectId, coinType, owner, balance, version, checkpoint } = sharedTokenObjectsTable;
+  return db
+    .select({ objectId, owner, balance, version, checkpoint })
+    .from(sharedTokenObjectsTable)
+    .where(and(eq(coinType, query.coinType), eq(owner, query.owner)))
+    .orderBy(objectId)
+    .limit(query.limit);
+};

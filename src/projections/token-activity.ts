@@ -1,0 +1,89 @@
+/**
+ * Mints, burns, transfers and forced transfers: one row each, never updated.
+ */
+import { and, asc, desc, eq, gt, lt } from "drizzle-orm";
+import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import type { Db, Tx } from "../database/connect.ts";
+import { asInt8, identifier, int8, u64 } from "./column-types.ts";
+import { placeOf } from "./position.ts";
+import { appendRows } from "./table-rows.ts";
+
+/** The event kinds that are logged. */
+export type ActivityType = "mint" | "burn" | "transfer" | "force_transfer";
+
+/** The key serves a coin type's log in both directions and stops a second copy of an event. */
+export const tokenActivityTable = pgTable(
+  "token_activity",
+  {
+    coinType: identifier("coin_type").notNull(),
+    /** Also tells the checkpoint and the event's number: see `positionOf`. */
+    position: int8("position").notNull(),
+    activityType: identifier("activity_type").$type<ActivityType>().notNull(),
+    txDigest: identifier("tx_digest").notNull(),
+    /** Time of the checkpoint, milliseconds since the Unix epoch. */
+    timestampMs: int8("timestamp_ms").notNull(),
+    /** In the coin's smallest unit. */
+    amount: u64("amount").notNull(),
+    /** Null for a mint. */
+    fromAddress: identifier("from_address"),
+    /** Null for a burn. */
+    toAddress: identifier("to_address"),
+    /** Sender of the transaction. */
+    signer: identifier("signer").notNull(),
+    tokenObjectId: identifier("token_object_id").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.coinType, t.position] })],
+);
+
+/** A row as it is stored; every column is given, null where the kind has none. */
+export type TokenActivityRow = typeof tokenActivityTable.$inferSelect;
+
+/** Appends activity. A row that is already there is an error: replays start from an empty table. */
+export const appendTokenActivity = (tx: Tx, rows: readonly TokenActivityRow[]): Promise<void> =>
+  appendRows(tx.sql, tokenActivityTable, rows);
+
+/** Forgets all activity, before a rebuild. */
+export const clearTokenActivity = async (tx: Tx): Promise<void> => {
+  await tx.sql`truncate token_activity`;
+};
+
+/** One logged movement. Amounts in the coin's smallest unit, times in milliseconds. */
+export type TokenActivity = TokenActivityRow & {
+  readonly checkpoint: bigint;
+  /** Number of the event inside its transaction, from 0. */
+  readonly eventSeq: number;
+};
+
+/**
+ * A coin type's log in chain order, or newest first; empty for an unknown coin type.
+ * `after` is the position of the last row seen: rows come from beyond it, in the order asked for.
+ */
+export const tokenActivity = async (
+  db: Db,
+  query: {
+    readonly coinType: string;
+    readonly limit: number;
+    readonly offset: number;
+    readonly order: "asc" | "desc";
+    readonly after?: bigint | undefined;
+  },
+): Promise<TokenActivity[]> => {
+  const { position } = tokenActivityTable;
+  const [ordered, beyond] = query.order === "asc" ? [asc, gt] : [desc, lt];
+  const rows = await db
+    .select()
+    .from(tokenActivityTable)
+    .where(
+      and(
+        eq(tokenActivityTable.coinType, query.coinType),
+        query.after === undefined ? undefined : beyond(position, asInt8(query.after)),
+      ),
+    )
+    .orderBy(ordered(position))
+    .limit(query.limit)
+    .offset(query.offset);
+  return rows.map((row) => {
+    const { checkpoint, index } = placeOf(row.position);
+    return { ...row, checkpoint, eventSeq: index };
+  });
+};
