@@ -75,16 +75,17 @@ const readSettled = async (
   const parts: SettledPart[] = [];
   for (let from = first; from <= last; ) {
     const blocks = Math.min(range.size(), Number(last - from) + 1);
-    const asked = { tokens, first: from, last: from + BigInt(blocks) - 1n };
+    const to = from + BigInt(blocks) - 1n;
     try {
       const part = await rpc.use(async (endpoint) => {
-        const read = await readRange(endpoint, asked, signal);
+        const read = await readRange(endpoint, { tokens, first: from, last: to }, signal);
         const schedules = await newSchedules(endpoint, read.facts, known, signal);
-        return { ...asked, facts: read.facts, schedules, blocks: read.blocks.slice(-1) };
+        const newest = read.blocks.slice(-1);
+        return { first: from, last: to, facts: read.facts, schedules, blocks: newest };
       }, signal);
       range.answered(blocks, part.facts.length);
       parts.push(part);
-      from = asked.last + 1n;
+      from = to + 1n;
     } catch (error) {
       if (!(error instanceof LogRangeRefusedError)) throw error;
       range.refused(error.blocks, error.hint);

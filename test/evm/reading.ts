@@ -1,0 +1,91 @@
+/** Reading a test chain: settings, and batches until the head. */
+import { type ChainState, emptyChain } from "../../src/evm/chain-state.ts";
+import type { Address, EvmBatch } from "../../src/evm/fact.ts";
+import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/network.ts";
+import { type ReaderSettings, readChain } from "../../src/evm/reader.ts";
+import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
+import { readTransfers, type TransferRecord } from "../../src/evm/transfers.ts";
+
+/** Whatever waits in these tests waits no longer. */
+export const DEADLINE_MS = 20_000;
+
+/** The one network of the tokens, all on the same chain. */
+export const networkOf = (
+  rpc: readonly string[],
+  chainId: number,
+  tokens: readonly (Pick<TokenSettings, "address" | "type"> & Partial<TokenSettings>)[],
+): EvmNetwork => {
+  const [network] = networksOf(
+    tokens.map((token) => ({
+      network: "local",
+      chainId,
+      rpc,
+      fromBlock: 0,
+      finality: 3,
+      lockup: null,
+      ...token,
+    })),
+  );
+  if (network === undefined) throw new Error("no token, no network");
+  return network;
+};
+
+/** An RPC that gives up soon. */
+export const quickRpc = (
+  network: EvmNetwork,
+  urls: readonly string[] = network.rpc,
+  settings: Partial<RpcSettings> = {},
+): Rpc =>
+  openRpc(network.chainId, urls, {
+    attempts: 3,
+    pauseMs: 5,
+    maxPauseMs: 20,
+    timeoutMs: 5_000,
+    ...settings,
+  });
+
+/**
+ * Batches until every token is read up to the block. Fails, telling how far it came, when that takes
+ * longer than the deadline.
+ */
+export const batchesUpTo = async (
+  network: EvmNetwork,
+  block: bigint,
+  {
+    rpc = quickRpc(network),
+    start = emptyChain,
+    ...settings
+  }: Partial<ReaderSettings> & { readonly rpc?: Rpc; readonly start?: ChainState } = {},
+): Promise<readonly EvmBatch[]> => {
+  const batches: EvmBatch[] = [];
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const reached = new Map<Address, bigint>(
+    network.tokens.map(({ address }) => [address, (start.nextBlock.get(address) ?? 0n) - 1n]),
+  );
+  try {
+    for await (const batch of readChain(network, rpc, start, signal, { pollMs: 20, ...settings })) {
+      batches.push(batch);
+      for (const token of batch.tokens) reached.set(token, batch.last);
+      if ([...reached.values()].every((last) => last >= block)) return batches;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const seen = [...reached].map(([token, last]) => `${token} at ${last}`).join(", ");
+    throw new Error(`block ${block} was not reached: ${seen}`, { cause: error });
+  }
+  return batches;
+};
+
+/** Records of every token, in chain order, out of batches without rollbacks. */
+export const recordsIn = (
+  network: EvmNetwork,
+  batches: readonly EvmBatch[],
+): ReadonlyMap<Address, readonly TransferRecord[]> =>
+  new Map(
+    network.tokens.map((token) => {
+      const facts = batches.flatMap((batch) =>
+        batch.facts.filter((fact) => fact.token === token.address),
+      );
+      return [token.address, readTransfers(token, facts, new Map()).transfers];
+    }),
+  );
