@@ -1,113 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { connect, type Database } from "../../src/database/connect.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import { type ReaderOptions, type ReaderProgress, runReader } from "../../src/ledger/reader.ts";
 import { CheckpointOutOfOrderError } from "../../src/ledger/reader-pass.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
 import { decimalsOf } from "../../src/log/coins.ts";
-import type { FactBatch } from "../../src/log/fact.ts";
 import { factSource } from "../../src/log/log.ts";
 import { ChainMismatchError } from "../../src/log/log-errors.ts";
 import { COIN, PACKAGE } from "../log/facts.ts";
 import { freshDatabase } from "../postgres.ts";
+import { contentsOf, nextOf, reached, start, undisturbed } from "./running.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
-
-type Ledger = ReturnType<typeof createScriptedLedger>;
-
-/** Runs the shipping reader on a scripted ledger; keeps what it reported. */
-const start = (database: Database, ledger: Ledger, options: Partial<ReaderOptions> = {}) => {
-  const controller = new AbortController();
-  const batches: FactBatch[] = [];
-  const notices: string[] = [];
-  const seen: { latest: ReaderProgress | null } = { latest: null };
-  const ended = runReader(
-    {
-      database,
-      source: ledger.source,
-      read: ledger.read,
-      packages: [PACKAGE],
-      firstCheckpoint: 0n,
-      bounds: { facts: 100, checkpoints: 50 },
-      feed: { push: (batch) => batches.push(batch) },
-      onNotice: (message, error) => notices.push(`${message}: ${String(error)}`),
-      ...options,
-      onProgress: (progress) => {
-        seen.latest = progress;
-        options.onProgress?.(progress);
-      },
-      waits: {
-        backoff: { firstMs: 5, maxMs: 20 },
-        tipEveryMs: 20,
-        decimalsEveryMs: 30,
-        refetches: 1,
-        ...options.waits,
-      },
-    },
-    controller.signal,
-  );
-  // Looked at in the end; meanwhile nobody may mind that it failed.
-  ended.catch(() => undefined);
-  const stop = async () => {
-    controller.abort();
-    await ended;
-  };
-  return { ended, stop, batches, notices, seen };
-};
-
-type Running = ReturnType<typeof start>;
-
-/** Waits until the log expects `next`; the deadline tells where it stood. */
-const reached = async (database: Database, next: bigint, withinMs = 10_000) => {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const at = await nextOf(database);
-    if (at >= next) return;
-    if (performance.now() > deadline) throw new Error(`the log expects ${at}, not yet ${next}`);
-    await wait(5);
-  }
-};
-
-const nextOf = async (database: Database): Promise<bigint> => {
-  const [row] = await database.sql<{ next: bigint }[]>`
-    select next_checkpoint as next from log_high_water`;
-  return row?.next ?? 0n;
-};
-
-/** Waits for a report; the deadline tells the last one. */
-const reported = async (
-  { seen }: Running,
-  holds: (progress: ReaderProgress) => boolean,
-  withinMs = 10_000,
-) => {
-  const deadline = performance.now() + withinMs;
-  while (seen.latest === null || !holds(seen.latest)) {
-    if (performance.now() > deadline) {
-      const { state, next } = seen.latest ?? {};
-      throw new Error(`last report: ${state} at ${next}`);
-    }
-    await wait(5);
-  }
-};
-
-/** The whole log, as text: what two readings must agree on to the byte. */
-const contentsOf = async ({ sql }: Database): Promise<string> => {
-  const facts = await sql`select * from log_facts order by checkpoint, transaction, kind, index`;
-  const checkpoints = await sql`select * from log_checkpoints order by checkpoint`;
-  const coins = await sql`select * from log_coins order by coin_type`;
-  const mark = await sql`
-    select next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms from log_high_water`;
-  return JSON.stringify([facts, checkpoints, coins, mark], (_, value) =>
-    typeof value === "bigint" ? `${value}n` : value,
-  );
-};
-
-/** What an undisturbed reading leaves in the log. */
-const undisturbed = async (last: bigint): Promise<string> => {
-  await using database = await freshDatabase();
-  await start(database, createScriptedLedger({ newest: last }), { last }).ended;
-  return await contentsOf(database);
-};
 
 test("reads to the last checkpoint asked for, and ends", async () => {
   await using database = await freshDatabase();
@@ -178,90 +80,6 @@ test("at the tip each checkpoint is in the log by itself, at once", async () => 
   expect(tookMs.toSorted((a, b) => a - b)[10]).toBeLessThan(250);
   await running.stop();
   expect(running.seen.latest).toMatchObject({ state: "done", lag: 0n });
-});
-
-test("ended at any moment and begun again, it leaves the same log as an undisturbed reading", async () => {
-  const expected = await undisturbed(600n);
-  await using database = await freshDatabase();
-  const ledger = createScriptedLedger({ newest: 600n });
-  let random = 12_345;
-  const next = (below: number) => {
-    random = (random * 48_271) % 2_147_483_647;
-    return random % below;
-  };
-  for (let round = 0; round < 12; round += 1) {
-    const running = start(database, ledger, {
-      bounds: { facts: 20 + next(60), checkpoints: 5 + next(40) },
-    });
-    const at = await nextOf(database);
-    const goal = at + BigInt(1 + next(40));
-    await reached(database, goal < 601n ? goal : 601n);
-    await wait(next(8));
-    await running.stop();
-  }
-  await start(database, ledger, { last: 600n }).ended;
-  expect(await contentsOf(database)).toBe(expected);
-});
-
-test("losing its database connection at any moment, it goes on by itself and loses nothing", async () => {
-  const expected = await undisturbed(400n);
-  await using database = await freshDatabase();
-  // The test's own eyes must stay open.
-  await using observer = connect({ url: database.url, max: 1, applicationName: "observer" });
-  const ledger = createScriptedLedger({ newest: 400n });
-  // Slow enough to be in the middle of something whenever it is hit.
-  ledger.before = () => wait(1);
-  const running = start(database, ledger, { last: 400n });
-  for (let hit = 1n; hit <= 6n; hit += 1n) {
-    await reached(observer, hit * 50n);
-    await observer.sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = 'test'`;
-  }
-  await running.ended;
-  expect(running.notices.length).toBeGreaterThan(0);
-  expect(await contentsOf(observer)).toBe(expected);
-});
-
-test("a second reader stands by, writes nothing, and takes over where the first was ended", async () => {
-  const expected = await undisturbed(120n);
-  await using database = await freshDatabase();
-  await using other = connect({ url: database.url, max: 2, applicationName: "second" });
-  const ledger = createScriptedLedger({ newest: 60n });
-  const first = start(database, ledger);
-  await reached(database, 61n);
-  const second = start(other, ledger, { last: 120n });
-  await reported(second, ({ state }) => state === "standby");
-  ledger.grow(10n);
-  await reached(database, 71n);
-  expect(second.batches).toEqual([]);
-
-  await first.stop();
-  ledger.grow(50n);
-  await second.ended;
-  expect(await contentsOf(database)).toBe(expected);
-  expect(second.batches[0]?.first).toBe(71n);
-});
-
-test("a reader that waits at the tip notices that its lock is gone, and stands by", async () => {
-  await using database = await freshDatabase();
-  await using other = connect({ url: database.url, max: 2, applicationName: "second" });
-  const ledger = createScriptedLedger({ newest: 10n });
-  const first = start(database, ledger);
-  await reached(database, 11n);
-  const second = start(other, ledger);
-  await reported(second, ({ state }) => state === "standby");
-  await database.sql`
-    select pg_terminate_backend(pid) from pg_locks
-    where locktype = 'advisory' and granted
-      and database = (select oid from pg_database where datname = current_database())`;
-  await Promise.race([
-    reported(second, ({ state }) => state === "reading"),
-    reported(first, ({ state }) => state === "reading" && ledger.openedAt.length > 1),
-  ]);
-  ledger.grow(5n);
-  await reached(database, 16n);
-  await Promise.all([first.stop(), second.stop()]);
 });
 
 test("a checkpoint that stays damaged stops it by name, after everything before it and nothing of it", async () => {

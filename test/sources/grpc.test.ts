@@ -2,8 +2,6 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Metadata, status } from "@grpc/grpc-js";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { expect, test } from "vitest";
-import { type GrpcOptions, grpcSource } from "../../src/ledger/sources/grpc.ts";
-import { readMask } from "../../src/ledger/sources/grpc-messages.ts";
 import {
   CheckpointPrunedError,
   CheckpointTooLargeError,
@@ -11,50 +9,10 @@ import {
   SourceRefusedError,
   SourceUnavailableError,
 } from "../../src/ledger/sources/source-errors.ts";
+import { open } from "./grpc-opening.ts";
 import { startGrpcServer } from "./grpc-server.ts";
 import { sampleCheckpoint } from "./sample-checkpoint.ts";
-import { expectSamples, numbers, take, until } from "./taking.ts";
-
-type TestServer = Awaited<ReturnType<typeof startGrpcServer>>;
-
-/** The shipping source with waits short enough for tests. */
-const open = (host: string, options: Partial<GrpcOptions> = {}) => {
-  const source = grpcSource({
-    host,
-    tls: false,
-    pollMs: 10,
-    silenceMs: 2_000,
-    resubscribe: { firstMs: 10, maxMs: 50 },
-    retry: { attempts: 6, damagedAttempts: 3, backoff: { firstMs: 5, maxMs: 50 } },
-    ...options,
-  });
-  return Object.assign(source, { [Symbol.asyncDispose]: () => source.close() });
-};
-
-/** Waits for the `nth` subscription to be open. */
-const subscribed = ({ seen, subscribers }: TestServer, nth = 1) =>
-  until(
-    () => seen.subscriptions >= nth && subscribers.size > 0,
-    () => `${seen.subscriptions} subscriptions, ${subscribers.size} open`,
-  );
-
-test("catches up by many fetches at once, then follows the tip by a stream, each checkpoint once", async () => {
-  await using server = await startGrpcServer({
-    newest: 299n,
-    onCheckpoint: () => wait(5, undefined),
-  });
-  await using source = open(server.host);
-  const taking = take(source, { first: 0n, last: 340n });
-  await subscribed(server);
-  for (let made = 0; made < 41; made += 1) {
-    server.produce();
-    await wait(1);
-  }
-  expectSamples(await taking, numbers(0, 340));
-  expect(server.seen.mostUnderWay).toBeGreaterThan(4);
-  expect(server.seen.checkpointCalls.filter((sequence) => sequence > 301n)).toEqual([]);
-  expect([...server.seen.readMasks]).toEqual([readMask.paths.join(",")]);
-});
+import { expectSamples, numbers, take } from "./taking.ts";
 
 test("hands over each checkpoint's bytes as the node sent them", async () => {
   await using server = await startGrpcServer({ newest: 3n, payload: 100_000 });
@@ -62,104 +20,6 @@ test("hands over each checkpoint's bytes as the node sent them", async () => {
   const [raw] = await take(source, { first: 3n, last: 3n });
   const sent = GrpcTypes.Checkpoint.toBinary(sampleCheckpoint(3n, 100_000));
   expect(Buffer.compare(raw?.bytes ?? new Uint8Array(), sent)).toBe(0);
-});
-
-test("a stream that breaks or ends mid-way leaves no gap and repeats nothing", async () => {
-  await using server = await startGrpcServer({ newest: 0n });
-  await using source = open(server.host);
-  const taking = take(source, { first: 0n, last: 44n });
-  for (let round = 1; round <= 4; round += 1) {
-    await subscribed(server, round);
-    server.produce(7);
-    server.breakStreams(round % 2 === 0 ? undefined : { code: status.UNAVAILABLE });
-    // Made while nobody listens.
-    server.state.newest += 4n;
-  }
-  expectSamples(await taking, numbers(0, 44));
-  expect(server.seen.subscriptions).toBe(4);
-});
-
-test("numbers a stream skips are fetched, repeated ones dropped, regressions ignored", async () => {
-  await using server = await startGrpcServer({ newest: 4n });
-  await using source = open(server.host);
-  const taking = take(source, { first: 5n, last: 20n });
-  await subscribed(server);
-  server.state.newest = 20n;
-  for (const sequence of [6, 6, 5, 7, 2, 8, 11, 9, 10, 11, 12, 13, 20]) {
-    server.announce(BigInt(sequence));
-  }
-  expectSamples(await taking, numbers(5, 20));
-  const fetched = server.seen.checkpointCalls.toSorted((a, b) => Number(a - b));
-  expect(fetched).toEqual([5n, 9n, 10n, ...numbers(14, 19)]);
-});
-
-test("a stream that falls silent while the chain moves on is replaced", async () => {
-  await using server = await startGrpcServer({ newest: 2n, onSubscribe: () => "silent" });
-  await using source = open(server.host, { silenceMs: 100 });
-  const taking = take(source, { first: 0n, last: 30n });
-  await until(
-    () => server.seen.subscriptions === 1,
-    () => server.seen.subscriptions,
-  );
-  server.state.newest = 12n;
-  await until(
-    () => server.seen.checkpointCalls.includes(12n),
-    () => server.seen.checkpointCalls.at(-1),
-  );
-  server.state.onSubscribe = () => undefined;
-  await subscribed(server, 3);
-  server.state.newest = 29n;
-  server.produce();
-  expectSamples(await taking, numbers(0, 30));
-});
-
-test("a stream that only repeats the past counts as silent", async () => {
-  await using server = await startGrpcServer({ newest: 5n });
-  await using source = open(server.host, { silenceMs: 100 });
-  const taking = take(source, { first: 0n, last: 8n });
-  await subscribed(server);
-  const past = setInterval(() => server.announce(3n), 5);
-  server.state.newest = 8n;
-  expectSamples(await taking, numbers(0, 8));
-  clearInterval(past);
-});
-
-test("a node that offers no subscriptions is polled", async () => {
-  await using server = await startGrpcServer({
-    newest: 5n,
-    onSubscribe: () => ({ code: status.UNIMPLEMENTED, details: "no subscriptions here" }),
-  });
-  await using source = open(server.host);
-  const taking = take(source, { first: 0n, last: 12n });
-  await until(
-    () => server.seen.subscriptions === 1,
-    () => server.seen.subscriptions,
-  );
-  server.state.newest = 12n;
-  expectSamples(await taking, numbers(0, 12));
-  expect(server.seen.subscriptions).toBe(1);
-});
-
-test("frames beyond what may be held are let go and fetched later, so that memory stays bounded", async () => {
-  await using server = await startGrpcServer({ newest: 0n });
-  await using source = open(server.host, { window: { checkpoints: 8, bytes: 1 << 20 } });
-  const taking = take(
-    source,
-    { first: 0n, last: 200n },
-    {
-      each: async ({ sequence }) => {
-        // The consumer is busy while the chain runs ahead.
-        if (sequence === 1n) await wait(150);
-      },
-    },
-  );
-  await subscribed(server);
-  server.produce(200);
-  expectSamples(await taking, numbers(0, 200));
-  const fetched = server.seen.checkpointCalls.filter((sequence) => sequence > 1n);
-  expect(fetched).toEqual(fetched.toSorted((a, b) => Number(a - b)));
-  expect(fetched.length).toBeGreaterThan(150);
-  expect(fetched.length).toBeLessThan(199);
 });
 
 test("pushing back is waited out as long as the node asks, and answered with fewer requests", async () => {
@@ -204,6 +64,18 @@ test("a node that is out of reach for a while is tried again; for good, it is an
   const error = await take(source, { first: 0n, last: 9n }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(SourceUnavailableError);
   expect(error).toMatchObject({ remedy: "retry" });
+});
+
+test("asked for TLS, it never speaks without", async () => {
+  await using server = await startGrpcServer({ newest: 3n });
+  const host = server.host.replace("127.0.0.1", "localhost");
+  await using source = open(host, {
+    tls: true,
+    retry: { attempts: 2, damagedAttempts: 1, backoff: { firstMs: 5, maxMs: 5 } },
+  });
+  expect(source.description).toBe(`grpc+https://${host}`);
+  await expect(take(source, { first: 0n, last: 3n })).rejects.toThrow(SourceUnavailableError);
+  expect(server.seen.headers).toEqual([]);
 });
 
 test("an answer that takes too long is asked for again", async () => {
