@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|check|bench|migration [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|check|bench|schema|migration [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -14,6 +14,7 @@ const tasks = {
   ],
   fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
+  schema: () => [[join(root, "src", "graphql", "print.ts")]],
   migration: () => [[join(root, "bin", "migration.mjs")]],
 };
 

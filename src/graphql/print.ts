@@ -1,5 +1,21 @@
-/** Writes `schema.graphql` at the root of the project. Run it with `npm run schema`. */
-import { writeFile } from "node:fs/promises";
-import { printedSchema } from "./schema.ts";
+/**
+ * Writes the schema to `schema.graphql`, and to the copy that later ones are held against. Run it
+ * with `npm run schema` after a change.
+ *
+ * A change that removes or narrows anything is refused with exit code 1. To release one all the same,
+ * say so to the clients first, and then by deleting what goes from the copy.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { printedSchema, schema } from "./schema.ts";
+import { narrowed } from "./schema-guard.ts";
 
-await writeFile(new URL("../../schema.graphql", import.meta.url), printedSchema());
+const printed = new URL("../../schema.graphql", import.meta.url);
+const released = new URL("../../test/graphql/schema.released.graphql", import.meta.url);
+
+const faults = narrowed(await readFile(released, "utf8"), schema);
+if (faults.length > 0) {
+  process.stderr.write(`this breaks clients:\n${faults.map((fault) => `- ${fault}\n`).join("")}`);
+  process.exitCode = 1;
+} else {
+  for (const file of [printed, released]) await writeFile(file, printedSchema());
+}

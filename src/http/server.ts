@@ -30,6 +30,8 @@ export type ServerSettings = {
   readonly unready: () => Promise<string | null>;
   /** Believe `X-Forwarded-For`. */
   readonly trustProxy: boolean;
+  /** How long `close` waits for running requests, in milliseconds. */
+  readonly drainMs?: number;
 };
 
 export type Server = AsyncDisposable & {
@@ -37,7 +39,7 @@ export type Server = AsyncDisposable & {
   readonly app: App;
   /** Resolves once connections are accepted, with the address as a URL; port 0 picks a free one. */
   listen(where: { readonly port: number; readonly host: string }): Promise<string>;
-  /** Takes no new connections, lets running requests end for up to 10 s, then drops them. */
+  /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
   close(): Promise<void>;
 };
 
@@ -54,7 +56,7 @@ const KEEP_ALIVE_MS = 65_000;
 const DRAIN_MS = 10_000;
 
 export const createServer = async (settings: ServerSettings): Promise<Server> => {
-  const { parts, logger, metrics } = settings;
+  const { parts, logger, metrics, drainMs = DRAIN_MS } = settings;
   const loggerInstance: FastifyBaseLogger = logger;
   const app: App = fastify({
     loggerInstance,
@@ -111,7 +113,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   await app.ready();
 
   const close = async () => {
-    const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
+    const late = setTimeout(() => app.server.closeAllConnections(), drainMs);
     await app.close();
     clearTimeout(late);
   };

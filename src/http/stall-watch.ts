@@ -70,7 +70,8 @@ export const createStallWatch = (stallAfterMs: number = STALL_AFTER_MS): StallWa
       if (workMs === null || lag === 0n) return { state: "ok" };
       const why = trouble === undefined ? "" : `: ${trouble.reason.slice(0, LONGEST_REASON)}`;
       if (gaveUpAt?.next === next) return { state: "stalled", reason: `gave up${why}` };
-      const behind = next === null ? "has never run" : `${lag} checkpoints behind`;
+      const checkpoints = lag === 1n ? "checkpoint" : "checkpoints";
+      const behind = next === null ? "has never run" : `${lag} ${checkpoints} behind`;
       const stuckMs = nowMs - Math.max(movedMs, workMs);
       if (stuckMs >= stallAfterMs) {
         const seconds = Math.floor(stuckMs / 1000);

@@ -52,15 +52,14 @@ test("while the database is away queries fail masked, and work again when it is 
   await using api = await startApi();
   await api.query(HOLDERS, { coin: ACME });
   const name = new URL(api.database.url).pathname.slice(1);
-  const away = async () =>
-    api.database.sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = ${name} and pid <> pg_backend_pid() and application_name = 'test-read'`;
-  await away();
-  const { status, data } = await api.query(HOLDERS, { coin: ACME });
-  // A pooled connection may already have been replaced: then nothing was noticed at all.
-  expect([200, 500]).toContain(status);
-  expect(data === undefined || data === null || "tokenHolders" in data).toBe(true);
-  const back = await api.query(HOLDERS, { coin: ACME });
-  expect(back.data).toEqual({ tokenHolders: [], tokenActivity: [] });
+  const ended = await api.database.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = ${name} and application_name = 'test-read'`;
+  expect(ended.length).toBeGreaterThan(0);
+  // Which of the two queries meets a dead connection, if any, is the pool's affair.
+  const { errors = [], text } = await api.query(HOLDERS, { coin: ACME });
+  for (const { extensions } of errors) expect(extensions).toMatchObject({ code: "INTERNAL" });
+  expect(text).not.toMatch(/terminat|connection|postgres/i);
+  const answer = async () => (await api.query(HOLDERS, { coin: ACME })).data;
+  await expect.poll(answer).toEqual({ tokenHolders: [], tokenActivity: [] });
 });

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type HealthReport, watchHealth } from "../../src/http/health.ts";
+import { databaseProgress, type LocalProgress } from "../../src/http/progress.ts";
+import * as watermarks from "../../src/pipelines/watermarks.ts";
+import { PIPELINES, startApi } from "../graphql/api.ts";
+import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.close());
+
+/** A health that is looked at second by second, counted from the time of checkpoint 0. */
+const healthAt = (local?: () => LocalProgress) => {
+  let second = 0;
+  const health = watchHealth({
+    progress: databaseProgress(database.db, PIPELINES, local),
+    version: "1.2.3",
+    onError: () => undefined,
+    now: () => Number(timestampMs(0n)) + second * 1000,
+    observeEveryMs: 0,
+  });
+  return (at: number): Promise<HealthReport> => {
+    second = at;
+    return health.report();
+  };
+};
+
+const states = ({ status, reader, pipelines }: HealthReport) => ({
+  status,
+  reader: reader.state,
+  pipelines: [...new Set(pipelines.map(({ state }) => state))],
+});
+
+test("before anything was read everything is unknown and nothing is wrong", async () => {
+  await using fresh = await freshDatabase();
+  const report = await watchHealth({
+    progress: databaseProgress(fresh.db, PIPELINES),
+    version: "1.2.3",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  }).report();
+  const nothing = {
+    checkpoint: null,
+    checkpointTimestamp: null,
+    ageSeconds: null,
+    lagCheckpoints: null,
+  };
+  expect(report).toEqual({
+    status: "catching_up",
+    version: "1.2.3",
+    pipelines: PIPELINES.map(({ name }) => ({ pipeline: name, ...nothing, state: "ok" })),
+    reader: { ...nothing, tip: null, state: "catching_up" },
+  });
+});
+
+test("at the end of the chain all is ok, with checkpoints and ages", async () => {
+  await setHighWater(database, 100n);
+  await setWatermarks(database, 100n);
+  const look = healthAt(() => ({ tip: 100n, pipelines: new Map() }));
+  const report = await look(103);
+  expect(states(report)).toEqual({ status: "ok", reader: "ok", pipelines: ["ok"] });
+  expect(report.pipelines[0]).toEqual({
+    pipeline: "token_activity",
+    checkpoint: "100",
+    checkpointTimestamp: "1700000100",
+    ageSeconds: 3,
+    lagCheckpoints: "0",
+    state: "ok",
+  });
+  expect(report.reader).toEqual({
+    checkpoint: "100",
+    checkpointTimestamp: "1700000100",
+    ageSeconds: 3,
+    lagCheckpoints: "0",
+    tip: "100",
+    state: "ok",
+  });
+  // A chain that makes no checkpoint for an hour is quiet, not stalled.
+  expect(states(await look(3700))).toEqual({ status: "ok", reader: "ok", pipelines: ["ok"] });
+});
+
+test("a backfill is catching up, and never stalled while it moves", async () => {
+  await setHighWater(database, 1000n);
+  const look = healthAt(() => ({ tip: 1_000_000n, pipelines: new Map() }));
+  for (let step = 0n; step < 5n; step += 1n) {
+    await setHighWater(database, 1000n + step * 500n);
+    await setWatermarks(database, 300n + step * 100n);
+    expect(states(await look(100_000 + Number(step) * 50))).toEqual({
+      status: "catching_up",
+      reader: "catching_up",
+      pipelines: ["catching_up"],
+    });
+  }
+});
+
+test("a pipeline that has work and does not move for 60 s makes the whole stalled; others do not", async () => {
+  await setHighWater(database, 5000n);
+  await setWatermarks(database, 5000n);
+  const look = healthAt(() => ({ tip: 5000n, pipelines: new Map() }));
+  await look(5000);
+  await setHighWater(database, 5001n);
+  for (const { watermark } of PIPELINES.slice(1)) await setWatermark(database, watermark, 5001n);
+  expect((await look(5010)).status).toBe("ok");
+  expect((await look(5069)).status).toBe("ok");
+  const report = await look(5070);
+  expect(report.status).toBe("stalled");
+  expect(report.pipelines.map(({ state }) => state)).toEqual(["stalled", "ok", "ok", "ok", "ok"]);
+  expect(report.pipelines[0]?.reason).toBe("1 checkpoint behind; no progress for 60 s");
+  await setWatermark(database, watermarks.tokenActivityWatermark, 5001n);
+  expect((await look(5072)).status).toBe("ok");
+});
+
+test("what gave up is stalled at once, with its reason", async () => {
+  await setHighWater(database, 6000n);
+  await setWatermarks(database, 6000n);
+  await setWatermark(database, watermarks.roleChangesWatermark, 5990n);
+  const trouble = { gaveUp: true, reason: "role_changes: fact 5991/0/0 does not fit its layout" };
+  const look = healthAt(() => ({ tip: 6000n, pipelines: new Map([["role_changes", trouble]]) }));
+  const report = await look(6000);
+  expect(report.status).toBe("stalled");
+  expect(report.pipelines.at(-1)).toMatchObject({
+    pipeline: "role_changes",
+    state: "stalled",
+    reason: "gave up: role_changes: fact 5991/0/0 does not fit its layout",
+  });
+});
+
+test("a reader that gave up is stalled although every pipeline has done its work", async () => {
+  await setHighWater(database, 7000n);
+  await setWatermarks(database, 7000n);
+  const reader = { gaveUp: true, reason: "checkpoint 7001 cannot be decoded" };
+  for (const tip of [7500n, null]) {
+    const report = await healthAt(() => ({ tip, reader, pipelines: new Map() }))(7010);
+    expect(states(report)).toEqual({ status: "stalled", reader: "stalled", pipelines: ["ok"] });
+    expect(report.reader.reason).toBe("gave up: checkpoint 7001 cannot be decoded");
+  }
+});
+
+test("a process that only serves goes by the age of the data and by what moves", async () => {
+  await setHighWater(database, 8000n);
+  await setWatermarks(database, 8000n);
+  const look = healthAt();
+  expect(states(await look(8010))).toEqual({ status: "ok", reader: "ok", pipelines: ["ok"] });
+  expect((await look(8050)).status).toBe("ok");
+  // Old data: perhaps all there is, perhaps a reader that died. No alarm and no all-clear.
+  const silent = await look(8080);
+  expect(states(silent)).toEqual({
+    status: "catching_up",
+    reader: "unknown",
+    pipelines: ["ok"],
+  });
+  expect(silent.reader.reason).toContain("nothing was read for 60 s");
+  await setHighWater(database, 8001n);
+  await setWatermarks(database, 8001n);
+  expect(states(await look(8090))).toMatchObject({ status: "catching_up", reader: "catching_up" });
+});
+
+test("many who ask at once share one look at the database", async () => {
+  let looks = 0;
+  const progress = databaseProgress(database.db, PIPELINES);
+  const health = watchHealth({
+    progress: () => {
+      looks += 1;
+      return progress();
+    },
+    version: "1.2.3",
+    onError: () => undefined,
+    now: () => 0,
+    observeEveryMs: 0,
+  });
+  const reports = await Promise.all(Array.from({ length: 50 }, () => health.report()));
+  expect(looks).toBe(1);
+  expect(new Set(reports).size).toBe(1);
+});
+
+test("over HTTP: 200 with all five pipelines; 503 without the database, and nothing of the driver's words", async () => {
+  await using api = await startApi();
+  const ask = async (path: string) => {
+    const response = await fetch(api.url + path);
+    return { status: response.status, body: await response.json() };
+  };
+  const { status, body } = await ask("/health");
+  expect(status).toBe(200);
+  expect(body.pipelines.map(({ pipeline }: { pipeline: string }) => pipeline)).toEqual(
+    PIPELINES.map(({ name }) => name),
+  );
+  expect(await ask("/ready")).toEqual({
+    status: 200,
+    body: { ready: true, version: "0.0.0-test" },
+  });
+
+  await api.database.sql`drop schema drizzle cascade`;
+  expect(await ask("/ready")).toMatchObject({
+    status: 503,
+    body: { ready: false, reason: "migrations are missing" },
+  });
+  await api.database.sql`drop table log_high_water`;
+  await expect
+    .poll(() => ask("/health"), { timeout: 3000 })
+    .toMatchObject({
+      status: 503,
+      body: { status: "stalled", reason: "the database does not answer", pipelines: [] },
+    });
+});
