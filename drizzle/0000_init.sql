@@ -41,6 +41,7 @@ CREATE TABLE "callback_lanes" (
 	"wake_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"arrivals" bigint DEFAULT 1 NOT NULL,
 	"token" integer DEFAULT 0 NOT NULL,
+	"wake" smallint DEFAULT 0 NOT NULL,
 	"leased_until" timestamp with time zone,
 	CONSTRAINT "callback_lanes_of_endpoint" UNIQUE("endpoint","lane")
 );

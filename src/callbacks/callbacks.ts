@@ -25,6 +25,7 @@ const LEASE_MS = 40_000;
 const TURN_MS = 10_000;
 const GRACE_MS = 5_000;
 const POLL_MS = 1_000;
+const WAKE_AGAIN_MS = 15_000;
 const CONCURRENCY = 16;
 
 export type CallbackSettings = {
@@ -43,6 +44,7 @@ export type CallbackSettings = {
   readonly turnMs?: number;
   readonly graceMs?: number;
   readonly pollMs?: number;
+  readonly wakeAgainMs?: number;
 };
 
 export type Callbacks = AsyncDisposable & {
@@ -72,6 +74,7 @@ export const startCallbacks = async (settings: CallbackSettings): Promise<Callba
     queue: queues.queue<LaneWake>(CALLBACKS_QUEUE),
     logger,
     pollMs: settings.pollMs ?? POLL_MS,
+    wakeAgainMs: settings.wakeAgainMs ?? WAKE_AGAIN_MS,
   });
   const worker = queues.worker<LaneWake>(CALLBACKS_QUEUE, {
     concurrency,

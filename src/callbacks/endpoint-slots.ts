@@ -3,9 +3,6 @@
  * not keep every worker waiting while others are well.
  */
 
-/** Failures in a row after which an endpoint counts as failing. */
-export const FAILING_AFTER = 3;
-
 /** Lanes of a failing endpoint at once: enough to notice that it is well again. */
 const FAILING_SLOTS = 2;
 
@@ -20,8 +17,7 @@ export const endpointSlots = (concurrency: number) => {
   const most = Math.max(FAILING_SLOTS, Math.ceil(concurrency / 2));
   const taken = new Map<string, number>();
   return {
-    take: (endpoint: string, failures: number): Slot => {
-      const failing = failures >= FAILING_AFTER;
+    take: (endpoint: string, failing: boolean): Slot => {
       const now = taken.get(endpoint) ?? 0;
       if (now >= (failing ? FAILING_SLOTS : most)) {
         const { least, most: longest } = failing ? FAILING_WAIT_MS : BUSY_WAIT_MS;

@@ -1,6 +1,5 @@
 /** How callbacks are doing, for health and metrics. */
 import type { Sql } from "../database/connect.ts";
-import { FAILING_AFTER } from "./endpoint-slots.ts";
 
 /** An endpoint that needs somebody's attention. */
 export type EndpointFigures = {
@@ -23,6 +22,9 @@ export type CallbackFigures = {
   readonly disabled: readonly EndpointFigures[];
 };
 
+/** Attempts in a row that must fail before somebody is told. */
+const FAILING_AFTER = 3;
+
 /** Counting goes no further: a number for a scrape every few seconds must stay cheap. */
 export const COUNT_CAP = 100_000;
 
@@ -32,7 +34,7 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
   const counted = sql<{ pending: number; oldest: number }[]>`
     select
       (select count(*)::int4 from (
-         select 1 from callback_messages where status = 'pending' limit ${COUNT_CAP}) as some) as pending,
+         select 1 from callback_messages where status = 'pending' limit ${COUNT_CAP}) as bounded) as pending,
       coalesce((
         select greatest(0, extract(epoch from now() - created_at))::float8 from callback_messages
         where status = 'pending' order by created_at limit 1), 0) as oldest`;

@@ -40,6 +40,9 @@ export type PendingMessage = {
 /** Messages read at once; the first of them is enough, the others save reading again. */
 const BATCH_MESSAGES = 32;
 
+/** An endpoint at which nothing has succeeded for this long, after a failure, counts as failing. */
+export const FAILING_AFTER_MS = 30_000;
+
 /** Bytes of bodies read at once; one message may always be read. */
 const BATCH_BYTES = 512 * 1024;
 
@@ -61,6 +64,9 @@ export const moveArrivals = async (sql: Sql, limit: number): Promise<number> => 
   return row?.moved ?? 0;
 };
 
+/** A lane to wake a worker for. */
+export type DueLane = LaneClaim & { readonly wake: number };
+
 /**
  * Lanes that are due (or whose worker is overdue), for waking a worker; not looked at again before
  * `againMs` unless their state changes.
@@ -69,12 +75,13 @@ export const takeDueLanes = (
   sql: Sql,
   limit: number,
   againMs: number,
-): Promise<readonly LaneClaim[]> => sql<LaneClaim[]>`
-  update callback_lanes set wake_at = now() + ${againMs} * interval '1 ms'
+): Promise<readonly DueLane[]> => sql<DueLane[]>`
+  update callback_lanes
+  set wake_at = now() + ${againMs} * interval '1 ms', wake = (wake + 1) % 4
   where id in (
     select id from callback_lanes where wake_at <= now()
     order by wake_at limit ${limit} for update skip locked
-  ) returning id, token`;
+  ) returning id, token, wake`;
 
 /** Puts lanes back whose wake-up could not be sent. */
 export const putBackLanes = async (sql: Sql, lanes: readonly LaneClaim[]): Promise<void> => {
@@ -93,7 +100,7 @@ export const nextDueMs = async (sql: Sql): Promise<number | undefined> => {
 };
 
 /** A lane's endpoint, as far as it matters for how many lanes may be worked on at once. */
-export type ClaimedLane = LaneClaim & { readonly endpoint: string; readonly failures: number };
+export type ClaimedLane = LaneClaim & { readonly endpoint: string; readonly failing: boolean };
 
 /** Claims a lane; undefined when it is not due, somebody else has it, or it is gone. */
 export const claimLane = async (
@@ -109,7 +116,8 @@ export const claimLane = async (
       where id = ${id} and due_at <= now() and (leased_until is null or leased_until <= now())
       returning id, token, endpoint
     )
-    select claimed.id, claimed.token, claimed.endpoint, e.failures
+    select claimed.id, claimed.token, claimed.endpoint,
+           e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing
     from claimed join callback_endpoints e on e.key = claimed.endpoint`;
   return claimed;
 };

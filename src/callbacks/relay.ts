@@ -24,9 +24,6 @@ export type Relay = {
 const ARRIVALS_AT_ONCE = 1_000;
 const LANES_AT_ONCE = 500;
 
-/** A lane whose wake-up came to nothing (a crash, a lost queue) is woken again after this. */
-const WAKE_AGAIN_MS = 30_000;
-
 /** After an error the relay waits this long, twice as long each time, up to the most. */
 const BACKOFF_MS = { first: 250, most: 10_000 };
 
@@ -37,8 +34,10 @@ export const startRelay = (settings: {
   readonly logger: Logger;
   /** The longest a due lane goes unnoticed. */
   readonly pollMs: number;
+  /** A lane whose wake-up came to nothing (a crash, a lost queue) is woken again after this. */
+  readonly wakeAgainMs: number;
 }): Relay => {
-  const { database, queue, logger, pollMs } = settings;
+  const { database, queue, logger, pollMs, wakeAgainMs } = settings;
   const closed = new AbortController();
   let poked = false;
   let wake: (() => void) | undefined;
@@ -64,12 +63,12 @@ export const startRelay = (settings: {
   const look = async (): Promise<number> => {
     poked = false;
     const moved = await moveArrivals(database.sql, ARRIVALS_AT_ONCE);
-    const due = await takeDueLanes(database.sql, LANES_AT_ONCE, WAKE_AGAIN_MS);
+    const due = await takeDueLanes(database.sql, LANES_AT_ONCE, wakeAgainMs);
     try {
-      // The token in the id: while nobody has claimed the lane one wake-up is enough, and once
-      // somebody has, a new one is not swallowed by the one that is being worked on.
-      const jobs = due.map(({ id, token }) => ({
-        id: `lane-${id}-${token}`,
+      // While nobody claims a lane a few wake-ups are enough, however long no worker runs; once
+      // somebody has (the token), a new one is not swallowed by the one that is being worked on.
+      const jobs = due.map(({ id, token, wake }) => ({
+        id: `lane-${id}-${token}-${wake}`,
         data: { lane: `${id}` },
       }));
       await queue.add(jobs);

@@ -123,6 +123,8 @@ export const callbackLanes = pgTable(
     arrivals: bigint("arrivals", { mode: "bigint" }).notNull().default(sql`1`),
     /** Rises with every claim: what a former worker still writes is refused. */
     token: integer("token").notNull().default(0),
+    /** 0 to 3, another one with every wake-up: one that is stuck does not swallow the next. */
+    wake: smallint("wake").notNull().default(0),
     /** Until then a worker has it; null: nobody. */
     leasedUntil: at("leased_until"),
   },

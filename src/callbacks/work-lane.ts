@@ -57,7 +57,7 @@ export const workLane = async (
 ): Promise<LaneLeft> => {
   const claim = await claimLane(work.database.sql, id, work.leaseMs);
   if (claim === undefined) return "not ours";
-  const slot = work.slots.take(claim.endpoint, claim.failures);
+  const slot = work.slots.take(claim.endpoint, claim.failing);
   if ("waitMs" in slot) {
     await leaveUntil(work.database.sql, claim, slot.waitMs);
     return "waiting";

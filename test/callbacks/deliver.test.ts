@@ -1,0 +1,243 @@
+import { verifyBodySignature, verifyCallback } from "holderbook/client";
+import { expect, test } from "vitest";
+import { listDeliveries } from "../../src/callbacks/deliveries.ts";
+import { registerEndpoint, UnknownEndpointError } from "../../src/callbacks/endpoints.ts";
+import {
+  CallbackInvalidError,
+  enqueueCallback,
+  LONGEST_BODY,
+} from "../../src/callbacks/enqueue.ts";
+import { VERSION } from "../../src/version.ts";
+import { until } from "../queue/until.ts";
+import { startReceiver } from "./receiver.ts";
+import { callbackOf, deliveryOf, ENDPOINT, LOCAL, startSender } from "./sender.ts";
+
+test("a committed callback arrives signed, exact and canonical; the client verifies it", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url);
+  const body = { token: { name: "Äcme" }, amount: 2n ** 96n, a: [1, null, true] };
+  await sender.send([{ id: "evt_1", body, reference: "17" }]);
+  await sender.settled();
+
+  expect(receiver.received).toHaveLength(1);
+  const [{ headers, body: text, method, path } = never()] = receiver.received;
+  expect({ method, path }).toEqual({ method: "POST", path: "/hook" });
+  expect(text).toBe(
+    '{"a":[1,null,true],"amount":79228162514264337593543950336,"token":{"name":"Äcme"}}',
+  );
+  expect(headers).toMatchObject({
+    "content-type": "application/json",
+    "user-agent": `Holderbook/${VERSION}`,
+    "webhook-id": "evt_1",
+  });
+  const { publicKey, keys } = await sender.signingKeys.publicKeys();
+  const verified = verifyCallback({ headers, body: text, publicKeys: keys });
+  expect(verified.json()).toMatchObject({ amount: 2n ** 96n });
+  const signature = String(headers["x-request-sig-b64"]);
+  verifyBodySignature({ signature, body: text, publicKeys: publicKey });
+
+  const delivery = await deliveryOf(sender.database, "evt_1");
+  expect(delivery).toMatchObject({ status: "delivered", reference: "17", type: "transfer_event" });
+  expect(delivery.attempts).toMatchObject([{ statusCode: 204, error: null }]);
+  expect(Date.parse(delivery.deliveredAt ?? "")).toBeGreaterThanOrEqual(
+    Date.parse(delivery.createdAt),
+  );
+});
+
+test("what was rolled back is never sent, and an id that comes again is not sent again", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url);
+  const rolledBack = sender.database.transaction(async (tx) => {
+    await enqueueCallback(tx, callbackOf({ id: "evt_rolled_back" }));
+    throw new Error("the cause did not happen");
+  });
+  await expect(rolledBack).rejects.toThrow("the cause did not happen");
+  await sender.send([{ id: "evt_1" }, { id: "evt_2" }]);
+  await sender.settled();
+  await sender.send([{ id: "evt_1", body: { changed: true } }, { id: "evt_3" }]);
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(["evt_1", "evt_2", "evt_3"]);
+});
+
+test("a lane waits for its first message, and no other lane waits with it", async () => {
+  // The first of lane a fails for as long as lane b has not had all of its messages.
+  const receiver = await startReceiver(({ id }) =>
+    id === "a1" && !receiver.accepted().includes("b2") ? 500 : 200,
+  );
+  await using _closing = receiver;
+  const retrySeconds = Array.from({ length: 200 }, () => 0.05);
+  await using sender = await startSender(receiver.url, { retrySeconds });
+  await sender.send(["a1", "a2", "a3"].map((id) => ({ id, lane: "a" })));
+  await until(
+    "the first failure",
+    () => receiver.received.length,
+    (count) => count > 0,
+  );
+  await sender.send(["b1", "b2"].map((id) => ({ id, lane: "b" })));
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(["b1", "b2", "a1", "a2", "a3"]);
+  const { attempts } = await deliveryOf(sender.database, "a1");
+  expect(attempts.map(({ statusCode }) => statusCode)).toEqual(
+    attempts.map((_, index) => (index === attempts.length - 1 ? 200 : 500)),
+  );
+  expect(attempts[0]?.error).toBe("answered 500");
+});
+
+test("transactions that write one lane at the same time are delivered in the order they commit", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url);
+  const committed: string[] = [];
+  const writers = Array.from({ length: 6 }, async (_, writer) => {
+    for (let round = 0; round < 8; round += 1) {
+      const ids = [`w${writer}_${round}_0`, `w${writer}_${round}_1`];
+      await sender.database.transaction(async (tx) => {
+        for (const id of ids) await enqueueCallback(tx, callbackOf({ id }));
+        // From here the lane is ours until the commit, so this is the order of commits.
+        committed.push(...ids);
+      });
+    }
+  });
+  await Promise.all(writers);
+  await sender.settled();
+  expect(receiver.accepted()).toHaveLength(96);
+  expect(receiver.accepted()).toEqual(committed);
+});
+
+test("a receiver that was down gets everything afterwards, once each, in order per lane", async () => {
+  const closed = await startReceiver();
+  await closed.close();
+  // The day passes in two seconds: a schedule whose attempts fall before and after its end.
+  await using sender = await startSender(closed.url, {
+    retrySeconds: [0.3, 0.6, 1.2, 1.2, 1.2, 1.2],
+  });
+  const lanes = ["a", "b", "c", "d"];
+  const messages = Array.from({ length: 200 }, (_, index) => ({
+    id: `evt_${index}`,
+    lane: lanes[index % lanes.length] ?? "a",
+  }));
+  for (let start = 0; start < messages.length; start += 50) {
+    await sender.send(messages.slice(start, start + 50));
+  }
+  const failed = async () => (await deliveryOf(sender.database, "evt_0")).attempts.length;
+  await until("three attempts at a closed port", failed, (count) => count >= 3);
+  await using receiver = await startReceiver(undefined, closed.port);
+  await sender.settled(20_000);
+
+  expect(receiver.received).toHaveLength(messages.length);
+  for (const lane of lanes) {
+    const expected = messages.filter((message) => message.lane === lane).map(({ id }) => id);
+    const inLane = new Set(expected);
+    expect(receiver.accepted().filter((id) => inLane.has(id))).toEqual(expected);
+  }
+  const { attempts } = await deliveryOf(sender.database, "evt_0");
+  expect(attempts[0]).toMatchObject({
+    statusCode: null,
+    error: "the receiver refused the connection",
+  });
+  expect(attempts.at(-1)).toMatchObject({ statusCode: 204, error: null });
+});
+
+test("a receiver that asks for patience by Retry-After gets it", async () => {
+  await using receiver = await startReceiver((_request, before) =>
+    before === 0
+      ? (response) => void response.writeHead(503, { "retry-after": "1" }).end("later")
+      : 200,
+  );
+  await using sender = await startSender(receiver.url);
+  await sender.send([{ id: "evt_1" }]);
+  await sender.settled();
+  const [first = never(), second = never()] = receiver.received;
+  expect(receiver.received).toHaveLength(2);
+  expect(second.atMs - first.atMs).toBeGreaterThanOrEqual(990);
+});
+
+test("a redirect is a failure and is not followed", async () => {
+  await using elsewhere = await startReceiver();
+  await using receiver = await startReceiver(
+    () => (response) => void response.writeHead(307, { location: elsewhere.url }).end(),
+  );
+  await using sender = await startSender(receiver.url, { retrySeconds: [] });
+  await sender.send([{ id: "evt_1" }]);
+  await sender.settled();
+  expect(elsewhere.received).toEqual([]);
+  expect(await deliveryOf(sender.database, "evt_1")).toMatchObject({
+    status: "failed",
+    attempts: [{ statusCode: 307, error: "answered 307; redirects are not followed" }],
+  });
+});
+
+test("a receiver that never answers costs its lane an attempt and holds up no other lane", async () => {
+  await using receiver = await startReceiver(({ id }) => (id === "slow" ? () => undefined : 200));
+  await using sender = await startSender(receiver.url, {
+    retrySeconds: [],
+    limits: { answerMs: 600 },
+  });
+  await sender.send([{ id: "slow", lane: "a" }]);
+  await until(
+    "the slow request",
+    () => receiver.received.length,
+    (count) => count === 1,
+  );
+  await sender.send([{ id: "quick", lane: "b" }]);
+  await until(
+    "the quick one",
+    () => receiver.accepted(),
+    (ids) => ids.includes("quick"),
+  );
+  expect(await sender.statuses()).toEqual({ slow: "pending", quick: expect.any(String) });
+  await sender.settled();
+  const { status, attempts } = await deliveryOf(sender.database, "slow");
+  expect(status).toBe("failed");
+  expect(attempts).toMatchObject([
+    { statusCode: null, error: "the receiver did not answer within 0.6 s" },
+  ]);
+});
+
+test("another address under the same key is where pending messages go", async () => {
+  await using broken = await startReceiver(() => 500);
+  await using receiver = await startReceiver();
+  await using sender = await startSender(broken.url, { retrySeconds: [0.2, 0.2, 0.2, 0.2, 0.2] });
+  await sender.send([{ id: "evt_1" }, { id: "evt_2" }]);
+  await until(
+    "a failure",
+    () => broken.received.length,
+    (count) => count > 0,
+  );
+  await registerEndpoint(sender.database, LOCAL, { key: ENDPOINT, url: receiver.url });
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(["evt_1", "evt_2"]);
+});
+
+test("a callback that could never be sent is refused when it is enqueued", async () => {
+  await using sender = await startSender("http://127.0.0.1:9/", { delivering: false });
+  const enqueue = (draft: Parameters<typeof callbackOf>[0]) =>
+    sender.database.transaction((tx) => enqueueCallback(tx, callbackOf(draft)));
+  await expect(enqueue({ id: "a.b" })).rejects.toThrow(CallbackInvalidError);
+  await expect(enqueue({ id: "evt", lane: "" })).rejects.toThrow(/lane must be text/);
+  const big = { id: "evt", body: { text: "x".repeat(LONGEST_BODY) } };
+  await expect(enqueue(big)).rejects.toThrow(/its body has 262155 bytes, 262144 are allowed/);
+  await expect(enqueue({ id: "evt", endpoint: "nobody" })).rejects.toThrow(UnknownEndpointError);
+  await expect(enqueue({ id: "evt", endpoint: "nobody" })).rejects.toThrow(/registered as nobody/);
+  expect(await sender.statuses()).toEqual({});
+});
+
+test("deliveries are listed oldest first, from a time on and page by page", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url);
+  for (const id of ["one", "two", "three"]) await sender.send([{ id, lane: id }]);
+  await sender.settled();
+  const list = async (page: object) =>
+    (await listDeliveries(sender.database, { endpoints: [ENDPOINT], limit: 10, ...page })).map(
+      ({ id }) => id,
+    );
+  expect(await list({})).toEqual(["one", "two", "three"]);
+  expect(await list({ limit: 2 })).toEqual(["one", "two"]);
+  expect(await list({ after: "two" })).toEqual(["three"]);
+  expect(await list({ since: new Date(Date.now() + 60_000) })).toEqual([]);
+  expect(await list({ since: new Date(0) })).toEqual(["one", "two", "three"]);
+  expect(await list({ endpoints: ["project:other"] })).toEqual([]);
+});
+
+const never = (): never => {
+  throw new Error("nothing was received");
+};
