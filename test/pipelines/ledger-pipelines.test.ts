@@ -1,0 +1,163 @@
+/** What every one of the five pipelines promises, on a real database. */
+import { getTableName } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Database } from "../../src/database/connect.ts";
+import { applyBatch, type PipelineWriter } from "../../src/pipelines/apply.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
+import { WatermarkMovedError } from "../../src/pipelines/watermark.ts";
+import { remedyOf } from "../../src/remedy.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { until } from "../queue/until.ts";
+import { exampleHistory } from "./example-history.ts";
+import { projectedRows } from "./projected-rows.ts";
+import { wantedBy } from "./token-facts.ts";
+
+/** A log that holds the example history. */
+const log = {
+  chainId: "chain-a",
+  packages: [],
+  firstCheckpoint: 0n,
+  nextCheckpoint: 4n,
+  last: null,
+};
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase({ max: 8 });
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  for (const pipeline of ledgerPipelines) await resetPipeline(database, pipeline);
+});
+
+describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline })))(
+  "$name",
+  ({ pipeline }) => {
+    const batches = exampleHistory.map((batch) => wantedBy(pipeline, batch));
+
+    const applyAll = async () => {
+      await registerPipeline(database.sql, pipeline, log);
+      for (const batch of batches) await applyBatch(database, pipeline, batch);
+    };
+
+    test("a rebuild from the start gives the same rows, byte for byte", async () => {
+      const empty = await projectedRows(database);
+      await applyAll();
+      const before = await projectedRows(database);
+      expect(before).not.toEqual(empty);
+
+      await resetPipeline(database, pipeline);
+      expect(await projectedRows(database)).toEqual(empty);
+      await applyAll();
+      expect(await projectedRows(database)).toEqual(before);
+    });
+
+    test("a batch that was applied is refused and changes nothing", async () => {
+      await applyAll();
+      const before = await projectedRows(database);
+      for (const batch of batches) {
+        await expect(applyBatch(database, pipeline, batch)).rejects.toThrow(WatermarkMovedError);
+      }
+      expect(await projectedRows(database)).toEqual(before);
+    });
+
+    test("a rebuild leaves what other pipelines wrote alone", async () => {
+      const others = ledgerPipelines.filter((other) => other !== pipeline);
+      for (const other of others) {
+        await registerPipeline(database.sql, other, log);
+        for (const batch of exampleHistory)
+          await applyBatch(database, other, wantedBy(other, batch));
+      }
+      const before = await projectedRows(database);
+
+      await applyAll();
+      await resetPipeline(database, pipeline);
+      expect(await projectedRows(database)).toEqual(before);
+    });
+
+    test("a connection that dies with everything written but the commit leaves nothing half done", async () => {
+      await applyAll();
+      const whole = await projectedRows(database);
+      await resetPipeline(database, pipeline);
+      await registerPipeline(database.sql, pipeline, log);
+
+      for (const batch of batches) {
+        const before = await projectedRows(database);
+        await using doomed = await database.session();
+        const failed = await applyBatch(dyingAtCommit(doomed, database), pipeline, batch).catch(
+          (error: unknown) => error,
+        );
+        expect(remedyOf(failed)).toBe("retry");
+        expect(await projectedRows(database)).toEqual(before);
+        await applyBatch(database, pipeline, batch);
+      }
+      expect(await projectedRows(database)).toEqual(whole);
+    });
+
+    test("of two writers of one batch one wins, and the other has written nothing", async () => {
+      await applyAll();
+      const whole = await projectedRows(database);
+      await resetPipeline(database, pipeline);
+      await registerPipeline(database.sql, pipeline, log);
+
+      for (const batch of batches) {
+        await using first = await database.session();
+        await using second = await database.session();
+        // The first commits only when the second already waits for the watermark's row.
+        const winner = applyBatch(committingWhenWaitedFor(first, database), pipeline, batch);
+        await until(
+          `${pipeline.name}: the first writer to hold the watermark`,
+          () => watermarkHolders(database, pipeline),
+          (holders) => holders === 1,
+        );
+        const loser = applyBatch(second, pipeline, batch);
+        await expect(loser).rejects.toThrow(WatermarkMovedError);
+        await winner;
+      }
+      expect(await projectedRows(database)).toEqual(whole);
+    });
+  },
+);
+
+/** Ends the session's backend when a transaction has done its work and is about to commit. */
+const dyingAtCommit = (session: PipelineWriter, database: Database): PipelineWriter => ({
+  sql: session.sql,
+  transaction: async (work) => {
+    const [backend] = await session.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    return session.transaction(async (tx) => {
+      const result = await work(tx);
+      await database.sql`select pg_terminate_backend(${backend?.pid ?? 0}, 5000)`;
+      return result;
+    });
+  },
+});
+
+/** Commits once some other session waits for a lock. */
+const committingWhenWaitedFor = (session: PipelineWriter, database: Database): PipelineWriter => ({
+  sql: session.sql,
+  transaction: (work) =>
+    session.transaction(async (tx) => {
+      const result = await work(tx);
+      await until(
+        "another session to wait for a lock",
+        async () => {
+          const [row] = await database.sql<{ waiting: bigint }[]>`
+            select count(*) as waiting from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`;
+          return row?.waiting ?? 0n;
+        },
+        (waiting) => waiting > 0n,
+      );
+      return result;
+    }),
+});
+
+/** Transactions that write to the pipeline's watermark now. */
+const watermarkHolders = async (database: Database, pipeline: RunnablePipeline) => {
+  const [row] = await database.sql<{ holders: bigint }[]>`
+    select count(distinct pid) as holders from pg_locks
+    where relation = ${getTableName(pipeline.watermark)}::regclass and mode = 'RowExclusiveLock'`;
+  return Number(row?.holders ?? 0n);
+};

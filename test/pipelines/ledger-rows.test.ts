@@ -1,0 +1,203 @@
+import { expect, test } from "vitest";
+import * as names from "../../src/ledger/contract/names.ts";
+import { holderLifecyclePipeline } from "../../src/pipelines/holder-lifecycle.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { roleChangesPipeline } from "../../src/pipelines/role-changes.ts";
+import { sharedTokenObjectsPipeline } from "../../src/pipelines/shared-token-objects.ts";
+import { timelockObjectsPipeline } from "../../src/pipelines/timelock-objects.ts";
+import { tokenActivityPipeline } from "../../src/pipelines/token-activity.ts";
+import { UndecodableFactError } from "../../src/pipelines/undecodable-fact.ts";
+import * as say from "./token-facts.ts";
+import { ACME, address, BETA, batchOf, digestOf, type Said, SIGNER } from "./token-facts.ts";
+
+const [ALICE, BOB, TOKEN, GRANT] = [address("a11ce"), address("b0b"), address("71"), address("91")];
+
+/** Facts of checkpoint 42, one transaction each. */
+const facts = (...transactions: readonly (readonly Said[])[]) =>
+  batchOf([{ sequence: 42n, transactions }]).facts;
+
+const at42 = (transaction: number, index: number) => ({
+  coinType: ACME,
+  position: 42_000_000_000n + BigInt(transaction) * 10_000n + BigInt(index),
+  txDigest: digestOf(42n, transaction),
+  timestampMs: 1_700_000_042_000n,
+});
+
+test("each movement becomes a row; a mint comes from nobody and a burn goes to nobody", () => {
+  const rows = tokenActivityPipeline.rows(
+    facts(
+      [
+        say.minted({ tokenId: TOKEN, to: ALICE, amount: 2n ** 64n - 1n }),
+        say.transferred({ tokenId: TOKEN, from: ALICE, to: BOB, amount: 2n }),
+      ],
+      [
+        say.forceTransferred({ tokenId: TOKEN, from: BOB, to: ALICE, amount: 3n }),
+        say.burned({ tokenId: TOKEN, from: ALICE, amount: 0n }),
+      ],
+    ),
+  );
+  const same = { signer: SIGNER, tokenObjectId: TOKEN };
+  expect(rows).toEqual([
+    {
+      ...at42(0, 0),
+      ...same,
+      activityType: "mint",
+      fromAddress: null,
+      toAddress: ALICE,
+      amount: 18_446_744_073_709_551_615n,
+    },
+    {
+      ...at42(0, 1),
+      ...same,
+      activityType: "transfer",
+      fromAddress: ALICE,
+      toAddress: BOB,
+      amount: 2n,
+    },
+    {
+      ...at42(1, 0),
+      ...same,
+      activityType: "force_transfer",
+      fromAddress: BOB,
+      toAddress: ALICE,
+      amount: 3n,
+    },
+    {
+      ...at42(1, 1),
+      ...same,
+      activityType: "burn",
+      fromAddress: ALICE,
+      toAddress: null,
+      amount: 0n,
+    },
+  ]);
+});
+
+test("every kind of register event becomes a row with just what the kind has", () => {
+  const nothing = { holderId: null, address: null, groupId: null, isFrozen: null };
+  const rows = holderLifecyclePipeline.rows(
+    facts([
+      say.addressAdded({ holderId: 0n, addr: ALICE }),
+      say.holderAddedTo({ holderId: 0n, addresses: [ALICE, BOB] }),
+      say.addressRemoved({ holderId: 9n, addr: BOB }),
+      say.holderRemovedFrom({ holderId: 9n }),
+      say.joinedGroup({ addr: ALICE, groupId: 0n }),
+      say.leftGroup({ addr: ALICE, groupId: 4n }),
+      say.frozen({ addr: BOB, isFrozen: false }),
+    ]),
+  );
+  expect(rows).toEqual([
+    { ...at42(0, 0), ...nothing, eventType: "holder_address_added", holderId: 0n, address: ALICE },
+    { ...at42(0, 1), ...nothing, eventType: "holder_added", holderId: 0n },
+    { ...at42(0, 2), ...nothing, eventType: "holder_address_removed", holderId: 9n, address: BOB },
+    { ...at42(0, 3), ...nothing, eventType: "holder_removed", holderId: 9n },
+    { ...at42(0, 4), ...nothing, eventType: "address_joined_group", address: ALICE, groupId: 0n },
+    { ...at42(0, 5), ...nothing, eventType: "address_left_group", address: ALICE, groupId: 4n },
+    { ...at42(0, 6), ...nothing, eventType: "address_frozen", address: BOB, isFrozen: false },
+  ]);
+});
+
+test("a role is kept as its canonical type, whichever package it is from", () => {
+  const rows = roleChangesPipeline.rows(
+    facts([
+      say.roleChanged({ owner: BOB, role: `${say.PACKAGE.slice(2)}::roles::Any`, granted: true }),
+      say.roleChanged({ owner: BOB, role: `${"F".repeat(64)}::roles::Any`, granted: false }),
+    ]),
+  );
+  const same = { owner: BOB, signer: SIGNER };
+  expect(rows).toEqual([
+    { ...at42(0, 0), ...same, role: `${say.PACKAGE}::roles::Any`, granted: true },
+    { ...at42(0, 1), ...same, role: `0x${"f".repeat(64)}::roles::Any`, granted: false },
+  ]);
+});
+
+test("an object written several times counts as it stood at the end, wherever it was between", () => {
+  const written = (balance: bigint) => say.token({ id: TOKEN, owner: ALICE, balance });
+  const gone = say.removed(names.SHARED_TOKEN, TOKEN);
+  const end = (...transactions: readonly (readonly Said[])[]) =>
+    sharedTokenObjectsPipeline.rows(facts(...transactions));
+  const standing = (balance: bigint, transaction: number) => [
+    {
+      objectId: TOKEN,
+      state: {
+        coinType: ACME,
+        owner: ALICE,
+        balance,
+        version: say.versionOf(42n, transaction),
+        checkpoint: 42n,
+      },
+    },
+  ];
+
+  expect(end([written(1n)], [written(2n)], [written(2n)])).toEqual(standing(2n, 2));
+  expect(end([written(1n)], [gone])).toEqual([{ objectId: TOKEN, state: null }]);
+  expect(end([gone], [written(7n)])).toEqual(standing(7n, 1));
+  expect(end([gone], [written(7n)], [gone])).toEqual([{ objectId: TOKEN, state: null }]);
+});
+
+test("a grant is kept with everything its schedule says", () => {
+  const rows = timelockObjectsPipeline.rows(
+    facts([say.grant({ id: GRANT, owner: BOB, leftBalance: 77n, tokensTransferred: 5n })]),
+  );
+  expect(rows).toEqual([
+    {
+      objectId: GRANT,
+      state: {
+        coinType: ACME,
+        owner: BOB,
+        funder: SIGNER,
+        releaseScheduleId: 3n,
+        releaseCount: 12n,
+        delayUntilFirstReleaseMs: 1_000n,
+        periodBetweenReleasesMs: 86_400_000n,
+        initialReleasePortionBps: 2_500n,
+        commencementTimestampMs: 1_700_000_000_000n,
+        totalAmount: 1_000n,
+        tokensTransferred: 5n,
+        leftBalance: 77n,
+        version: say.versionOf(42n, 0),
+        checkpoint: 42n,
+      },
+    },
+  ]);
+});
+
+test("contents that do not fit the layout stop the pipeline and say where they are", () => {
+  for (const pipeline of ledgerPipelines) {
+    for (const name of pipeline.facts) {
+      const isObject = name === names.SHARED_TOKEN || name === names.TIMELOCK;
+      const common = { name, coinType: BETA, contents: new Uint8Array(3) };
+      const damaged: Said = isObject
+        ? { ...common, kind: "object", objectId: TOKEN }
+        : { ...common, kind: "event" };
+      const place = /checkpoint 42, transaction 1 \(Tx42x1\), index 0/;
+
+      const prepare = () => pipeline.prepare(facts([], [damaged]));
+      expect(prepare, name).toThrow(UndecodableFactError);
+      expect(prepare, name).toThrow(pipeline.name);
+      expect(prepare, name).toThrow(`${say.PACKAGE}::${name}<${BETA}>`);
+      expect(prepare, name).toThrow(place);
+    }
+  }
+});
+
+test("a type that names no coin stops the pipeline too", () => {
+  const nameless: Said = { ...say.token({ id: TOKEN, owner: BOB, balance: 1n }), coinType: null };
+  expect(() => sharedTokenObjectsPipeline.rows(facts([nameless]))).toThrow(
+    /the type names no coin/,
+  );
+});
+
+test("the five pipelines are those that indexerStatus lists, and want every name of the contract they fold", () => {
+  expect(ledgerPipelines.map(({ name }) => name)).toEqual([
+    "token_activity",
+    "shared_token_objects",
+    "timelock_objects",
+    "holder_lifecycle",
+    "role_changes",
+  ]);
+  const wanted = ledgerPipelines.flatMap(({ facts }) => facts);
+  const folded = Object.values(names).filter((name) => /::/.test(name));
+  const elsewhere = [names.CONTROLLED_TREASURY, names.COIN_METADATA, names.CURRENCY];
+  expect([...wanted, ...elsewhere].sort()).toEqual(folded.sort());
+});
