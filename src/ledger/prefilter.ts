@@ -17,7 +17,8 @@
  * hold something.
  *
  * What it cannot see is damage: a changed bit in the only address of a checkpoint hides that
- * checkpoint. Transport (TLS, zstd's checksum) guards against that; digests guard what is decoded.
+ * checkpoint. What carried the bytes (TLS, zstd's checksum) guards against that; digests guard what
+ * is decoded.
  */
 
 import { Buffer } from "node:buffer";
@@ -25,6 +26,7 @@ import type { RawCheckpoint } from "./checkpoint.ts";
 import { COIN_METADATA, CURRENCY } from "./contract/names.ts";
 import { SHORTENED_TYPE_ADDRESSES } from "./decode/type-tag.ts";
 import { canonicalAddress } from "./move-type.ts";
+import { createNeedleSearch } from "./needle-search.ts";
 
 /** Whether a checkpoint may hold something for us; false is certain, true is not. */
 export type Prefilter = (raw: RawCheckpoint) => boolean;
@@ -41,10 +43,8 @@ export const createPrefilter = (packages: readonly string[]): Prefilter => {
     ...addresses.map((address) => Buffer.from(address.slice(2), "hex")),
     ...[COIN_METADATA, CURRENCY].map(bcsOfName),
   ];
-  return ({ bytes }) => {
-    const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return needles.some((needle) => haystack.includes(needle));
-  };
+  const search = createNeedleSearch(needles);
+  return ({ bytes }) => search(bytes);
 };
 
 /** `module::Name` as it stands inside the BCS of a type: both behind their lengths. */

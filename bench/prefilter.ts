@@ -1,0 +1,101 @@
+/**
+ * What the prefilter adds to decompression, which every checkpoint of an archive needs anyway.
+ *
+ * Input: the genuine checkpoints, re-encoded as protobuf and compressed with zstd as the object store
+ * has them; the made-up checkpoints of the tests where the genuine ones are absent.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { RawCheckpoint } from "../src/ledger/checkpoint.ts";
+import { decodeCheckpoint } from "../src/ledger/decode/decode.ts";
+import { createPrefilter } from "../src/ledger/prefilter.ts";
+import { genuineCheckpoints } from "../test/genuine.ts";
+import { asProtobuf } from "../test/ledger/as-protobuf.ts";
+import { encodedCorpus } from "../test/ledger/corpus.ts";
+
+/** A figure of one run: `ratio` compares two measurements of that run, higher is better. */
+export type PrefilterFigure = {
+  readonly name: string;
+  readonly ratio: number;
+  readonly detail: string;
+};
+
+/** Rounds measured, after as many to warm up; the middle one counts. */
+const ROUNDS = 25;
+
+/** Two versions of a package that no checkpoint holds: the case of nearly all of a chain's history. */
+const PACKAGES = [
+  "0x6e4f1c0f7d2b3a59887766554433221100ffeeddccbbaa99887766554433f1a7",
+  "0x93b1d7e2c4a6580f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a697887",
+];
+
+/**
+ * Time of decompression alone, by the time of decompression and prefilter together: 1 would be a
+ * prefilter that costs nothing. Measured in turns, so that a busy moment meets both.
+ */
+export const prefilterBench = async (): Promise<PrefilterFigure> => {
+  const { origin, inputs } = readInputs();
+  const compressed = inputs.map(({ bytes }) => zstdCompressSync(bytes));
+  const bytes = inputs.reduce((sum, raw) => sum + raw.bytes.length, 0);
+  const mayHoldFacts = createPrefilter(PACKAGES);
+
+  const decompression: number[] = [];
+  const scan: number[] = [];
+  const ratios: number[] = [];
+  let passed = 0;
+  for (let round = -ROUNDS; round < ROUNDS; round++) {
+    const started = performance.now();
+    const opened = compressed.map((one) => zstdDecompressSync(one));
+    const decompressed = performance.now();
+    passed = 0;
+    for (const [i, raw] of inputs.entries()) {
+      if (mayHoldFacts({ ...raw, bytes: opened[i] ?? raw.bytes })) passed++;
+    }
+    const scanned = performance.now();
+    if (round < 0) continue;
+    decompression.push(decompressed - started);
+    scan.push(scanned - decompressed);
+    ratios.push((decompressed - started) / (scanned - started));
+  }
+
+  const rate = (ms: number) => `${(bytes / 1e3 / ms).toFixed(0)} MB/s`;
+  const timed = (run: (raw: RawCheckpoint) => unknown) => {
+    for (let i = 0; i < ROUNDS; i++) inputs.forEach(run);
+    const times = Array.from({ length: ROUNDS }, () => {
+      const started = performance.now();
+      inputs.forEach(run);
+      return performance.now() - started;
+    });
+    return rate(median(times));
+  };
+  const whole = timed((raw) => decodeCheckpoint(raw));
+  const nothing = timed((raw) => decodeCheckpoint(raw, () => false));
+  return {
+    name: "prefilter: zstd alone / zstd + scan",
+    ratio: median(ratios),
+    detail:
+      `${inputs.length} ${origin} checkpoints as protobuf, ${(bytes / 1e6).toFixed(1)} MB, ${passed} passed: ` +
+      `zstd ${rate(median(decompression))}, scan ${rate(median(scan))}; ` +
+      `decoding with all digests ${whole}, with nothing wanted ${nothing}`,
+  };
+};
+
+const readInputs = (): { origin: string; inputs: readonly RawCheckpoint[] } => {
+  const folder = genuineCheckpoints();
+  if (folder === undefined) {
+    return { origin: "made-up", inputs: encodedCorpus.map(({ protobuf }) => protobuf) };
+  }
+  const names = readdirSync(folder).filter((name) => name.endsWith(".chk"));
+  const inputs = names.map(
+    (name): RawCheckpoint => ({
+      sequence: BigInt(name.slice(0, -".chk".length)),
+      encoding: "protobuf",
+      bytes: asProtobuf(readFileSync(join(folder, name)).subarray(1)),
+    }),
+  );
+  return { origin: "genuine", inputs };
+};
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
