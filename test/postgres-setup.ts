@@ -42,6 +42,12 @@ const startServer = async () => {
   if (given) return { url: given, stop: async () => undefined };
   const dataDir = await mkdtemp(join(tmpdir(), "holderbook-test-"));
   const server = await startEmbeddedPostgres({ dataDir });
+  await inServer(server.url, async (sql) => {
+    // It is thrown away afterwards: no test survives the machine, so nothing need reach the disk.
+    await sql.unsafe("alter system set fsync = off");
+    await sql.unsafe("alter system set full_page_writes = off");
+    await sql.unsafe("select pg_reload_conf()");
+  });
   return {
     url: server.url,
     stop: async () => {

@@ -87,10 +87,15 @@ export const databaseRemedy = (error: unknown): Remedy => {
   return "stop";
 };
 
-const passes = (error: Error): boolean => {
-  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
-  if (code === undefined) return false;
-  return error instanceof postgres.PostgresError
-    ? PASSING_STATES.some((state) => code.startsWith(state))
-    : PASSING_CODES.has(code);
-};
+const passes = (error: Error): boolean =>
+  error instanceof postgres.PostgresError
+    ? PASSING_STATES.some((state) => error.code.startsWith(state))
+    : isConnectionFailure(error);
+
+/** True when the connection itself failed, not a statement on it. */
+export const isConnectionFailure = (error: unknown): boolean =>
+  error instanceof Error &&
+  !(error instanceof postgres.PostgresError) &&
+  "code" in error &&
+  typeof error.code === "string" &&
+  PASSING_CODES.has(error.code);

@@ -11,7 +11,11 @@ import { createConnection, type Socket } from "node:net";
 import type { PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
-import { SessionLostError, TransactionRolledBackError } from "./database-error.ts";
+import {
+  isConnectionFailure,
+  SessionLostError,
+  TransactionRolledBackError,
+} from "./database-error.ts";
 
 /** How JavaScript sees the types of Postgres that postgres.js leaves as text. */
 type Types = { bigint: bigint };
@@ -117,6 +121,7 @@ export const openSession = async (
   onNotify?: (channel: string, payload: string) => void,
 ): Promise<Session> => {
   const lost = new AbortController();
+  const gone = Promise.withResolvers<void>();
   const lose = () => {
     lost.abort(new SessionLostError(settings.applicationName));
     // Statements that come later are refused at once instead of waiting for a connection.
@@ -129,7 +134,10 @@ export const openSession = async (
     // Both would end a connection that holds locks.
     idle_timeout: undefined,
     max_lifetime: null,
-    onclose: lose,
+    onclose: () => {
+      lose();
+      gone.resolve();
+    },
     onnotify: onNotify,
     socket: connectOnce(settings.applicationName),
   };
@@ -145,7 +153,8 @@ export const openSession = async (
   const inTurn = oneAtATime();
   const close = async () => {
     lost.abort(new SessionLostError(settings.applicationName));
-    await client.end({ timeout: 5 });
+    // When the connection fails just now, the driver waits its whole timeout for an answer.
+    await Promise.race([client.end({ timeout: 5 }), gone.promise]);
   };
   const transaction = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     inTurn(async () => {
@@ -153,9 +162,9 @@ export const openSession = async (
       try {
         return await transact(client, db, work);
       } catch (error) {
-        // Whatever the driver made of it, this is what happened.
-        if (lost.signal.aborted) throw new SessionLostError(settings.applicationName, error);
-        throw error;
+        if (!lost.signal.aborted && !isConnectionFailure(error)) throw error;
+        lose();
+        throw new SessionLostError(settings.applicationName, error);
       }
     });
   return { sql: client, lost: lost.signal, transaction, close, [Symbol.asyncDispose]: close };
@@ -175,7 +184,7 @@ const transact = async <T>(
     await begun;
   } catch (error) {
     // When this fails the connection is gone, and the transaction with it.
-    await client.unsafe("rollback").catch(() => undefined);
+    if (!isConnectionFailure(error)) await client.unsafe("rollback").catch(() => undefined);
     throw error;
   }
   const { command } = await client.unsafe("commit");

@@ -1,0 +1,40 @@
+import { readMigrationFiles } from "drizzle-orm/migrator";
+import { expect, inject, test } from "vitest";
+import { connect } from "../../src/database/connect.ts";
+import { migrate, migrationsPending, UnknownMigrationError } from "../../src/database/migrate.ts";
+import { freshDatabase } from "../postgres.ts";
+import { inServer, withDatabase } from "../postgres-setup.ts";
+
+/** A database without anything in it. */
+const emptyDatabase = async (name: string) => {
+  const server = inject("postgresUrl");
+  await inServer(server, (sql) => sql.unsafe(`create database ${name} template template0`));
+  const database = connect({ url: withDatabase(server, name), max: 4, applicationName: "migrate" });
+  return {
+    database,
+    [Symbol.asyncDispose]: async () => {
+      await database.close();
+      await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+    },
+  };
+};
+
+test("services that start together migrate once", async () => {
+  await using empty = await emptyDatabase("migrate_together");
+  const { database } = empty;
+  const all = readMigrationFiles({ migrationsFolder: "drizzle" }).length;
+  expect(await migrationsPending(database)).toBe(all);
+
+  const results = await Promise.all([migrate(database), migrate(database), migrate(database)]);
+  expect(results.map(({ applied }) => applied).sort()).toEqual([0, 0, all]);
+  expect(await migrationsPending(database)).toBe(0);
+  expect(await migrate(database)).toEqual({ applied: 0 });
+});
+
+test("a database of a newer version is refused by name", async () => {
+  await using database = await freshDatabase();
+  await database.sql`
+    insert into drizzle.__drizzle_migrations (hash, created_at) values ('from-the-future', 0)`;
+  await expect(migrate(database)).rejects.toThrow(UnknownMigrationError);
+  await expect(migrationsPending(database)).rejects.toThrow(/from-the-fut/);
+});
