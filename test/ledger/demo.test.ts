@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { createDemoLedger } from "../../src/demo/demo-ledger.ts";
+import type { Encoding, RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
+import { createWanted, factsOf } from "../../src/ledger/facts.ts";
+import { checkDigests } from "../../src/ledger/inspect.ts";
+import { createPrefilter } from "../../src/ledger/prefilter.ts";
+import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { damages, randomFrom } from "./damage.ts";
+
+const ENCODINGS: readonly Encoding[] = ["bcs", "protobuf"];
+
+describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
+  const ledger = createDemoLedger({ seed, noise: 0.5 });
+  const checkpoints = Array.from({ length: 350 }, () => {
+    const next = ledger.next();
+    const raw = (encoding: Encoding): RawCheckpoint => ({
+      sequence: next.sequence,
+      encoding,
+      bytes: next.raw(encoding),
+    });
+    return { bcs: raw("bcs"), protobuf: raw("protobuf"), next };
+  });
+  const { packages, foreignPackages } = ledger;
+
+  test("reads the same from both encodings, every digest as its bytes give it", () => {
+    for (const { bcs, protobuf, next } of checkpoints) {
+      const checkpoint = decodeCheckpoint(bcs);
+      expect(decodeCheckpoint(protobuf)).toEqual(checkpoint);
+      expect(checkpoint.digest).toBe(next.digest);
+      expect(checkpoint.timestampMs).toBe(next.timestampMs);
+      for (const raw of [bcs, protobuf]) expect(checkDigests(raw).wrong).toEqual([]);
+    }
+  });
+
+  test("loses no fact to the prefilter, whosever package is asked for", () => {
+    for (const addresses of [
+      packages,
+      packages.slice(0, 1),
+      ...foreignPackages.map((one) => [one]),
+    ]) {
+      const passes = createPrefilter(addresses);
+      const read = createCheckpointReader(addresses);
+      const counts = { facts: 0, ruledOut: 0 };
+      for (const { bcs, protobuf } of checkpoints) {
+        const facts = factsOf(decodeCheckpoint(bcs, createWanted(addresses)));
+        for (const raw of [bcs, protobuf]) {
+          if (facts.length > 0) expect(passes(raw)).toBe(true);
+          expect(read(raw).facts).toEqual(facts);
+        }
+        counts.facts += facts.length;
+        if (!passes(bcs)) counts.ruledOut++;
+      }
+      expect(counts.facts).toBeGreaterThan(0);
+      expect(counts.ruledOut).toBeGreaterThan(0);
+    }
+  });
+
+  test("damaged, is refused or read unharmed", () => {
+    const random = randomFrom(99);
+    let refused = 0;
+    for (let i = 0; i < 2_000; i++) {
+      const encoding = ENCODINGS[i % 2] ?? "bcs";
+      const original = checkpoints[random(checkpoints.length)]?.[encoding];
+      const damage = damages[i % damages.length];
+      if (original === undefined || damage === undefined) throw new Error("nothing to damage");
+      const raw = { ...original, bytes: damage.apply(original.bytes, random) };
+      try {
+        const { transactions } = decodeCheckpoint(raw);
+        expect(transactions).toEqual(decodeCheckpoint(original).transactions);
+      } catch (error) {
+        if (!(error instanceof CheckpointDecodeError)) throw error;
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(1_000);
+  });
+});
