@@ -100,9 +100,12 @@ test("a node that offers no subscriptions is polled", async () => {
   expect(server.seen.subscriptions).toBe(1);
 });
 
-test("frames beyond what may be held are let go and fetched later, so that memory stays bounded", async () => {
+test.each([
+  ["checkpoints", { checkpoints: 8, bytes: 1 << 20 }],
+  ["bytes", { checkpoints: 1_000, bytes: 3_000 }],
+])("frames beyond the %s that may be held are let go and fetched later", async (_, window) => {
   await using server = await startGrpcServer({ newest: 0n });
-  await using source = open(server.host, { window: { checkpoints: 8, bytes: 1 << 20 } });
+  await using source = open(server.host, { window });
   const taking = take(
     source,
     { first: 0n, last: 200n },

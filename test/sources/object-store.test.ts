@@ -52,14 +52,14 @@ test("reads an archive in order over few connections, then waits at the tip for 
 
 test("at the tip it asks for the next checkpoint, not for everything that could follow", async () => {
   await using store = await startObjectStore({ newest: 99n });
-  await using source = open(store.base);
-  const taking = take(source, { first: 90n, last: 100n });
+  await using source = open(store.base, { concurrency: { min: 1, max: 32, start: 32 } });
+  const taking = take(source, { first: 90n, last: 150n });
   await until(
     () => store.seen.gets.filter((sequence) => sequence === 100n).length > 30,
     () => store.seen.gets.length,
   );
   const askedBeyond = store.seen.gets.filter((sequence) => sequence > 100n).length;
-  store.state.newest = 100n;
+  store.state.newest = 150n;
   await taking;
   expect(askedBeyond).toBeLessThan(10);
 });
