@@ -4,6 +4,7 @@
  */
 import { deserialize, serialize } from "node:v8";
 import type { Encoding } from "../ledger/checkpoint.ts";
+import { base58 } from "../ledger/decode/base58.ts";
 import type { Remedy } from "../remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
 import { advance, newWorld, OPENING_ENDS } from "./issuer/advance.ts";
@@ -11,7 +12,6 @@ import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
 import type { CoinModel, DemoModel } from "./model.ts";
-import { base58 } from "./wire/base58.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
 import { encodeProtobuf } from "./wire/protobuf.ts";
 
@@ -23,17 +23,17 @@ export const DEFAULT_GENESIS_MS = 1_735_689_600_000n;
 /** Milliseconds between checkpoints: about what the network takes. */
 export const DEFAULT_INTERVAL_MS = 250n;
 export const DEFAULT_INVESTORS = 40;
-export const DEFAULT_NOISE = 0.5;
-const DEFAULT_ACTIONS = 1.5;
+export const DEFAULT_NOISE = 0.3;
+const DEFAULT_ACTIONS = 2;
 
 /** What a demo ledger is made from. The same options give the same bytes. */
 export type DemoOptions = {
   readonly seed: bigint | number | string;
-  /** Investors the register grows to: 8 to 1,000,000; 40 when not given. */
+  /** Investors the register grows to: 1 to 1,000,000, though never fewer than 8; 40 when not given. */
   readonly investors?: number | undefined;
-  /** Unrelated transactions per transaction of the security tokens: 0 to 1,000; 0.5 when not given. */
+  /** Share of unrelated transactions after the opening: 0 to 1; 0.3 when not given. */
   readonly noise?: number | undefined;
-  /** Transactions of the security tokens per checkpoint, on average: 0 to 1,000; 1.5 when not given. */
+  /** Actions per checkpoint, unrelated ones too, on average: 0 to 1,000; 2 when not given. */
   readonly actionsPerCheckpoint?: number | undefined;
   /** Time of checkpoint 0, milliseconds since the Unix epoch. */
   readonly genesisTimeMs?: bigint | undefined;
@@ -221,8 +221,8 @@ const paceOf = (options: DemoOptions): Pace => {
     throw new DemoOptionError(`investors must be a whole number, not ${investors}`);
   }
   return {
-    investors: bounded("investors", investors, FIRST_INVESTORS, 1_000_000),
-    noise: bounded("noise", options.noise ?? DEFAULT_NOISE, 0, 1_000),
+    investors: Math.max(FIRST_INVESTORS, bounded("investors", investors, 1, 1_000_000)),
+    noise: bounded("noise", options.noise ?? DEFAULT_NOISE, 0, 1),
     actionsPerCheckpoint: bounded(
       "actionsPerCheckpoint",
       options.actionsPerCheckpoint ?? DEFAULT_ACTIONS,

@@ -1,5 +1,5 @@
+import { digestOf } from "../../ledger/decode/digest.ts";
 import type { StoredObject } from "../wire/checkpoint.ts";
-import { digestOf } from "../wire/digest.ts";
 import {
   type ExecutionStatus,
   encodeEffects,

@@ -1,5 +1,5 @@
+import { digestOf } from "../../ledger/decode/digest.ts";
 import type { ExecutedTransaction, StoredObject } from "../wire/checkpoint.ts";
-import { digestOf } from "../wire/digest.ts";
 import type { GasCost } from "../wire/effects.ts";
 import type { ObjectOwner } from "../wire/object.ts";
 import { encodeMoveObject, type MoveObject } from "../wire/object.ts";

@@ -3,11 +3,11 @@
  * types come from, who may do what, and how events are announced and remembered.
  */
 
+import { base58 } from "../../ledger/decode/base58.ts";
 import type { Draft } from "../chain/draft.ts";
 import { type Execution, MoveAbort, SimulationError } from "../chain/execution.ts";
 import type { CoinModel, DemoModel, EventPlace, RegisterModel } from "../model.ts";
 import type { Roster } from "../roster.ts";
-import { base58 } from "../wire/base58.ts";
 import type { AbortLocation } from "../wire/effects.ts";
 import type { Argument } from "../wire/transaction.ts";
 import { type Table, treasuryContents } from "./layouts.ts";

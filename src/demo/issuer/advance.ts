@@ -9,7 +9,7 @@ import { emptyRoster } from "../roster.ts";
 import type { SealedCheckpoint } from "../wire/checkpoint.ts";
 import { actAtRandom } from "./actions.ts";
 import { withdrawDue } from "./foreign.ts";
-import { makeNoise } from "./noise.ts";
+import { disturb } from "./noise.ts";
 import { OPENING } from "./opening.ts";
 import { account, FAUCET, type Pace, type Stage, type World } from "./stage.ts";
 import type { SubmissionQueue } from "./submissions.ts";
@@ -17,13 +17,10 @@ import type { SubmissionQueue } from "./submissions.ts";
 /** The last checkpoint of the opening. Until then everything is scripted, and submissions wait. */
 export const OPENING_ENDS = BigInt(OPENING.length);
 
-/** How likely a checkpoint is one in which nobody does anything with security tokens. */
+/** How likely a checkpoint is one in which nobody does anything. */
 const QUIET = 0.15;
 /** How likely a quiet checkpoint is one without any transaction at all. */
 const BARE = 0.1;
-/** How likely unrelated traffic comes now rather than in a later checkpoint; and how much may wait. */
-const NOISE_NOW = 0.5;
-const NOISE_WAITING = 64;
 
 /** A ledger without a checkpoint. */
 export const newWorld = (seed: string, keepsEvents: boolean): World => ({
@@ -39,7 +36,6 @@ export const newWorld = (seed: string, keepsEvents: boolean): World => ({
   foreignPackages: [],
   custody: new Map(),
   upgradeCap: "",
-  noiseOwed: 0,
   strangers: emptyRoster(),
 });
 
@@ -71,9 +67,10 @@ export const advance = (
       executePrologue(chain, open);
       withdrawDue(stage);
       submissions.executeAll(stage);
-      for (let n = 0; n < actions; n += 1) actAtRandom(stage);
-      world.noiseOwed += pace.noise * Math.max(0, open.transactions.length - 1);
-      if (chance(dice, NOISE_NOW) || world.noiseOwed > NOISE_WAITING) makeNoise(stage);
+      for (let n = 0; n < actions; n += 1) {
+        if (chance(dice, pace.noise)) disturb(stage);
+        else actAtRandom(stage);
+      }
     }
   }
   return closeCheckpoint(chain, open);

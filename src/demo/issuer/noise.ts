@@ -33,15 +33,8 @@ export const openPool = (stage: Stage): void => {
   });
 };
 
-/** Does as many unrelated transactions as are owed. */
-export const makeNoise = (stage: Stage): void => {
-  while (stage.world.noiseOwed >= 1) {
-    stage.world.noiseOwed -= 1;
-    disturb(stage);
-  }
-};
-
-const disturb = (stage: Stage): void => {
+/** One unrelated transaction. */
+export const disturb = (stage: Stage): void => {
   const { dice, strangers } = stage.world;
   const from = account(stage, `stranger/${roll(dice, STRANGERS)}`);
   if (strangers.items.length > MOST_OBJECTS) {

@@ -43,8 +43,6 @@ export type World = {
   readonly custody: Map<string, InCustody>;
   /** The object that permits upgrading the security-token package. */
   upgradeCap: string;
-  /** Unrelated transactions owed, a fraction of one. */
-  noiseOwed: number;
   /** Ids of unrelated objects that are changed now and then. */
   readonly strangers: Roster;
 };
@@ -53,9 +51,9 @@ export type World = {
 export type Pace = {
   /** Investors the register grows to. */
   readonly investors: number;
-  /** Unrelated transactions per transaction of the security tokens, on average. */
+  /** Share of the actions that has nothing to do with security tokens, 0 to 1. */
   readonly noise: number;
-  /** Issuer's and investors' transactions per checkpoint after the opening, on average. */
+  /** Actions per checkpoint after the opening, on average; most are one transaction. */
   readonly actionsPerCheckpoint: number;
 };
 

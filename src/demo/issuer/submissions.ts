@@ -1,9 +1,9 @@
 /** Transactions from outside the simulation, such as a transfer agent's. */
 
+import { base58 } from "../../ledger/decode/base58.ts";
 import type { Remedy } from "../../remedy.ts";
 import { SimulationError } from "../chain/execution.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";
-import { base58 } from "../wire/base58.ts";
 import { perform, type Stage } from "./stage.ts";
 
 /** A transaction to execute: one command per call. */

@@ -1,3 +1,10 @@
+/** Buffers of writers that are done. A checkpoint takes dozens of writers, few at a time. */
+const spare: Buffer[] = [];
+const MOST_SPARE = 16;
+const USUAL_SIZE = 1024;
+const LARGEST_SPARE = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
+
 /**
  * Writes BCS: little-endian integers, ULEB128 lengths, no padding, no names.
  *
@@ -5,7 +12,7 @@
  * hashed, and that library writes byte by byte; tests read all of it back with `@mysten/sui/bcs`.
  */
 export class ByteWriter {
-  #buffer = Buffer.allocUnsafeSlow(1024);
+  #buffer = spare.pop() ?? Buffer.allocUnsafeSlow(USUAL_SIZE);
   #length = 0;
 
   u8(value: number): this {
@@ -94,9 +101,13 @@ export class ByteWriter {
     return this;
   }
 
-  /** A copy of what was written so far. */
+  /** What was written. The writer is used up: its buffer goes to the next one. */
   done(): Uint8Array {
-    return new Uint8Array(this.#buffer.subarray(0, this.#length));
+    const bytes = new Uint8Array(this.#buffer.subarray(0, this.#length));
+    if (this.#buffer.length <= LARGEST_SPARE && spare.length < MOST_SPARE) spare.push(this.#buffer);
+    this.#buffer = NOTHING;
+    this.#length = 0;
+    return bytes;
   }
 
   #reserve(count: number): void {

@@ -1,5 +1,6 @@
+import { digestOf } from "../../ledger/decode/digest.ts";
 import { ByteWriter } from "./byte-writer.ts";
-import { digestOf, hash } from "./digest.ts";
+import { hash } from "./digest.ts";
 import { type GasCost, writeGasCost } from "./effects.ts";
 import { encodeSignedTransaction } from "./transaction.ts";
 

@@ -1,5 +1,5 @@
 import { GrpcTypes } from "@mysten/sui/grpc";
-import { base58 } from "./base58.ts";
+import { base58 } from "../../ledger/decode/base58.ts";
 import { quorumSignature, type SealedCheckpoint, type StoredObject } from "./checkpoint.ts";
 
 /** A part as the public object stores carry it: BCS with the name of its type. */

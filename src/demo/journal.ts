@@ -1,0 +1,142 @@
+/**
+ * What a live demo ledger cannot work out again from its seed: when its checkpoints are due, and what
+ * was submitted from outside. Two small files in the data folder.
+ */
+import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Remedy } from "../remedy.ts";
+import type { Submission } from "./issuer/submissions.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** What makes two demo ledgers different; a data folder holds one. */
+export type LedgerOptions = {
+  readonly seed: string;
+  readonly investors: number;
+  readonly noise: number;
+};
+
+/** A submitted transaction and the checkpoint it belongs to. */
+export type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
+
+/** The data folder holds another demo ledger. Stop: its checkpoints are not these. */
+export class OtherDemoLedgerError extends Error {
+  override readonly name = "OtherDemoLedgerError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(path: string, found: LedgerOptions) {
+    super(
+      `${path} belongs to a demo ledger with seed ${found.seed}, ${found.investors} investors and ` +
+        `noise ${found.noise}; use these, or another data folder`,
+    );
+  }
+}
+
+/** A file of the journal cannot be understood. Stop: restore it, or start with a new data folder. */
+export class JournalDamagedError extends Error {
+  override readonly name = "JournalDamagedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(path: string, reason: string) {
+    super(`${path} is damaged (${reason}); restore it, or start with a new data folder`);
+  }
+}
+
+/** The journal of one data folder. */
+export type Journal = {
+  /** The timeline as it was written last; undefined in a new folder. */
+  readTimeline(): Timeline | undefined;
+  writeTimeline(timeline: Timeline): void;
+  readSubmissions(): readonly SubmittedAt[];
+  appendSubmission(submitted: SubmittedAt): void;
+};
+
+/** Opens the journal; nothing is written yet. */
+export const openJournal = (dataDir: string, options: LedgerOptions): Journal => {
+  const timelinePath = join(dataDir, "demo-ledger.json");
+  const submissionsPath = join(dataDir, "demo-ledger-submissions.jsonl");
+
+  return {
+    readTimeline: () => {
+      const text = readIfThere(timelinePath);
+      if (text === undefined) return undefined;
+      const value = parse(timelinePath, text);
+      if (!isTimelineFile(value))
+        throw new JournalDamagedError(timelinePath, "members are missing");
+      const { seed, investors, noise } = value.options;
+      if (seed !== options.seed || investors !== options.investors || noise !== options.noise) {
+        throw new OtherDemoLedgerError(timelinePath, value.options);
+      }
+      return value.timeline;
+    },
+    writeTimeline: (timeline) => {
+      mkdirSync(dataDir, { recursive: true });
+      const temporary = `${timelinePath}.${process.pid}.part`;
+      writeFileSync(temporary, `${JSON.stringify({ options, timeline }, toJson, 2)}\n`);
+      renameSync(temporary, timelinePath);
+    },
+    readSubmissions: () =>
+      (readIfThere(submissionsPath) ?? "")
+        .split("\n")
+        // A crash may have cut off the last line; that transaction was never confirmed to anybody.
+        .slice(0, -1)
+        .map((line) => {
+          const value = parse(submissionsPath, line);
+          if (!isSubmittedAt(value)) {
+            throw new JournalDamagedError(submissionsPath, "members are missing");
+          }
+          return value;
+        }),
+    appendSubmission: (submitted) => {
+      mkdirSync(dataDir, { recursive: true });
+      appendFileSync(submissionsPath, `${JSON.stringify(submitted, toJson)}\n`);
+    },
+  };
+};
+
+const readIfThere = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+};
+
+const parse = (path: string, text: string): unknown => {
+  try {
+    return JSON.parse(text, fromJson);
+  } catch (error) {
+    throw new JournalDamagedError(path, error instanceof Error ? error.message : "no JSON");
+  }
+};
+
+/** JSON has no big integers: they are written as `{"bigint": "123"}`. */
+const toJson = (_key: string, value: unknown): unknown =>
+  typeof value === "bigint" ? { bigint: String(value) } : value;
+
+const fromJson = (_key: string, value: unknown): unknown =>
+  isObject(value) && typeof value.bigint === "string" ? BigInt(value.bigint) : value;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+type TimelineFile = { readonly options: LedgerOptions; readonly timeline: Timeline };
+
+const isTimelineFile = (value: unknown): value is TimelineFile =>
+  isObject(value) &&
+  isObject(value.options) &&
+  isObject(value.timeline) &&
+  typeof value.timeline.settledUntil === "bigint" &&
+  Array.isArray(value.timeline.stretches) &&
+  value.timeline.stretches.every(
+    (stretch: unknown) =>
+      isObject(stretch) &&
+      ["from", "startMs", "spanMs", "count"].every((name) => typeof stretch[name] === "bigint"),
+  );
+
+const isSubmittedAt = (value: unknown): value is SubmittedAt =>
+  isObject(value) &&
+  typeof value.checkpoint === "bigint" &&
+  isObject(value.submission) &&
+  typeof value.submission.sender === "string" &&
+  Array.isArray(value.submission.calls);
