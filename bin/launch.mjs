@@ -14,10 +14,14 @@ export const launch = (args, { cwd, tether = false } = {}) =>
   new Promise((resolve, reject) => {
     // Node strips types of files outside node_modules only; an installed copy strips its own.
     const strip = installedAsDependency ? ["--import", join(root, "bin", "strip-types.mjs")] : [];
-    const child = spawn(nodeBinary(), ["--disable-warning=ExperimentalWarning", ...strip, ...args], {
-      stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
-      cwd,
-    });
+    const child = spawn(
+      nodeBinary(),
+      ["--disable-warning=ExperimentalWarning", ...strip, ...args],
+      {
+        stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+        cwd,
+      },
+    );
     // A terminal signals the whole group; a supervisor signals only us, so pass it on.
     const forward = (signal) => child.kill(signal);
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);

@@ -1,0 +1,61 @@
+import { Command, Option } from "commander";
+import { DEFAULT_INVESTORS, DEFAULT_NOISE } from "../demo/demo-ledger.ts";
+import { FIRST_INVESTORS } from "../demo/issuer/people.ts";
+import { writeDemoLedger } from "../demo/write.ts";
+import { ratioArgument, wholeNumberArgument } from "./arguments.ts";
+
+type WriteOptions = {
+  readonly dir: string;
+  readonly checkpoints: number;
+  readonly seed: string;
+  readonly format: "chk" | "binpb";
+  readonly investors: number;
+  readonly noise: number;
+};
+
+/** `holderbook demo write`: a simulated issuer's ledger as files. */
+export const demoCommand = () =>
+  new Command("demo")
+    .description("the demo ledger: a simulated issuer of security tokens")
+    .addCommand(
+      new Command("write")
+        .description(
+          "write checkpoints and a ledger.json that names their packages; same seed, same bytes",
+        )
+        .requiredOption("--dir <folder>", "where to write; created when missing")
+        .requiredOption("--checkpoints <number>", "how many", wholeNumberArgument(1, 10_000_000))
+        .requiredOption("--seed <text>", "any text")
+        .addOption(
+          new Option(
+            "--format <format>",
+            "chk: BCS; binpb: zstd-compressed protobuf, as object stores keep it",
+          )
+            .choices(["chk", "binpb"])
+            .default("chk"),
+        )
+        .option(
+          "--investors <number>",
+          "how many investors the register grows to",
+          wholeNumberArgument(FIRST_INVESTORS, 1_000_000),
+          DEFAULT_INVESTORS,
+        )
+        .option(
+          "--noise <ratio>",
+          "unrelated transactions per transaction of the tokens, 0 to 1000",
+          ratioArgument(1000),
+          DEFAULT_NOISE,
+        )
+        .action(async (options: WriteOptions) => {
+          const terminal = process.stderr.isTTY;
+          await writeDemoLedger({
+            ...options,
+            onProgress: (written) => {
+              if (terminal)
+                process.stderr.write(`\r${written} of ${options.checkpoints} checkpoints`);
+            },
+          });
+          process.stderr.write(
+            `${terminal ? "\r" : ""}wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}\n`,
+          );
+        }),
+    );

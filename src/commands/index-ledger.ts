@@ -1,0 +1,63 @@
+import { Command } from "commander";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { startIndexing } from "../service/indexing.ts";
+import { openLedger } from "../service/ledger-source.ts";
+import { openStorage } from "../service/storage.ts";
+import { checkpointArgument, namesArgument } from "./arguments.ts";
+import { progressLine } from "./progress-line.ts";
+import { openRuntime, UsageError } from "./runtime.ts";
+
+type IndexOptions = {
+  readonly pipelines?: readonly string[];
+  readonly first?: bigint;
+  readonly last?: bigint;
+};
+
+const NAMES = ledgerPipelines.map(({ name }) => name);
+
+/** `holderbook index`: read and project, serve nothing. */
+export const indexCommand = () =>
+  new Command("index")
+    .description("read the ledger into the log and the projections")
+    .option(
+      "--pipelines <names>",
+      `only these, separated by commas: ${NAMES.join(", ")}`,
+      namesArgument(NAMES),
+    )
+    .option(
+      "--first <checkpoint>",
+      "where an empty log begins (FIRST_CHECKPOINT)",
+      checkpointArgument,
+    )
+    .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
+    .action(async ({ pipelines, first, last }: IndexOptions) => {
+      const { config, logger, signal } = openRuntime();
+      const ledger = await openLedger(config, logger);
+      const firstCheckpoint = first ?? ledger.firstCheckpoint;
+      if (last !== undefined && last < firstCheckpoint) {
+        throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
+      }
+      await using storage = await openStorage(config, logger);
+      await ledger.recordDecimals(storage);
+      const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
+      const { ended } = startIndexing({
+        config,
+        logger,
+        storage,
+        ledger,
+        firstCheckpoint,
+        last,
+        pipelines,
+        signal,
+        onProgress: line.report,
+      });
+      try {
+        const { failures } = await ended;
+        line.clear();
+        const [failure] = failures;
+        if (failure !== undefined) throw failure;
+        if (last !== undefined && !signal.aborted) logger.info(`committed checkpoint ${last}`);
+      } finally {
+        await ledger.source.close();
+      }
+    });

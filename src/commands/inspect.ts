@@ -1,0 +1,45 @@
+import { Command } from "commander";
+import type { RawCheckpoint } from "../ledger/checkpoint.ts";
+import { openCheckpointFile } from "../ledger/chk-file.ts";
+import { decodeCheckpoint } from "../ledger/decode/decode.ts";
+import { canonicalJson, checkDigests } from "../ledger/inspect.ts";
+import { openLedgerSource } from "../service/ledger-source.ts";
+import { openRuntime, type Runtime, UsageError } from "./runtime.ts";
+
+/** `holderbook inspect`: what one checkpoint holds. Standard output carries the JSON alone. */
+export const inspectCommand = () =>
+  new Command("inspect")
+    .description(
+      "print a checkpoint as canonical JSON, from a file or by number from LEDGER_SOURCE",
+    )
+    .argument("<file-or-sequence>", "a .chk or .binpb.zst file, or a checkpoint number")
+    .option(
+      "--check",
+      "recompute every digest instead, and report what was checked and what is wrong",
+    )
+    .action(async (what: string, { check }: { readonly check?: boolean }) => {
+      const raw = /^\d+$/.test(what)
+        ? await fetchOne(openRuntime(), BigInt(what))
+        : await openCheckpointFile(what);
+      if (check) {
+        const report = checkDigests(raw);
+        process.stdout.write(`${JSON.stringify(report)}\n`);
+        if (report.wrong.length > 0) process.exitCode = 1;
+      } else {
+        process.stdout.write(`${canonicalJson(decodeCheckpoint(raw))}\n`);
+      }
+    });
+
+const fetchOne = async (
+  { config, logger, signal }: Runtime,
+  sequence: bigint,
+): Promise<RawCheckpoint> => {
+  const { source } = await openLedgerSource(config, logger);
+  try {
+    for await (const raw of source.checkpoints({ first: sequence, last: sequence }, signal))
+      return raw;
+    throw new UsageError(`${source.description} has no checkpoint ${sequence}`);
+  } finally {
+    await source.close();
+  }
+};

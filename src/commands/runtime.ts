@@ -1,0 +1,54 @@
+/** What every command is given: settings, a logger, and the signal to end. */
+import { loadEnvFile } from "node:process";
+import { type Config, readConfig } from "../config.ts";
+import { createLogger, type Logger } from "../logger.ts";
+
+/** The command line was used wrongly; the message says how it goes. Exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export type Runtime = {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Aborts when the process is asked to end. */
+  readonly signal: AbortSignal;
+};
+
+/** How long an orderly end may take before the process ends anyway. */
+const END_WITHIN_MS = 20_000;
+
+/**
+ * Reads `.env` and the environment, and listens for signals.
+ * @throws ConfigError when a setting is wrong
+ */
+export const openRuntime = (): Runtime => {
+  try {
+    loadEnvFile();
+  } catch (error) {
+    // No .env is the usual case; an unreadable one is not.
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+  const config = readConfig(process.env);
+  const logger = createLogger(config.logLevel, process.stderr.isTTY === true);
+  return { config, logger, signal: endSignal(logger) };
+};
+
+const endSignal = (logger: Logger): AbortSignal => {
+  const ending = new AbortController();
+  const end = (reason: string) => {
+    // The terminal and the launcher both pass a Ctrl-C on: the second one says nothing new.
+    if (ending.signal.aborted) return;
+    logger.info({ reason }, "ending");
+    ending.abort(new DOMException(reason, "AbortError"));
+    setTimeout(() => {
+      logger.fatal(`did not end within ${END_WITHIN_MS / 1000} s; giving up`);
+      process.exit(1);
+    }, END_WITHIN_MS).unref();
+  };
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => end(name));
+  // The channel to the launcher closes when that dies, however it dies.
+  process.on("disconnect", () => end("launcher gone"));
+  process.channel?.unref();
+  return ending.signal;
+};

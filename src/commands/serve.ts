@@ -1,0 +1,33 @@
+import { Argument, Command } from "commander";
+import type { Config } from "../config.ts";
+import { factSource } from "../log/log.ts";
+import { startServing } from "../service/serving.ts";
+import { openStorage, type Storage } from "../service/storage.ts";
+import { openRuntime } from "./runtime.ts";
+
+/** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */
+export const serveCommand = () =>
+  new Command("serve")
+    .description("serve what another process indexes")
+    .addArgument(
+      new Argument("[interface]", "only this one").choices(["graphql"]).default("graphql"),
+    )
+    .action(async () => {
+      const { config, logger, signal } = openRuntime();
+      await using storage = await openStorage(config, logger);
+      const packages = await packagesOf(config, storage);
+      await using serving = await startServing({ config, logger, storage, packages });
+      logger.info({ url: serving.url }, "serving");
+      await ended(signal);
+    });
+
+/** The packages of the configuration, or else those the log was begun with. */
+const packagesOf = async (config: Config, { read }: Storage): Promise<readonly string[]> =>
+  config.packages ?? (await factSource(read).highWater()).packages;
+
+/** Resolves when the signal aborts. */
+export const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,89 @@
+import { Command } from "commander";
+import type { Config } from "../config.ts";
+import { startIndexing } from "../service/indexing.ts";
+import { type Ledger, openLedger } from "../service/ledger-source.ts";
+import { startServing } from "../service/serving.ts";
+import { startKey } from "../service/start-key.ts";
+import { openStorage, type Storage } from "../service/storage.ts";
+import { VERSION } from "../version.ts";
+import { progressLine } from "./progress-line.ts";
+import { openRuntime } from "./runtime.ts";
+import { ended } from "./serve.ts";
+
+/** `holderbook start`: index and serve in one process; without settings, the demo ledger. */
+export const startCommand = () =>
+  new Command("start").description("index the ledger and serve it").action(async () => {
+    const { config, logger, signal } = openRuntime();
+    const ledger = await openLedger(config, logger);
+    await using storage = await openStorage(config, logger);
+    await ledger.recordDecimals(storage);
+    const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
+    const indexing = startIndexing({
+      config,
+      logger,
+      storage,
+      ledger,
+      firstCheckpoint: ledger.firstCheckpoint,
+      signal,
+      onProgress: line.report,
+    });
+    try {
+      // Another chain's log must not be served as this one's.
+      await indexing.opened;
+      await using serving = await startServing({
+        config,
+        logger,
+        storage,
+        packages: ledger.packages,
+        local: indexing.local,
+      });
+      const key = await startKey(config, storage);
+      line.clear();
+      process.stdout.write(welcome({ config, ledger, storage, url: serving.url, key }));
+      await ended(signal);
+    } finally {
+      await indexing.ended;
+      line.clear();
+      await ledger.source.close();
+    }
+  });
+
+type Welcome = {
+  readonly config: Config;
+  readonly ledger: Ledger;
+  readonly storage: Storage;
+  readonly url: string;
+  readonly key: string | undefined;
+};
+
+const welcome = ({ config, ledger, storage, url, key }: Welcome): string => {
+  const host = url.replace("0.0.0.0", "localhost").replace("127.0.0.1", "localhost");
+  const [coin] = ledger.coinTypes;
+  const query =
+    coin === undefined
+      ? "{ indexerStatus { pipeline checkpoint ageSeconds } }"
+      : `{ tokenHolders(coinType: "${coin}", limit: 5) { owner balance timelockBalance } }`;
+  const lines = [
+    "",
+    `Holderbook ${VERSION} is indexing ${ledger.about}`,
+    `and keeps it in ${storage.kind === "embedded" ? `a Postgres of its own below ${config.dataDir}/` : "the database of DATABASE_URL"}.`,
+    "",
+    `  GraphQL   ${host}/graphql`,
+    `  GraphiQL  ${host}/graphiql`,
+    `  Health    ${host}/health`,
+    `  Metrics   ${host}/metrics`,
+    `  Key       ${key ?? "make one: npm run holderbook -- keys create --kind graphql"}`,
+    ...ledger.coinTypes.map(
+      (type, index) => `${index === 0 ? "  Tokens    " : "            "}${type}`,
+    ),
+    "",
+    "Try it:",
+    "",
+    `  curl -s ${host}/graphql -H 'Content-Type: application/json' -H 'X-API-Key: ${key ?? "<your key>"}' \\`,
+    `    -d '${JSON.stringify({ query })}'`,
+    "",
+    "Ctrl-C ends it; the next start goes on where it was.",
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+};

@@ -1,0 +1,49 @@
+import { Command } from "commander";
+import { ageSeconds } from "../http/health.ts";
+import { readWatermarks, type Watermark } from "../http/progress.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { openStorage } from "../service/storage.ts";
+import { duration } from "./progress-line.ts";
+import { openRuntime } from "./runtime.ts";
+
+/** `holderbook status`: how far the log and each pipeline are, read from the database. */
+export const statusCommand = () =>
+  new Command("status")
+    .description("how far the log and each pipeline are")
+    .option("--json", "one JSON document instead of a table")
+    .action(async ({ json }: { readonly json?: boolean }) => {
+      const { config, logger } = openRuntime();
+      await using storage = await openStorage(config, logger);
+      const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
+      const rows = [{ ...log, pipeline: "log" }, ...pipelines].map((mark) => row(mark, log.next));
+      process.stdout.write(json ? `${JSON.stringify(rows)}\n` : table(rows));
+    });
+
+const row = ({ pipeline, next, mark }: Watermark, end: bigint | null) => ({
+  pipeline,
+  checkpoint: mark?.checkpoint.toString() ?? null,
+  behindLog: end === null || next === null ? null : (end - next).toString(),
+  ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, Date.now()),
+});
+
+const table = (rows: readonly ReturnType<typeof row>[]) => {
+  const cells = [
+    ["", "checkpoint", "behind log", "age"],
+    ...rows.map(({ pipeline, checkpoint, behindLog, ageSeconds: age }) => [
+      pipeline,
+      checkpoint ?? "none",
+      behindLog ?? "–",
+      age === null ? "–" : duration(age),
+    ]),
+  ];
+  const widths = [0, 1, 2, 3].map((column) =>
+    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
+  );
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, column) =>
+        column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0),
+      )
+      .join("  ");
+  return `${cells.map(line).join("\n")}\n`;
+};

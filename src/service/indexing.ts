@@ -1,0 +1,133 @@
+/** Reading and projecting in this process: one reader, and every pipeline at its own pace. */
+import type { Config } from "../config.ts";
+import type { LocalProgress, Trouble } from "../http/progress.ts";
+import { createCheckpointReader } from "../ledger/read.ts";
+import { type ReaderProgress, runReader } from "../ledger/reader.ts";
+import { factSource } from "../log/log.ts";
+import type { Logger } from "../logger.ts";
+import { createFeed } from "../pipelines/feed.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { runPipelines } from "../pipelines/runner.ts";
+import type { PipelineStatus } from "../pipelines/status.ts";
+import type { Ledger } from "./ledger-source.ts";
+import type { Storage } from "./storage.ts";
+
+export type IndexingSettings = {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly storage: Storage;
+  readonly ledger: Ledger;
+  /** Where an empty log begins. */
+  readonly firstCheckpoint: bigint;
+  /** End once every pipeline has committed it; absent: never by itself. */
+  readonly last?: bigint | undefined;
+  /** Names of the pipelines to run; absent: all. */
+  readonly pipelines?: readonly string[] | undefined;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: ReaderProgress) => void;
+};
+
+export type Indexing = {
+  /** What `/health` cannot read from the database. */
+  readonly local: () => LocalProgress;
+  /** Resolves once the log is open and of this chain; rejects when it refuses this ledger. */
+  readonly opened: Promise<void>;
+  /**
+   * Resolves when everything has ended: by `last`, or by the signal. What the reader or a pipeline
+   * gave up over is in `failures`.
+   */
+  readonly ended: Promise<{ readonly failures: readonly Error[] }>;
+};
+
+/** The feed holds this many batches of the largest size: what pipelines may trail without reading back. */
+const FEED_BATCHES = 4;
+
+/** Starts indexing. It ends by itself only with `last`; a failure of one part leaves the others going. */
+export const startIndexing = (settings: IndexingSettings): Indexing => {
+  const { config, logger, storage, ledger, signal, last, onProgress } = settings;
+  const chosen = settings.pipelines;
+  const pipelines = ledgerPipelines.filter(({ name }) => chosen?.includes(name) ?? true);
+  const feed = createFeed({
+    maxFacts: FEED_BATCHES * config.batchFacts,
+    maxBytes: FEED_BATCHES * config.batchBytes,
+  });
+  const opened = Promise.withResolvers<void>();
+  // Whoever does not wait for it still gets the failure from `ended`.
+  opened.promise.catch(() => undefined);
+
+  let tip: bigint | null = null;
+  let readerTrouble: Trouble | undefined;
+  const pipelineTroubles = new Map<string, Trouble>();
+
+  const reader = runReader(
+    {
+      database: storage.write,
+      source: ledger.source,
+      read: createCheckpointReader(ledger.packages),
+      packages: ledger.packages,
+      firstCheckpoint: settings.firstCheckpoint,
+      last,
+      feed,
+      bounds: { facts: config.batchFacts, bytes: config.batchBytes },
+      onProgress: (progress) => {
+        tip = progress.tip;
+        readerTrouble = troubleOf(progress.error, progress.state === "stopped");
+        if (progress.state !== "opening" && progress.state !== "stopped") opened.resolve();
+        onProgress?.(progress);
+      },
+      onNotice: (message, err) => logger.warn(err === undefined ? {} : { err }, message),
+    },
+    signal,
+  ).then(
+    () => {
+      opened.resolve();
+      return undefined;
+    },
+    (error: Error) => {
+      readerTrouble = troubleOf(error, true);
+      opened.reject(error);
+      logger.error({ err: error }, "the reader stopped");
+      return error;
+    },
+  );
+
+  const showStatus = ({ pipeline, state, error }: PipelineStatus) => {
+    const trouble = troubleOf(error, state === "stopped");
+    if (trouble === undefined) pipelineTroubles.delete(pipeline);
+    else pipelineTroubles.set(pipeline, trouble);
+  };
+
+  // Without `last` the pipelines outlive a reader that stopped; with it there is nothing to wait for.
+  const giveUp = new AbortController();
+  const running = opened.promise.then(
+    () =>
+      runPipelines({
+        database: storage.write,
+        log: factSource(storage.write),
+        feed,
+        pipelines,
+        bounds: { maxFacts: config.batchFacts, maxBytes: config.batchBytes },
+        last,
+        signal: AbortSignal.any([signal, giveUp.signal]),
+        logger,
+        onProgress: showStatus,
+      }),
+    () => [],
+  );
+
+  const end = async () => {
+    const failed = await reader;
+    if (failed !== undefined && last !== undefined) giveUp.abort();
+    const statuses = await running;
+    const errors = [failed, ...statuses.map(({ error }) => error)];
+    return { failures: errors.filter((error) => error instanceof Error) };
+  };
+  return {
+    local: () => ({ tip, reader: readerTrouble, pipelines: pipelineTroubles }),
+    opened: opened.promise,
+    ended: end(),
+  };
+};
+
+const troubleOf = (error: Error | null, gaveUp: boolean): Trouble | undefined =>
+  error === null ? undefined : { gaveUp, reason: error.message };

@@ -1,0 +1,111 @@
+/** The ledger that the settings name: where it is read, and which packages on it are ours. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type Assets, readAssets, suiTokens } from "../assets.ts";
+import { type Config, ConfigError } from "../config.ts";
+import { demoSource } from "../demo/source.ts";
+import { canonicalType } from "../ledger/move-type.ts";
+import type { CheckpointSource } from "../ledger/source.ts";
+import { openSource } from "../ledger/sources/open-source.ts";
+import { recordDecimals } from "../log/coins.ts";
+import type { Logger } from "../logger.ts";
+import type { Storage } from "./storage.ts";
+
+export type Ledger = {
+  readonly source: CheckpointSource;
+  /** Every published address of the security-token package, original first. */
+  readonly packages: readonly string[];
+  readonly firstCheckpoint: bigint;
+  /** Security tokens known beforehand; empty on a real network. */
+  readonly coinTypes: readonly string[];
+  /** What it is, for a person: ends a sentence. */
+  readonly about: string;
+  /** Puts down the decimals that the assets file gives, for coins whose metadata is out of sight. */
+  recordDecimals(storage: Storage): Promise<void>;
+};
+
+/** What `demo write` leaves beside the checkpoints, as far as it is used here. */
+const ledgerFile = z.object({
+  packages: z.array(z.string()).min(1),
+  coinTypes: z.array(z.object({ coinType: z.string() })),
+  firstCheckpoint: z.int().min(0).transform(BigInt),
+});
+
+/** What a ledger says about itself, where it does. */
+type Described = {
+  readonly packages: readonly string[];
+  readonly coinTypes: readonly { readonly coinType: string }[];
+  readonly firstCheckpoint: bigint;
+};
+
+/**
+ * Opens the configured ledger; nothing is contacted yet.
+ * @throws ConfigError when nothing says which packages to index
+ */
+export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
+  const { source, described, about } = await openLedgerSource(config, logger);
+  const packages = config.packages ?? described?.packages;
+  if (packages === undefined) {
+    throw new ConfigError(
+      "SECURITY_TOKEN_PACKAGES: must name the packages to index on this ledger, original first, such as 0x2a…,0x3b…",
+    );
+  }
+  const decimals =
+    config.assetsFile === undefined ? [] : knownDecimals(await readAssets(config.assetsFile));
+  return {
+    source,
+    packages,
+    firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint ?? 0n,
+    coinTypes: described?.coinTypes.map(({ coinType }) => coinType) ?? [],
+    about,
+    recordDecimals: ({ write }) => recordDecimals(write, "assets_file", decimals),
+  };
+};
+
+/** Opens the source alone, and what the ledger says about itself. */
+export const openLedgerSource = async (
+  config: Config,
+  logger: Logger,
+): Promise<{
+  readonly source: CheckpointSource;
+  readonly described: Described | undefined;
+  readonly about: string;
+}> => {
+  if (config.ledgerSource.startsWith("demo:")) {
+    const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
+    return {
+      source: demo,
+      described: { ...demo, firstCheckpoint: 0n },
+      about: `the demo ledger, a simulated issuer (seed ${config.demo.seed}),`,
+    };
+  }
+  const source = openSource(config.ledgerSource, {
+    demo: () => {
+      throw new ConfigError("LEDGER_SOURCE: demo: is opened above");
+    },
+    headers: config.ledgerHeaders,
+    maxConcurrency: config.fetchConcurrency,
+    windowBytes: config.fetchWindowBytes,
+    firstCheckpoint: config.firstCheckpoint,
+    onSetback: (setback) => logger.debug(setback, "fetching again"),
+  });
+  const described = await describedIn(config.ledgerSource);
+  return { source, described, about: `${source.description},` };
+};
+
+/** The `ledger.json` of a folder, when there is one. */
+const describedIn = async (setting: string): Promise<Described | undefined> => {
+  if (!setting.startsWith("dir:")) return undefined;
+  const path = join(setting.slice("dir:".length), "ledger.json");
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { success, data, error } = ledgerFile.safeParse(JSON.parse(text));
+  if (!success) throw new ConfigError(`${path}: ${z.prettifyError(error)}`);
+  return data;
+};
+
+const knownDecimals = (assets: Assets) =>
+  suiTokens(assets).flatMap(({ coinType, decimals }) =>
+    decimals === undefined ? [] : [{ coinType: canonicalType(coinType), decimals }],
+  );

@@ -1,0 +1,79 @@
+/** The interfaces of this process on one port. */
+import type { Config } from "../config.ts";
+import { migrationsPending } from "../database/migrate.ts";
+import { graphqlPart } from "../graphql/part.ts";
+import { watchHealth } from "../http/health.ts";
+import { createMetrics } from "../http/metrics.ts";
+import { databaseProgress, type LocalProgress } from "../http/progress.ts";
+import { createRateLimit } from "../http/rate-limit.ts";
+import { createServer } from "../http/server.ts";
+import type { Logger } from "../logger.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { VERSION } from "../version.ts";
+import type { Storage } from "./storage.ts";
+
+/** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
+const ATTEMPTS_PER_MINUTE = 60;
+
+export type Serving = AsyncDisposable & {
+  /** Where it listens, `http://host:port`. */
+  readonly url: string;
+};
+
+export type ServingSettings = {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly storage: Storage;
+  /** Addresses of the security-token package, original first. */
+  readonly packages: readonly string[];
+  /** What this process knows of the ledger, when it reads it. */
+  readonly local?: (() => LocalProgress) | undefined;
+};
+
+/** Listens on the configured port and answers until disposed of; requests under way are finished. */
+export const startServing = async (settings: ServingSettings): Promise<Serving> => {
+  const { config, logger, storage, packages, local } = settings;
+  const health = watchHealth({
+    progress: databaseProgress(storage.read.db, ledgerPipelines, local),
+    version: VERSION,
+    onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
+  });
+  const perMinute = (policy: string, quota: number) =>
+    createRateLimit({ policy, quota, windowSeconds: 60 });
+  const server = await createServer({
+    parts: [
+      graphqlPart({
+        sources: {
+          db: storage.read.db,
+          packages,
+          pipelines: ledgerPipelines,
+          now: Date.now,
+        },
+        limits: {
+          limit: perMinute("default", config.rateLimitPerMinute),
+          attempts: perMinute("attempts", ATTEMPTS_PER_MINUTE),
+        },
+      }),
+    ],
+    logger,
+    version: VERSION,
+    health,
+    metrics: createMetrics(health),
+    unready: async () => {
+      const pending = await migrationsPending(storage.read);
+      return pending === 0 ? null : `${pending} database migrations are not applied`;
+    },
+    trustProxy: config.trustProxy,
+  });
+  const close = async () => {
+    await server.close();
+    await health[Symbol.asyncDispose]();
+  };
+  try {
+    const url = await server.listen({ port: config.port, host: config.host });
+    return { url, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

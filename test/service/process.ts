@@ -1,0 +1,104 @@
+/** The program as a user starts it: a process of its own, driven from outside. */
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const LAUNCHER = fileURLToPath(new URL("../../bin/holderbook.mjs", import.meta.url));
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** A running `holderbook …`. */
+export type Program = AsyncDisposable & {
+  readonly pid: number;
+  /** Everything it printed so far. */
+  readonly printed: { stdout: string; stderr: string };
+  /** Exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
+  /** Resolves with the match once standard output has it; fails naming what was printed instead. */
+  sees(pattern: RegExp, withinMs?: number): Promise<RegExpExecArray>;
+  signal(name: NodeJS.Signals): void;
+};
+
+/** Starts the launcher with these arguments and nothing of our environment but what it needs. */
+export const startProgram = (args: readonly string[], settings: Settings): Program => {
+  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => {
+    printed.stdout += chunk.toString();
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    printed.stderr += chunk.toString();
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  let running = true;
+  void ended.then(() => {
+    running = false;
+  });
+  return {
+    pid: child.pid ?? 0,
+    printed,
+    ended,
+    sees: async (pattern, withinMs = 60_000) => {
+      const deadline = Date.now() + withinMs;
+      for (;;) {
+        const match = pattern.exec(printed.stdout);
+        if (match) return match;
+        if (!running || Date.now() > deadline) {
+          throw new Error(
+            `${args.join(" ")} ${running ? "runs" : "ended"} without printing ${pattern}; it printed:\n${printed.stdout}\n${printed.stderr}`,
+          );
+        }
+        await delay(20);
+      }
+    },
+    signal: (name) => {
+      child.kill(name);
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (running) child.kill("SIGTERM");
+      await ended;
+    },
+  };
+};
+
+/** Runs to the end. */
+export const runProgram = async (args: readonly string[], settings: Settings) => {
+  const program = startProgram(args, settings);
+  const code = await program.ended;
+  return { code, ...program.printed };
+};
+
+/** A folder that is gone afterwards; closed to others, as temporary folders are. */
+export const temporaryFolder = async () => {
+  const path = await mkdtemp(join(tmpdir(), "holderbook-test-"));
+  return {
+    path,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+  };
+};
+
+/** Waits until `look` gives something, and fails at the deadline telling what was seen last. */
+export const eventually = async <T>(
+  what: string,
+  look: () => Promise<{ readonly done: T } | { readonly seen: unknown }>,
+  withinMs = 30_000,
+): Promise<T> => {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if ("done" in found) return found.done;
+    if (Date.now() > deadline) {
+      throw new Error(
+        `${what}: not within ${withinMs} ms; last seen ${JSON.stringify(found.seen)}`,
+      );
+    }
+    await delay(20);
+  }
+};
