@@ -6,7 +6,7 @@ import { getContractAddress } from "viem";
 import { type Call, innerCalls } from "./contract/forwarders.ts";
 import { movingBySelector, quietBySelector, selectorOf } from "./contract/functions.ts";
 import { type Movement, movementsOf } from "./contract/movements.ts";
-import type { Address, EvmTransaction } from "./fact.ts";
+import { type Address, type EvmTransaction, zeroAddress } from "./fact.ts";
 
 /** Ends and amount of one Transfer log. */
 export type Moved = { readonly from: Address; readonly to: Address; readonly amount: bigint };
@@ -92,6 +92,8 @@ const fits = (asks: readonly Movement[], moved: Moved, contracts: ReadonlySet<Ad
     ({ from, to, amount }) =>
       amount === moved.amount &&
       // Older contracts pass tokens through themselves: either end may be the contract.
-      (from === undefined || from === moved.from || contracts.has(moved.from)) &&
+      (from === undefined
+        ? moved.from !== zeroAddress
+        : from === moved.from || contracts.has(moved.from)) &&
       (to === undefined || to === moved.to || contracts.has(moved.to)),
   );

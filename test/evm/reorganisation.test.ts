@@ -1,0 +1,311 @@
+/** Chains that change their mind, and the log that follows them: on anvil and Postgres. */
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Database } from "../../src/database/connect.ts";
+import { emptyChain } from "../../src/evm/chain-state.ts";
+import type { EvmBatch, EvmFact } from "../../src/evm/fact.ts";
+import { followChain } from "../../src/evm/follow.ts";
+import { chainMark, readFacts, rolledBackTo, schedulesOf } from "../../src/evm/log-reads.ts";
+import { openEvmLog } from "../../src/evm/log-store.ts";
+import type { EvmNetwork, Finality } from "../../src/evm/network.ts";
+import type { ReaderSettings } from "../../src/evm/reader.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
+import { batchesUpTo, DEADLINE_MS, networkOf, quickRpc } from "./reading.ts";
+
+let chain: Anvil;
+let token: Deployed;
+let database: TestDatabase;
+
+beforeEach(async () => {
+  // Its own blocks count as finalized two below the head.
+  chain = await startAnvil({ args: ["--slots-in-an-epoch", "1"] });
+  token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  database = await freshDatabase();
+});
+
+afterEach(async () => {
+  await chain.stop();
+  await database.close();
+});
+
+const networkWith = (finality: Finality, others: readonly Deployed[] = []): EvmNetwork =>
+  networkOf(
+    [chain.url],
+    chain.chainId,
+    [token, ...others].map(({ address }) => ({
+      address,
+      type: "comakery_security_token_v4",
+      finality,
+    })),
+  );
+
+const pay = (wallet: number, amount: number) =>
+  chain.send(token, "transfer", [chain.wallet(wallet), amount]);
+
+/** Follows the chain into the database until the end of the scope. */
+const following = (network: EvmNetwork, reader: Partial<ReaderSettings> = {}) => {
+  const stop = new AbortController();
+  const batches: EvmBatch[] = [];
+  const errors: unknown[] = [];
+  const ended = followChain(
+    {
+      database,
+      network,
+      rpc: quickRpc(network),
+      reader: { pollMs: 20, ...reader },
+      onBatch: (batch) => batches.push(batch),
+      onError: (error) => errors.push(error),
+    },
+    stop.signal,
+  );
+  const failure = ended.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return {
+    batches,
+    errors,
+    failure,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await failure;
+    },
+  };
+};
+
+/** Waits for a condition; when the deadline passes, fails with what `seen` says. */
+const until = async (met: () => Promise<boolean>, seen: () => unknown) => {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!(await met())) {
+    if (performance.now() > deadline) throw new Error(`not in time; seen: ${String(await seen())}`);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+};
+
+/** Waits until the log stands at the chain's head. */
+const atHead = async (network: EvmNetwork, db: Database = database) => {
+  const standing = async () => {
+    const store = await openEvmLog(db, network);
+    const { blocks, nextBlock } = await store.state();
+    return { tip: blocks.at(-1), next: [...nextBlock.values()] };
+  };
+  await until(
+    async () => {
+      const head = await chain.client.getBlock();
+      const { tip, next } = await standing();
+      return tip?.hash === head.hash && next.every((each) => each === head.number + 1n);
+    },
+    async () => {
+      const { tip, next } = await standing();
+      return `tip ${tip?.number}, next ${next}, head ${await chain.client.getBlockNumber()}`;
+    },
+  );
+};
+
+const logged = async (of: Deployed = token): Promise<readonly EvmFact[]> =>
+  (await readFacts(database.db, chain.chainId, of.address, 0n, 1_000_000)).facts;
+
+/** What a reader that knows nothing finds on the chain now. */
+const onChain = async (network: EvmNetwork, of: Deployed = token): Promise<readonly EvmFact[]> => {
+  const batches = await batchesUpTo(network, await chain.client.getBlockNumber());
+  return batches.flatMap(({ facts }) => facts).filter((fact) => fact.token === of.address);
+};
+
+/** Rows by place and content, with the transaction that wrote each: rewriting one would show. */
+const rowVersions = () => database.sql<{ place: string; xmin: string }[]>`
+  select block || '/' || log_index as place, xmin::text from evm_facts order by block, log_index`;
+
+/** Replaces the newest `depth` blocks by empty ones, and the first of them by one with a transfer. */
+const reorganise = async (depth: number, wallet: number, amount: number) => {
+  const input = chain.encode(token, "transfer", [chain.wallet(wallet), amount]);
+  const transaction = { from: chain.wallet(0), to: token.address, input, gas: "0x100000" };
+  await chain.request("anvil_reorg", [depth, [[transaction, 0]]]);
+};
+
+test("a reorganisation withdraws orphaned facts and adds the new ones, and touches no other", async () => {
+  const network = networkWith(12);
+  await using follower = following(network);
+  for (let i = 1; i <= 8; i += 1) await pay(i, i);
+  await atHead(network);
+  const before = await rowVersions();
+  const blocksBefore = await logged();
+
+  await reorganise(3, 9, 99);
+  await atHead(network);
+  const facts = await logged();
+  expect(facts).toEqual(await onChain(network));
+  const [replaced] = follower.batches.filter(({ rollback }) => rollback !== null);
+  expect(replaced).toMatchObject({
+    rollback: { toBlock: 6n, belowFinal: false },
+    first: 7n,
+    last: 9n,
+  });
+  // All that is new came in the batch that withdrew, so that no reader sees one without the other.
+  expect(replaced?.facts.map(({ block }) => block.number)).toEqual([7n, 7n]);
+  expect(await rolledBackTo(database.db, chain.chainId, 0n)).toBe(6n);
+
+  const survivors = blocksBefore.filter(({ block }) => block.number <= 6n).length;
+  expect((await rowVersions()).slice(0, survivors)).toEqual(before.slice(0, survivors));
+});
+
+test("the log equals the chain after any history of blocks, reorganisations and reverts", async () => {
+  const network = networkWith(40);
+  await using follower = following(network, { followBlocks: 4 });
+  const steps = fc.array(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.record({ pay: fc.integer({ min: 1, max: 9 }) }) },
+      { weight: 1, arbitrary: fc.record({ mine: fc.integer({ min: 1, max: 6 }) }) },
+      { weight: 2, arbitrary: fc.record({ reorganise: fc.integer({ min: 1, max: 8 }) }) },
+      { weight: 1, arbitrary: fc.record({ schedule: fc.constant(true) }) },
+      // Goes back, and on with other transactions.
+      { weight: 1, arbitrary: fc.record({ revert: fc.integer({ min: 1, max: 9 }) }) },
+    ),
+    { minLength: 6, maxLength: 16 },
+  );
+  await fc.assert(
+    fc.asyncProperty(steps, fc.boolean(), async (history, waits) => {
+      for (const step of history) {
+        if ("pay" in step) await pay(step.pay, step.pay);
+        else if ("mine" in step) await chain.client.mine({ blocks: step.mine });
+        else if ("schedule" in step) await chain.send(token, "createReleaseSchedule", [1, 0, 0, 0]);
+        else if ("revert" in step) {
+          const snapshot = await chain.client.snapshot();
+          await pay(step.revert, 1);
+          await pay(step.revert, 2);
+          if (waits) await atHead(network);
+          await chain.client.revert({ id: snapshot });
+          await pay(step.revert, 3);
+        } else {
+          const height = Number(await chain.client.getBlockNumber());
+          // The token's own block stays.
+          const depth = Math.min(step.reorganise, height - 1);
+          if (depth > 0) await reorganise(depth, 1, 7);
+        }
+        if (waits) await atHead(network);
+      }
+      // A chain that only lost blocks is taken for one that is behind, until it has its own.
+      await chain.client.mine({ blocks: 10 });
+      await atHead(network);
+      expect(await logged()).toEqual(await onChain(network));
+      const named = (await logged()).filter(({ topics }) => topics[0].startsWith("0x9c52cb9b"));
+      const schedules = await schedulesOf(database.db, chain.chainId, token.address);
+      expect(schedules.size).toBe(named.length);
+    }),
+    { numRuns: 8 },
+  );
+  expect(follower.errors).toEqual([]);
+});
+
+test("a reorganisation while nobody reads is undone by the next start", async () => {
+  const network = networkWith(12);
+  {
+    await using _ = following(network);
+    for (let i = 1; i <= 6; i += 1) await pay(i, i);
+    await atHead(network);
+  }
+  await reorganise(4, 9, 99);
+  await pay(2, 20);
+  await using again = following(network);
+  await atHead(network);
+  expect(await logged()).toEqual(await onChain(network));
+  expect(again.batches[0]?.rollback).toEqual({ toBlock: 3n, belowFinal: false });
+});
+
+test("a replaced block that only counted as final by depth is healed and reported", async () => {
+  const network = networkWith(2);
+  await using follower = following(network);
+  for (let i = 1; i <= 8; i += 1) await pay(i, i);
+  await atHead(network);
+  await reorganise(5, 9, 99);
+  await atHead(network);
+  expect(await logged()).toEqual(await onChain(network));
+  expect(follower.batches.map(({ rollback }) => rollback)).toContainEqual({
+    toBlock: 4n,
+    belowFinal: true,
+  });
+  const finals = follower.batches.map(({ finalBlock }) => finalBlock);
+  expect(finals).toEqual(finals.toSorted((a, b) => Number(a - b)));
+});
+
+test("a replaced block that the chain itself had called final stops the reader", async () => {
+  const network = networkWith("finalized");
+  await using follower = following(network);
+  for (let i = 1; i <= 8; i += 1) await pay(i, i);
+  await atHead(network);
+  expect((await chainMark(database.db, chain.chainId))?.finalBlock).toBe(7n);
+  const before = await logged();
+  await reorganise(5, 9, 99);
+  expect(await follower.failure).toMatchObject({ name: "FinalityViolatedError", remedy: "stop" });
+  expect(await logged()).toEqual(before);
+});
+
+test("a token listed later catches up, whatever happens to the chain meanwhile", async () => {
+  const second = await chain.deploy("SecurityTokenV4", ["Beta Shares", "BETA", 0, 500]);
+  const first = networkWith(5);
+  {
+    await using _ = following(first);
+    for (let i = 1; i <= 9; i += 1) {
+      await pay(i, i);
+      await chain.send(second, "transfer", [chain.wallet(i), i]);
+    }
+    await atHead(first);
+  }
+  const both = networkWith(5, [second]);
+  // Few followed blocks and small ranges: it catches up in many steps, settled and not.
+  await using follower = following(both, {
+    followDepth: 4,
+    followBlocks: 2,
+    range: { first: 3, most: 4, logs: 100 },
+  });
+  await reorganise(3, 9, 99);
+  await chain.send(second, "transfer", [chain.wallet(1), 11]);
+  await atHead(both);
+  expect(await logged()).toEqual(await onChain(both));
+  expect(await logged(second)).toEqual(await onChain(both, second));
+  const catching = follower.batches.filter(
+    ({ tokens }) => tokens.length === 1 && tokens[0] === second.address,
+  );
+  expect(catching.length).toBeGreaterThan(3);
+});
+
+test("a batch that cannot be kept leaves the log as it was", async () => {
+  const network = networkWith(12);
+  {
+    await using _ = following(network);
+    for (let i = 1; i <= 4; i += 1) await pay(i, i);
+    await atHead(network);
+  }
+  const store = await openEvmLog(database, network);
+  const state = await store.state();
+  const [batch] = await batchesUpTo(network, await chain.client.getBlockNumber());
+  const before = await logged();
+  if (batch === undefined) throw new Error("nothing was read");
+  // The same facts twice break the key after everything else was written.
+  const torn = {
+    ...batch,
+    rollback: { toBlock: 2n, belowFinal: false },
+    facts: [...batch.facts, ...batch.facts],
+  };
+  await expect(store.append(torn)).rejects.toThrow(/duplicate key/);
+  expect(await logged()).toEqual(before);
+  expect(await store.state()).toEqual(state);
+});
+
+test("a second process that reads the same chain is stopped", async () => {
+  const network = networkWith(12);
+  await pay(1, 1);
+  const [batch] = await batchesUpTo(network, await chain.client.getBlockNumber());
+  if (batch === undefined) throw new Error("nothing was read");
+  const one = await openEvmLog(database, network);
+  const two = await openEvmLog(database, network);
+  expect(await one.state()).toEqual({
+    ...emptyChain,
+    nextBlock: new Map([[token.address, 0n]]),
+  });
+  await two.append(batch);
+  await expect(one.append(batch)).rejects.toMatchObject({
+    name: "EvmLogMovedError",
+    remedy: "stop",
+  });
+});

@@ -1,0 +1,198 @@
+/** Several endpoints are one RPC: what fails is left alone for a while, and secrets stay secret. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { followChain } from "../../src/evm/follow.ts";
+import { tokenDescription } from "../../src/evm/log-descriptions.ts";
+import { describeToken, readSchedules } from "../../src/evm/rpc/contract-calls.ts";
+import { openRpc } from "../../src/evm/rpc/rpc.ts";
+import { freshDatabase } from "../postgres.ts";
+import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
+import { type Call, Refusal, startProxy } from "./proxy.ts";
+import { DEADLINE_MS, networkOf, quickRpc } from "./reading.ts";
+
+let chain: Anvil;
+let token: Deployed;
+
+beforeAll(async () => {
+  chain = await startAnvil();
+  token = await chain.deploy("SecurityTokenV5", ["Acme Shares", "ACME", 6, 1_000_000]);
+});
+
+afterAll(() => chain.stop());
+
+const blockNumber = { method: "eth_blockNumber", params: [] };
+const never = new AbortController().signal;
+
+test("an endpoint that asks for fewer requests is left alone as long as it said", async () => {
+  let limited = true;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (limited ? { status: 429, headers: { "retry-after": "1" } } : undefined),
+  });
+  const rpc = openRpc(chain.chainId, [proxy.url, chain.url], { pauseMs: 10 });
+  const used = () => rpc.use(async (endpoint) => endpoint.label, never);
+  expect(await used()).toBe(chain.url);
+  expect(rpc.status()).toMatchObject([{ state: "paused", failures: 1 }, { state: "good" }]);
+  // It would answer again; it is not asked yet.
+  limited = false;
+  const before = proxy.calls.length;
+  expect(await used()).toBe(chain.url);
+  expect(proxy.calls.length).toBe(before);
+});
+
+test("the only endpoint is waited for, no shorter than it asked", async () => {
+  let requests = 0;
+  await using proxy = await startProxy(chain.url, {
+    http: () => {
+      requests += 1;
+      return requests === 1 ? { status: 429, headers: { "retry-after": "1" } } : undefined;
+    },
+  });
+  const rpc = openRpc(chain.chainId, [proxy.url], { pauseMs: 10 });
+  const asked = performance.now();
+  await rpc.use((endpoint) => endpoint.batch([blockNumber], never), never);
+  expect(performance.now() - asked).toBeGreaterThanOrEqual(1_000);
+});
+
+test.for<[string, { status: number; body?: string } | "never"]>([
+  ["HTTP 503", { status: 503 }],
+  ["an answer that is not JSON", { status: 200, body: "<html>" }],
+  ["no answer in time", "never"],
+])("an endpoint with %s is passed over, and asked again after its pause", async ([, instead]) => {
+  let broken = true;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (broken ? instead : undefined),
+  });
+  const rpc = openRpc(chain.chainId, [proxy.url, chain.url], { timeoutMs: 100, pauseMs: 20 });
+  const label = () =>
+    rpc.use(async (endpoint) => {
+      await endpoint.batch([blockNumber], never);
+      return endpoint.label;
+    }, never);
+  expect(await label()).toBe(chain.url);
+  broken = false;
+  const deadline = performance.now() + DEADLINE_MS;
+  while ((await label()) !== proxy.url) {
+    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(rpc.status())}`);
+  }
+});
+
+test("when every endpoint fails, the last error is thrown to be retried, without URL paths", async () => {
+  await using proxy = await startProxy(chain.url, { http: () => ({ status: 502 }) });
+  const secret = `${proxy.url}/v2/SECRET-KEY?token=SECRET`;
+  const rpc = openRpc(chain.chainId, [secret], { attempts: 2, pauseMs: 1 });
+  const failure = await rpc
+    .use((endpoint) => endpoint.batch([blockNumber], never), never)
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: "RpcUnavailableError", remedy: "retry" });
+  const shown =
+    JSON.stringify([failure, rpc.status()]) + (failure instanceof Error ? failure.stack : "");
+  expect(shown).not.toContain("SECRET");
+});
+
+test("replies of a batch in any order are given to the calls they answer", async () => {
+  await using proxy = await startProxy(chain.url, {
+    http: (calls) =>
+      calls.length > 1
+        ? {
+            status: 200,
+            body: JSON.stringify(
+              calls
+                .map((call: Call & { id?: number }) => ({
+                  jsonrpc: "2.0",
+                  id: call.id,
+                  result: call.params[0],
+                }))
+                .reverse(),
+            ),
+          }
+        : undefined,
+  });
+  const rpc = openRpc(chain.chainId, [proxy.url], { batchCalls: 3 });
+  const calls = Array.from({ length: 10 }, (_, i) => ({ method: "echo", params: [i] }));
+  const results = await rpc.use((endpoint) => endpoint.batch(calls.slice(0, 9), never), never);
+  expect(results).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(proxy.batches).toEqual([1, 3, 3, 3]);
+});
+
+test("a token's description is read once its first log is, and kept", async () => {
+  const network = networkOf([chain.url], chain.chainId, [
+    { address: token.address, type: "comakery_security_token_v5" },
+  ]);
+  await using database = await freshDatabase();
+  const stop = new AbortController();
+  const following = followChain(
+    { database, network, rpc: quickRpc(network), reader: { pollMs: 10 } },
+    stop.signal,
+  );
+  const deadline = performance.now() + DEADLINE_MS;
+  let found = await tokenDescription(database.db, chain.chainId, token.address);
+  while (found === null) {
+    if (performance.now() > deadline) throw new Error("the token was not described in time");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    found = await tokenDescription(database.db, chain.chainId, token.address);
+  }
+  stop.abort();
+  await following;
+  const { describedAtMs, ...description } = found;
+  expect(description).toEqual({
+    name: "Acme Shares",
+    symbol: "ACME",
+    decimals: 6,
+    totalSupply: 1_000_000n,
+    contractVersion: "5.0.0",
+  });
+  expect(Math.abs(Number(describedAtMs) - Date.now())).toBeLessThan(60_000);
+});
+
+test("what a contract does not say is null, and so is what is no contract", async () => {
+  const plain = await chain.deploy("SecurityTokenV4", ["Beta", "B", 0, 1]);
+  const rpc = openRpc(chain.chainId, [chain.url]);
+  const describe = (address: typeof plain.address) =>
+    rpc.use((endpoint) => describeToken(endpoint, address, never), never);
+  expect(await describe(plain.address)).toMatchObject({ decimals: 0, contractVersion: null });
+  expect(await describe(chain.wallet(3))).toEqual({
+    name: null,
+    symbol: null,
+    decimals: null,
+    totalSupply: null,
+    contractVersion: null,
+  });
+});
+
+test("a schedule is read at its block, at the latest where that is pruned, and null where refused", async () => {
+  await chain.send(token, "createReleaseSchedule", [3, 7, 100, 9]);
+  const block = await chain.client.getBlockNumber();
+  const asked = [
+    { contract: token.address, scheduleId: 0n, block },
+    { contract: token.address, scheduleId: 5n, block },
+  ];
+  const schedule = {
+    releaseCount: 3n,
+    delayUntilFirstReleaseInSeconds: 7n,
+    initialReleasePortionInBips: 100n,
+    periodBetweenReleasesInSeconds: 9n,
+  };
+  const read = (url: string) =>
+    openRpc(chain.chainId, [url], { attempts: 1 }).use(
+      (endpoint) => readSchedules(endpoint, asked, never),
+      never,
+    );
+  expect(await read(chain.url)).toEqual([schedule, null]);
+
+  await using pruned = await startProxy(chain.url, {
+    answer: ({ method, params }, result) =>
+      method === "eth_call" && params[1] !== "latest"
+        ? new Refusal(-32000, "missing trie node: state is not available")
+        : result,
+  });
+  expect(await read(pruned.url)).toEqual([schedule, null]);
+
+  // A node that cannot say is not a contract that refuses.
+  await using broken = await startProxy(chain.url, {
+    answer: ({ method }, result) =>
+      method === "eth_call" ? new Refusal(-32603, "internal error") : result,
+  });
+  await expect(read(broken.url)).rejects.toMatchObject({
+    name: "RpcRefusedError",
+    remedy: "retry",
+  });
+});
