@@ -24,6 +24,7 @@ const LEASE_MS = 40_000;
 
 const TURN_MS = 10_000;
 const GRACE_MS = 5_000;
+const TROUBLE_MS = 5_000;
 const POLL_MS = 1_000;
 const WAKE_AGAIN_MS = 15_000;
 const CONCURRENCY = 16;
@@ -43,6 +44,7 @@ export type CallbackSettings = {
   readonly leaseMs?: number;
   readonly turnMs?: number;
   readonly graceMs?: number;
+  readonly troubleMs?: number;
   readonly pollMs?: number;
   readonly wakeAgainMs?: number;
 };
@@ -68,6 +70,7 @@ export const startCallbacks = async (settings: CallbackSettings): Promise<Callba
     leaseMs: settings.leaseMs ?? LEASE_MS,
     turnMs: settings.turnMs ?? TURN_MS,
     graceMs: settings.graceMs ?? GRACE_MS,
+    troubleMs: settings.troubleMs ?? TROUBLE_MS,
   };
   const relay = startRelay({
     database,

@@ -220,9 +220,6 @@ const exchange = (
       clearTimeout(connectTimer);
       signal?.removeEventListener("abort", aborted);
     };
-    if (signal?.aborted) return aborted();
-    signal?.addEventListener("abort", aborted);
-
     request.once("socket", (socket) => {
       if (!socket.connecting) return;
       const ready = "encrypted" in socket ? "secureConnect" : "connect";
@@ -248,6 +245,8 @@ const exchange = (
       const closed = Object.assign(new Error("no answer"), { code: "ECONNRESET" });
       fail(new ReceiverUnreachableError(closed));
     });
+    if (signal?.aborted) return aborted();
+    signal?.addEventListener("abort", aborted);
     request.end(body);
   });
 

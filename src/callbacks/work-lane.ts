@@ -38,13 +38,12 @@ export type LaneWork = {
   readonly turnMs: number;
   /** How long a request under way may go on when the worker is told to stop. */
   readonly graceMs: number;
+  /** When our own side fails (the database, the hook), a lane is left alone this long. */
+  readonly troubleMs: number;
 };
 
 /** When a lane is left: who is told to look at it again at once. */
 export type LaneLeft = "idle" | "waiting" | "more" | "not ours";
-
-/** When our own side fails (the database, the hook), a lane is left alone this long. */
-const TROUBLE_MS = 5_000;
 
 /**
  * Works on a lane until it is empty, its first message has to wait, its turn is over, or `stop` aborts.
@@ -66,7 +65,7 @@ export const workLane = async (
     return await turn(work, claim, stop);
   } catch (error) {
     // The first error says more than one of leaving; a lane not left is free when its lease ends.
-    await leaveUntil(work.database.sql, claim, TROUBLE_MS).catch(() => undefined);
+    await leaveUntil(work.database.sql, claim, work.troubleMs).catch(() => undefined);
     throw error;
   } finally {
     slot.release();

@@ -22,7 +22,13 @@ export const LOCAL = { allowPrivate: true };
 export const ENDPOINT = "project:acme";
 
 /** Times that let a test see several attempts within a second. */
-const QUICK = { retrySeconds: [0.05, 0.05, 0.05], pollMs: 100, leaseMs: 2_000, graceMs: 500 };
+const QUICK = {
+  retrySeconds: [0.05, 0.05, 0.05],
+  pollMs: 100,
+  leaseMs: 2_000,
+  graceMs: 500,
+  troubleMs: 300,
+};
 
 export type Sender = AsyncDisposable & {
   readonly database: TestDatabase;

@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  attemptsOf,
+  DEFAULT_RETRY_SECONDS,
+  retryAfterMs,
+  retryDelayMs,
+} from "../../src/callbacks/retry-schedule.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+test("the default schedule is eleven attempts: 5 s to 24 h apart, some four days in all", () => {
+  expect(attemptsOf(DEFAULT_RETRY_SECONDS)).toBe(11);
+  const delays = DEFAULT_RETRY_SECONDS.map((_, index) =>
+    retryDelayMs(DEFAULT_RETRY_SECONDS, index + 1, undefined, 0.5),
+  );
+  const [minute, hour] = [60_000, 3_600_000];
+  const short = [5_000, 30_000, 2 * minute, 10 * minute, 30 * minute];
+  const long = [2 * hour, 6 * hour, 14 * hour, 24 * hour, 24 * hour];
+  expect(delays).toEqual([...short, ...long]);
+  expect(retryDelayMs(DEFAULT_RETRY_SECONDS, 11, undefined)).toBeUndefined();
+  expect(retryDelayMs([], 1, 5_000)).toBeUndefined();
+});
+
+test("a delay varies by a fifth either way, and never less than the receiver asked for", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 10 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      fc.option(fc.nat(3 * DAY_MS), { nil: undefined }),
+      (made, random, asked) => {
+        const scheduled = (DEFAULT_RETRY_SECONDS[made - 1] ?? 0) * 1_000;
+        const delay = retryDelayMs(DEFAULT_RETRY_SECONDS, made, asked, random) ?? -1;
+        const honoured = Math.min(asked ?? 0, DAY_MS);
+        expect(delay).toBeGreaterThanOrEqual(Math.max(0.8 * scheduled - 0.001, honoured));
+        expect(delay).toBeLessThanOrEqual(Math.max(1.2 * scheduled + 0.001, honoured));
+      },
+    ),
+  );
+});
+
+test("Retry-After is seconds or an HTTP date, and anything else is no wish", () => {
+  const now = new Date("2026-03-01T12:00:00Z");
+  expect(retryAfterMs("120", now)).toBe(120_000);
+  expect(retryAfterMs(" 0 ", now)).toBe(0);
+  expect(retryAfterMs("Sun, 01 Mar 2026 12:01:30 GMT", now)).toBe(90_000);
+  expect(retryAfterMs("Sun, 01 Mar 2026 11:00:00 GMT", now)).toBe(0);
+  for (const text of [undefined, "", "-1", "1.5", "soon", "2026-03-01", "99999999999"]) {
+    expect(retryAfterMs(text, now)).toBeUndefined();
+  }
+});
