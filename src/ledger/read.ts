@@ -3,7 +3,7 @@ import type { CheckpointHeader, RawCheckpoint } from "./checkpoint.ts";
 import type { Decode } from "./contract/layout.ts";
 import { COIN_METADATA, CURRENCY } from "./contract/names.ts";
 import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "./contract/objects.ts";
-import { decodeCheckpoint, readHeader } from "./decode/decode.ts";
+import { decodeCheckpoint, skimCheckpoint } from "./decode/decode.ts";
 import { createWanted, factsOf } from "./facts.ts";
 import { canonicalAddress } from "./move-type.ts";
 import { createPrefilter } from "./prefilter.ts";
@@ -16,7 +16,7 @@ export type ReadCheckpoint = {
   readonly facts: readonly Fact[];
   /** What metadata objects among the facts say of their coins, in chain order. */
   readonly coins: readonly CoinDecimals[];
-  /** The prefilter ruled it out: only its summary was decoded. */
+  /** The prefilter ruled it out: it was only skimmed. */
   readonly skipped: boolean;
 };
 
@@ -37,7 +37,7 @@ export const createCheckpointReader = (packages: readonly string[]): CheckpointR
   const wanted = createWanted(packages);
   return (raw) => {
     if (!mayHoldFacts(raw)) {
-      return { mark: markOf(readHeader(raw)), facts: [], coins: [], skipped: true };
+      return { mark: markOf(skimCheckpoint(raw)), facts: [], coins: [], skipped: true };
     }
     const checkpoint = decodeCheckpoint(raw, wanted);
     const facts = factsOf(checkpoint);

@@ -14,15 +14,15 @@ const MAX_LENGTH = 0x7fff_ffff;
 export class Cursor {
   /** The raw checkpoint; the cursor's offsets index into it. */
   readonly bytes: Buffer;
-  /** Number the checkpoint was asked for by; for errors. */
-  readonly sequence: bigint;
+  /** Number the checkpoint was asked for by; null while it is not known. */
+  readonly sequence: bigint | null;
   /** Offset of the next byte. */
   at = 0;
   /** Offset after the last byte that may be read. */
   end: number;
   readonly #view: DataView;
 
-  constructor(bytes: Uint8Array, sequence: bigint) {
+  constructor(bytes: Uint8Array, sequence: bigint | null) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.sequence = sequence;
     this.end = bytes.byteLength;

@@ -11,15 +11,15 @@ import type { Remedy } from "../../remedy.ts";
 export class CheckpointDecodeError extends Error {
   override readonly name = "CheckpointDecodeError";
   readonly remedy: Remedy = "stop";
-  /** Number the checkpoint was asked for by. */
-  readonly sequence: bigint;
+  /** Number the checkpoint was asked for by; null when it was to be read from the bytes. */
+  readonly sequence: bigint | null;
   /** Byte offset at which reading failed. */
   readonly offset: number;
   /** What was wrong there, without sequence and offset. */
   readonly what: string;
 
-  constructor(sequence: bigint, offset: number, what: string) {
-    super(`checkpoint ${sequence}, byte ${offset}: ${what}`);
+  constructor(sequence: bigint | null, offset: number, what: string) {
+    super(`checkpoint ${sequence ?? "of unknown number"}, byte ${offset}: ${what}`);
     this.sequence = sequence;
     this.offset = offset;
     this.what = what;

@@ -2,7 +2,12 @@ import type { Checkpoint, CheckpointHeader, Encoding, RawCheckpoint } from "../c
 import { readCheckpointData, readDataHeader, readDataSequence } from "./checkpoint-data.ts";
 import { Cursor } from "./cursor.ts";
 import type { Wanted } from "./events.ts";
-import { readCheckpointMessage, readMessageHeader, readMessageSequence } from "./protobuf.ts";
+import {
+  readCheckpointMessage,
+  readMessageHeader,
+  readMessageSequence,
+  skimCheckpointMessage,
+} from "./protobuf.ts";
 import type { Reading } from "./transaction.ts";
 import { refusing, type Verifier } from "./verify.ts";
 
@@ -36,6 +41,22 @@ export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =
   });
 
 /**
+ * Reads the header of a checkpoint that holds nothing wanted, and makes sure that it is whole: a cut-off
+ * checkpoint might have held something in the part that is missing. Digests are checked down to the
+ * contents; what transactions hold is walked (BCS) or stepped over by its length (protobuf).
+ * @throws CheckpointDecodeError (stop)
+ */
+export const skimCheckpoint = (raw: RawCheckpoint): CheckpointHeader => {
+  const cursor = new Cursor(raw.bytes, raw.sequence);
+  if (raw.encoding === "protobuf") return skimCheckpointMessage(cursor, outline);
+  const { transactions: _, ...header } = readCheckpointData(cursor, {
+    wanted: () => false,
+    verifier: outline,
+  });
+  return header;
+};
+
+/**
  * Reads only what identifies a checkpoint; what comes after its summary is not looked at.
  * @throws CheckpointDecodeError (stop)
  */
@@ -49,12 +70,19 @@ export const readHeader = (raw: RawCheckpoint): CheckpointHeader => {
  * @throws CheckpointDecodeError (stop)
  */
 export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint => {
-  const cursor = new Cursor(bytes, -1n);
+  const cursor = new Cursor(bytes, null);
   return encoding === "bcs" ? readDataSequence(cursor) : readMessageSequence(cursor);
 };
 
 const whole = refusing(true);
 const facts = refusing(false);
+/** Checks the contents and leaves what they name unread. */
+const outline: Verifier = {
+  inputs: false,
+  claim: (cursor, claim) => {
+    if (claim.of === "CheckpointContents") facts.claim(cursor, claim);
+  },
+};
 
 const readCheckpoint = (cursor: Cursor, encoding: Encoding, reading: Reading): Checkpoint =>
   encoding === "bcs" ? readCheckpointData(cursor, reading) : readCheckpointMessage(cursor, reading);

@@ -13,6 +13,7 @@ import { ObjectIndex } from "./object-index.ts";
 import { readSequence, readSummary, type Summary } from "./summary.ts";
 import { type Reading, readTransaction, type Span } from "./transaction.ts";
 import { readTransactionData } from "./transaction-data.ts";
+import type { Verifier } from "./verify.ts";
 import { findPart, theOnly, varintAt, visitFields } from "./wire.ts";
 
 /** What a gRPC read mask must ask for so that the answer can be decoded. */
@@ -65,30 +66,49 @@ export const readMessageSequence = (cursor: Cursor): bigint => {
   return readSequence(cursor);
 };
 
+/**
+ * Reads the header and makes sure that the message is whole: that it ends where a field ends, holds the
+ * contents its summary names, as many transactions as these name, and a set of objects. The parts of
+ * transactions and objects are stepped over by their lengths.
+ */
+export const skimCheckpointMessage = (cursor: Cursor, verifier: Verifier): CheckpointHeader =>
+  readOutline(cursor, verifier).header;
+
 /** Reads a whole `sui.rpc.v2.Checkpoint`. */
 export const readCheckpointMessage = (cursor: Cursor, reading: Reading): Checkpoint => {
-  const parts = findParts(cursor);
-  const { header, contentDigestAt } = readMessageSummary(cursor, parts);
-  const contentsSpan = bcsOf(cursor, parts.contents, "contents");
-  const contents = cursor.part("contents", contentsSpan.start, contentsSpan.end, readContents);
-  reading.verifier.claim(cursor, {
-    of: "CheckpointContents",
-    transaction: null,
-    ...contentsSpan,
-    expectedAt: contentDigestAt,
-  });
-  if (parts.transactions.length !== contents.length) {
-    cursor.fail(
-      `${parts.transactions.length} transactions where the contents name ${contents.length}`,
-      contentsSpan.start,
-    );
-  }
+  const { header, contents, parts } = readOutline(cursor, reading.verifier);
   const objects = new ObjectIndex(cursor, readObjectSet(cursor, parts.objects));
   const transactions: Transaction[] = contents.map((entry, index) => {
     const span = parts.transactions[index] ?? cursor.fail(`transactions[${index}] is missing`);
     return readExecuted(cursor, index, entry, span, objects, reading);
   });
   return { ...header, transactions };
+};
+
+/** A checkpoint message without what its transactions and objects hold. */
+type Outline = {
+  readonly header: CheckpointHeader;
+  readonly contents: readonly ContentsEntry[];
+  readonly parts: Parts;
+};
+
+const readOutline = (cursor: Cursor, verifier: Verifier): Outline => {
+  const parts = findParts(cursor);
+  const { header, contentDigestAt } = readMessageSummary(cursor, parts);
+  const span = bcsOf(cursor, parts.contents, "contents");
+  const contents = cursor.part("contents", span.start, span.end, readContents);
+  verifier.claim(cursor, {
+    of: "CheckpointContents",
+    transaction: null,
+    ...span,
+    expectedAt: contentDigestAt,
+  });
+  const { length } = parts.transactions;
+  if (length !== contents.length) {
+    cursor.fail(`${length} transactions where the contents name ${contents.length}`, span.start);
+  }
+  if (length > 0 && parts.objects === null) cursor.fail("objects is missing");
+  return { header, contents, parts };
 };
 
 const findParts = (cursor: Cursor): Parts => {
