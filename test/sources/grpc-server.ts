@@ -26,7 +26,7 @@ export type NodeState = {
   /** Newest checkpoint it has; -1n: none. */
   newest: bigint;
   firstAvailable: bigint;
-  payload: number;
+  checkpoint: (sequence: bigint) => GrpcTypes.Checkpoint;
   decimals: Map<string, number>;
   /** Answers to GetCheckpoint: a fault, a delay, or nothing for the checkpoint itself. */
   onCheckpoint: (sequence: bigint) => Fault | undefined | Promise<Fault | undefined>;
@@ -46,7 +46,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
     chainId: "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S",
     newest: -1n,
     firstAvailable: 0n,
-    payload: 200,
+    checkpoint: (sequence) => sampleCheckpoint(sequence),
     decimals: new Map(),
     onCheckpoint: () => undefined,
     onInfo: () => undefined,
@@ -101,7 +101,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
       if (sequence > state.newest || sequence < state.firstAvailable) {
         return fail(callback, { code: status.NOT_FOUND, details: `no checkpoint ${sequence}` });
       }
-      callback(null, { checkpoint: sampleCheckpoint(sequence, state.payload) });
+      callback(null, { checkpoint: state.checkpoint(sequence) });
     },
   });
   addService(server, GrpcTypes.SubscriptionService, {
@@ -140,7 +140,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
   );
 
   /** Sends one frame to every subscriber; the checkpoint of that number unless told otherwise. */
-  const announce = (sequence: bigint, checkpoint = sampleCheckpoint(sequence, state.payload)) => {
+  const announce = (sequence: bigint, checkpoint = state.checkpoint(sequence)) => {
     for (const subscriber of subscribers) subscriber.write({ cursor: sequence, checkpoint });
   };
 

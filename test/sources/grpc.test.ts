@@ -15,7 +15,10 @@ import { sampleCheckpoint } from "./sample-checkpoint.ts";
 import { expectSamples, numbers, take } from "./taking.ts";
 
 test("hands over each checkpoint's bytes as the node sent them", async () => {
-  await using server = await startGrpcServer({ newest: 3n, payload: 100_000 });
+  await using server = await startGrpcServer({
+    newest: 3n,
+    checkpoint: (sequence) => sampleCheckpoint(sequence, 100_000),
+  });
   await using source = open(server.host);
   const [raw] = await take(source, { first: 3n, last: 3n });
   const sent = GrpcTypes.Checkpoint.toBinary(sampleCheckpoint(3n, 100_000));
@@ -135,7 +138,10 @@ test("tells its chain, and stops when the address leads to another one", async (
 });
 
 test("a message above the limit stops with the checkpoint named", async () => {
-  await using server = await startGrpcServer({ newest: 3n, payload: 50_000 });
+  await using server = await startGrpcServer({
+    newest: 3n,
+    checkpoint: (sequence) => sampleCheckpoint(sequence, 50_000),
+  });
   await using source = open(server.host, {
     bounds: { answerMs: 5_000, maxMessageBytes: 10_000 },
   });
@@ -170,7 +176,10 @@ test("tells the decimals of a coin, null when the network knows none", async () 
 });
 
 test("ends quietly when told to, at the tip and in the middle of fetching", async () => {
-  await using server = await startGrpcServer({ newest: 500n, payload: 5_000 });
+  await using server = await startGrpcServer({
+    newest: 500n,
+    checkpoint: (sequence) => sampleCheckpoint(sequence, 5_000),
+  });
   await using source = open(server.host, { headers: { "x-token": "secret" } });
   for (const stopAt of [100n, 500n]) {
     const controller = new AbortController();

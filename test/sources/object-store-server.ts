@@ -17,6 +17,7 @@ export type StoreState = {
   newest: bigint;
   lost: Set<bigint>;
   misbehave: Misbehaviour;
+  object: (sequence: bigint) => Uint8Array;
   /** Time to answer, milliseconds. */
   answerMs: number;
 };
@@ -28,6 +29,7 @@ export const startObjectStore = async (initial: Partial<StoreState> = {}) => {
     newest: -1n,
     lost: new Set(),
     misbehave: () => false,
+    object: compressedSample,
     answerMs: 0,
     ...initial,
   };
@@ -62,7 +64,7 @@ export const startObjectStore = async (initial: Partial<StoreState> = {}) => {
       response.writeHead(404).end("<Error>NoSuchKey</Error>");
       return;
     }
-    const body = compressedSample(sequence);
+    const body = state.object(sequence);
     response.writeHead(200, { "content-length": body.byteLength });
     response.end(method === "HEAD" ? undefined : body);
   });
