@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { applyBatch } from "../../src/pipelines/apply.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
+import { tokenBalance, tokenHolders } from "../../src/projections/balances.ts";
+import { holderEvents } from "../../src/projections/holder-events.ts";
+import { roleEvents, walletRoles } from "../../src/projections/roles.ts";
+import { tokenObjects } from "../../src/projections/shared-token-objects.ts";
+import { tokenTimelocks } from "../../src/projections/timelock-objects.ts";
+import { tokenActivity } from "../../src/projections/token-activity.ts";
+import { projectedRows } from "../pipelines/projected-rows.ts";
+import {
+  batchOf,
+  PACKAGE,
+  type SaidCheckpoint,
+  token,
+  wantedBy,
+} from "../pipelines/token-facts.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { modelOf } from "./plain-model.ts";
+import { COINS, cut, cuts, history, OWNERS } from "./random-history.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase({ max: 8 });
+});
+afterAll(() => database.close());
+
+/** Rebuilds all five from empty tables at once, each with its own batches. */
+const project = async (
+  checkpoints: readonly SaidCheckpoint[],
+  batchings: readonly (readonly boolean[])[],
+) => {
+  const nextCheckpoint = BigInt(checkpoints.length);
+  const log = { chainId: null, packages: [], firstCheckpoint: 0n, nextCheckpoint, last: null };
+  await Promise.all(
+    ledgerPipelines.map(async (pipeline, index) => {
+      await resetPipeline(database, pipeline);
+      await registerPipeline(database.sql, pipeline, log);
+      for (const batch of cut(checkpoints, batchings[index] ?? []))
+        await applyBatch(database, pipeline, wantedBy(pipeline, batchOf(batch)));
+    }),
+  );
+};
+
+const five = fc.tuple(cuts, cuts, cuts, cuts, cuts);
+const packages = [PACKAGE];
+const limit = 1_000;
+
+test("after any history in any batches, every read says what a plain model says", async () => {
+  const { db } = database;
+  await fc.assert(
+    fc.asyncProperty(history, five, async (checkpoints, batchings) => {
+      await project(checkpoints, batchings);
+      const model = modelOf(batchOf(checkpoints).facts);
+
+      for (const coinType of COINS) {
+        for (const owner of OWNERS) {
+          expect(await tokenBalance(db, { coinType, owner })).toEqual(
+            model.balance(coinType, owner, true),
+          );
+          expect(await tokenObjects(db, { coinType, owner, limit })).toEqual(
+            model.tokens(coinType, owner),
+          );
+          expect(await tokenTimelocks(db, { coinType, owner, limit })).toMatchObject(
+            model.grantIds(coinType, owner),
+          );
+        }
+        expect(await tokenHolders(db, { coinType, limit })).toEqual(
+          model.holders(coinType, OWNERS, true),
+        );
+        expect(await tokenTimelocks(db, { coinType, limit })).toMatchObject(
+          model.grantIds(coinType),
+        );
+        const forward = await tokenActivity(db, { coinType, limit, offset: 0, order: "asc" });
+        expect(forward).toEqual(model.activity(coinType));
+        expect(await tokenActivity(db, { coinType, limit, offset: 0, order: "desc" })).toEqual(
+          forward.toReversed(),
+        );
+        expect(await walletRoles(db, { coinType, packages })).toEqual(
+          model.walletRoles(coinType, packages),
+        );
+        for (const sinceTimestamp of [0n, 1_700_000_001n, 1_700_000_004n]) {
+          const range = { coinType, sinceTimestamp, limit };
+          expect(await holderEvents(db, range)).toEqual(model.register(coinType, sinceTimestamp));
+          expect(await roleEvents(db, { ...range, packages })).toEqual(
+            model.roleEvents(coinType, sinceTimestamp, packages),
+          );
+        }
+      }
+    }),
+    { numRuns: 40 },
+  );
+}, 120_000);
+
+test("however a history is cut into batches, the rows are the same, byte for byte", async () => {
+  await fc.assert(
+    fc.asyncProperty(history, five, five, async (checkpoints, some, others) => {
+      await project(checkpoints, some);
+      const rows = await projectedRows(database);
+      await project(checkpoints, others);
+      expect(await projectedRows(database)).toEqual(rows);
+    }),
+    { numRuns: 25 },
+  );
+}, 120_000);
+
+test("a large batch gives the rows that small ones give", async () => {
+  const written = (sequence: bigint): SaidCheckpoint => ({
+    sequence,
+    transactions: [
+      Array.from({ length: 150 }, (_, n) => {
+        const id = `0x${((Number(sequence) * 97 + n) % 400).toString(16).padStart(64, "0")}`;
+        const owner = OWNERS[(n + Number(sequence)) % OWNERS.length] ?? "";
+        return token({ id, owner, balance: BigInt(n) }, COINS[0]);
+      }),
+    ],
+  });
+  const checkpoints = Array.from({ length: 8 }, (_, sequence) => written(BigInt(sequence)));
+  const one = checkpoints.map(() => false);
+  const each = checkpoints.map(() => true);
+  await project(checkpoints, [one, one, one, one, one]);
+  const rows = await projectedRows(database);
+  expect(rows.shared_token_objects).toHaveLength(400);
+  await project(checkpoints, [each, each, each, each, each]);
+  expect(await projectedRows(database)).toEqual(rows);
+});

@@ -1,0 +1,67 @@
+import { drizzle } from "drizzle-orm/postgres-js";
+import postgres from "postgres";
+import { z } from "zod";
+import type { Db } from "../../src/database/connect.ts";
+import { connectionOptions } from "../../src/database/session.ts";
+import type { TestDatabase } from "../postgres.ts";
+
+/** One step of a plan that was run. */
+export type PlannedNode = {
+  readonly type: string;
+  readonly relation: string | undefined;
+  /** Rows it gave. */
+  readonly rows: number;
+  /** Rows it read and left out. */
+  readonly filtered: number;
+};
+
+const step = z.object({
+  "Node Type": z.string(),
+  "Relation Name": z.string().optional(),
+  "Actual Rows": z.number(),
+  "Actual Loops": z.number(),
+  "Rows Removed by Filter": z.number().default(0),
+  get Plans() {
+    return z.array(step).default([]);
+  },
+});
+
+const explained = z.tuple([z.object({ "QUERY PLAN": z.tuple([z.object({ Plan: step })]) })]);
+
+/** The steps of the plan that Postgres ran for the one statement that `read` sends. */
+export const plannedNodes = async (
+  database: TestDatabase,
+  read: (db: Db) => Promise<unknown>,
+): Promise<readonly PlannedNode[]> => {
+  const options = connectionOptions({ url: database.url, applicationName: "plans" });
+  const client = postgres(database.url, { ...options, max: 1 });
+  try {
+    const sent: { readonly query: string; readonly parameters: unknown[] }[] = [];
+    const logger = {
+      logQuery: (query: string, parameters: unknown[]) => void sent.push({ query, parameters }),
+    };
+    await read(Object.assign(drizzle(client, { casing: "snake_case", logger }), { sql: client }));
+    const [statement] = sent;
+    if (statement === undefined || sent.length > 1) {
+      throw new Error(`a read is one statement; this one sent ${sent.length}`);
+    }
+    const answer = await client.unsafe(
+      `explain (analyze, format json) ${statement.query}`,
+      statement.parameters.map((value) => (value === null ? null : String(value))),
+    );
+    const [row] = explained.parse([...answer]);
+    return steps(row["QUERY PLAN"][0].Plan);
+  } finally {
+    await client.end();
+  }
+};
+
+const steps = (plan: z.infer<typeof step>): PlannedNode[] => [
+  {
+    type: plan["Node Type"],
+    relation: plan["Relation Name"],
+    rows: plan["Actual Rows"] * plan["Actual Loops"],
+    filtered: plan["Rows Removed by Filter"],
+  },
+  ...plan.Plans.flatMap(steps),
+];
