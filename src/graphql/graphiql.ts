@@ -8,8 +8,12 @@ import { gzip } from "node:zlib";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
 import type { App } from "../http/part.ts";
 
-const DEFAULT_QUERY = `# Put your key into the Headers tab below, then run this with Ctrl-Enter.
-# Replace the coin type with one of yours for the other queries.
+/** What a first visitor finds, each in a tab of its own; the key is typed once per tab. */
+const QUERIES = [
+  `# 1. Put your key between the quotes in
+#    the Headers tab below.
+# 2. Run with the button, or Ctrl-Enter.
+# 3. Shift-Ctrl-R loads the documentation.
 
 query Status {
   indexerStatus {
@@ -19,6 +23,9 @@ query Status {
     ageSeconds
   }
 }
+`,
+  `# Put a coin type into the Variables tab
+# below, and your key into Headers.
 
 query Holders($coinType: String!) {
   tokenHolders(coinType: $coinType, limit: 10) {
@@ -28,6 +35,9 @@ query Holders($coinType: String!) {
     timelocksIncluded
   }
 }
+`,
+  `# Put a coin type into the Variables tab
+# below, and your key into Headers.
 
 query Activity($coinType: String!) {
   tokenActivity(coinType: $coinType, limit: 20, order: DESC) {
@@ -40,7 +50,12 @@ query Activity($coinType: String!) {
     checkpointTimestamp
   }
 }
-`;
+`,
+] as const;
+
+const HEADERS = JSON.stringify({ "X-API-Key": "" }, null, 2);
+
+const VARIABLES = JSON.stringify({ coinType: "0x…::module::TYPE" }, null, 2);
 
 /** The page with what a browser is told about it. */
 type Page = {
@@ -72,16 +87,24 @@ export const mountGraphiql = (app: App, endpoint: string): void => {
 };
 
 const makePage = async (endpoint: string): Promise<Page> => {
-  const html = renderGraphiQL({
+  const [first, ...others] = QUERIES;
+  // In a variable: the package's type leaves `query` out. It is the tab a later visit opens with;
+  // without it, or if that tab had variables, every visit would open one more, empty, tab.
+  const options = {
     endpoint,
     title: "Holderbook GraphiQL",
-    defaultQuery: DEFAULT_QUERY,
-    headers: JSON.stringify({ "X-API-Key": "" }, null, 2),
+    query: first,
+    defaultTabs: [
+      { query: first, headers: HEADERS },
+      ...others.map((query) => ({ query, headers: HEADERS, variables: VARIABLES })),
+    ],
+    defaultHeaders: HEADERS,
     isHeadersEditorEnabled: true,
-    defaultEditorToolsVisibility: "headers",
+    defaultEditorToolsVisibility: "headers" as const,
     // A key does not belong into the browser's storage.
     shouldPersistHeaders: false,
-  }).trim();
+  };
+  const html = renderGraphiQL(options).trim();
   return {
     html,
     gzipped: await promisify(gzip)(html),
