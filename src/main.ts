@@ -40,12 +40,16 @@ const throwInsteadOfExit = (command: Command) => {
 };
 throwInsteadOfExit(program);
 
-/** The name tells the kind; the message tells the rest. */
+/** An error of ours tells all by its name and message; of any other one, where it came from helps. */
 const report = (error: unknown) => {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (!(error instanceof Error)) {
+    process.stderr.write(`holderbook: ${String(error)}\n`);
+    return;
+  }
+  const ours = "remedy" in error || error instanceof UsageError;
+  const text = ours ? `${error.name}: ${error.message}` : (error.stack ?? error.message);
   process.stderr.write(`holderbook: ${text}\n`);
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof Error) process.stderr.write(`  because: ${cause.message}\n`);
+  if (error.cause instanceof Error) process.stderr.write(`  because: ${error.cause.message}\n`);
 };
 
 try {

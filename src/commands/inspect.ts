@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { RawCheckpoint } from "../ledger/checkpoint.ts";
-import { openCheckpointFile } from "../ledger/chk-file.ts";
+import { readCheckpointFile } from "../ledger/chk-file.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { canonicalJson, checkDigests } from "../ledger/inspect.ts";
 import { openLedgerSource } from "../service/ledger-source.ts";
@@ -20,7 +20,7 @@ export const inspectCommand = () =>
     .action(async (what: string, { check }: { readonly check?: boolean }) => {
       const raw = /^\d+$/.test(what)
         ? await fetchOne(openRuntime(), BigInt(what))
-        : await openCheckpointFile(what);
+        : await readCheckpointFile(what);
       if (check) {
         const report = checkDigests(raw);
         process.stdout.write(`${JSON.stringify(report)}\n`);
