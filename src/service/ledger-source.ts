@@ -88,7 +88,10 @@ export const openLedgerSource = async (
     maxConcurrency: config.fetchConcurrency,
     windowBytes: config.fetchWindowBytes,
     firstCheckpoint: config.firstCheckpoint,
-    onSetback: (setback) => logger.debug(setback, "fetching again"),
+    onSetback: (setback) =>
+      setback.failures < 3
+        ? logger.debug(setback, "fetching again")
+        : logger.warn(setback, "the source keeps failing; fetching again"),
   });
   const described = await describedIn(config.ledgerSource);
   return { source, described, about: `${source.description},` };
