@@ -143,8 +143,8 @@ CREATE TABLE "log_checkpoints" (
 	"checkpoint" bigint PRIMARY KEY NOT NULL,
 	"digest" text NOT NULL,
 	"timestamp_ms" bigint NOT NULL,
-	"facts" integer NOT NULL,
-	"bytes" bigint NOT NULL
+	"facts_total" bigint NOT NULL,
+	"bytes_total" bigint NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "log_coins" (
@@ -181,6 +181,8 @@ CREATE TABLE "log_high_water" (
 	"last_checkpoint" bigint,
 	"last_digest" text,
 	"last_timestamp_ms" bigint,
+	"facts_total" bigint DEFAULT 0 NOT NULL,
+	"bytes_total" bigint DEFAULT 0 NOT NULL,
 	"committed_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "log_high_water_one_row" CHECK ("log_high_water"."id" = 1)
 );
@@ -339,6 +341,8 @@ CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");-
 CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("created_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_of_endpoint" ON "callback_messages" USING btree ("endpoint","created_at","sequence");--> statement-breakpoint
+CREATE INDEX "log_checkpoints_facts" ON "log_checkpoints" USING btree ("facts_total");--> statement-breakpoint
+CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_total");--> statement-breakpoint
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint

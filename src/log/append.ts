@@ -3,7 +3,7 @@ import type { Sql, Transactor } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
 import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
-import type { AppendBatch, CoinDecimals, Fact } from "./fact.ts";
+import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
 
@@ -23,14 +23,14 @@ export type Append = {
 /** See `Log.append`. */
 export const appendBatch = async (on: Transactor, append: Append): Promise<void> => {
   const { batch } = append;
-  const checkpoints = countByCheckpoint(batch);
+  const checkpoints = totalsByCheckpoint(batch);
   const securities = newSecurities(append);
   await on.transaction(async ({ sql }) => {
     // Sent together, in this order: one round trip at the head of the chain. The mark goes first, so
     // that a second reader queues on its row and has written nothing when it fails; the facts go last,
     // because nothing may be sent while they are copied.
     const statements = [
-      moveHighWater(sql, batch),
+      moveHighWater(sql, batch, checkpoints.at(-1)),
       insertCheckpoints(sql, checkpoints),
       upsertCoins(sql, securities, append.coins),
       notify(sql, batch.last.sequence + 1n),
@@ -43,11 +43,17 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
   for (const coinType of securities) append.knownSecurities.add(coinType);
 };
 
-const moveHighWater = async (sql: Sql, { first, last }: AppendBatch) => {
+const moveHighWater = async (
+  sql: Sql,
+  { first, last }: AppendBatch,
+  totals: CheckpointRow | undefined,
+) => {
   const { count } = await sql`
     update log_high_water
     set next_checkpoint = ${last.sequence + 1n}, last_checkpoint = ${last.sequence},
         last_digest = ${last.digest}, last_timestamp_ms = ${last.timestampMs},
+        facts_total = facts_total + ${BigInt(totals?.facts ?? 0)},
+        bytes_total = bytes_total + ${BigInt(totals?.bytes ?? 0)},
         committed_at = clock_timestamp()
     where next_checkpoint = ${first}`;
   if (count !== 1) throw new HighWaterMovedError(first);
@@ -58,46 +64,57 @@ const notify = async (sql: Sql, next: bigint) => {
   await sql`select pg_notify(${LOG_CHANNEL}, ${next.toString()})`;
 };
 
-type CheckpointRow = {
-  readonly checkpoint: bigint;
-  readonly digest: string;
-  readonly timestampMs: bigint;
-  facts: number;
-  bytes: number;
+type CheckpointRow = CheckpointMark & {
+  /** Facts of the batch up to this checkpoint, its own included, and their bytes. */
+  readonly facts: number;
+  readonly bytes: number;
 };
 
 /**
- * One row per checkpoint that holds facts.
+ * One row per checkpoint that holds facts, ascending.
  * @throws InvalidBatchError when the batch contradicts itself
  */
-const countByCheckpoint = (batch: AppendBatch): CheckpointRow[] => {
-  const { first, last, marks, facts } = batch;
+const totalsByCheckpoint = ({ first, last, marks, facts }: AppendBatch): CheckpointRow[] => {
   const invalid = (what: string) => new InvalidBatchError(first, last.sequence, what);
   if (first > last.sequence) throw invalid("it ends before it begins");
-  const rows = new Map<bigint, CheckpointRow>();
-  for (const { sequence, digest, timestampMs } of marks) {
-    if (sequence < first || sequence > last.sequence) throw invalid(`mark ${sequence} is outside`);
-    rows.set(sequence, { checkpoint: sequence, digest, timestampMs, facts: 0, bytes: 0 });
+  const rows: CheckpointRow[] = [];
+  let at = 0;
+  let bytes = 0;
+  let reached = first - 1n;
+  for (const mark of marks) {
+    const { sequence } = mark;
+    if (sequence <= reached) throw invalid(`the mark of ${sequence} is out of order`);
+    reached = sequence;
+    const before = at;
+    for (let fact = facts[at]; fact?.checkpoint === sequence; fact = facts[at]) {
+      bytes += factBytes(fact);
+      at += 1;
+    }
+    if (at > before) rows.push({ ...mark, facts: at, bytes });
   }
-  for (const fact of facts) {
-    const row = rows.get(fact.checkpoint);
-    if (row === undefined) throw invalid(`facts of checkpoint ${fact.checkpoint} have no mark`);
-    row.facts += 1;
-    row.bytes += factBytes(fact);
-  }
-  return [...rows.values()].filter((row) => row.facts > 0);
+  const stray = facts[at];
+  if (stray !== undefined)
+    throw invalid(`a fact of ${stray.checkpoint} is out of order or unmarked`);
+  if (reached > last.sequence) throw invalid(`the mark of ${reached} is outside`);
+  return rows;
 };
 
+/** After the high-water mark has moved: its totals already count this batch. */
 const insertCheckpoints = async (sql: Sql, rows: readonly CheckpointRow[]) => {
-  if (rows.length === 0) return;
+  const whole = rows.at(-1);
+  if (whole === undefined) return;
   await sql`
-    insert into log_checkpoints (checkpoint, digest, timestamp_ms, facts, bytes)
-    select * from unnest(
-      ${bigints(rows.map((row) => row.checkpoint))}::int8[],
+    insert into log_checkpoints (checkpoint, digest, timestamp_ms, facts_total, bytes_total)
+    select batch.checkpoint, batch.digest, batch.timestamp_ms,
+           log.facts_total - ${BigInt(whole.facts)} + batch.facts,
+           log.bytes_total - ${BigInt(whole.bytes)} + batch.bytes
+    from log_high_water log, unnest(
+      ${bigints(rows.map((row) => row.sequence))}::int8[],
       ${texts(rows.map((row) => row.digest))}::text[],
       ${bigints(rows.map((row) => row.timestampMs))}::int8[],
-      ${bigints(rows.map((row) => row.facts))}::int4[],
-      ${bigints(rows.map((row) => row.bytes))}::int8[])`;
+      ${bigints(rows.map((row) => row.facts))}::int8[],
+      ${bigints(rows.map((row) => row.bytes))}::int8[]
+    ) as batch (checkpoint, digest, timestamp_ms, facts, bytes)`;
 };
 
 /** Coin types of contract facts that this log has not recorded yet. */

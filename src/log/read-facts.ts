@@ -27,54 +27,76 @@ export type FactRequest = {
 export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBatch | null> => {
   const last = await planBatch(sql, request);
   if (last === null) return null;
-  // Facts at or below a mark that was seen never change: no snapshot is needed across statements.
+  // Facts at or below a mark that was seen never change: no snapshot is needed across statements. They
+  // stand in the table in chain order as good as always, so sorting here costs a glance at each; the
+  // server would sort the whole rows.
   const rows = await sql<Row[]>`
     select checkpoint, transaction, kind, index, timestamp_ms, type, name, coin_type, tx_digest,
            sender, object_id, version, contents
     from log_facts
     where checkpoint between ${request.from} and ${last.sequence}
-      and name = any(${texts(request.names)}::text[])
-    order by checkpoint, transaction, kind, index`;
-  return { first: request.from, last, facts: rows.map(factOf) };
+      and name = any(${texts(request.names)}::text[])`;
+  return { first: request.from, last, facts: rows.sort(inChainOrder).map(factOf) };
+};
+
+const inChainOrder = (a: Row, b: Row): number => {
+  if (a.checkpoint !== b.checkpoint) return a.checkpoint < b.checkpoint ? -1 : 1;
+  return a.transaction - b.transaction || a.kind - b.kind || a.index - b.index;
 };
 
 type Plan = {
+  last_checkpoint: bigint | null;
+  last_digest: string | null;
+  last_timestamp_ms: bigint | null;
   checkpoint: bigint | null;
   digest: string | null;
   timestamp_ms: bigint | null;
   more: boolean;
-  last_checkpoint: bigint | null;
-  last_digest: string | null;
-  last_timestamp_ms: bigint | null;
 };
 
-/** Where the next batch ends; null when there is nothing to read. */
+/**
+ * Where the next batch ends; null when there is nothing to read.
+ *
+ * A handful of index look-ups: the totals before `from` (`before`), the last checkpoint up to which no
+ * bound is exceeded, or else the first one that holds facts (`fitting`).
+ */
 const planBatch = async (sql: Sql, request: FactRequest): Promise<CheckpointMark | null> => {
   const { from, upTo, maxFacts, maxBytes } = request;
-  // `candidates` is bounded: every checkpoint in log_checkpoints holds a fact at least.
   const [plan] = await sql<Plan[]>`
-    with mark as (
-      select next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms,
-             least(next_checkpoint - 1, coalesce(${upTo ?? null}::int8, next_checkpoint - 1)) as bound
-      from log_high_water
-    ), candidates as (
-      select c.checkpoint, c.digest, c.timestamp_ms, c.facts, c.bytes
-      from log_checkpoints c, mark
-      where c.checkpoint between ${from} and mark.bound
-      order by c.checkpoint limit ${maxFacts + 1}
-    ), counted as (
-      select checkpoint, digest, timestamp_ms, row_number() over w as nth,
-             sum(facts) over w as facts, sum(bytes) over w as bytes
-      from candidates window w as (order by checkpoint)
-    ), fitting as (
-      select * from counted
-      where nth = 1 or (facts <= ${maxFacts} and bytes <= ${maxBytes})
+    select log.last_checkpoint, log.last_digest, log.last_timestamp_ms,
+           fitting.checkpoint, fitting.digest, fitting.timestamp_ms,
+           exists (select from log_checkpoints where checkpoint > fitting.checkpoint
+                                                 and checkpoint <= log.bound) as more
+    from (
+      select *, least(next_checkpoint - 1, ${upTo ?? null}::int8) as bound from log_high_water
+    ) log
+    left join lateral (
+      select coalesce(max(facts_total), 0) as facts, coalesce(max(bytes_total), 0) as bytes
+      from (select facts_total, bytes_total from log_checkpoints
+            where checkpoint < ${from} order by checkpoint desc limit 1) previous
+    ) before on true
+    left join lateral (
+      select least(
+        coalesce((select checkpoint from log_checkpoints
+                  where facts_total <= before.facts + ${BigInt(maxFacts)}
+                  order by facts_total desc limit 1), -1),
+        coalesce((select checkpoint from log_checkpoints
+                  where bytes_total <= before.bytes + ${BigInt(maxBytes)}
+                  order by bytes_total desc limit 1), -1)
+      ) as checkpoint
+    ) within on true
+    left join lateral (
+      select checkpoint, digest, timestamp_ms from (
+        (select * from log_checkpoints
+         where checkpoint between ${from} and least(within.checkpoint, log.bound)
+         order by checkpoint desc limit 1)
+        union all
+        (select * from log_checkpoints
+         where checkpoint between ${from} and log.bound
+         order by checkpoint limit 1)
+      ) either
       order by checkpoint desc limit 1
-    )
-    select fitting.checkpoint, fitting.digest, fitting.timestamp_ms,
-           (select count(*) from candidates) > coalesce(fitting.nth, 0) as more,
-           mark.last_checkpoint, mark.last_digest, mark.last_timestamp_ms
-    from mark left join fitting on true`;
+    ) fitting on true`;
   if (plan === undefined) return null;
   const highest = markOf(plan.last_checkpoint, plan.last_digest, plan.last_timestamp_ms);
   const reachesTheEnd = !plan.more && highest !== null && highest.sequence >= from;

@@ -52,15 +52,26 @@ export const logFacts = pgTable(
   (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.kind, t.index] })],
 );
 
-/** One row per checkpoint that holds facts: what batches are planned from before any fact is read. */
-export const logCheckpoints = pgTable("log_checkpoints", {
-  checkpoint: bigint("checkpoint", { mode: "bigint" }).primaryKey(),
-  digest: text("digest").notNull(),
-  timestampMs: bigint("timestamp_ms", { mode: "bigint" }).notNull(),
-  facts: integer("facts").notNull(),
-  /** Roughly what its facts take in memory: texts and contents. */
-  bytes: bigint("bytes", { mode: "bigint" }).notNull(),
-});
+/**
+ * One row per checkpoint that holds facts, with running totals: two look-ups tell where a batch of a
+ * given size ends, before any fact is read.
+ */
+export const logCheckpoints = pgTable(
+  "log_checkpoints",
+  {
+    checkpoint: bigint("checkpoint", { mode: "bigint" }).primaryKey(),
+    digest: text("digest").notNull(),
+    timestampMs: bigint("timestamp_ms", { mode: "bigint" }).notNull(),
+    /** Facts in the log up to this checkpoint, its own included. */
+    factsTotal: bigint("facts_total", { mode: "bigint" }).notNull(),
+    /** The same in bytes, as `factBytes` counts them. */
+    bytesTotal: bigint("bytes_total", { mode: "bigint" }).notNull(),
+  },
+  (t) => [
+    index("log_checkpoints_facts").on(t.factsTotal),
+    index("log_checkpoints_bytes").on(t.bytesTotal),
+  ],
+);
 
 /** How far the log is complete, and of which chain: one row. */
 export const logHighWater = pgTable(
@@ -78,6 +89,9 @@ export const logHighWater = pgTable(
     lastCheckpoint: bigint("last_checkpoint", { mode: "bigint" }),
     lastDigest: text("last_digest"),
     lastTimestampMs: bigint("last_timestamp_ms", { mode: "bigint" }),
+    /** Facts in the log, and their bytes as `factBytes` counts them. */
+    factsTotal: bigint("facts_total", { mode: "bigint" }).notNull().default(sql`0`),
+    bytesTotal: bigint("bytes_total", { mode: "bigint" }).notNull().default(sql`0`),
     /** When the row was last moved, by the database's clock. */
     committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
   },

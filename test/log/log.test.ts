@@ -117,6 +117,8 @@ test("a batch that contradicts itself is refused", async () => {
   const wrong = [
     { ...batch(0n, 1n, [fact(1n)]), marks: [] },
     batch(0n, 1n, [fact(2n)]),
+    batch(0n, 1n, [fact(1n), fact(0n)]),
+    { ...batch(0n, 1n, [fact(0n), fact(1n)]), marks: [mark(1n), mark(0n)] },
     batch(3n, 2n),
   ];
   for (const refused of wrong) {
@@ -175,24 +177,32 @@ test("reads stay within both bounds and lose nothing", async () => {
   expect(Math.max(...byBytes.sizes)).toBe(28);
 });
 
-test("a checkpoint larger than the bounds is read whole, alone", async () => {
-  await using database = await freshDatabase();
-  const log = await openLog(database, identity);
-  await log.append(filled(0n, 4n, 3), []);
-  await log.append(filled(5n, 5n, 5_000), []);
-  await log.append(filled(6n, 9n, 3), []);
+test.each([0n, 5n])(
+  "checkpoint %s, larger than the bounds, is read whole and alone",
+  async (huge) => {
+    await using database = await freshDatabase();
+    const log = await openLog(database, identity);
+    for (let checkpoint = 0n; checkpoint < 10n; checkpoint += 1n) {
+      await log.append(filled(checkpoint, checkpoint, checkpoint === huge ? 5_000 : 3), []);
+    }
 
-  const { facts, sizes } = await readAll(log, NAMES, { maxFacts: 10, maxBytes: 10_000 });
-  expect(facts).toHaveLength(15 + 5_000 + 12 - 0);
-  expect(sizes.filter((size) => size > 10)).toEqual([5_000]);
-});
+    for (const bounds of [
+      { maxFacts: 10, maxBytes: 1_000_000_000 },
+      { maxFacts: 1_000_000, maxBytes: 10_000 },
+    ]) {
+      const { facts, sizes } = await readAll(log, NAMES, bounds);
+      expect(facts).toHaveLength(9 * 3 + 5_000);
+      expect(sizes.filter((size) => size > 20)).toEqual([5_000]);
+    }
+  },
+);
 
 test("a pipeline whose facts are rare passes the others by in bounded steps", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const rare = fact(900n, 9, { name: "freeze_rule::AddressFrozen" });
-  const { facts } = filled(0n, 999n, 3);
-  await log.append(batch(0n, 999n, [...facts, rare]), []);
+  const facts = [...filled(0n, 900n, 3).facts, rare, ...filled(901n, 999n, 3).facts];
+  await log.append(batch(0n, 999n, facts), []);
 
   const read = await readAll(log, [rare.name], { maxFacts: 500, maxBytes: 10_000_000 });
   expect(read.facts).toEqual([rare]);
