@@ -23,7 +23,7 @@ export type LogRangeSettings = {
   readonly logs: number;
 };
 
-export const logRangeDefaults: LogRangeSettings = { first: 1_000, most: 500_000, logs: 10_000 };
+export const logRangeDefaults: LogRangeSettings = { first: 100, most: 500_000, logs: 10_000 };
 
 /** Answers after which a refused size is tried again: what was dense or slow may not be any more. */
 const FORGET_AFTER = 200;

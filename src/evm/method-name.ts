@@ -2,7 +2,7 @@
  * Which contract method moved the tokens of a Transfer log: read from the transaction's input, never
  * guessed.
  */
-import { getContractAddress } from "viem";
+import { getContractAddress, type Hex } from "viem";
 import { type Call, innerCalls } from "./contract/forwarders.ts";
 import { movingBySelector, quietBySelector, selectorOf } from "./contract/functions.ts";
 import { type Movement, movementsOf } from "./contract/movements.ts";
@@ -48,18 +48,20 @@ export const methodNames = (
   const names = new Set(calls.map(({ name }) => name));
   const [only] = names;
   if (names.size === 1 && only !== undefined && !opaque) return () => only;
+
+  const asking = calls.map(({ name, input }) => ({ name, asks: movementsOf(input) }));
   // A call whose amounts only the contract knows could stand behind any of the Transfers.
-  if (calls.some(({ asks }) => asks === undefined)) return () => unknownMethod;
+  if (asking.some(({ asks }) => asks === undefined)) return () => unknownMethod;
   return (moved) => {
     const fitting = new Set(
-      calls.filter(({ asks = [] }) => fits(asks, moved, contracts)).map(({ name }) => name),
+      asking.filter(({ asks = [] }) => fits(asks, moved, contracts)).map(({ name }) => name),
     );
     const [name] = fitting;
     return fitting.size === 1 && name !== undefined ? name : unknownMethod;
   };
 };
 
-type TokenCall = { readonly name: string; readonly asks: readonly Movement[] | undefined };
+type TokenCall = { readonly name: string; readonly input: Hex };
 
 /** Calls that reach the token, and whether anything was called that cannot be looked into. */
 const tokenCalls = (outer: Call, contracts: ReadonlySet<Address>) => {
@@ -79,7 +81,7 @@ const tokenCalls = (outer: Call, contracts: ReadonlySet<Address>) => {
       return;
     }
     const moving = movingBySelector.get(selector);
-    if (moving !== undefined) calls.push({ name: moving.name, asks: movementsOf(call.input) });
+    if (moving !== undefined) calls.push({ name: moving.name, input: call.input });
     else if (!quietBySelector.has(selector)) opaque = true;
   };
   visit(outer, 0);
