@@ -245,10 +245,10 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
       closing.abort();
       for (const { reject } of awaited.values()) reject(new DemoSourceClosedError());
       awaited.clear();
+      if (reading !== undefined) states.save(reading.nextSequence, reading.save());
       if (!running) return;
       timeline = stop(timeline, handedOut, now());
       journal.writeTimeline(timeline);
-      if (reading !== undefined) states.save(reading.nextSequence, reading.save());
     },
   };
 };

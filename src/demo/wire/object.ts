@@ -32,7 +32,7 @@ export type PackageObject = {
   readonly id: string;
   /** 1 for the first publication, one more with every upgrade. */
   readonly version: bigint;
-  /** Module name to bytecode, sorted by name. */
+  /** Module name to bytecode. */
   readonly modules: ReadonlyMap<string, Uint8Array>;
   /** The package version that first defined each type. */
   readonly typeOrigins: readonly {
@@ -96,13 +96,22 @@ export const writePackageData = (
     .u8(1)
     .address(object.id)
     .u64(object.version)
-    .list([...object.modules], (w, [name, code]) => w.string(name).bytes(code))
+    .list([...object.modules].sort(byEncodedName), (w, [name, code]) => w.string(name).bytes(code))
     .list(object.typeOrigins, (w, origin) =>
       w.string(origin.module).string(origin.name).address(origin.package),
     )
     .list(object.linkage, (w, link) =>
       w.address(link.original).address(link.upgraded).u64(link.version),
     );
+
+/** BCS sorts maps by their encoded keys: a string's length comes before its letters. */
+const byEncodedName = (
+  [a]: readonly [string, unknown],
+  [b]: readonly [string, unknown],
+): number => {
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : 1;
+};
 
 /** BCS of `Object` for a Move object. */
 export const encodeMoveObject = (object: MoveObject): Uint8Array =>

@@ -1,0 +1,188 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { RejectedTransactionError } from "../../src/demo/issuer/submissions.ts";
+import { JournalDamagedError, OtherDemoLedgerError } from "../../src/demo/journal.ts";
+import { type DemoSource, type DemoSourceOptions, demoSource } from "../../src/demo/source.ts";
+import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "demo-source-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const newDataDir = () => mkdtemp(join(folder, "data-"));
+
+const open = (dataDir: string, more: Partial<DemoSourceOptions> = {}): DemoSource =>
+  demoSource({ dataDir, seed: "live", checkpointsPerSecond: 100, history: 80, ...more });
+
+/** Checkpoints `first` to `last` as text, with a deadline. */
+const read = async (
+  source: DemoSource,
+  first: bigint,
+  last: bigint,
+): Promise<readonly string[]> => {
+  const all: string[] = [];
+  const signal = AbortSignal.timeout(20_000);
+  for await (const raw of source.checkpoints({ first, last }, signal)) {
+    all.push(`${raw.sequence} ${Buffer.from(raw.bytes).toString("base64")}`);
+  }
+  if (all.length !== Number(last - first) + 1) {
+    throw new Error(`deadline: saw ${all.length} checkpoints from ${first}, wanted up to ${last}`);
+  }
+  return all;
+};
+
+test("history is there at once; new checkpoints come when their time does", async () => {
+  const source = open(await newDataDir());
+  const opened = Date.now();
+  expect(await source.latest(AbortSignal.timeout(1_000))).toBeGreaterThanOrEqual(79n);
+  expect(source.timeOf(79n)).toBeLessThanOrEqual(opened);
+  expect(source.timeOf(150n) - source.timeOf(149n)).toBe(10n);
+
+  const late: number[] = [];
+  const deadline = AbortSignal.timeout(20_000);
+  for await (const { sequence } of source.checkpoints({ first: 0n }, deadline)) {
+    const behind = Date.now() - Number(source.timeOf(sequence));
+    expect(behind).toBeGreaterThanOrEqual(0);
+    // Catching up comes first; from the moment it has, lateness counts.
+    if (late.length > 0 || behind < 20) late.push(behind);
+    if (late.length === 60) break;
+  }
+  expect(late.length, "checkpoints after catching up, within 20 s").toBe(60);
+  // A loaded machine wakes late now and then, but not as a rule.
+  expect(late.sort((a, b) => a - b)[30]).toBeLessThan(50);
+  await source.close();
+});
+
+test("a restart goes on where the ledger was, and every old checkpoint has its old bytes", async () => {
+  const dataDir = await newDataDir();
+  const first = open(dataDir);
+  const before = await read(first, 0n, 110n);
+  await first.close();
+
+  const second = open(dataDir);
+  expect(await read(second, 0n, 110n)).toEqual(before);
+  // From the middle, too: the reader of a database that is ahead starts there.
+  expect(await read(second, 100n, 110n)).toEqual(before.slice(100));
+  const after = await read(second, 111n, 130n);
+  await second.close();
+
+  const third = open(dataDir, { checkpointsPerSecond: 50 });
+  expect(await read(third, 0n, 130n)).toEqual([...before, ...after]);
+  await third.close();
+});
+
+test("a ledger that crashed keeps what it handed out, too", async () => {
+  const dataDir = await newDataDir();
+  const crashed = open(dataDir);
+  const before = await read(crashed, 0n, 140n);
+  // Not closed: nothing was written at the end.
+  const next = open(dataDir);
+  expect(await read(next, 0n, 140n)).toEqual(before);
+  await next.close();
+  await crashed.close();
+});
+
+test("a restart takes up a saved state instead of beginning anew", async () => {
+  const dataDir = await newDataDir();
+  const source = open(dataDir, { history: 2_100, checkpointsPerSecond: 1_000 });
+  const before = await read(source, 0n, 2_050n);
+  await source.close();
+  const states = await readdir(join(dataDir, "demo-ledger-states"));
+  expect(states.sort()).toEqual(["2000.state", "2051.state"]);
+
+  const restarted = open(dataDir, { history: 2_100, checkpointsPerSecond: 1_000 });
+  expect(await read(restarted, 2_040n, 2_050n)).toEqual(before.slice(2_040));
+  // States are a convenience: without a readable one the seed gives the same.
+  for (const name of states) await writeFile(join(dataDir, "demo-ledger-states", name), "junk");
+  expect(await read(restarted, 2_040n, 2_050n)).toEqual(before.slice(2_040));
+  await restarted.close();
+});
+
+test("a submitted transaction lands in one of the next checkpoints, again after a restart", async () => {
+  const dataDir = await newDataDir();
+  const source = open(dataDir);
+  const [coin] = source.coinTypes;
+  if (coin === undefined) throw new Error("a coin type is expected");
+  const { coinType } = coin;
+  const { registrar } = source.staff(coinType);
+  const wallet = `0x${"ab".repeat(32)}`;
+  await read(source, 0n, 79n);
+  const receipts = Promise.all([
+    source.submit({
+      sender: registrar,
+      calls: [
+        { function: "addHolderAddress", args: { coinType, holderId: 500n, wallet } },
+        { function: "setAddressGroup", args: { coinType, wallet, groupId: 3n } },
+      ],
+    }),
+    source.submit({
+      sender: registrar,
+      calls: [{ function: "setAddressGroup", args: { coinType, wallet, groupId: 3n } }],
+    }),
+    expect(source.submit({ sender: wallet, calls: [] })).rejects.toThrow(RejectedTransactionError),
+  ]);
+  const last = ((await source.latest(AbortSignal.timeout(1_000))) ?? 0n) + 10n;
+  const before = await read(source, 80n, last);
+  const [done, refused] = await receipts;
+  expect(done.error).toBeNull();
+  expect(refused.error).toMatch(/group_holder_config::set_address_group aborted with 4/);
+
+  const raw = before.find((one) => one.startsWith(`${done.checkpoint} `))?.split(" ")[1] ?? "";
+  const bytes = Buffer.from(raw, "base64");
+  const decoded = decodeCheckpoint({ sequence: done.checkpoint, encoding: "protobuf", bytes });
+  const transaction = decoded.transactions[done.transactionIndex];
+  expect(transaction?.digest).toBe(done.digest);
+  expect(transaction?.sender).toBe(registrar);
+  expect(transaction?.events.map(({ type }) => type.split("::")[2]?.split("<")[0])).toEqual([
+    "HolderAddressAdded",
+    "HolderAdded",
+    "AddressJoinedGroup",
+  ]);
+  await source.close();
+
+  const again = open(dataDir);
+  expect(await read(again, 80n, last)).toEqual(before);
+  await again.close();
+});
+
+test("reading ends quietly when it is told to, or when the source is closed", async () => {
+  const source = open(await newDataDir(), { checkpointsPerSecond: 1 });
+  const stop = new AbortController();
+  const seen: bigint[] = [];
+  const reading = (async () => {
+    for await (const { sequence } of source.checkpoints({ first: 0n }, stop.signal)) {
+      seen.push(sequence);
+    }
+  })();
+  await read(source, 70n, 79n);
+  stop.abort();
+  await reading;
+  const waiting = (async () => {
+    const never = new AbortController().signal;
+    for await (const { sequence } of source.checkpoints({ first: 79n }, never)) seen.push(sequence);
+  })();
+  await source.close();
+  await waiting;
+  expect(seen).toContain(0n);
+  await source.close();
+});
+
+test("another seed in the same folder is refused, and so is a damaged journal", async () => {
+  const dataDir = await newDataDir();
+  const source = open(dataDir);
+  const decimals = await source.coinDecimals?.(
+    source.coinTypes[2]?.coinType ?? "",
+    AbortSignal.timeout(1_000),
+  );
+  expect(decimals).toBe(0);
+  await source.close();
+  expect(() => open(dataDir, { seed: "other" })).toThrow(OtherDemoLedgerError);
+  const path = join(dataDir, "demo-ledger.json");
+  const text = await readFile(path, "utf8");
+  await writeFile(path, text.slice(0, 80));
+  expect(() => open(dataDir)).toThrow(JournalDamagedError);
+});
