@@ -40,7 +40,7 @@ CREATE TABLE "callback_lanes" (
 	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"wake_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"arrivals" bigint DEFAULT 1 NOT NULL,
-	"token" integer DEFAULT 0 NOT NULL,
+	"token" uuid DEFAULT gen_random_uuid() NOT NULL,
 	"wake" smallint DEFAULT 0 NOT NULL,
 	"leased_until" timestamp with time zone,
 	CONSTRAINT "callback_lanes_of_endpoint" UNIQUE("endpoint","lane")

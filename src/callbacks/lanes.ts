@@ -15,8 +15,12 @@ import type { Sql } from "../database/connect.ts";
 /** A lane that a worker has, until its lease ends. */
 export type LaneClaim = {
   readonly id: bigint;
-  readonly token: number;
+  /** Random, not counted: a claim that a crash of the database undid must not come again. */
+  readonly token: string;
 };
+
+/** A lane to wake a worker for. */
+export type DueLane = LaneClaim & { readonly wake: number };
 
 /** The first pending messages of a lane, and where they go. */
 export type LaneView = {
@@ -25,7 +29,11 @@ export type LaneView = {
   readonly endpoint: string;
   readonly url: string;
   readonly disabled: boolean;
+  /** Nothing has succeeded at the endpoint for a while. */
+  readonly failing: boolean;
   readonly messages: readonly PendingMessage[];
+  /** Whether `messages` are all that was pending. */
+  readonly complete: boolean;
 };
 
 /** A message in its turn. */
@@ -40,32 +48,41 @@ export type PendingMessage = {
 /** Messages read at once; the first of them is enough, the others save reading again. */
 const BATCH_MESSAGES = 32;
 
-/** An endpoint at which nothing has succeeded for this long, after a failure, counts as failing. */
-export const FAILING_AFTER_MS = 30_000;
-
 /** Bytes of bodies read at once; one message may always be read. */
 const BATCH_BYTES = 512 * 1024;
 
-/** Lanes that something arrived for become lanes with work. Returns how many arrivals were moved. */
-export const moveArrivals = async (sql: Sql, limit: number): Promise<number> => {
-  const [row] = await sql<{ moved: number }[]>`
+/** An endpoint at which nothing has succeeded for this long, after a failure, counts as failing. */
+const FAILING_AFTER_MS = 30_000;
+
+/**
+ * Lanes that something arrived for become lanes with work. Returns those that had none before, to wake
+ * workers for (they are not looked at again before `againMs`), and how many arrivals were moved.
+ */
+export const moveArrivals = async (
+  sql: Sql,
+  limit: number,
+  againMs: number,
+): Promise<{ readonly moved: number; readonly fresh: readonly DueLane[] }> => {
+  const rows = await sql<(DueLane & { moved: number; fresh: boolean })[]>`
     with moved as (
       delete from callback_arrivals where id in (
         select id from callback_arrivals order by id limit ${limit} for update skip locked
       ) returning endpoint, lane
     ), lanes as (
-      insert into callback_lanes (endpoint, lane)
-      select distinct endpoint, lane from moved
+      insert into callback_lanes (endpoint, lane, wake_at)
+      select distinct endpoint, lane, now() + ${againMs} * interval '1 ms' from moved
       -- Two relays lock the lanes they share in the same order.
       order by endpoint, lane
       on conflict (endpoint, lane) do update set arrivals = callback_lanes.arrivals + 1
+      -- An inserted row, unlike an updated one, was never locked.
+      returning id, token, wake, xmax = 0 as fresh
     )
-    select count(*)::int4 as moved from moved`;
-  return row?.moved ?? 0;
+    select id, token, wake, fresh, (select count(*)::int4 from moved) as moved from lanes`;
+  return {
+    moved: rows[0]?.moved ?? 0,
+    fresh: rows.flatMap(({ id, token, wake, fresh }) => (fresh ? [{ id, token, wake }] : [])),
+  };
 };
-
-/** A lane to wake a worker for. */
-export type DueLane = LaneClaim & { readonly wake: number };
 
 /**
  * Lanes that are due (or whose worker is overdue), for waking a worker; not looked at again before
@@ -99,27 +116,26 @@ export const nextDueMs = async (sql: Sql): Promise<number | undefined> => {
   return row?.ms ?? undefined;
 };
 
-/** A lane's endpoint, as far as it matters for how many lanes may be worked on at once. */
-export type ClaimedLane = LaneClaim & { readonly endpoint: string; readonly failing: boolean };
-
-/** Claims a lane; undefined when it is not due, somebody else has it, or it is gone. */
+/**
+ * Claims a lane and reads what is next; undefined when it is not due, somebody else has it, or it is
+ * gone.
+ */
 export const claimLane = async (
   sql: Sql,
   id: bigint,
   leaseMs: number,
-): Promise<ClaimedLane | undefined> => {
-  const [claimed] = await sql<ClaimedLane[]>`
-    with claimed as (
+): Promise<{ readonly claim: LaneClaim; readonly view: LaneView } | undefined> => {
+  const rows = await readUnder(
+    sql,
+    sql`
       update callback_lanes
-      set token = token + 1, leased_until = now() + ${leaseMs} * interval '1 ms',
+      set token = gen_random_uuid(), leased_until = now() + ${leaseMs} * interval '1 ms',
           wake_at = now() + ${leaseMs} * interval '1 ms'
       where id = ${id} and due_at <= now() and (leased_until is null or leased_until <= now())
-      returning id, token, endpoint
-    )
-    select claimed.id, claimed.token, claimed.endpoint,
-           e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing
-    from claimed join callback_endpoints e on e.key = claimed.endpoint`;
-  return claimed;
+      returning id, token`,
+  );
+  const [first] = rows;
+  return first && { claim: { id, token: first.token }, view: viewOf(first, rows) };
 };
 
 /** Renews the lease and reads what is next; undefined when the lane is no longer ours. */
@@ -128,44 +144,61 @@ export const readLane = async (
   { id, token }: LaneClaim,
   leaseMs: number,
 ): Promise<LaneView | undefined> => {
-  type Row = Omit<LaneView, "messages"> & {
-    [Member in keyof PendingMessage]: PendingMessage[Member] | null;
-  };
-  const rows = await sql<Row[]>`
-    with lease as (
+  const rows = await readUnder(
+    sql,
+    sql`
       update callback_lanes
       set leased_until = now() + ${leaseMs} * interval '1 ms',
           wake_at = now() + ${leaseMs} * interval '1 ms'
-      where id = ${id} and token = ${token} returning id
-    )
-    -- "arrivals" comes from the snapshot that reads the messages, never from the row just updated,
-    -- which may already count an arrival that the snapshot does not show.
-    select l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
-           m.id, m.body, m.attempts, m.scheduled
-    from lease
-    join callback_lanes l on l.id = lease.id
-    join callback_endpoints e on e.key = l.endpoint
-    left join lateral (
-      select id, body, attempts, scheduled, sequence, sum(octet_length(body)) over (order by sequence) as bytes
-      from (
-        select id, body, attempts, scheduled, sequence from callback_messages
-        where endpoint = l.endpoint and lane = l.lane and status = 'pending'
-        order by sequence limit ${BATCH_MESSAGES}
-      ) as next
-    ) m on m.bytes <= ${BATCH_BYTES} or m.bytes = octet_length(m.body)
-    order by m.sequence`;
+      where id = ${id} and token = ${token} returning id, token`,
+  );
   const [first] = rows;
-  if (first === undefined) return undefined;
+  return first && viewOf(first, rows);
+};
+
+/** One row per message; one row without a message when nothing is pending. */
+type ViewRow = Omit<LaneView, "messages" | "complete"> & {
+  readonly token: string;
+  readonly found: number | null;
+} & { readonly [Member in keyof PendingMessage]: PendingMessage[Member] | null };
+
+const readUnder = (sql: Sql, lease: ReturnType<Sql>): Promise<readonly ViewRow[]> => sql<ViewRow[]>`
+  with lease as (${lease})
+  -- "arrivals" comes from the snapshot that reads the messages, never from the row just updated,
+  -- which may already count an arrival that the snapshot does not show.
+  select lease.token, l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
+         e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing,
+         m.id, m.body, m.attempts, m.scheduled, m.found
+  from lease
+  join callback_lanes l on l.id = lease.id
+  join callback_endpoints e on e.key = l.endpoint
+  left join lateral (
+    select id, body, attempts, scheduled, sequence, (count(*) over ())::int4 as found,
+           sum(octet_length(body)) over (order by sequence) as bytes
+    from (
+      select id, body, attempts, scheduled, sequence from callback_messages
+      where endpoint = l.endpoint and lane = l.lane and status = 'pending'
+      order by sequence limit ${BATCH_MESSAGES}
+    ) as next
+  ) m on m.bytes <= ${BATCH_BYTES} or m.bytes = octet_length(m.body)
+  order by m.sequence`;
+
+const viewOf = (first: ViewRow, rows: readonly ViewRow[]): LaneView => {
   const messages = rows.flatMap(({ id, body, attempts, scheduled }) =>
     id === null || body === null || attempts === null || scheduled === null
       ? []
       : [{ id, body, attempts, scheduled }],
   );
-  const { arrivals, endpoint, url, disabled } = first;
-  return { arrivals, endpoint, url, disabled, messages };
+  const { arrivals, endpoint, url, disabled, failing } = first;
+  const found = first.found ?? 0;
+  const complete = found === messages.length && found < BATCH_MESSAGES;
+  return { arrivals, endpoint, url, disabled, failing, messages, complete };
 };
 
-/** Removes a lane in which nothing was pending; false when something has arrived since, or it is not ours. */
+/**
+ * Removes a lane in which nothing is pending: `arrivals` is from a view whose messages, if it had any,
+ * are all done. False when something has arrived since, or the lane is not ours.
+ */
 export const leaveEmpty = async (
   sql: Sql,
   { id, token }: LaneClaim,

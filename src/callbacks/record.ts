@@ -98,6 +98,8 @@ export const recordGivenUp = (
   hook: GivenUpHook | undefined,
 ): Promise<boolean> =>
   database.transaction(async (tx) => {
+    // What the hook writes must be on the disk when it is seen, whatever the connection's setting.
+    await tx.sql`set local synchronous_commit = on`;
     const held = await tx.sql`
       select id from callback_lanes
       where id = ${claim.id} and token = ${claim.token} for no key update`;

@@ -9,7 +9,7 @@ import type { Database } from "../database/connect.ts";
 import type { Logger } from "../logger.ts";
 import type { JobQueue } from "../queue/queues.ts";
 import { CALLBACKS_CHANNEL } from "./arrivals.ts";
-import { moveArrivals, nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
+import { type DueLane, moveArrivals, nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
 
 /** A wake-up: the number of a lane's row. */
 export type LaneWake = { readonly lane: string };
@@ -62,8 +62,16 @@ export const startRelay = (settings: {
   /** One look; returns how long nothing will be due. */
   const look = async (): Promise<number> => {
     poked = false;
-    const moved = await moveArrivals(database.sql, ARRIVALS_AT_ONCE);
+    const { moved, fresh } = await moveArrivals(database.sql, ARRIVALS_AT_ONCE, wakeAgainMs);
+    await wakeWorkers(fresh);
     const due = await takeDueLanes(database.sql, LANES_AT_ONCE, wakeAgainMs);
+    await wakeWorkers(due);
+    if (moved === ARRIVALS_AT_ONCE || due.length === LANES_AT_ONCE) return 0;
+    return Math.min(pollMs, (await nextDueMs(database.sql)) ?? pollMs);
+  };
+
+  const wakeWorkers = async (due: readonly DueLane[]) => {
+    if (due.length === 0) return;
     try {
       // While nobody claims a lane a few wake-ups are enough, however long no worker runs; once
       // somebody has (the token), a new one is not swallowed by the one that is being worked on.
@@ -76,8 +84,6 @@ export const startRelay = (settings: {
       await putBackLanes(database.sql, due);
       throw error;
     }
-    if (moved === ARRIVALS_AT_ONCE || due.length === LANES_AT_ONCE) return 0;
-    return Math.min(pollMs, (await nextDueMs(database.sql)) ?? pollMs);
   };
 
   const run = async () => {

@@ -18,6 +18,7 @@ import {
   text,
   timestamp,
   unique,
+  uuid,
 } from "drizzle-orm/pg-core";
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
@@ -121,8 +122,8 @@ export const callbackLanes = pgTable(
     wakeAt: at("wake_at").notNull().defaultNow(),
     /** Rises with every arrival: who saw no message at one value may remove the lane only at that value. */
     arrivals: bigint("arrivals", { mode: "bigint" }).notNull().default(sql`1`),
-    /** Rises with every claim: what a former worker still writes is refused. */
-    token: integer("token").notNull().default(0),
+    /** Another one with every claim: what a former worker still writes is refused. */
+    token: uuid("token").notNull().defaultRandom(),
     /** 0 to 3, another one with every wake-up: one that is stuck does not swallow the next. */
     wake: smallint("wake").notNull().default(0),
     /** Until then a worker has it; null: nobody. */

@@ -54,15 +54,17 @@ export const workLane = async (
   id: bigint,
   stop: AbortSignal,
 ): Promise<LaneLeft> => {
-  const claim = await claimLane(work.database.sql, id, work.leaseMs);
-  if (claim === undefined) return "not ours";
-  const slot = work.slots.take(claim.endpoint, claim.failing);
+  const claimedAt = performance.now();
+  const claimed = await claimLane(work.database.sql, id, work.leaseMs);
+  if (claimed === undefined) return "not ours";
+  const { claim, view } = claimed;
+  const slot = work.slots.take(view.endpoint, view.failing);
   if ("waitMs" in slot) {
     await leaveUntil(work.database.sql, claim, slot.waitMs);
     return "waiting";
   }
   try {
-    return await turn(work, claim, stop);
+    return await turn(work, claim, { view, readAt: claimedAt }, stop);
   } catch (error) {
     // The first error says more than one of leaving; a lane not left is free when its lease ends.
     await leaveUntil(work.database.sql, claim, work.troubleMs).catch(() => undefined);
@@ -72,31 +74,44 @@ export const workLane = async (
   }
 };
 
-const turn = async (work: LaneWork, claim: LaneClaim, stop: AbortSignal): Promise<LaneLeft> => {
+/** What was read, and when by `performance.now()`: the lease began then. */
+type Reading = { readonly view: LaneView; readonly readAt: number };
+
+const turn = async (
+  work: LaneWork,
+  claim: LaneClaim,
+  first: Reading,
+  stop: AbortSignal,
+): Promise<LaneLeft> => {
   const { sql } = work.database;
   const turnEnds = performance.now() + work.turnMs;
-  while (!stop.aborted && performance.now() < turnEnds) {
-    const readAt = performance.now();
-    const view = await readLane(sql, claim, work.leaseMs);
-    if (view === undefined) return "not ours";
-    if (view.messages.length === 0) {
-      if (await leaveEmpty(sql, claim, view.arrivals)) return "idle";
-      continue;
+  let { view, readAt } = first;
+  for (;;) {
+    const sent = await sendBatch(work, claim, { view, readAt }, stop);
+    if (sent === "waiting" || sent === "not ours") return sent;
+    if (sent === "all" && view.complete && (await leaveEmpty(sql, claim, view.arrivals)))
+      return "idle";
+    if (stop.aborted || performance.now() > turnEnds) {
+      await leaveUntil(sql, claim, 0);
+      return "more";
     }
-    const left = await sendBatch(work, claim, view, { stop, readAt });
-    if (left !== undefined) return left;
+    readAt = performance.now();
+    const next = await readLane(sql, claim, work.leaseMs);
+    if (next === undefined) return "not ours";
+    view = next;
   }
-  await leaveUntil(sql, claim, 0);
-  return "more";
 };
 
-/** Sends what was read; undefined when the lane is to be read again. */
+/** How a batch ended: every message is done, or the lane is to be read again, or left. */
+type Sent = "all" | "some" | "waiting" | "not ours";
+
+/** Sends what was read, until a message has to wait. */
 const sendBatch = async (
   work: LaneWork,
   claim: LaneClaim,
-  view: LaneView,
-  { stop, readAt }: { readonly stop: AbortSignal; readonly readAt: number },
-): Promise<LaneLeft | undefined> => {
+  { view, readAt }: Reading,
+  stop: AbortSignal,
+): Promise<Sent> => {
   const { database, retrySeconds, onGivenUp } = work;
   if (view.disabled) {
     const given = await recordGivenUp(
@@ -106,11 +121,11 @@ const sendBatch = async (
       "endpoint_disabled",
       onGivenUp,
     );
-    return given ? undefined : "not ours";
+    return given ? "all" : "not ours";
   }
   for (const message of view.messages) {
     // Half of the lease must be left for an attempt, else another worker could claim meanwhile.
-    if (stop.aborted || performance.now() - readAt > work.leaseMs / 2) return undefined;
+    if (stop.aborted || performance.now() - readAt > work.leaseMs / 2) return "some";
     if (message.scheduled >= attemptsOf(retrySeconds)) {
       const given = await recordGivenUp(
         database,
@@ -124,7 +139,7 @@ const sendBatch = async (
     }
     const attempt = await attemptUnless(work, view, message, stop);
     // Told to stop: nothing is known about this request, so it is made again later.
-    if (attempt === undefined) return undefined;
+    if (attempt === undefined) return "some";
     if (delivered(attempt)) {
       if (!(await recordDelivered(database.sql, claim, message, attempt))) return "not ours";
       continue;
@@ -134,9 +149,9 @@ const sendBatch = async (
     const recorded = await recordFailed(database.sql, claim, message, attempt, delayMs);
     if (!recorded) return "not ours";
     // Without a delay it is to be given up, which the next reading does.
-    return delayMs > 0 ? "waiting" : undefined;
+    return delayMs > 0 ? "waiting" : "some";
   }
-  return undefined;
+  return "all";
 };
 
 /** Makes the attempt; undefined when `stop` aborted and the grace was not enough. */

@@ -168,13 +168,15 @@ test("what a worker writes after its lease was taken over is refused", async () 
   const { sql } = database;
   await registerEndpoint(database, LOCAL, { key: ENDPOINT, url: "http://127.0.0.1:9/" });
   await enqueue(database, [{ id: "m-1", lane: "m" }]);
-  expect(await moveArrivals(sql, 10)).toBe(1);
+  const { moved, fresh } = await moveArrivals(sql, 10, 0);
+  expect(moved).toBe(1);
   const [due] = await takeDueLanes(sql, 10, 1_000);
+  expect(due?.id).toBe(fresh[0]?.id);
   const id = due?.id ?? 0n;
-  const former = await claimLane(sql, id, 50);
+  const former = (await claimLane(sql, id, 50))?.claim;
   expect(await claimLane(sql, id, 50)).toBeUndefined();
   await delay(60);
-  const present = await claimLane(sql, id, 10_000);
+  const present = (await claimLane(sql, id, 10_000))?.claim;
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
 
   const message = { id: "m-1", body: "{}", attempts: 0, scheduled: 0 };
@@ -205,16 +207,16 @@ test("a lane is not forgotten when something arrives just as it is found empty",
   const { sql } = database;
   await registerEndpoint(database, LOCAL, { key: ENDPOINT, url: "http://127.0.0.1:9/" });
   await enqueue(database, [{ id: "m-1", lane: "m" }]);
-  await moveArrivals(sql, 10);
+  await moveArrivals(sql, 10, 0);
   const [due] = await takeDueLanes(sql, 10, 1_000);
-  const claim = await claimLane(sql, due?.id ?? 0n, 10_000);
+  const claim = (await claimLane(sql, due?.id ?? 0n, 10_000))?.claim;
   if (claim === undefined) throw new Error("the lane was not claimed");
   await sql`update callback_messages set status = 'delivered'`;
   const empty = await readLane(sql, claim, 10_000);
   expect(empty?.messages).toEqual([]);
 
   await enqueue(database, [{ id: "m-2", lane: "m" }]);
-  await moveArrivals(sql, 10);
+  await moveArrivals(sql, 10, 0);
   expect(await leaveEmpty(sql, claim, empty?.arrivals ?? 0n)).toBe(false);
   const view = await readLane(sql, claim, 10_000);
   expect(view?.messages.map(({ id }) => id)).toEqual(["m-2"]);

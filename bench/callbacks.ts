@@ -1,0 +1,171 @@
+/**
+ * How fast callbacks are delivered to a receiver on the same machine: signed, recorded one by one,
+ * in order per lane.
+ *
+ * Beside it, in the same run, the least that anybody would have to do: the same bodies posted over the
+ * same kind of connections by as many loops, each success written to Postgres by one update.
+ */
+import { randomBytes } from "node:crypto";
+import { Worker } from "node:worker_threads";
+import pino from "pino";
+import { startCallbacks } from "../src/callbacks/callbacks.ts";
+import { registerEndpoint } from "../src/callbacks/endpoints.ts";
+import { type Callback, enqueueCallbacks } from "../src/callbacks/enqueue.ts";
+import { openOutbound } from "../src/callbacks/outbound.ts";
+import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
+import { connect, type Database } from "../src/database/connect.ts";
+import { openQueues } from "../src/queue/queues.ts";
+
+/** Figures of one run. */
+export type CallbackBench = {
+  /** Over `lanes` lanes at once. */
+  readonly deliveriesPerSecond: number;
+  /** In one lane, each after the one before it was recorded. */
+  readonly oneLanePerSecond: number;
+  /** The bare loops, over as many lanes. */
+  readonly barePerSecond: number;
+  /** From the commit of a lone callback to its arrival, ms. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number };
+};
+
+const POLICY = { allowPrivate: true };
+const ENDPOINT = "project:bench";
+
+/** A transfer event's size. */
+const PADDING = "x".repeat(1_200);
+
+const CONCURRENCY = 16;
+
+/** Receives in a thread of its own and tells, by message, when each callback arrived. */
+const RECEIVER = `
+  const { createServer } = require("node:http");
+  const { parentPort } = require("node:worker_threads");
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      if (request.headers["x-watch"] !== "no") parentPort.postMessage(Date.now());
+      response.writeHead(204).end();
+    });
+  });
+  server.listen(0, "127.0.0.1", () => parentPort.postMessage({ port: server.address().port }));`;
+
+/** Measures on a migrated database that nothing else uses; leaves its rows behind. */
+export const callbacksBench = async (settings: {
+  readonly databaseUrl: string;
+  readonly redisUrl?: string;
+  readonly messages?: number;
+  readonly lanes?: number;
+}): Promise<CallbackBench> => {
+  const { databaseUrl, redisUrl, messages = 4_000, lanes = 40 } = settings;
+  await using database = connect({
+    url: databaseUrl,
+    max: CONCURRENCY,
+    applicationName: "bench",
+    synchronousCommit: "off",
+  });
+  const receiver = new Worker(RECEIVER, { eval: true });
+  const { port } = await new Promise<{ port: number }>((resolve) =>
+    receiver.once("message", resolve),
+  );
+  let arrived = 0;
+  let arrivedAt = 0;
+  receiver.on("message", (at: number) => {
+    arrived += 1;
+    arrivedAt = at;
+  });
+  const url = `http://127.0.0.1:${port}/`;
+  const queues = openQueues({ databaseUrl, redisUrl, onError: () => undefined });
+  const outbound = openOutbound({ policy: POLICY });
+  const signingKeys = await openSigningKeys(database, randomBytes(32));
+  await registerEndpoint(database, POLICY, { key: ENDPOINT, url });
+  const callbacks = await startCallbacks({
+    database,
+    queues,
+    outbound,
+    signingKeys,
+    logger: pino({ level: "silent" }),
+    // The bench has one receiver; half of the workers is what one gets.
+    concurrency: 2 * CONCURRENCY,
+  });
+  try {
+    await deliverAll(database, "warm", 200, lanes);
+    const many = await deliverAll(database, "many", messages, lanes);
+    const one = await deliverAll(database, "one", Math.ceil(messages / 4), 1);
+    const latencies: number[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      const before = arrived;
+      await send(database, [draft(`single_${index}`, `single-${index}`)]);
+      const committed = Date.now();
+      while (arrived === before) await new Promise((resolve) => setImmediate(resolve));
+      latencies.push(Math.max(0, arrivedAt - committed));
+    }
+    latencies.sort((a, b) => a - b);
+    const bare = await postBare(database, url, messages);
+    return {
+      deliveriesPerSecond: many,
+      oneLanePerSecond: one,
+      barePerSecond: bare,
+      latencyMs: { p50: latencies[49] ?? 0, p99: latencies[98] ?? 0 },
+    };
+  } finally {
+    await callbacks.stop();
+    await queues.close();
+    outbound.close();
+    await receiver.terminate();
+  }
+};
+
+const draft = (id: string, lane: string): Callback => ({
+  endpoint: ENDPOINT,
+  lane,
+  id,
+  type: "transfer_event",
+  body: { id, padding: PADDING },
+});
+
+const send = (database: Database, callbacks: readonly Callback[]) =>
+  database.transaction((tx) => enqueueCallbacks(tx, callbacks));
+
+/** Enqueues everything and returns deliveries per second from then until all is recorded. */
+const deliverAll = async (database: Database, name: string, count: number, lanes: number) => {
+  const all = Array.from({ length: count }, (_, n) =>
+    draft(`${name}_${n}`, `${name}-${n % lanes}`),
+  );
+  const started = performance.now();
+  await send(database, all);
+  for (;;) {
+    const [row] = await database.sql<{ some: boolean }[]>`
+      select exists (select 1 from callback_messages where status = 'pending') as some`;
+    if (!row?.some) break;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return (count / (performance.now() - started)) * 1_000;
+};
+
+/** As many loops as lanes are worked on at once, each posting and then marking one row. */
+const postBare = async (database: Database, url: string, count: number) => {
+  const outbound = openOutbound({ policy: POLICY });
+  const { sql } = database;
+  await sql`create table if not exists bench_bare (id text primary key, done boolean not null)`;
+  await sql`insert into bench_bare select 'bare_' || n, false from generate_series(0, ${count - 1}::int) n`;
+  let next = 0;
+  const loop = async () => {
+    for (;;) {
+      const id = `bare_${next}`;
+      next += 1;
+      if (next > count) return;
+      const body = Buffer.from(JSON.stringify({ id, padding: PADDING }));
+      await outbound.post({
+        url,
+        headers: { "content-type": "application/json", "x-watch": "no" },
+        body,
+      });
+      await sql`update bench_bare set done = true where id = ${id}`;
+    }
+  };
+  const started = performance.now();
+  await Promise.all(Array.from({ length: CONCURRENCY }, loop));
+  const perSecond = (count / (performance.now() - started)) * 1_000;
+  await sql`drop table bench_bare`;
+  outbound.close();
+  return perSecond;
+};
