@@ -50,6 +50,12 @@ type Bucket = {
   atMs: number;
 };
 
+/**
+ * What rounding may take from a request: whoever waits as long as told is let in. It is owed, not
+ * given: the level goes that far below zero.
+ */
+const ROUNDING = 1e-6;
+
 /** A forgotten caller starts with a full bucket, so remember many: 50,000 take about 10 MB. */
 const MAX_CALLERS = 50_000;
 
@@ -77,11 +83,14 @@ export const createRateLimit = ({
     if (oldest?.done === false) buckets.delete(oldest.value);
   };
 
-  const seconds = (missing: number): number => Math.ceil(Math.max(0, missing) / perMs / 1000);
+  const isOne = (left: number): boolean => left >= 1 - ROUNDING;
+
+  const seconds = (missing: number): number =>
+    Math.ceil(Math.max(0, missing - ROUNDING) / perMs / 1000);
 
   const verdict = (allowed: boolean, left: number): Verdict => ({
     allowed,
-    remaining: Math.floor(left),
+    remaining: Math.max(0, Math.floor(left + ROUNDING)),
     resetSeconds: seconds(quota - left),
     retryAfterSeconds: seconds(1 - left),
   });
@@ -95,14 +104,14 @@ export const createRateLimit = ({
     take(caller) {
       const atMs = now();
       const left = level(caller, atMs);
-      const allowed = left >= 1;
+      const allowed = isOne(left);
       const after = allowed ? left - 1 : left;
       remember(caller, { level: after, atMs });
       return verdict(allowed, after);
     },
     peek(caller) {
       const left = level(caller, now());
-      return verdict(left >= 1, left);
+      return verdict(isOne(left), left);
     },
     headers,
     refusal: (refused) =>

@@ -89,7 +89,7 @@ test("in no stretch of time does a caller get more than its quota and what refil
         });
       });
     }),
-    { numRuns: 200 },
+    { numRuns: 300 },
   );
 });
 
