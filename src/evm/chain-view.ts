@@ -37,25 +37,24 @@ export const viewChain = async (
 ): Promise<ChainView> => {
   const { finality } = network;
   const tip = known.tip();
-  const [latest, final, atTip] = await endpoint.outcomes(
-    [
-      { method: "eth_getBlockByNumber", params: ["latest", false] },
-      {
-        method: "eth_getBlockByNumber",
-        params: [typeof finality === "string" ? finality : "latest", false],
-      },
-      {
-        method: "eth_getBlockByNumber",
-        params: [tip === undefined ? "latest" : hex(tip.number), false],
-      },
-    ],
+  const blocks = [
+    "latest",
+    ...(typeof finality === "string" && finality !== "latest" ? [finality] : []),
+    ...(tip === undefined ? [] : [hex(tip.number)]),
+  ];
+  const outcomes = await endpoint.outcomes(
+    blocks.map((block) => ({ method: "eth_getBlockByNumber", params: [block, false] })),
     signal,
   );
-  const head = blockIn(endpoint, latest);
+  const answers = new Map(blocks.map((block, i) => [block, outcomes[i]]));
+  const head = blockIn(endpoint, answers.get("latest"));
   if (head === undefined) {
     throw new LyingRpcError(endpoint.label, "missing block", "has no latest block");
   }
-  const view = { head, finalBlock: finalIn(endpoint, finality, head, final) };
+  const view = {
+    head,
+    finalBlock: finalIn(endpoint, finality, head, answers.get(String(finality))),
+  };
   if (tip === undefined) return { ...view, ancestor: null };
 
   const compared = tip.number <= head.number ? tip : known.at(head.number);
@@ -66,7 +65,7 @@ export const viewChain = async (
       `is behind: its head is block ${head.number}, block ${tip.number} is known`,
     );
   }
-  const now = compared === tip ? blockIn(endpoint, atTip) : head;
+  const now = compared === tip ? blockIn(endpoint, answers.get(hex(tip.number))) : head;
   if (now === undefined || now.number !== compared.number) {
     throw new LyingRpcError(
       endpoint.label,
@@ -127,7 +126,8 @@ const commonAncestor = async (
       () => false,
       signal,
     );
-    const found = candidates.find((candidate, i) => candidate.hash === blocks[i]?.hash);
+    const hashes = new Set(blocks.map(({ hash }) => hash));
+    const found = candidates.find(({ hash }) => hashes.has(hash));
     if (found !== undefined) return found;
     number = oldest.number - 1n;
   }

@@ -127,6 +127,6 @@ const addressOf = (text: string): Address => {
 const agree = (where: string, what: string, first: unknown, second: unknown) => {
   if (first === second) return;
   throw new NetworkSettingsError(
-    `${where} is configured with ${what} ${String(first)} and with ${String(second)}; they must be the same`,
+    `${where} is configured with ${what} ${String(first)} and with ${String(second)}; it must be the same`,
   );
 };

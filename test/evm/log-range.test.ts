@@ -119,6 +119,23 @@ test.for(providers)(
   },
 );
 
+test("all tokens of a chain are asked for at once", async () => {
+  await using proxy = await startProxy(chain.url);
+  const second = await chain.deploy("SecurityTokenV4", ["Beta Shares", "BETA", 0, 500]);
+  const type = "comakery_security_token_v4";
+  const network = networkOf([proxy.url], chain.chainId, [
+    { address: token.address, type },
+    { address: second.address, type },
+  ]);
+  const batches = await batchesUpTo(network, await chain.client.getBlockNumber());
+  const addresses = proxy.calls
+    .filter((call) => call.method === "eth_getLogs" && blocksOf(call) > 1)
+    .map((call): unknown => Object(call.params[0]).address);
+  expect(addresses.length).toBeGreaterThan(1);
+  for (const asked of addresses) expect(asked).toEqual([token.address, second.address]);
+  expect(new Set(batches.flatMap(({ facts }) => facts.map((fact) => fact.token))).size).toBe(2);
+});
+
 test("a range grows to just below what is refused and stays there", () => {
   const range = adaptiveRange({ first: 10, most: 1_000_000, logs: 10_000 });
   let refusals = 0;

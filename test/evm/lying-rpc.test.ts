@@ -77,6 +77,11 @@ const lies: readonly [
   ["something else than logs", "malformed reply", logs(() => ({ logs: [] }))],
   ["a log with a torn topic", "malformed reply", lastLog({ topics: ["0xddf2"] })],
   ["a log of another transaction", "transaction of a log", lastLog({ transactionHash: HASH })],
+  [
+    "a block of an impossible time",
+    "malformed reply",
+    block(4, (it) => ({ ...it, timestamp: HASH })),
+  ],
   ["a missing block", "missing block", block(4, () => null)],
   ["another block", "wrong block", block(4, (it) => ({ ...it, number: "0x3" }))],
   ["a block with another parent", "broken chain", block(4, (it) => ({ ...it, parentHash: HASH }))],

@@ -18,9 +18,10 @@ export type Endpoint = {
   readonly label: string;
   /**
    * Results of the calls, in their order, whatever order they were answered in.
+   * @param most calls in one HTTP request, where answers are large
    * @throws RpcUnavailableError, RpcRefusedError (of the first refused call), LyingRpcError
    */
-  batch(calls: readonly RpcCall[], signal: AbortSignal): Promise<readonly unknown[]>;
+  batch(calls: readonly RpcCall[], signal: AbortSignal, most?: number): Promise<readonly unknown[]>;
   /** As `batch`, with the refusal of a call as its outcome. */
   outcomes(calls: readonly RpcCall[], signal: AbortSignal): Promise<readonly Outcome[]>;
 };
@@ -104,14 +105,18 @@ export const openEndpoint = (url: string, settings: EndpointSettings): Endpoint 
     ];
   };
 
-  const outcomes = async (calls: readonly RpcCall[], signal: AbortSignal) => {
+  const outcomes = async (
+    calls: readonly RpcCall[],
+    signal: AbortSignal,
+    most = settings.batchCalls,
+  ) => {
     const answers: Outcome[] = new Array(calls.length);
     let next = 0;
     const worker = async () => {
       while (next < calls.length) {
         const start = next;
-        next += size;
-        const part = await ask(calls.slice(start, start + size), signal);
+        next += Math.min(size, most);
+        const part = await ask(calls.slice(start, next), signal);
         part.forEach((outcome, i) => {
           answers[start + i] = outcome;
         });
@@ -123,9 +128,9 @@ export const openEndpoint = (url: string, settings: EndpointSettings): Endpoint 
 
   return {
     label,
-    outcomes,
-    batch: async (calls, signal) =>
-      (await outcomes(calls, signal)).map((outcome) => {
+    outcomes: (calls, signal) => outcomes(calls, signal),
+    batch: async (calls, signal, most) =>
+      (await outcomes(calls, signal, most)).map((outcome) => {
         if (!outcome.ok) throw outcome.error;
         return outcome.result;
       }),

@@ -42,6 +42,9 @@ export type RangeAsked = {
  */
 const WHOLE_BLOCK_TRANSACTIONS = 8;
 
+/** In one HTTP request: a full block of a busy chain is half a megabyte. */
+const WHOLE_BLOCKS_AT_ONCE = 20;
+
 /**
  * @throws LyingRpcError (retry) when answers contradict the question or one another
  * @throws LogRangeRefusedError when a settled range is too large for the endpoint
@@ -90,34 +93,44 @@ export const readRange = async (
   };
 };
 
-/** Blocks by number, each checked to be the one asked for. */
+/** Blocks by number, ascending, each checked to be the one asked for. */
 export const readBlocks = async (
   endpoint: Endpoint,
   numbers: readonly bigint[],
   whole: (number: bigint) => boolean,
   signal: AbortSignal,
 ): Promise<readonly RawBlock[]> => {
-  const answers = await endpoint.batch(
-    numbers.map((number) => ({
+  const read = async (some: readonly bigint[], full: boolean, most?: number) => {
+    const calls = some.map((number) => ({
       method: "eth_getBlockByNumber",
-      params: [hex(number), whole(number)],
-    })),
-    signal,
-  );
-  return answers.map((answer, i) => {
-    const block = readBlock(endpoint.label, answer);
-    if (block === undefined) {
-      throw new LyingRpcError(endpoint.label, "missing block", `has no block ${numbers[i]}`);
-    }
-    if (block.number !== numbers[i]) {
-      throw new LyingRpcError(
-        endpoint.label,
-        "wrong block",
-        `asked for block ${numbers[i]}, got ${block.number}`,
-      );
-    }
-    return block;
-  });
+      params: [hex(number), full],
+    }));
+    const answers = await endpoint.batch(calls, signal, most);
+    return some.map((number, i) => blockAt(endpoint.label, number, answers[i]));
+  };
+  const parts = await Promise.all([
+    read(
+      numbers.filter((number) => !whole(number)),
+      false,
+    ),
+    read(numbers.filter(whole), true, WHOLE_BLOCKS_AT_ONCE),
+  ]);
+  return parts.flat().sort((a, b) => (a.number < b.number ? -1 : 1));
+};
+
+const blockAt = (endpoint: string, number: bigint, answer: unknown): RawBlock => {
+  const block = readBlock(endpoint, answer);
+  if (block === undefined) {
+    throw new LyingRpcError(endpoint, "missing block", `has no block ${number}`);
+  }
+  if (block.number !== number) {
+    throw new LyingRpcError(
+      endpoint,
+      "wrong block",
+      `asked for block ${number}, got ${block.number}`,
+    );
+  }
+  return block;
 };
 
 /** Transactions of the logs by hash: out of whole blocks, or one by one. */

@@ -48,10 +48,17 @@ export const quantity = (endpoint: string, what: string, value: unknown): bigint
   return BigInt(value);
 };
 
+/** What no chain reaches and Postgres could not keep (int8). */
+const number = (endpoint: string, what: string, value: unknown): bigint => {
+  const found = quantity(endpoint, what, value);
+  if (found > 0x7fff_ffff_ffff_ffffn) throw malformed(endpoint, what, value);
+  return found;
+};
+
 const index = (endpoint: string, what: string, value: unknown): number => {
-  const number = quantity(endpoint, what, value);
-  if (number > 0x7fffffffn) throw malformed(endpoint, what, value);
-  return Number(number);
+  const found = quantity(endpoint, what, value);
+  if (found > 0x7fff_ffffn) throw malformed(endpoint, what, value);
+  return Number(found);
 };
 
 /** Bytes in hex, brought to lower case; `bytes` when their number is fixed. */
@@ -96,7 +103,7 @@ export const readLog = (endpoint: string, value: unknown): RawLog => {
       data(endpoint, "topic of a log", topic, 32),
     ),
     data: data(endpoint, "data of a log", log.data),
-    blockNumber: quantity(endpoint, "block number of a log", log.blockNumber),
+    blockNumber: number(endpoint, "block number of a log", log.blockNumber),
     blockHash: data(endpoint, "block hash of a log", log.blockHash, 32),
     transactionHash: data(endpoint, "transaction hash of a log", log.transactionHash, 32),
     transactionIndex: index(endpoint, "transaction index of a log", log.transactionIndex),
@@ -111,10 +118,10 @@ export const readBlock = (endpoint: string, value: unknown): RawBlock | undefine
   const listed = array(endpoint, "transactions of a block", block.transactions);
   const full = isObject(listed[0]);
   return {
-    number: quantity(endpoint, "number of a block", block.number),
+    number: number(endpoint, "number of a block", block.number),
     hash: data(endpoint, "hash of a block", block.hash, 32),
     parentHash: data(endpoint, "parent hash of a block", block.parentHash, 32),
-    timestamp: quantity(endpoint, "timestamp of a block", block.timestamp),
+    timestamp: number(endpoint, "timestamp of a block", block.timestamp),
     logsBloom: data(endpoint, "bloom of a block", block.logsBloom, 256),
     transactionHashes: listed.map((item) =>
       data(endpoint, "hash of a transaction", isObject(item) ? item.hash : item, 32),
@@ -139,9 +146,9 @@ export const readTransactionReply = (
     // Left out by some nodes for a creation.
     to:
       to === null || to === undefined ? null : data(endpoint, "receiver of a transaction", to, 20),
-    nonce: quantity(endpoint, "nonce of a transaction", transaction.nonce),
+    nonce: number(endpoint, "nonce of a transaction", transaction.nonce),
     input: data(endpoint, "input of a transaction", transaction.input ?? transaction.data),
     blockHash: data(endpoint, "block hash of a transaction", transaction.blockHash, 32),
-    blockNumber: quantity(endpoint, "block number of a transaction", transaction.blockNumber),
+    blockNumber: number(endpoint, "block number of a transaction", transaction.blockNumber),
   };
 };
