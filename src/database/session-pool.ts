@@ -12,9 +12,9 @@ type Waiting = {
 
 /**
  * At most `max` sessions, opened when needed and used by one task at a time. A lost session leaves
- * the pool; the next task gets a new one.
+ * the pool; the next task gets a new one. A task waits up to `waitMs` for its turn.
  */
-export const sessionPool = (max: number, open: () => Promise<Session>) => {
+export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = WAIT_MS) => {
   const idle: Session[] = [];
   const all = new Set<Session>();
   const waiting: Waiting[] = [];
@@ -27,6 +27,8 @@ export const sessionPool = (max: number, open: () => Promise<Session>) => {
       const session = await open();
       all.add(session);
       session.lost.addEventListener("abort", () => all.delete(session), { once: true });
+      // Closed meanwhile: whoever waits for it finds it lost.
+      if (closed) await session.close();
       return session;
     } finally {
       opening -= 1;
@@ -40,15 +42,20 @@ export const sessionPool = (max: number, open: () => Promise<Session>) => {
       if (session === undefined) break;
       if (!session.lost.aborted) return Promise.resolve(session);
     }
-    if (all.size + opening < max) return openOne();
+    if (all.size + opening < max) {
+      return openOne().catch((error: unknown) => {
+        giveBack(undefined);
+        throw error;
+      });
+    }
     return new Promise((resolve, reject) => {
       const entry: Waiting = {
         resolve,
         reject,
         deadline: setTimeout(() => {
           waiting.splice(waiting.indexOf(entry), 1);
-          reject(new DatabaseBusyError(WAIT_MS));
-        }, WAIT_MS),
+          reject(new DatabaseBusyError(waitMs));
+        }, waitMs),
       };
       waiting.push(entry);
     });
@@ -73,9 +80,8 @@ export const sessionPool = (max: number, open: () => Promise<Session>) => {
   return {
     /** Runs a task with a session of its own. */
     use: async <T>(task: (session: Session) => Promise<T>): Promise<T> => {
-      let session: Session | undefined;
+      const session = await take();
       try {
-        session = await take();
         return await task(session);
       } finally {
         giveBack(session);

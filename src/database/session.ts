@@ -38,7 +38,8 @@ export type Tx = Db;
 export type Transactor = {
   /**
    * Runs `work` in a transaction: committed when it returns, rolled back when it throws.
-   * Statements sent without awaiting one another go out in one round trip, in order.
+   * Statements sent without awaiting one another go out in one round trip, in order; all of them must
+   * have ended when `work` does (`Promise.allSettled`, not `Promise.all`, where one may fail).
    * @throws SessionLostError (retry) when the connection died before the commit was confirmed: the
    *   transaction has usually not happened, but a lost confirmation cannot be told from a lost commit
    */

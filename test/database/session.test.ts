@@ -1,7 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { connect, databaseRemedy, type Session } from "../../src/database/connect.ts";
-import { SessionLostError, TransactionRolledBackError } from "../../src/database/database-error.ts";
+import {
+  DatabaseBusyError,
+  SessionLostError,
+  TransactionRolledBackError,
+} from "../../src/database/database-error.ts";
+import { sessionPool } from "../../src/database/session-pool.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 
@@ -112,6 +117,27 @@ test("the pool replaces sessions that were lost and keeps its bound", async () =
   const after = new Set(pids.map((result) => (result.status === "fulfilled" ? result.value : 0)));
   expect(after.size).toBeLessThanOrEqual(2);
   expect([...after].filter((pid) => before.has(pid))).toEqual([]);
+});
+
+test("a task that waited too long gives up its place in the queue, and no more sessions open for it", async () => {
+  await using database = await freshDatabase();
+  let opened = 0;
+  const open = () => {
+    opened += 1;
+    return database.session();
+  };
+  const pool = sessionPool(1, open, 50);
+  const finish = Promise.withResolvers<void>();
+  const first = pool.use(() => finish.promise);
+  const late = await Promise.allSettled([1, 2, 3].map(() => pool.use(async () => "ran")));
+  expect(late.map((result) => result.status === "rejected" && result.reason)).toEqual(
+    [1, 2, 3].map(() => expect.any(DatabaseBusyError)),
+  );
+  finish.resolve();
+  await first;
+  expect(await Promise.all([1, 2, 3].map(() => pool.use(async () => "ran")))).toHaveLength(3);
+  expect(opened).toBe(1);
+  await pool.close();
 });
 
 test("a session lock ends with its session, and only then", async () => {
