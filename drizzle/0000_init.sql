@@ -187,6 +187,78 @@ CREATE TABLE "log_high_water" (
 	CONSTRAINT "log_high_water_one_row" CHECK ("log_high_water"."id" = 1)
 );
 --> statement-breakpoint
+CREATE TABLE "ta_answers" (
+	"key_id" text NOT NULL,
+	"marker" "bytea" NOT NULL,
+	"body" "bytea" NOT NULL,
+	"status_code" smallint NOT NULL,
+	"answer" text NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp with time zone,
+	CONSTRAINT "ta_answers_key_id_marker_pk" PRIMARY KEY("key_id","marker")
+);
+--> statement-breakpoint
+CREATE TABLE "ta_lanes" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ta_lanes_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"asset" text NOT NULL,
+	"investor_id" text NOT NULL,
+	"arrivals" bigint DEFAULT 1 NOT NULL,
+	"wake_at" timestamp with time zone DEFAULT now(),
+	"token" uuid,
+	"leased_until" timestamp with time zone,
+	"wake" smallint DEFAULT 0 NOT NULL,
+	CONSTRAINT "ta_lanes_of_investor" UNIQUE("asset","investor_id")
+);
+--> statement-breakpoint
+CREATE TABLE "ta_pii_accesses" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "ta_pii_accesses_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"at" timestamp with time zone DEFAULT now() NOT NULL,
+	"request_id" uuid NOT NULL,
+	"action" text NOT NULL,
+	"purpose" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ta_pii_records" (
+	"request_id" uuid PRIMARY KEY NOT NULL,
+	"asset" text NOT NULL,
+	"investor_id" text NOT NULL,
+	"key_id" text NOT NULL,
+	"sealed_key" "bytea" NOT NULL,
+	"sealed" "bytea" NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "ta_request_history" (
+	"request_id" uuid NOT NULL,
+	"number" integer NOT NULL,
+	"at" timestamp with time zone DEFAULT now() NOT NULL,
+	"status" text NOT NULL,
+	"message" text NOT NULL,
+	CONSTRAINT "ta_request_history_request_id_number_pk" PRIMARY KEY("request_id","number")
+);
+--> statement-breakpoint
+CREATE TABLE "ta_requests" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"lane_id" bigint NOT NULL,
+	"sequence" bigint GENERATED ALWAYS AS IDENTITY (sequence name "ta_requests_sequence_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"asset" text NOT NULL,
+	"kind" text NOT NULL,
+	"investor_id" text NOT NULL,
+	"wallet" text NOT NULL,
+	"verified_status" boolean NOT NULL,
+	"verified_at" timestamp with time zone NOT NULL,
+	"status" text DEFAULT 'QUEUED' NOT NULL,
+	"message" text NOT NULL,
+	"reason" text,
+	"tx_id" text,
+	"key_id" text NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "ta_requests_kind" CHECK ("ta_requests"."kind" in ('whitelist', 'kyc')),
+	CONSTRAINT "ta_requests_status" CHECK ("ta_requests"."status" in ('QUEUED', 'PENDING', 'SUCCESS', 'FAILED')),
+	CONSTRAINT "ta_requests_reason" CHECK (("ta_requests"."status" = 'FAILED') = ("ta_requests"."reason" is not null))
+);
+--> statement-breakpoint
 CREATE TABLE "holder_lifecycle_watermark" (
 	"pipeline" text PRIMARY KEY NOT NULL,
 	"chain_id" text,
@@ -333,10 +405,13 @@ CREATE TABLE "api_keys" (
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"revoked_at" timestamp with time zone,
 	CONSTRAINT "api_keys_secret_sha256_unique" UNIQUE("secret_sha256"),
-	CONSTRAINT "api_keys_subject" CHECK (("api_keys"."kind" = 'project') = ("api_keys"."subject" is not null))
+	CONSTRAINT "api_keys_subject" CHECK (("api_keys"."kind" = 'graphql') = ("api_keys"."subject" is null))
 );
 --> statement-breakpoint
 ALTER TABLE "callback_messages" ADD CONSTRAINT "callback_messages_endpoint_callback_endpoints_key_fk" FOREIGN KEY ("endpoint") REFERENCES "public"."callback_endpoints"("key") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "ta_pii_records" ADD CONSTRAINT "ta_pii_records_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "ta_request_history" ADD CONSTRAINT "ta_request_history_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "ta_requests" ADD CONSTRAINT "ta_requests_lane_id_ta_lanes_id_fk" FOREIGN KEY ("lane_id") REFERENCES "public"."ta_lanes"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");--> statement-breakpoint
 CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("created_at") WHERE status = 'pending';--> statement-breakpoint
@@ -344,10 +419,19 @@ CREATE INDEX "callback_messages_of_endpoint" ON "callback_messages" USING btree 
 CREATE INDEX "log_checkpoints_facts" ON "log_checkpoints" USING btree ("facts_total");--> statement-breakpoint
 CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_total");--> statement-breakpoint
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint
+CREATE INDEX "ta_answers_expiry" ON "ta_answers" USING btree ("expires_at") WHERE expires_at is not null;--> statement-breakpoint
+CREATE INDEX "ta_lanes_wake" ON "ta_lanes" USING btree ("wake_at") WHERE wake_at is not null;--> statement-breakpoint
+CREATE INDEX "ta_pii_accesses_of_request" ON "ta_pii_accesses" USING btree ("request_id","id");--> statement-breakpoint
+CREATE INDEX "ta_pii_records_of_investor" ON "ta_pii_records" USING btree ("asset","investor_id");--> statement-breakpoint
+CREATE INDEX "ta_pii_records_of_key" ON "ta_pii_records" USING btree ("key_id","request_id");--> statement-breakpoint
+CREATE INDEX "ta_requests_open" ON "ta_requests" USING btree ("lane_id","sequence") WHERE status in ('QUEUED', 'PENDING');--> statement-breakpoint
+CREATE INDEX "ta_requests_of_wallet" ON "ta_requests" USING btree ("asset","wallet","sequence");--> statement-breakpoint
+CREATE INDEX "ta_requests_failed" ON "ta_requests" USING btree ("updated_at") WHERE status = 'FAILED';--> statement-breakpoint
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint
 CREATE INDEX "balances_emptied" ON "balances" USING btree ("coin_type") WHERE token_count = 0 and grant_count = 0;--> statement-breakpoint
 CREATE INDEX "holder_events_in_time" ON "holder_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
+CREATE INDEX "holder_events_of_group" ON "holder_events" USING btree ("coin_type","address","position") WHERE group_id is not null;--> statement-breakpoint
 CREATE INDEX "role_events_in_time" ON "role_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
 CREATE INDEX "shared_token_objects_of_owner" ON "shared_token_objects" USING btree ("coin_type","owner","object_id");--> statement-breakpoint
 CREATE INDEX "timelock_objects_of_coin" ON "timelock_objects" USING btree ("coin_type","commencement_timestamp_ms","object_id");--> statement-breakpoint

@@ -1,5 +1,6 @@
 /**
- * Keys of the GraphQL API and of projects: 256 random bits, shown once and stored as a hash.
+ * Keys of the GraphQL API and of projects: 256 random bits, shown once and stored as a hash. Keys of
+ * the transfer agent API: Ed25519 public keys, whose owners sign what they ask.
  *
  * A key is looked up by its SHA-256. Nobody can search for a hash he does not hold the text of, and 256
  * random bits need no slow hash: there is nothing to guess.
@@ -11,8 +12,8 @@ import type { Sql } from "../database/connect.ts";
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 
-/** What a key opens: the GraphQL API, or the transfer events of one project. */
-export type KeyKind = "graphql" | "project";
+/** What a key opens: the GraphQL API, the transfer events of one project, the requests for one asset. */
+export type KeyKind = "graphql" | "project" | "ta";
 
 /** Every key ever made; revoked ones stay, so that an id in an old log line can be explained. */
 export const apiKeys = pgTable(
@@ -20,9 +21,10 @@ export const apiKeys = pgTable(
   {
     /** Public name of the key, for lists and logs. */
     id: text("id").primaryKey(),
-    kind: text("kind", { enum: ["graphql", "project"] }).notNull(),
-    /** The project a `project` key belongs to; null for `graphql`. */
+    kind: text("kind", { enum: ["graphql", "project", "ta"] }).notNull(),
+    /** The project a `project` key belongs to, the asset of a `ta` key; null for `graphql`. */
     subject: text("subject"),
+    /** Of the key as it is presented: the secret, or the base64 text of the public key. */
     secretSha256: bytea("secret_sha256").notNull().unique(),
     /** What it is for, in its maker's words. */
     label: text("label"),
@@ -31,7 +33,7 @@ export const apiKeys = pgTable(
     revokedAt: timestamp("revoked_at", { withTimezone: true }),
   },
   (t) => [
-    check("api_keys_subject", expression`(${t.kind} = 'project') = (${t.subject} is not null)`),
+    check("api_keys_subject", expression`(${t.kind} = 'graphql') = (${t.subject} is null)`),
     index("api_keys_created").on(t.createdAt, t.id),
   ],
 );
@@ -54,19 +56,39 @@ type Statements = { readonly sql: Sql };
 export const createKey = async (
   { sql }: Statements,
   key: {
-    readonly kind: KeyKind;
+    readonly kind: Exclude<KeyKind, "ta">;
     /** The project, for `project`; absent for `graphql`. */
     readonly subject?: string | undefined;
     readonly label?: string | undefined;
   },
 ): Promise<{ readonly id: string; readonly secret: string }> => {
-  const id = `key_${randomBytes(6).toString("hex")}`;
+  const id = newId();
   // The prefix tells people, and scanners for leaked secrets, what this is.
   const secret = `hb_${key.kind}_${randomBytes(32).toString("base64url")}`;
   await sql`
     insert into api_keys (id, kind, subject, label, secret_sha256)
     values (${id}, ${key.kind}, ${key.subject ?? null}, ${key.label ?? null}, ${sha256(secret)})`;
   return { id, secret };
+};
+
+/**
+ * Registers an Ed25519 public key (base64 of its 32 bytes, as it will be presented) for one asset;
+ * null when it is registered already, for whatever asset, even if it was revoked.
+ */
+export const registerPublicKey = async (
+  { sql }: Statements,
+  key: {
+    readonly publicKey: string;
+    readonly asset: string;
+    readonly label?: string | undefined;
+  },
+): Promise<{ readonly id: string } | null> => {
+  const id = newId();
+  const { count } = await sql`
+    insert into api_keys (id, kind, subject, label, secret_sha256)
+    values (${id}, 'ta', ${key.asset}, ${key.label ?? null}, ${sha256(key.publicKey)})
+    on conflict (secret_sha256) do nothing`;
+  return count === 0 ? null : { id };
 };
 
 /** All keys, oldest first, without anything secret. */
@@ -146,6 +168,8 @@ const remember = (cache: Cache, name: string, key: Key) => {
   }
   cache.set(name, { key, until: Date.now() + CACHE_MS });
 };
+
+const newId = () => `key_${randomBytes(6).toString("hex")}`;
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
 

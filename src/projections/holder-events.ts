@@ -2,7 +2,7 @@
  * What happened to the holder register: one row per event, never updated. Who is a holder now is for
  * the consumer to fold; an event alone does not say it.
  */
-import { and, eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import type { Db, Tx } from "../database/connect.ts";
 import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
@@ -44,6 +44,10 @@ export const holderEventsTable = pgTable(
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
     index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
+    // The newest group of a wallet.
+    index("holder_events_of_group")
+      .on(t.coinType, t.address, t.position)
+      .where(sql`group_id is not null`),
   ],
 );
 
