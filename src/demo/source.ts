@@ -7,7 +7,7 @@
  * keeps their times; everything else follows from the seed. A restart takes up a saved state and
  * makes at most `SAVE_EVERY` checkpoints again.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as othersTurn } from "node:timers/promises";
 import type { Encoding, RawCheckpoint } from "../ledger/checkpoint.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import type { Remedy } from "../remedy.ts";
@@ -29,8 +29,8 @@ import { SavedStates } from "./saved-states.ts";
 import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "./timeline.ts";
 
 /** Checkpoints between two saved states. */
-const SAVE_EVERY = 2_000n;
-/** Checkpoints made in one go on the way to the first one wanted, before others get their turn. */
+const SAVE_EVERY = 1_000n;
+/** Checkpoints made in one go before others get their turn. */
 const AT_A_STRETCH = 100;
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
@@ -149,7 +149,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     const ledger = nearest(first);
     for (let made = 1; ledger.nextSequence < first && !signal.aborted; made += 1) {
       advance(ledger);
-      if (made % AT_A_STRETCH === 0) await delay(0);
+      if (made % AT_A_STRETCH === 0) await othersTurn();
     }
     return ledger;
   };
@@ -191,12 +191,13 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     await due(range.first, signal);
     const ledger = await openAt(range.first, signal);
     reading = ledger;
-    while (range.last === undefined || ledger.nextSequence <= range.last) {
+    for (let made = 1; range.last === undefined || ledger.nextSequence <= range.last; made += 1) {
+      if (made % AT_A_STRETCH === 0) await othersTurn();
       await due(ledger.nextSequence, signal);
       if (signal.aborted) return;
-      const made = advance(ledger);
-      if (made.sequence > handedOut) handedOut = made.sequence;
-      yield { sequence: made.sequence, encoding, bytes: made.raw(encoding) };
+      const { sequence, raw } = advance(ledger);
+      if (sequence > handedOut) handedOut = sequence;
+      yield { sequence, encoding, bytes: raw(encoding) };
     }
   }
 

@@ -270,6 +270,7 @@ test("both wire formats hold the same checkpoint, and no digest in either is wro
 test("the protobuf carries its parts under the names the network gives them, objects in order", () => {
   for (const [sequence, { protobuf }] of checkpoints.slice(0, 100).entries()) {
     const message = GrpcTypes.Checkpoint.fromBinary(protobuf);
+    expect(Buffer.from(GrpcTypes.Checkpoint.toBinary(message)).equals(protobuf)).toBe(true);
     expect(message.sequenceNumber).toBe(BigInt(sequence));
     expect(message.summary?.bcs?.name).toBe("CheckpointSummary");
     expect(message.contents?.bcs?.name).toBe("CheckpointContents");
