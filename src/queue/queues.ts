@@ -91,15 +91,31 @@ export class QueueUnavailableError extends Error {
 
   constructor(queue: string, backend: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super(`queue ${queue} on ${backend} is not available: ${why}`, { cause });
+    super(`queue ${queue} on ${backend} is not available: ${why}`);
+  }
+}
+
+/**
+ * Something went wrong in the background, such as a lost connection; BullMQ goes on by itself.
+ *
+ * The driver's error is not kept as a cause: node-postgres hangs its whole client on it, settings and
+ * all, and whoever logs an error logs that too.
+ */
+export class QueueTroubleError extends Error {
+  override readonly name = "QueueTroubleError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(queue: string, backend: string, error: Error) {
+    const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
+    super(`queue ${queue} on ${backend}: ${error.message}${code}`);
   }
 }
 
 /**
  * Prepares queues; the first use connects and, on Postgres, brings BullMQ's schema up to date.
  *
- * `onError` hears what goes wrong in the background (a lost connection, a failed job); BullMQ goes on
- * by itself.
+ * `onError` hears what goes wrong in the background: a QueueTroubleError, or the error a job's run
+ * threw.
  */
 export const openQueues = (settings: {
   readonly databaseUrl: string;
@@ -125,6 +141,8 @@ export const openQueues = (settings: {
     max: POSTGRES_POOL,
     connectionTimeoutMillis: 5_000,
     application_name: "holderbook-queue",
+    // A crash of the server may forget the newest wake-ups; their rows bring them back.
+    options: "-c synchronous_commit=off",
   }));
 };
 
@@ -137,6 +155,10 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
   const workers: JobWorker[] = [];
   const closers: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
+  const trouble = (name: string) => (error: Error) => {
+    // Connections that end while closing are no news.
+    if (closing === undefined) onError(new QueueTroubleError(name, backend, error));
+  };
 
   const queue = <Data>(name: string): JobQueue<Data> => {
     const inner = new bullmq.Queue<Data, void, "wake">(name, {
@@ -147,7 +169,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       // The row remembers; a finished or failed job would only keep its id taken.
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    inner.on("error", onError);
+    inner.on("error", trouble(name));
     closers.push(() => inner.close());
     const answered = <T>(answer: Promise<T>) =>
       withinDeadline(answer, ANSWER_DEADLINE).catch((cause: unknown) => {
@@ -192,7 +214,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
         removeOnFail: { count: 0 },
       },
     );
-    inner.on("error", onError);
+    inner.on("error", trouble(name));
     inner.on("failed", (_job, error) => onError(error));
     let ended: Promise<void> | undefined;
     const close = () => {

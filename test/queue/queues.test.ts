@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { openQueues, type Queues, QueueUnavailableError } from "../../src/queue/queues.ts";
+import {
+  openQueues,
+  type Queues,
+  QueueTroubleError,
+  QueueUnavailableError,
+} from "../../src/queue/queues.ts";
 import { freshDatabase } from "../postgres.ts";
 import { redisServerPath, startRedis } from "./redis-server.ts";
 import { until } from "./until.ts";
@@ -174,4 +179,50 @@ test("a queue whose Postgres cannot be reached says so, with the remedy to retry
   expect(failure).toBeInstanceOf(QueueUnavailableError);
   expect(failure).toMatchObject({ remedy: "retry" });
   expect(String(failure)).toContain("queue lanes on postgres");
+});
+
+test("a connection the database cuts is reported without its settings, and work goes on", async () => {
+  await using database = await freshDatabase();
+  const errors: Error[] = [];
+  await using queues = openQueues({
+    databaseUrl: database.url,
+    onError: (error) => errors.push(error),
+  });
+  const rows: string[] = [];
+  const worker = queues.worker<Wake>("lanes", {
+    concurrency: 1,
+    run: async ({ row }) => void rows.push(row),
+  });
+  await worker.ready();
+  const queue = queues.queue<Wake>("lanes");
+  await queue.add([{ id: "before", data: { row: "before" } }]);
+  await until(
+    "the first job",
+    () => rows,
+    (list) => list.length === 1,
+  );
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
+      and application_name not in ('test')`;
+  // The first statements may meet the connections that were cut.
+  await until(
+    "the queue to take a job",
+    () =>
+      queue.add([{ id: "after", data: { row: "after" } }]).then(
+        () => true,
+        () => false,
+      ),
+    (taken) => taken,
+  );
+  await until(
+    "the second job",
+    () => rows,
+    (list) => list.includes("after"),
+  );
+  expect(errors.length).toBeGreaterThan(0);
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(QueueTroubleError);
+    expect(Object.keys(error).toSorted()).toEqual(["name", "remedy"]);
+  }
 });
