@@ -1,16 +1,20 @@
 /** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 import { Command, CommanderError } from "commander";
-import { demoCommand } from "./commands/demo.ts";
-import { indexCommand } from "./commands/index-ledger.ts";
-import { inspectCommand } from "./commands/inspect.ts";
-import { keysCommand } from "./commands/keys.ts";
-import { migrateCommand } from "./commands/migrate.ts";
-import { UsageError } from "./commands/runtime.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { startCommand } from "./commands/start.ts";
-import { statusCommand } from "./commands/status.ts";
+import { UsageError } from "./commands/usage.ts";
 import { ConfigError } from "./config.ts";
 import { VERSION } from "./version.ts";
+
+/** Loaded when named: a command does not wait for the code of the others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import("./commands/start.ts")).startCommand(),
+  index: async () => (await import("./commands/index-ledger.ts")).indexCommand(),
+  serve: async () => (await import("./commands/serve.ts")).serveCommand(),
+  inspect: async () => (await import("./commands/inspect.ts")).inspectCommand(),
+  status: async () => (await import("./commands/status.ts")).statusCommand(),
+  migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
+  keys: async () => (await import("./commands/keys.ts")).keysCommand(),
+  demo: async () => (await import("./commands/demo.ts")).demoCommand(),
+};
 
 const program = new Command("holderbook")
   .description("Indexes security tokens and serves their holder register.")
@@ -20,17 +24,9 @@ const program = new Command("holderbook")
     "\nSettings come from the environment and .env; .env.example lists them all.",
   );
 
-for (const command of [
-  startCommand(),
-  indexCommand(),
-  serveCommand(),
-  inspectCommand(),
-  statusCommand(),
-  migrateCommand(),
-  keysCommand(),
-  demoCommand(),
-]) {
-  program.addCommand(command);
+const named = COMMANDS[process.argv[2] ?? ""];
+for (const load of named === undefined ? Object.values(COMMANDS) : [named]) {
+  program.addCommand(await load());
 }
 
 /** Commander's own way is to exit with 1; wrong usage is 2 here, on every level of sub-commands. */

@@ -5,7 +5,8 @@ import { openLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
 import { checkpointArgument, namesArgument } from "./arguments.ts";
 import { progressLine } from "./progress-line.ts";
-import { openRuntime, UsageError } from "./runtime.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
 
 type IndexOptions = {
   readonly pipelines?: readonly string[];

@@ -3,8 +3,8 @@ import type { RawCheckpoint } from "../ledger/checkpoint.ts";
 import { readCheckpointFile } from "../ledger/chk-file.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { canonicalJson, checkDigests } from "../ledger/inspect.ts";
-import { openLedgerSource } from "../service/ledger-source.ts";
-import { openRuntime, type Runtime, UsageError } from "./runtime.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
 
 /** `holderbook inspect`: what one checkpoint holds. Standard output carries the JSON alone. */
 export const inspectCommand = () =>
@@ -34,6 +34,8 @@ const fetchOne = async (
   { config, logger, signal }: Runtime,
   sequence: bigint,
 ): Promise<RawCheckpoint> => {
+  // A file needs none of the sources.
+  const { openLedgerSource } = await import("../service/ledger-source.ts");
   const { source } = await openLedgerSource(config, logger);
   try {
     for await (const raw of source.checkpoints({ first: sequence, last: sequence }, signal))

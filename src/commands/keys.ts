@@ -1,7 +1,8 @@
 import { Command, Option } from "commander";
 import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { openStorage } from "../service/storage.ts";
-import { openRuntime, UsageError } from "./runtime.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
 
 /** `holderbook keys`: who may ask. */
 export const keysCommand = () =>

@@ -3,11 +3,6 @@ import { loadEnvFile } from "node:process";
 import { type Config, readConfig } from "../config.ts";
 import { createLogger, type Logger } from "../logger.ts";
 
-/** The command line was used wrongly; the message says how it goes. Exit code 2. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
 export type Runtime = {
   readonly config: Config;
   readonly logger: Logger;
