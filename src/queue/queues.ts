@@ -25,6 +25,10 @@ const REDIS_PREFIX = "holderbook";
 /** How long adding or counting may take before the queue counts as unreachable. */
 const ANSWER_DEADLINE: Deadline = { ms: 10_000 };
 
+/** How long taking leave of the backend may take; one that is down never answers. */
+const LEAVE_DEADLINE: Deadline = { ms: 2_000 };
+const CUT_DEADLINE: Deadline = { ms: 500 };
+
 /** Connections for everything but the one that waits for jobs. */
 const POSTGRES_POOL = 3;
 
@@ -146,6 +150,16 @@ export const openQueues = (settings: {
   }));
 };
 
+/** Waits for a close, but not for a backend that is down: then its connections are cut. */
+const leave = async (
+  inner: { disconnect(): Promise<void> },
+  left: Promise<unknown>,
+): Promise<void> => {
+  await withinDeadline(left, LEAVE_DEADLINE).catch(() =>
+    withinDeadline(inner.disconnect(), CUT_DEADLINE).catch(() => undefined),
+  );
+};
+
 const queuesOver = <Backend extends IQueueBackend, Connection>(
   backend: Queues["backend"],
   bullmq: BackendClasses<Backend, Connection>,
@@ -170,7 +184,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
     inner.on("error", trouble(name));
-    closers.push(() => inner.close());
+    closers.push(() => leave(inner, inner.close()));
     const answered = <T>(answer: Promise<T>) =>
       withinDeadline(answer, ANSWER_DEADLINE).catch((cause: unknown) => {
         throw new QueueUnavailableError(name, backend, cause);
@@ -203,9 +217,14 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
 
   const worker = <Data>(name: string, { concurrency, run }: WorkerSettings<Data>): JobWorker => {
     const closed = new AbortController();
+    const runs = new Set<Promise<void>>();
     const inner = new bullmq.Worker<Data, void, "wake">(
       name,
-      (job) => run(job.data, closed.signal),
+      (job) => {
+        const running = run(job.data, closed.signal);
+        runs.add(running);
+        return running.finally(() => runs.delete(running));
+      },
       {
         connection: connection(),
         prefix: REDIS_PREFIX,
@@ -219,7 +238,11 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     let ended: Promise<void> | undefined;
     const close = () => {
       closed.abort();
-      ended ??= inner.close();
+      ended ??= (async () => {
+        const left = inner.close();
+        await Promise.allSettled([...runs]);
+        await leave(inner, left);
+      })();
       return ended;
     };
     const made: JobWorker = {

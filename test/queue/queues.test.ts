@@ -226,3 +226,19 @@ test("a connection the database cuts is reported without its settings, and work 
     expect(Object.keys(error).toSorted()).toEqual(["name", "remedy"]);
   }
 });
+
+test.skipIf(redisPath === undefined)("closing does not wait for a Redis that is gone", async () => {
+  const server = await startRedis(redisPath ?? "");
+  const queues = openQueues({
+    databaseUrl: "postgres://nobody@127.0.0.1:1/nowhere",
+    redisUrl: server.url,
+    onError: () => undefined,
+  });
+  const worker = queues.worker<Wake>("lanes", { concurrency: 1, run: async () => undefined });
+  await worker.ready();
+  await queues.queue<Wake>("lanes").counts();
+  await server.stop();
+  const started = performance.now();
+  await queues.close();
+  expect(performance.now() - started).toBeLessThan(8_000);
+});
