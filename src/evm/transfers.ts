@@ -4,8 +4,9 @@
  */
 import type { Hex } from "viem";
 import { decodeEvent, eventName, type TokenEvent } from "./contract/events.ts";
+import { movingBySelector, selectorOf, versionsOf } from "./contract/functions.ts";
 import { generations, type TokenType } from "./contract/generations.ts";
-import type { Address, EvmFact } from "./fact.ts";
+import type { Address, EvmFact, EvmTransaction } from "./fact.ts";
 import { methodNames } from "./method-name.ts";
 import { joinFundings } from "./vesting-join.ts";
 import { type GroupChange, groupShown, groupsAfter, type WalletGroups } from "./wallet-groups.ts";
@@ -149,7 +150,10 @@ const readTransaction = (
       out.groupChanges.push({ ...change, block: block.number, logIndex });
     }
   }
-  if (legs.length === 0 && fundings.length === 0) return;
+  const [firstMove] = [...legs, ...fundings];
+  if (firstMove === undefined) return;
+  const strange = foreignCall(token, first.transaction, contracts);
+  if (strange !== undefined) doubt(firstMove.logIndex, strange);
 
   const vesting = new Map<number, Vesting>();
   const holder = token.lockup ?? token.address;
@@ -202,4 +206,18 @@ const foreignTo = (token: TokenShape, fact: EvmFact): string | undefined => {
   const { version } = generations[token.type];
   if (versions === undefined || versions.includes(version)) return undefined;
   return `${name} is logged by version ${versions.join(", ")}, the token is configured as ${token.type}`;
+};
+
+/** A call straight to the token of a function that its generation is not known to have. */
+const foreignCall = (
+  token: TokenShape,
+  { to, input }: EvmTransaction,
+  contracts: ReadonlySet<Address>,
+): string | undefined => {
+  const selector = to !== null && contracts.has(to) ? selectorOf(input) : undefined;
+  const called = selector === undefined ? undefined : movingBySelector.get(selector);
+  if (selector === undefined || called === undefined) return undefined;
+  const versions = versionsOf(selector);
+  if (versions.includes(generations[token.type].version)) return undefined;
+  return `${called.name} (${selector}) is a function of version ${versions.join(", ")}, the token is configured as ${token.type}`;
 };

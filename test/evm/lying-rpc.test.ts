@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LyingRpcError } from "../../src/evm/rpc/errors.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { type Call, startProxy } from "./proxy.ts";
-import { batchesUpTo, networkOf, quickRpc, recordsIn } from "./reading.ts";
+import { batchesUpTo, networkOf, quickRpc, readingsIn } from "./reading.ts";
 
 let chain: Anvil;
 let token: Deployed;
@@ -120,9 +120,9 @@ test.for(lies)(
     // The honest one beside it is asked instead.
     const rpc = quickRpc(network, [proxy.url, chain.url]);
     const batches = await batchesUpTo(network, head, { rpc });
-    const amounts = recordsIn(network, batches)
+    const amounts = readingsIn(network, batches)
       .get(token.address)
-      ?.map(({ amount }) => amount);
+      ?.transfers.map(({ amount }) => amount);
     expect(amounts).toEqual([1_000_000n, 1n, 2n, 3n, 4n, 5n, 6n]);
     expect(rpc.status().map(({ state }) => state)).toContain("good");
     expect(rpc.status()[0]?.lastError).toMatchObject({ lie });

@@ -4,7 +4,7 @@ import type { Address, EvmBatch } from "../../src/evm/fact.ts";
 import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/network.ts";
 import { type ReaderSettings, readChain } from "../../src/evm/reader.ts";
 import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
-import { readTransfers, type TransferRecord } from "../../src/evm/transfers.ts";
+import { type Reading, readTransfers } from "../../src/evm/transfers.ts";
 
 /** Whatever waits in these tests waits no longer. */
 export const DEADLINE_MS = 20_000;
@@ -76,16 +76,16 @@ export const batchesUpTo = async (
   return batches;
 };
 
-/** Records of every token, in chain order, out of batches without rollbacks. */
-export const recordsIn = (
+/** What every token's facts say, out of batches without rollbacks. */
+export const readingsIn = (
   network: EvmNetwork,
   batches: readonly EvmBatch[],
-): ReadonlyMap<Address, readonly TransferRecord[]> =>
+): ReadonlyMap<Address, Reading> =>
   new Map(
     network.tokens.map((token) => {
       const facts = batches.flatMap((batch) =>
         batch.facts.filter((fact) => fact.token === token.address),
       );
-      return [token.address, readTransfers(token, facts, new Map()).transfers];
+      return [token.address, readTransfers(token, facts, new Map())];
     }),
   );

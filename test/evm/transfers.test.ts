@@ -153,6 +153,15 @@ test("logs that the configured type does not explain are doubted, and their tran
   );
   expect(transfers.length).toBe(1);
   expect(doubts).toMatchObject([{ logIndex: 1, message: expect.stringContaining("version 4, 5") }]);
+
+  // The function that burned is one of version 1.
+  const burned = {
+    ...moved(0, wallet(2), wallet(0), 1n),
+    transaction: transaction({ input: toFunctionSelector("burn(uint256)") }),
+  };
+  const early = readTransfers(shape(2), [burned], new Map());
+  expect(early.transfers).toMatchObject([{ methodName: "burn" }]);
+  expect(early.doubts).toMatchObject([{ message: expect.stringContaining("of version 1,") }]);
 });
 
 test("a Transfer that is not of the ERC-20 form stops the token, naming the log", () => {
