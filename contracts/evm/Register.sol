@@ -53,7 +53,7 @@ abstract contract Register {
     }
 
     /// A wallet that receives tokens for the first time becomes a holder.
-    function welcome(address addr) internal {
+    function welcome(address addr) internal virtual {
         if (holderOf[addr] != 0 || addr == address(this) || addr == address(0)) return;
         holderOf[addr] = ++holderCount;
         emit HolderCreated(holderCount, addr);
