@@ -1,0 +1,105 @@
+/**
+ * Accepting a request: its place in the investor's lane, its row, the sealed data and the answer that
+ * a replay will get, all in one statement, so all or nothing and in one round trip.
+ *
+ * The lane's row is the outbox: from the commit on its `wake_at` says that there is work, and whoever
+ * processes requests finds it there.
+ */
+import { randomUUID } from "node:crypto";
+import type { Database } from "../database/connect.ts";
+import type { Remedy } from "../remedy.ts";
+import { type Answer, answerGiven, type Fingerprint, remembering } from "./answered.ts";
+import type { PiiVault } from "./pii/vault.ts";
+import { requestWaker } from "./request-wake.ts";
+import type { Submission } from "./submission.ts";
+
+export type RequestKind = "whitelist" | "kyc";
+
+/** A checked request of an authenticated caller. */
+export type NewRequest = {
+  readonly asset: string;
+  readonly kind: RequestKind;
+  readonly submission: Submission;
+  readonly fingerprint: Fingerprint;
+};
+
+/** The same request was answered and forgotten again and again while we looked. Retry. */
+export class AcceptanceRacedError extends Error {
+  override readonly name = "AcceptanceRacedError";
+  readonly remedy: Remedy = "retry";
+
+  constructor() {
+    super("this request could neither be accepted nor found; send it again");
+  }
+}
+
+/** The message of a request that waits. */
+export const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
+  whitelist: "accepted; the wallet will be whitelisted",
+  kyc: "accepted; the investor's data will be stored",
+};
+
+/**
+ * Accepts requests; a replay gets the first answer.
+ * @throws IdempotencyKeyReusedError (stop)
+ */
+export type Acceptance = (request: NewRequest) => Promise<Answer>;
+
+/** An answer may expire between writing and reading; twice in a row is already next to impossible. */
+const TRIES = 3;
+
+export const createAcceptance = (settings: {
+  readonly database: Pick<Database, "sql">;
+  readonly vault: PiiVault;
+}): Acceptance => {
+  const { database, vault } = settings;
+  const wake = requestWaker(database);
+  return async (request) => {
+    const { asset, kind, submission, fingerprint } = request;
+    const { investor, verifiedStatus, verifiedAt } = submission;
+    const requestId = randomUUID();
+    const message = QUEUED_MESSAGE[kind];
+    const answer = {
+      statusCode: 201,
+      answer: JSON.stringify({ requestId, status: "QUEUED", message }),
+    };
+    const record = vault.seal(requestId, submission);
+    const { sql } = database;
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const [accepted] = await sql`
+        with answered as (${remembering(sql, fingerprint, answer)}),
+        lane as (
+          insert into ta_lanes (asset, investor_id) select ${asset}, ${investor.id} from answered
+          -- Writing the row is what matters: others wait for our commit before they draw a number.
+          on conflict (asset, investor_id) do update
+            set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
+          returning id
+        ),
+        request as (
+          insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
+                                   verified_at, message, key_id)
+          select ${requestId}, lane.id, ${asset}, ${kind}, ${investor.id},
+                 ${investor.blockchain_wallet}, ${verifiedStatus}, ${verifiedAt}, ${message},
+                 ${fingerprint.keyId}
+          from lane returning id
+        ),
+        history as (
+          insert into ta_request_history (request_id, number, status, message)
+          select id, 1, 'QUEUED', ${message} from request
+        ),
+        record as (
+          insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
+          select id, ${asset}, ${investor.id}, ${record.keyId}, ${record.sealedKey},
+                 ${record.sealed} from request
+        )
+        select id from request`;
+      if (accepted !== undefined) {
+        wake();
+        return answer;
+      }
+      const given = await answerGiven(database, fingerprint);
+      if (given !== undefined) return given;
+    }
+    throw new AcceptanceRacedError();
+  };
+};

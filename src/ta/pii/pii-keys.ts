@@ -1,0 +1,79 @@
+/**
+ * The keys that seal what is known of investors: from configuration, or from a file that only its
+ * owner may read. They never stand in the database, so that a backup of that reveals nothing.
+ *
+ * The first key seals; the others still open. To rotate, put a new one first, run
+ * `holderbook pii rotate`, and drop the old ones once it says that nothing needs them.
+ */
+import { readMasterKey } from "../../callbacks/master-key.ts";
+import { strictBase64 } from "../../client/ed25519.mjs";
+import type { Remedy } from "../../remedy.ts";
+
+/** One key and the name that records remember it by. */
+export type PiiKey = {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+};
+
+export type PiiKeys = {
+  /** Seals. */
+  readonly current: PiiKey;
+  /** Opens what was sealed with the key of this name; undefined when it is not configured (any more). */
+  find(id: string): PiiKey | undefined;
+};
+
+/** The configured keys cannot be used; the message never shows one. Stop. */
+export class PiiKeysError extends Error {
+  override readonly name = "PiiKeysError";
+  readonly remedy: Remedy = "stop";
+}
+
+/** A record was sealed with a key that is not configured. Stop: configure it again beside the others. */
+export class PiiKeyMissingError extends Error {
+  override readonly name = "PiiKeyMissingError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(requestId: string, keyId: string) {
+    super(`the data of request ${requestId} are sealed with key ${keyId}, which PII_KEYS lacks`);
+  }
+}
+
+/** Name of the key in the file, where none is configured. */
+const FILE_KEY_ID = "file";
+
+/**
+ * Reads the keys: `configured` as `id:base64,id:base64`, the sealing one first; without it the one in
+ * `file`, made at random the first time.
+ * @throws PiiKeysError | MasterKeyError (stop)
+ */
+export const readPiiKeys = async (settings: {
+  readonly configured?: string | undefined;
+  readonly file: string;
+}): Promise<PiiKeys> => {
+  if (settings.configured !== undefined) return ringOf(parse(settings.configured));
+  const key = await readMasterKey({ file: settings.file });
+  return ringOf([{ id: FILE_KEY_ID, key }]);
+};
+
+const parse = (text: string): readonly PiiKey[] =>
+  text.split(",").map((part, index) => {
+    const colon = part.indexOf(":");
+    const id = part.slice(0, Math.max(colon, 0)).trim();
+    const key = strictBase64(part.slice(colon + 1).trim());
+    if (!/^[A-Za-z0-9_.-]{1,64}$/.test(id) || key?.length !== 32) {
+      throw new PiiKeysError(
+        `PII_KEYS: entry ${index + 1} must be a name, a colon and base64 of 32 bytes, such as 2026-11:$(openssl rand -base64 32)`,
+      );
+    }
+    return { id, key };
+  });
+
+/** @throws PiiKeysError without any, or with two of one name */
+export const ringOf = (keys: readonly PiiKey[]): PiiKeys => {
+  const [current] = keys;
+  if (current === undefined) throw new PiiKeysError("PII_KEYS: there must be at least one key");
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  if (byId.size < keys.length) throw new PiiKeysError("PII_KEYS: two keys have the same name");
+  return { current, find: (id) => byId.get(id) };
+};

@@ -1,0 +1,147 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAcceptance } from "../../src/ta/accept.ts";
+import { fingerprints, forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/answered.ts";
+import { ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault, PiiDeletedError } from "../../src/ta/pii/vault.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { submission } from "./submissions.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase({ max: 12 });
+});
+afterAll(() => database.close());
+
+const key = (id: string) => ({ id, key: randomBytes(32) });
+const first = key("first");
+const fingerprint = fingerprints(randomBytes(32));
+
+const accepting = () => {
+  const vault = openVault(database, ringOf([first]));
+  const accept = createAcceptance({ database, vault });
+  const ask = async (
+    body: string,
+    investorId = "inv-1",
+    idempotencyKey: string | undefined = undefined,
+  ) => {
+    const answer = await accept({
+      asset: "acme",
+      kind: "whitelist",
+      submission: submission({ id: investorId }),
+      fingerprint: fingerprint({
+        keyId: "key_1",
+        path: "/api/v1/investor/whitelist",
+        canonicalBody: Buffer.from(body),
+        idempotencyKey,
+      }),
+    });
+    return JSON.parse(answer.answer) as { requestId: string; status: string };
+  };
+  return { vault, ask };
+};
+
+test("the same body gets the first answer again, also when both come at the same moment", async () => {
+  const { ask } = accepting();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ask("same", "inv-same")));
+  expect(new Set(answers.map(({ requestId }) => requestId)).size).toBe(1);
+  const [{ count } = { count: 0 }] = await database.sql<{ count: number }[]>`
+    select count(*)::int4 as count from ta_requests where investor_id = 'inv-same'`;
+  expect(count).toBe(1);
+});
+
+test("an Idempotency-Key decides: a new one is a new request, another body under it is refused", async () => {
+  const { ask } = accepting();
+  const one = await ask("body", "inv-key", "k1");
+  expect(await ask("body", "inv-key", "k1")).toEqual(one);
+  expect((await ask("body", "inv-key", "k2")).requestId).not.toBe(one.requestId);
+  expect((await ask("body", "inv-key")).requestId).not.toBe(one.requestId);
+  await expect(ask("other", "inv-key", "k1")).rejects.toThrow(IdempotencyKeyReusedError);
+});
+
+test("after 24 hours the same body is a new request; an Idempotency-Key is never forgotten", async () => {
+  const { ask } = accepting();
+  const [body, keyed] = [await ask("old", "inv-old"), await ask("old", "inv-old", "kept")];
+  await database.sql`update ta_answers set expires_at = now() - interval '1 s' where expires_at is not null`;
+  expect((await ask("old", "inv-old")).requestId).not.toBe(body.requestId);
+  expect(await ask("old", "inv-old", "kept")).toEqual(keyed);
+  await database.sql`update ta_answers set expires_at = now() - interval '1 s' where expires_at is not null`;
+  expect(await forgetAnswers(database)).toBeGreaterThan(0);
+  expect(await ask("old", "inv-old", "kept")).toEqual(keyed);
+});
+
+test("requests of one investor are numbered in the order in which they become visible", async () => {
+  const { ask } = accepting();
+  const seen: string[] = [];
+  let asking = true;
+  const watch = (async () => {
+    while (asking) {
+      const rows = await database.sql<{ id: string }[]>`
+        select id from ta_requests where investor_id = 'inv-order' order by sequence`;
+      // What was seen before stays in front: nothing is squeezed in later.
+      expect(rows.slice(0, seen.length).map(({ id }) => id)).toEqual(seen);
+      seen.push(...rows.slice(seen.length).map(({ id }) => id));
+    }
+  })();
+  await Promise.all(Array.from({ length: 60 }, (_, i) => ask(`order ${i}`, "inv-order")));
+  asking = false;
+  await watch;
+  const [lane] = await database.sql<{ arrivals: bigint; due: boolean }[]>`
+    select arrivals, wake_at <= now() as due from ta_lanes where investor_id = 'inv-order'`;
+  expect(lane).toEqual({ arrivals: 60n, due: true });
+});
+
+test("what an investor sent stands sealed: no row of the database holds a word of it", async () => {
+  const { ask, vault } = accepting();
+  const { requestId } = await ask("sealed", "inv-sealed");
+  const tables = await database.sql<{ name: string }[]>`
+    select tablename as name from pg_tables where schemaname = 'public' and tablename like 'ta%'`;
+  for (const { name } of tables) {
+    const rows = await database.sql`select * from ${database.sql(name)}`;
+    const text = rows
+      .flatMap((row) => Object.values(row))
+      .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value))
+      .join("\n");
+    expect(text, name).not.toMatch(/Grete|grete@|1985-03-04|Vienna|\+4367/);
+  }
+  expect(await vault.holds(requestId)).toBe(true);
+  expect((await vault.open(requestId, "test")).investor.first_name).toBe("Grete");
+  const accesses = await database.sql`
+    select action, purpose from ta_pii_accesses where request_id = ${requestId}`;
+  expect([...accesses]).toEqual([{ action: "open", purpose: "test" }]);
+});
+
+test("rotation seals with the new key, after which the old one is needed no more", async () => {
+  const { ask, vault } = accepting();
+  const { requestId } = await ask("rotate", "inv-rotate");
+  const second = key("second");
+  const both = openVault(database, ringOf([second, first]));
+  expect((await both.open(requestId, "before")).investor.id).toBe("inv-rotate");
+  expect(await both.rotate()).toBeGreaterThan(0);
+  expect(await both.rotate()).toBe(0);
+  const alone = openVault(database, ringOf([second]));
+  expect((await alone.open(requestId, "after")).investor.id).toBe("inv-rotate");
+  await expect(vault.open(requestId, "old")).rejects.toThrow("sealed with key second");
+});
+
+test("a deleted investor is gone, his requests and what was done with his data are not", async () => {
+  const { ask, vault } = accepting();
+  const { requestId } = await ask("delete", "inv-delete");
+  expect(await vault.deleteInvestor({ asset: "acme", investorId: "inv-delete" }, "asked")).toBe(1);
+  expect(await vault.holds(requestId)).toBe(false);
+  await expect(vault.open(requestId, "late")).rejects.toThrow(PiiDeletedError);
+  const [request] = await database.sql`select status from ta_requests where id = ${requestId}`;
+  expect(request).toEqual({ status: "QUEUED" });
+  const accesses = await database.sql`
+    select action from ta_pii_accesses where request_id = ${requestId} order by id`;
+  expect(accesses.map(({ action }) => action)).toEqual(["delete", "open"]);
+});
+
+test("a record moved to another request does not open", async () => {
+  const { ask, vault } = accepting();
+  const [a, b] = [await ask("a", "inv-a"), await ask("b", "inv-b")];
+  await database.sql`
+    update ta_pii_records t set sealed = o.sealed, sealed_key = o.sealed_key
+    from ta_pii_records o where t.request_id = ${a.requestId} and o.request_id = ${b.requestId}`;
+  await expect(vault.open(a.requestId, "test")).rejects.toThrow("sealed with another");
+});
