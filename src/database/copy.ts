@@ -23,8 +23,11 @@ export type CopyRow = {
   numeric(value: bigint | null): void;
 };
 
-/** Bytes gathered before they are handed to the socket. */
-const CHUNK_BYTES = 256 * 1024;
+/**
+ * Bytes gathered before they are handed to the stream. More than a stream buffers: `write` then says
+ * "wait", and the chunk has left when the wait is over, so that its memory serves the next one.
+ */
+const CHUNK_BYTES = 128 * 1024;
 
 /** The longest a field other than text and bytea gets: a numeric of some hundred digits. */
 const SMALL_FIELD_BYTES = 256;
@@ -164,10 +167,9 @@ const chunkWriter = () => {
       room(bytes.length);
       at += bytes.copy(buffer, at);
     },
+    /** What was written, to be sent before anything else is written. */
     take: () => {
       const taken = buffer.subarray(0, at);
-      // The socket may still hold the old one.
-      buffer = Buffer.allocUnsafe(CHUNK_BYTES * 2);
       at = 0;
       return taken;
     },
