@@ -1,0 +1,30 @@
+/**
+ * `npm run bench [name …]`: the figures of docs/performance.md. Each compares with something measured
+ * in the same run, because absolute figures say more of the machine than of the code.
+ */
+import type { Figure } from "./figure.ts";
+
+const BENCHES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
+  prefilter: async () => {
+    const { name, ratio, detail } = await (await import("./prefilter.ts")).prefilterBench();
+    return [{ name, reached: ratio.toFixed(2), aim: "0.7", detail }];
+  },
+  commit: async () => [await (await import("./commit.ts")).commitBench()],
+  freshness: async () => [await (await import("./freshness.ts")).freshnessBench()],
+  memory: async () => [await (await import("./memory.ts")).memoryBench()],
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.find((name) => BENCHES[name] === undefined);
+if (unknown !== undefined) {
+  process.stderr.write(`no bench ${unknown}; there are ${Object.keys(BENCHES).join(", ")}\n`);
+  process.exit(2);
+}
+for (const [name, run] of Object.entries(BENCHES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  for (const figure of await run()) {
+    process.stdout.write(
+      `${figure.name}\n  reached ${figure.reached}, aim ${figure.aim}\n  ${figure.detail}\n\n`,
+    );
+  }
+}
