@@ -396,6 +396,53 @@ CREATE TABLE "token_activity" (
 	CONSTRAINT "token_activity_coin_type_position_pk" PRIMARY KEY("coin_type","position")
 );
 --> statement-breakpoint
+CREATE TABLE "transfer_event_groups" (
+	"project" text collate "C" NOT NULL,
+	"chain_id" bigint NOT NULL,
+	"token" "bytea" NOT NULL,
+	"wallet" "bytea" NOT NULL,
+	"block" bigint NOT NULL,
+	"log_index" integer NOT NULL,
+	"groups" text NOT NULL,
+	CONSTRAINT "transfer_event_groups_project_chain_id_token_wallet_block_log_index_pk" PRIMARY KEY("project","chain_id","token","wallet","block","log_index")
+);
+--> statement-breakpoint
+CREATE TABLE "transfer_event_progress" (
+	"project" text collate "C" NOT NULL,
+	"chain_id" bigint NOT NULL,
+	"settings" text NOT NULL,
+	"first_block" bigint NOT NULL,
+	"next_block" bigint NOT NULL,
+	"step" bigint NOT NULL,
+	"notified_block" bigint NOT NULL,
+	"committed_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "transfer_event_progress_project_chain_id_pk" PRIMARY KEY("project","chain_id")
+);
+--> statement-breakpoint
+CREATE TABLE "transfer_events" (
+	"project" text collate "C" NOT NULL,
+	"id" bigint NOT NULL,
+	"chain_id" bigint NOT NULL,
+	"block" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"log_index" integer NOT NULL,
+	"tx_hash" "bytea" NOT NULL,
+	"token" "bytea" NOT NULL,
+	"method_name" text collate "C" NOT NULL,
+	"amount" numeric(78, 0) NOT NULL,
+	"sender" "bytea" NOT NULL,
+	"recipient" "bytea" NOT NULL,
+	"sender_group" numeric(78, 0),
+	"recipient_group" numeric(78, 0),
+	"schedule_id" numeric(78, 0),
+	"commencement_timestamp" numeric(78, 0),
+	"release_count" numeric(78, 0),
+	"delay_until_first_release_in_seconds" numeric(78, 0),
+	"initial_release_portion_in_bips" numeric(78, 0),
+	"period_between_releases_in_seconds" numeric(78, 0),
+	CONSTRAINT "transfer_events_project_id_pk" PRIMARY KEY("project","id")
+);
+--> statement-breakpoint
 CREATE TABLE "api_keys" (
 	"id" text PRIMARY KEY NOT NULL,
 	"kind" text NOT NULL,
@@ -429,13 +476,15 @@ CREATE INDEX "ta_requests_of_wallet" ON "ta_requests" USING btree ("asset","wall
 CREATE INDEX "ta_requests_failed" ON "ta_requests" USING btree ("updated_at") WHERE status = 'FAILED';--> statement-breakpoint
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint
-CREATE INDEX "balances_emptied" ON "balances" USING btree ("coin_type") WHERE token_count = 0 and grant_count = 0;--> statement-breakpoint
 CREATE INDEX "holder_events_in_time" ON "holder_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
 CREATE INDEX "holder_events_of_group" ON "holder_events" USING btree ("coin_type","address","position") WHERE group_id is not null;--> statement-breakpoint
 CREATE INDEX "role_events_in_time" ON "role_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
 CREATE INDEX "shared_token_objects_of_owner" ON "shared_token_objects" USING btree ("coin_type","owner","object_id");--> statement-breakpoint
 CREATE INDEX "timelock_objects_of_coin" ON "timelock_objects" USING btree ("coin_type","commencement_timestamp_ms","object_id");--> statement-breakpoint
 CREATE INDEX "timelock_objects_of_owner" ON "timelock_objects" USING btree ("coin_type","owner","commencement_timestamp_ms","object_id");--> statement-breakpoint
+CREATE INDEX "transfer_events_of_transaction" ON "transfer_events" USING btree ("project","tx_hash","id");--> statement-breakpoint
+CREATE INDEX "transfer_events_of_recipient" ON "transfer_events" USING btree ("project","recipient","id");--> statement-breakpoint
+CREATE INDEX "transfer_events_of_network" ON "transfer_events" USING btree ("project","chain_id","block","id");--> statement-breakpoint
 CREATE INDEX "api_keys_created" ON "api_keys" USING btree ("created_at","id");--> statement-breakpoint
 -- Facts are written once and never changed: the database itself refuses anything else.
 -- An operator who starts over drops the database.

@@ -10,6 +10,7 @@
  */
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey, unionAll } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
 import { identifier, sumOfU64 } from "./column-types.ts";
@@ -36,8 +37,6 @@ export const balancesTable = pgTable(
     index("balances_by_tokens")
       .on(t.coinType, sql`(- token_balance)`, t.owner)
       .where(sql`token_balance > 0`),
-    // Finds the rows a transaction has just emptied; outside that transaction it is empty itself.
-    index("balances_emptied").on(t.coinType).where(sql`token_count = 0 and grant_count = 0`),
   ],
 );
 
@@ -59,17 +58,19 @@ export class ImpossibleBalanceError extends Error {
   }
 }
 
+/** A row after folding, when it is one that must go, or must not be. */
 type FoldedBalance = {
   readonly coinType: string;
   readonly owner: string;
   readonly held: string;
   readonly objects: number;
+  readonly impossible: boolean;
 };
 
 /**
- * Adds to one part of the balances, in two statements. `moved` is a query that yields `coin_type, owner,
- * held, objects`: what each owner gained or (negative) lost, one row per owner. `before` are the common
- * table expressions it selects from, evaluated in the same statement.
+ * Adds to one part of the balances, in three statements at most. `moved` is a query that yields
+ * `coin_type, owner, held, objects`: what each owner gained or (negative) lost, one row per owner.
+ * `before` are the common table expressions it selects from, evaluated in the same statement.
  *
  * @throws ImpossibleBalanceError (stop)
  */
@@ -93,24 +94,40 @@ export const foldBalances = async (
       on conflict (coin_type, owner) do update set
         ${held} = balances.${held} + excluded.${held},
         ${objects} = balances.${objects} + excluded.${objects}
-      returning coin_type, owner, ${held} as held, ${objects} as objects
+      returning coin_type, owner, ${held} as held, ${objects} as objects,
+        ${held} < 0 or ${objects} < 0 or (${objects} = 0 and ${held} <> 0) as impossible,
+        token_count = 0 and grant_count = 0 as emptied
     )
-    select coin_type as "coinType", owner, held, objects from folded
-    where held < 0 or objects < 0 or (objects = 0 and held <> 0)
-    limit 1`;
-  const emptied = "delete from balances where token_count = 0 and grant_count = 0";
+    select coin_type as "coinType", owner, held, objects, impossible from folded
+    where impossible or emptied
+    order by impossible desc`;
   // A plan made while a table was small would be a disaster an hour into a backfill: plan every time.
-  // All of them leave in one round trip.
-  const [, [impossible]] = await Promise.all([
+  // Both statements leave in one round trip.
+  const [, left] = await Promise.all([
     tx.sql.unsafe("set local plan_cache_mode = force_custom_plan").execute(),
     tx.sql
       .unsafe<FoldedBalance[]>(fold, [...query.parameters], {
         prepare: query.parameters.length > 0,
       })
       .execute(),
-    tx.sql.unsafe(emptied).execute(),
   ]);
-  if (impossible !== undefined) throw new ImpossibleBalanceError(impossible, part);
+  const [first] = left;
+  if (first?.impossible) throw new ImpossibleBalanceError(first, part);
+  if (first !== undefined) await deleteEmptied(tx, left);
+};
+
+/**
+ * By key, and not just by being empty: nothing that Postgres knows of the table tells it how few of its
+ * rows are. The rows are locked already.
+ */
+const deleteEmptied = async (tx: Tx, emptied: readonly FoldedBalance[]): Promise<void> => {
+  await tx.sql`
+    delete from balances b
+    using unnest(
+      ${texts(emptied.map(({ coinType }) => coinType))}::text[],
+      ${texts(emptied.map(({ owner }) => owner))}::text[]
+    ) as e (coin_type, owner)
+    where b.coin_type = e.coin_type and b.owner = e.owner`;
 };
 
 /**

@@ -1,10 +1,8 @@
 /** What every one of the five pipelines promises, on a real database. */
-import { getTableName } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/connect.ts";
 import { applyBatch, type PipelineWriter } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
 import { WatermarkMovedError } from "../../src/pipelines/watermark.ts";
 import { remedyOf } from "../../src/remedy.ts";
@@ -106,12 +104,13 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
         await using first = await database.session();
         await using second = await database.session();
         // The first commits only when the second already waits for the watermark's row.
-        const winner = applyBatch(committingWhenWaitedFor(first, database), pipeline, batch);
-        await until(
-          `${pipeline.name}: the first writer to hold the watermark`,
-          () => watermarkHolders(database, pipeline),
-          (holders) => holders === 1,
+        const written = Promise.withResolvers<void>();
+        const winner = applyBatch(
+          committingWhenWaitedFor(first, database, written.resolve),
+          pipeline,
+          batch,
         );
+        await Promise.race([written.promise, winner]);
         const loser = applyBatch(second, pipeline, batch);
         await expect(loser).rejects.toThrow(WatermarkMovedError);
         await winner;
@@ -134,12 +133,17 @@ const dyingAtCommit = (session: PipelineWriter, database: Database): PipelineWri
   },
 });
 
-/** Commits once some other session waits for a lock. */
-const committingWhenWaitedFor = (session: PipelineWriter, database: Database): PipelineWriter => ({
+/** Tells when everything is written, and commits once some other session waits for a lock. */
+const committingWhenWaitedFor = (
+  session: PipelineWriter,
+  database: Database,
+  written: () => void,
+): PipelineWriter => ({
   sql: session.sql,
   transaction: (work) =>
     session.transaction(async (tx) => {
       const result = await work(tx);
+      written();
       await until(
         "another session to wait for a lock",
         async () => {
@@ -153,11 +157,3 @@ const committingWhenWaitedFor = (session: PipelineWriter, database: Database): P
       return result;
     }),
 });
-
-/** Transactions that write to the pipeline's watermark now. */
-const watermarkHolders = async (database: Database, pipeline: RunnablePipeline) => {
-  const [row] = await database.sql<{ holders: bigint }[]>`
-    select count(distinct pid) as holders from pg_locks
-    where relation = ${getTableName(pipeline.watermark)}::regclass and mode = 'RowExclusiveLock'`;
-  return Number(row?.holders ?? 0n);
-};
