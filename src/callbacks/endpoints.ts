@@ -58,6 +58,20 @@ export const findEndpoint = async (
 };
 
 /**
+ * Sends nothing more to an address, such as one that is no longer configured: what is pending for it
+ * is given up. Does nothing when it is disabled already, or unknown.
+ */
+export const disableEndpoint = async (
+  { sql }: Pick<Database, "sql">,
+  key: string,
+  reason: string,
+): Promise<void> => {
+  await sql`
+    update callback_endpoints set disabled_at = now(), disabled_reason = ${reason}
+    where key = ${key} and disabled_at is null`;
+};
+
+/**
  * Sends to a disabled address again. With `resend`, what was not sent because it was disabled goes
  * first, in its old order; without, it stays as it is and can be redelivered one by one.
  *

@@ -221,6 +221,17 @@ test("a callback that could never be sent is refused when it is enqueued", async
   expect(await sender.statuses()).toEqual({});
 });
 
+test("bodies of the largest size go through, in order, although only a few are read at once", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url);
+  const text = "ä".repeat((LONGEST_BODY - 100) / 2);
+  const ids = Array.from({ length: 7 }, (_, index) => `evt_${index}`);
+  await sender.send(ids.map((id) => ({ id, body: { id, text } })));
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(ids);
+  expect(receiver.received[6]?.body).toBe(`{"id":"evt_6","text":"${text}"}`);
+});
+
 test("deliveries are listed oldest first, from a time on and page by page", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url);

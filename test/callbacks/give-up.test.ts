@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { redeliver } from "../../src/callbacks/deliveries.ts";
-import { enableEndpoint, findEndpoint, registerEndpoint } from "../../src/callbacks/endpoints.ts";
+import {
+  disableEndpoint,
+  enableEndpoint,
+  findEndpoint,
+  registerEndpoint,
+  UnknownEndpointError,
+} from "../../src/callbacks/endpoints.ts";
 import { callbackFigures } from "../../src/callbacks/figures.ts";
 import type { GivenUp } from "../../src/callbacks/record.ts";
 import { until } from "../queue/until.ts";
@@ -183,4 +189,22 @@ test("figures tell what is pending, for how long, and which endpoint keeps faili
   up = true;
   await sender.settled();
   expect(await callbackFigures(sender.database)).toMatchObject({ pending: 0, failing: [] });
+});
+
+test("an address that is taken out of service gets nothing more, and enabling it sends only what is new", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url);
+  await disableEndpoint(sender.database, ENDPOINT, "no longer configured");
+  await sender.send([{ id: "evt_1" }]);
+  await sender.settled();
+  expect(await sender.statuses()).toEqual({ evt_1: "disabled" });
+  expect(await findEndpoint(sender.database, ENDPOINT)).toMatchObject({
+    disabledReason: "no longer configured",
+  });
+  await enableEndpoint(sender.database, ENDPOINT, { resend: false });
+  await sender.send([{ id: "evt_2" }]);
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(["evt_2"]);
+  const unknown = enableEndpoint(sender.database, "project:nobody", { resend: true });
+  await expect(unknown).rejects.toThrow(UnknownEndpointError);
 });
