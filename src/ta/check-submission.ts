@@ -1,0 +1,94 @@
+/** From a parsed body to a submission, or to everything that is wrong with it. */
+import type { z } from "zod";
+import type { JsonValue } from "../client/index.mjs";
+import { type Fault, type FileCode, InvalidRequestError } from "./invalid-request.ts";
+import { type SubmissionRules, submissionSchema } from "./investor.ts";
+import type { Submission } from "./submission.ts";
+
+/**
+ * Makes the check for an asset. What is unknown is left out; null counts as absent, and so does empty
+ * text inside the investor object.
+ *
+ * @throws InvalidRequestError naming every fault of the body
+ */
+export const submissionCheck = (
+  rules: SubmissionRules,
+): ((body: JsonValue) => Promise<Submission>) => {
+  const schema = submissionSchema(rules);
+  return async (body) => {
+    const present = withEveryObject(withoutAbsent(body));
+    const { success, data, error } = await schema.safeParseAsync(present);
+    if (!success) {
+      throw new InvalidRequestError(error.issues.map((issue) => faultOf(issue, present)));
+    }
+    const { investor, verifiedStatus = true, verifiedAt } = data;
+    return {
+      investor: {
+        ...investor,
+        tin: investor.tin ?? null,
+        accreditation: investor.accreditation ?? null,
+        ssn: investor.ssn ?? null,
+        passportNumber: investor.passportNumber ?? null,
+        identityDocumentCountry: investor.identityDocumentCountry ?? null,
+        identityDocument: investor.identityDocument ?? null,
+        proofOfAddress: investor.proofOfAddress ?? null,
+      },
+      verifiedStatus,
+      verifiedAt: (verifiedAt === undefined ? new Date() : new Date(verifiedAt)).toISOString(),
+    };
+  };
+};
+
+/** The body without absent members; no deeper than members of ours stand. */
+const withoutAbsent = (value: JsonValue, depth = 0): JsonValue => {
+  if (!isObject(value) || depth > 2) return value;
+  const present = Object.entries(value).filter(
+    ([, member]) => member !== null && !(depth > 0 && isBlank(member)),
+  );
+  // `fromEntries` defines members, it does not assign them: `__proto__` is a name like any other.
+  return Object.fromEntries(
+    present.map(([name, member]) => [name, withoutAbsent(member, depth + 1)] as const),
+  );
+};
+
+/** Absent objects as empty ones, so that each of their required members is named as missing. */
+const withEveryObject = (body: JsonValue): JsonValue => {
+  if (!isObject(body)) return body;
+  const { investor = {} } = body;
+  if (!isObject(investor)) return body;
+  const { full_address = {} } = investor;
+  return { ...body, investor: { ...investor, full_address } };
+};
+
+const isObject = (value: JsonValue): value is { readonly [key: string]: JsonValue } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isBlank = (value: JsonValue): boolean => typeof value === "string" && value.trim() === "";
+
+const FILES: readonly PropertyKey[] = ["identityDocument", "proofOfAddress"];
+
+const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
+  const member = issue.path.length === 0 ? "the body" : issue.path.map(String).join(".");
+  const code =
+    issue.code === "custom" && isFileCode(issue.params?.code) ? issue.params.code : undefined;
+  const inFile = issue.path[0] === "investor" && FILES.includes(issue.path[1] ?? "");
+  return {
+    member,
+    fault: isMissing(issue.path, body) ? "is missing" : issue.message,
+    code: code ?? (inFile ? "INVALID_REQUEST" : undefined),
+  };
+};
+
+const isMissing = (path: readonly PropertyKey[], body: JsonValue): boolean => {
+  let value: JsonValue | undefined = body;
+  for (const name of path) {
+    value = value !== undefined && isObject(value) ? value[String(name)] : undefined;
+  }
+  return value === undefined;
+};
+
+const isFileCode = (value: unknown): value is FileCode =>
+  value === "INVALID_REQUEST" ||
+  value === "INVALID_DATA" ||
+  value === "SIZE_MISMATCH" ||
+  value === "FILE_TOO_LARGE";

@@ -1,0 +1,117 @@
+/** The body of the whitelist and KYC requests, as zod checks it (specification, "Investor object"). */
+import { isValidPhoneNumber } from "libphonenumber-js";
+import { z } from "zod";
+import { canonicalWallet, type TaAsset, WALLET_FORM } from "./asset.ts";
+import { countryCodes } from "./country.ts";
+import { investorFile } from "./investor-file.ts";
+
+export type SubmissionRules = {
+  readonly ledger: TaAsset["ledger"];
+  /** Its capitals followed by 00 stand for "no tin". */
+  readonly platformName: string;
+  /** Bytes of one decoded file. */
+  readonly maxFileBytes: number;
+};
+
+/** Clocks differ a little; more than this ahead is the future. */
+const CLOCK_SKEW_MS = 30_000;
+
+/** Missing members are told apart by `checkSubmission`; here everything is a matter of form. */
+const words = (most: number) =>
+  z.string("must be text").max(most, `must be at most ${most} characters`);
+
+const id = words(128).regex(/^[^\p{Cc}]+$/u, "must not hold control characters");
+
+/** Local part of RFC 5322 without quotes, letters of any script; a domain of at least two labels. */
+const EMAIL =
+  /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])$/u;
+
+const email = words(254).regex(EMAIL, "must be an e-mail address");
+
+const dob = z
+  .string("must be text")
+  .regex(/^\d{4}-\d{2}-\d{2}$/, { error: "must be a date as YYYY-MM-DD", abort: true })
+  .refine((text) => isDay(text), { error: "must be a real date as YYYY-MM-DD", abort: true })
+  .refine((text) => text < new Date().toISOString().slice(0, 10), "must be in the past");
+
+const isDay = (text: string): boolean => {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+};
+
+const countryCode = z
+  .string("must be text")
+  .refine((text) => countryCodes.has(text), "must be an ISO 3166-1 alpha-2 code in capitals");
+
+const phone = z
+  .string("must be text")
+  .regex(/^\+[1-9]\d{1,14}$/, {
+    error: "must be a phone number in E.164 form, such as +14155550123",
+    abort: true,
+  })
+  .refine((text) => isValidPhoneNumber(text), "must be a valid phone number");
+
+const address = z.object(
+  { street: words(500), city: words(200), countryCode, postalCode: words(32) },
+  "must be an object",
+);
+
+const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
+  const file = investorFile(maxFileBytes);
+  const sentinel = `${platformName.toUpperCase()}00`;
+  return z.object(
+    {
+      id,
+      first_name: words(200),
+      last_name: words(200),
+      email,
+      dob,
+      full_address: address,
+      blockchain_wallet: z
+        .string("must be text")
+        .max(66, WALLET_FORM[ledger])
+        .transform((text, context) => {
+          const wallet = canonicalWallet(ledger, text);
+          if (wallet !== undefined) return wallet;
+          context.addIssue({ code: "custom", message: WALLET_FORM[ledger] });
+          return z.NEVER;
+        }),
+      primary_phone: phone,
+      tin: words(64)
+        .transform((tin) => (tin === sentinel ? null : tin))
+        .optional(),
+      accreditation: z
+        .enum(
+          ["accredited", "non_accredited", "pending"],
+          "must be accredited, non_accredited or pending",
+        )
+        .optional(),
+      ssn: words(64).optional(),
+      passportNumber: words(64).optional(),
+      identityDocumentCountry: countryCode.optional(),
+      identityDocument: file.optional(),
+      proofOfAddress: file.optional(),
+    },
+    "must be an object",
+  );
+};
+
+/** The whole body. */
+export const submissionSchema = (rules: SubmissionRules) =>
+  z.object(
+    {
+      investor: investor(rules),
+      verifiedStatus: z.boolean("must be true or false").optional(),
+      verifiedAt: z.iso
+        .datetime({
+          offset: true,
+          error: "must be an ISO 8601 date-time with offset, such as 2026-11-20T12:00:00Z",
+        })
+        .refine(
+          (text) => Date.parse(text) <= Date.now() + CLOCK_SKEW_MS,
+          "must not be in the future",
+        )
+        .optional(),
+    },
+    "must be a JSON object",
+  );
