@@ -7,6 +7,7 @@ import type { Encoding } from "../ledger/checkpoint.ts";
 import { base58 } from "../ledger/decode/base58.ts";
 import type { Remedy } from "../remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
+import type { LiveObject } from "./chain/state.ts";
 import { advance, newWorld, OPENING_ENDS } from "./issuer/advance.ts";
 import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, World } from "./issuer/stage.ts";
@@ -14,6 +15,7 @@ import { type Submission, SubmissionQueue, type TransactionReceipt } from "./iss
 import type { CoinModel, DemoModel } from "./model.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
 import { encodeProtobuf } from "./wire/protobuf.ts";
+import { GAS_COIN_TYPE } from "./wire/type-tag.ts";
 
 /** Changes whenever the same seed would give other bytes: an older ledger is then another chain. */
 const EDITION = 1;
@@ -97,6 +99,10 @@ export type DemoLedger = DemoIdentity & {
   staff(coinType: string): Staff;
   /** The Ed25519 secret (32 bytes) of an account of this ledger. */
   secretKey(address: string): Uint8Array;
+  /** A live object; undefined when none stands under this id. */
+  object(id: string): LiveObject | undefined;
+  /** The coins of SUI that an account owns, in no particular order. */
+  gasCoinsOf(address: string): readonly LiveObject[];
   /** Everything needed to go on from here, as bytes for this version of Node. */
   save(): Uint8Array;
 };
@@ -153,6 +159,12 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
       return staffOf(keyring, coin.symbol);
     },
     secretKey: (address) => keyring.secretKey(address),
+    object: (id) => world.chain.objects.get(id),
+    gasCoinsOf: (address) =>
+      [...world.chain.objects.values()].filter(
+        ({ type, owner }) =>
+          type === GAS_COIN_TYPE && owner.kind === "address" && owner.address === address,
+      ),
     save: () => serialize({ key, identity, world } satisfies Saved),
   };
 };

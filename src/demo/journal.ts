@@ -5,7 +5,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Remedy } from "../remedy.ts";
-import type { Submission } from "./issuer/submissions.ts";
+import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** What makes two demo ledgers different; a data folder holds one. */
@@ -48,12 +48,21 @@ export type Journal = {
   writeTimeline(timeline: Timeline): void;
   readSubmissions(): readonly SubmittedAt[];
   appendSubmission(submitted: SubmittedAt): void;
+  /** What became of transactions that were signed outside. */
+  readReceipts(): readonly TransactionReceipt[];
+  appendReceipt(receipt: TransactionReceipt): void;
 };
 
 /** Opens the journal; nothing is written yet. */
 export const openJournal = (dataDir: string, options: LedgerOptions): Journal => {
   const timelinePath = join(dataDir, "demo-ledger.json");
   const submissionsPath = join(dataDir, "demo-ledger-submissions.jsonl");
+  const receiptsPath = join(dataDir, "demo-ledger-receipts.jsonl");
+
+  const append = (path: string, value: object) => {
+    mkdirSync(dataDir, { recursive: true });
+    appendFileSync(path, `${JSON.stringify(value, toJson)}\n`);
+  };
 
   return {
     readTimeline: () => {
@@ -74,24 +83,24 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
       writeFileSync(temporary, `${JSON.stringify({ options, timeline }, toJson, 2)}\n`);
       renameSync(temporary, timelinePath);
     },
-    readSubmissions: () =>
-      (readIfThere(submissionsPath) ?? "")
-        .split("\n")
-        // A crash may have cut off the last line; that transaction was never confirmed to anybody.
-        .slice(0, -1)
-        .map((line) => {
-          const value = parse(submissionsPath, line);
-          if (!isSubmittedAt(value)) {
-            throw new JournalDamagedError(submissionsPath, "members are missing");
-          }
-          return value;
-        }),
-    appendSubmission: (submitted) => {
-      mkdirSync(dataDir, { recursive: true });
-      appendFileSync(submissionsPath, `${JSON.stringify(submitted, toJson)}\n`);
-    },
+    readSubmissions: () => readLines(submissionsPath, isSubmittedAt),
+    appendSubmission: (submitted) => append(submissionsPath, submitted),
+    readReceipts: () => readLines(receiptsPath, isReceipt),
+    appendReceipt: (receipt) => append(receiptsPath, receipt),
   };
 };
+
+/** A file with one value per line. */
+const readLines = <Value>(path: string, fits: (value: unknown) => value is Value): Value[] =>
+  (readIfThere(path) ?? "")
+    .split("\n")
+    // A crash may have cut off the last line; that transaction was never confirmed to anybody.
+    .slice(0, -1)
+    .map((line) => {
+      const value = parse(path, line);
+      if (!fits(value)) throw new JournalDamagedError(path, "members are missing");
+      return value;
+    });
 
 const readIfThere = (path: string): string | undefined => {
   try {
@@ -140,3 +149,10 @@ const isSubmittedAt = (value: unknown): value is SubmittedAt =>
   isObject(value.submission) &&
   typeof value.submission.sender === "string" &&
   Array.isArray(value.submission.calls);
+
+const isReceipt = (value: unknown): value is TransactionReceipt =>
+  isObject(value) &&
+  typeof value.digest === "string" &&
+  typeof value.checkpoint === "bigint" &&
+  typeof value.transactionIndex === "number" &&
+  (value.error === null || typeof value.error === "string");

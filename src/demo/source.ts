@@ -11,6 +11,7 @@ import { setTimeout as delay, setImmediate as othersTurn } from "node:timers/pro
 import type { Encoding, RawCheckpoint } from "../ledger/checkpoint.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import type { Remedy } from "../remedy.ts";
+import type { LiveObject } from "./chain/state.ts";
 import {
   createDemoLedger,
   DEFAULT_INVESTORS,
@@ -80,6 +81,12 @@ export type DemoSource = CheckpointSource &
     staff(coinType: string): Staff;
     /** The Ed25519 secret (32 bytes) of an account of this ledger. */
     secretKey(address: string): Uint8Array;
+    /** What became of a transaction signed outside, by its digest; undefined while it has not been read. */
+    receipt(digest: string): TransactionReceipt | undefined;
+    /** A live object as the newest reader left it; undefined without a reader, too. */
+    object(id: string): LiveObject | undefined;
+    /** The coins of SUI of an account, likewise. */
+    gasCoinsOf(address: string): readonly LiveObject[];
     /** When a checkpoint became, or becomes, available: its own time, milliseconds. */
     timeOf(sequence: bigint): bigint;
   };
@@ -105,6 +112,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     note(checkpoint, submission);
   }
   const awaited = new Map<Submission, Awaiting>();
+  const receipts = new Map(journal.readReceipts().map((receipt) => [receipt.digest, receipt]));
   const ledgerOptions: DemoOptions = {
     seed,
     investors,
@@ -172,13 +180,23 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
       const waiting = awaited.get(submission);
       awaited.delete(submission);
       ledger.submit(submission).then(
-        (receipt) => waiting?.resolve(receipt),
+        (receipt) => {
+          if (submission.signed !== undefined) keepReceipt(receipt);
+          waiting?.resolve(receipt);
+        },
         (error: unknown) => waiting?.reject(error),
       );
     }
     const made = ledger.next();
     if (ledger.nextSequence % SAVE_EVERY === 0n) states.save(ledger.nextSequence, ledger.save());
     return made;
+  };
+
+  /** A restart takes up a later state and would not see these transactions again. */
+  const keepReceipt = (receipt: TransactionReceipt): void => {
+    if (receipts.has(receipt.digest)) return;
+    receipts.set(receipt.digest, receipt);
+    journal.appendReceipt(receipt);
   };
 
   async function* checkpoints(
@@ -240,6 +258,9 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
       }),
     staff: (coinType) => known.staff(coinType),
     secretKey: (address) => known.secretKey(address),
+    receipt: (digest) => receipts.get(digest),
+    object: (id) => reading?.object(id),
+    gasCoinsOf: (address) => reading?.gasCoinsOf(address) ?? [],
     timeOf: (sequence) => timeOf(timeline, sequence),
     close: async () => {
       if (closing.signal.aborted) return;

@@ -31,7 +31,7 @@ test("supply is what owners, grants and custody hold, at every checkpoint and fo
   for (const seed of [1, 2, 3, 4, 5]) {
     const ledger = createDemoLedger({ seed, keepEvents: false, investors: 8 + seed * 10 });
     let wrapped = 0;
-    for (let n = 0n; n < 600n; n += 1n) {
+    for (let n = 0n; n < 400n; n += 1n) {
       ledger.next();
       for (const { coinType, supply, inCustody } of ledger.model.coins.values()) {
         expect(accountedFor(ledger.model, coinType)).toBe(supply);

@@ -35,8 +35,17 @@ export type Outcome = {
   readonly writtenIds: readonly string[];
 };
 
+/** A transaction that was signed outside: its own bytes, and the coin they pay with. */
+export type Signed = {
+  readonly data: Uint8Array;
+  /** Flag, signature and public key. */
+  readonly signature: Uint8Array;
+  /** Id of a coin of the sender. */
+  readonly gasCoin: string;
+};
+
 /** Gas price and budget everybody on this network offers. */
-const GAS_PRICE = 1_000n;
+export const GAS_PRICE = 1_000n;
 const GAS_BUDGET = 50_000_000n;
 /** Units of computation of a small transaction: the lowest bucket of the network. */
 const COMPUTATION_UNITS = 1_000n;
@@ -52,11 +61,15 @@ export const execute = (
   chain: Chain,
   keyring: Keyring,
   open: OpenCheckpoint,
-  request: { readonly sender: string; readonly draft: Draft },
+  request: {
+    readonly sender: string;
+    readonly draft: Draft;
+    readonly signed?: Signed | undefined;
+  },
   run: (execution: Execution) => void,
 ): Outcome => {
-  const { sender, draft } = request;
-  const coin = chain.objects.get(chain.gasCoins.get(sender) ?? "");
+  const { sender, draft, signed } = request;
+  const coin = chain.objects.get(signed?.gasCoin ?? chain.gasCoins.get(sender) ?? "");
   if (coin === undefined) throw new SimulationError(`${sender} has no coin to pay gas with`);
 
   const written = new Map<string, LiveObject>([[coin.id, coin]]);
@@ -75,18 +88,16 @@ export const execute = (
     return { kind: input.kind, ref: object };
   });
   const gas: Gas = { payment: coin, owner: sender, price: GAS_PRICE, budget: GAS_BUDGET };
-  const data = encodeTransactionData(
-    { kind: "programmable", inputs, commands: draft.commands },
-    sender,
-    gas,
-  );
+  const data =
+    signed?.data ??
+    encodeTransactionData({ kind: "programmable", inputs, commands: draft.commands }, sender, gas);
   const packages = draft.commands.map((command) =>
     command.kind === "call" || command.kind === "upgrade" ? command.package : null,
   );
   return settle(chain, open, {
     sender,
     data,
-    signature: keyring.sign(sender, data),
+    signature: signed?.signature ?? keyring.sign(sender, data),
     written,
     read,
     gasCoin: coin,

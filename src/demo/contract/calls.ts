@@ -44,6 +44,9 @@ const functions = {
   revokeRole,
 };
 
+/** `module::function` of everything a transaction can call, as in the Move package. */
+export const MOVE_FUNCTIONS: readonly string[] = Object.values(functions).map(({ name }) => name);
+
 type Functions = typeof functions;
 /** Names of the functions a transaction can call. */
 export type FunctionName = keyof Functions;
@@ -61,8 +64,8 @@ export type Call<Name extends FunctionName = FunctionName> = {
 /** The same functions, typed so that a name and its arguments stay together. */
 const byName: { readonly [Name in FunctionName]: ContractFunction<Arguments[Name]> } = functions;
 
-/** Version of the package whose code each call runs: always the newest. */
-const target = <Name extends FunctionName>(
+/** Adds a call to the draft; the code that will run is the newest version of the package. */
+const addCall = <Name extends FunctionName>(
   draft: Draft,
   call: Call<Name>,
   state: Securities,
@@ -84,7 +87,7 @@ const run = <Name extends FunctionName>(
 /** One programmable transaction that makes these calls, one command each. */
 export const draftOf = (calls: readonly Call[], state: Securities): Draft => {
   const draft = new Draft();
-  for (const call of calls) target(draft, call, state);
+  for (const call of calls) addCall(draft, call, state);
   return draft;
 };
 

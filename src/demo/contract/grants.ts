@@ -46,13 +46,13 @@ export const fund: ContractFunction<
   run: (execution, { token: tokenId, recipient, ...terms }, state) => {
     const { coinType, totalAmount } = terms;
     const token = tokenOf(state, tokenId, coinType, fund.name);
-    ensureOwner(execution, token, fund.name);
-    ensureEnough(token, totalAmount, fund.name);
+    ensureOwner(execution, token);
     ensure(terms.releaseCount > 0n && terms.initialReleasePortionBps <= 10_000n, {
       name: fund.name,
       code: 3n,
       reason: "the schedule makes no sense",
     });
+    ensureEnough(token, totalAmount);
     writeToken(execution, state, { ...token, balance: token.balance - totalAmount });
     const grant: GrantModel = {
       ...terms,
@@ -100,7 +100,7 @@ export const claimInto: ContractFunction<{
   run: (execution, { coinType, grant: id, token: tokenId }, state) => {
     const { amount } = takeClaim(execution, state, coinType, id, claimInto.name);
     const token = tokenOf(state, tokenId, coinType, claimInto.name);
-    ensureOwner(execution, token, claimInto.name);
+    ensureOwner(execution, token);
     writeToken(execution, state, { ...token, balance: token.balance + amount });
   },
 };
@@ -114,12 +114,12 @@ const takeClaim = (
 ): { readonly amount: bigint } => {
   const grant = grantOf(state, id, coinType, by);
   ensure(grant.owner === execution.sender, {
-    name: by,
+    name: "timelock::take_claim",
     code: 0n,
     reason: "the sender does not own the grant",
   });
   const amount = claimableAt(grant, execution.timestampMs);
-  ensure(amount > 0n, { name: by, code: 1n, reason: "nothing is unlocked" });
+  ensure(amount > 0n, { name: "timelock::take_claim", code: 1n, reason: "nothing is unlocked" });
   writeGrant(execution, state, {
     ...grant,
     tokensTransferred: grant.tokensTransferred + amount,
@@ -174,6 +174,7 @@ const grantOf = (state: Securities, id: string, coinType: string, by: string): G
   const grant = state.model.grants.get(id);
   ensure(grant !== undefined && grant.coinType === coinType, {
     name: by,
+    // The network refuses the argument before any code runs; here it is an abort like others.
     code: 6n,
     reason: "no such grant",
   });

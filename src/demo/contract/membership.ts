@@ -50,7 +50,11 @@ export const addWallet = (
   wallet: string,
 ): void => {
   const { holders, wallets } = registerOf(state, coinType);
-  ensure(!wallets.has(wallet), { name: by, code: 2n, reason: "the wallet is registered" });
+  ensure(!wallets.has(wallet), {
+    name: "group_holder_config::add_wallet",
+    code: 2n,
+    reason: "the wallet is registered",
+  });
   const treasury = treasuryOf(state, coinType);
   const others = holders.get(holderId) ?? [];
   const all = [...others, wallet];

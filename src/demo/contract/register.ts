@@ -39,6 +39,11 @@ export const addHolder: ContractFunction<{
       code: 0n,
       reason: "the holder is registered",
     });
+    ensure(wallets.length > 0, {
+      name: addHolder.name,
+      code: 6n,
+      reason: "a holder begins with at least one wallet",
+    });
     for (const wallet of wallets) {
       addWallet(execution, state, addHolder.name, coinType, holderId, wallet);
     }

@@ -58,6 +58,7 @@ export const tokenOf = (
   const token = state.model.tokens.get(id);
   ensure(token !== undefined && token.coinType === coinType, {
     name: by,
+    // The network refuses the argument before any code runs; here it is an abort like others.
     code: 6n,
     reason: "no such token",
   });
@@ -140,7 +141,7 @@ export const burnAmount: ContractFunction<{
   run: (execution, { coinType, token: id, amount }, state) => {
     ensureRole(execution, state, coinType, "ReserveAdmin");
     const token = tokenOf(state, id, coinType, burnAmount.name);
-    ensureEnough(token, amount, burnAmount.name);
+    ensureEnough(token, amount);
     writeToken(execution, state, { ...token, balance: token.balance - amount });
     reduceSupply(execution, state, burnAmount.name, token, amount);
   },
@@ -187,8 +188,8 @@ export const split: ContractFunction<{
   inputs: (draft, { token, amount }) => [draft.shared(token, "write"), draft.pure(u64(amount))],
   run: (execution, { coinType, token: id, amount }, state) => {
     const token = tokenOf(state, id, coinType, split.name);
-    ensureOwner(execution, token, split.name);
-    ensureEnough(token, amount, split.name);
+    ensureOwner(execution, token);
+    ensureEnough(token, amount);
     writeToken(execution, state, { ...token, balance: token.balance - amount });
     createToken(execution, state, { coinType, owner: token.owner, balance: amount });
   },
@@ -205,7 +206,7 @@ export const join: ContractFunction<{
   run: (execution, { coinType, into: intoId, from: fromId }, state) => {
     const into = tokenOf(state, intoId, coinType, join.name);
     const from = tokenOf(state, fromId, coinType, join.name);
-    ensureOwner(execution, into, join.name);
+    ensureOwner(execution, into);
     ensure(from.owner === into.owner && fromId !== intoId, {
       name: join.name,
       code: 2n,
@@ -218,17 +219,17 @@ export const join: ContractFunction<{
 };
 
 /** Aborts unless the sender owns the token. */
-export const ensureOwner = (execution: Execution, token: TokenModel, by: string): void =>
+export const ensureOwner = (execution: Execution, token: TokenModel): void =>
   ensure(token.owner === execution.sender, {
-    name: by,
+    name: "shared_token::assert_owner",
     code: 0n,
     reason: "the sender does not own the token",
   });
 
 /** Aborts unless the token holds the amount, which is not nothing. */
-export const ensureEnough = (token: TokenModel, amount: bigint, by: string): void =>
+export const ensureEnough = (token: TokenModel, amount: bigint): void =>
   ensure(amount > 0n && amount <= token.balance, {
-    name: by,
+    name: "shared_token::take",
     code: 1n,
     reason: "the token does not hold as much, or nothing is asked for",
   });

@@ -27,8 +27,8 @@ export const transfer: ContractFunction<{
   ],
   run: (execution, { coinType, token: id, to }, state) => {
     const token = tokenOf(state, id, coinType, transfer.name);
-    ensureOwner(execution, token, transfer.name);
-    ensureMayMove(state, token, to, transfer.name);
+    ensureOwner(execution, token);
+    ensureMayMove(state, token, to);
     writeToken(execution, state, { ...token, owner: to });
     announceTransfer(execution, state, transfer.name, token, to, token.balance);
   },
@@ -50,9 +50,9 @@ export const transferAmount: ContractFunction<{
   ],
   run: (execution, { coinType, token: id, to, amount }, state) => {
     const token = tokenOf(state, id, coinType, transferAmount.name);
-    ensureOwner(execution, token, transferAmount.name);
-    ensureEnough(token, amount, transferAmount.name);
-    ensureMayMove(state, token, to, transferAmount.name);
+    ensureOwner(execution, token);
+    ensureMayMove(state, token, to);
+    ensureEnough(token, amount);
     writeToken(execution, state, { ...token, balance: token.balance - amount });
     const created = createToken(execution, state, { coinType, owner: to, balance: amount });
     announceTransfer(execution, state, transferAmount.name, { ...token, id: created }, to, amount);
@@ -74,7 +74,7 @@ export const forceTransfer: ContractFunction<{
   run: (execution, { coinType, token: id, to }, state) => {
     ensureRole(execution, state, coinType, "TransferAdmin");
     const token = tokenOf(state, id, coinType, forceTransfer.name);
-    ensureRegistered(state, coinType, to, forceTransfer.name);
+    ensureRegistered(state, coinType, to);
     writeToken(execution, state, { ...token, owner: to });
     announce(
       execution,
@@ -127,19 +127,19 @@ const announceTransfer = (
   );
 
 /** Aborts unless the recipient is registered and neither side is frozen. */
-const ensureMayMove = (state: Securities, token: TokenModel, to: string, by: string): void => {
-  ensureRegistered(state, token.coinType, to, by);
+const ensureMayMove = (state: Securities, token: TokenModel, to: string): void => {
+  ensureRegistered(state, token.coinType, to);
   const { frozen } = registerOf(state, token.coinType);
   ensure(!frozen.has(token.owner) && !frozen.has(to), {
-    name: by,
-    code: 5n,
+    name: "transfers::assert_may_move",
+    code: 1n,
     reason: "a wallet is frozen",
   });
 };
 
-const ensureRegistered = (state: Securities, coinType: string, wallet: string, by: string): void =>
+const ensureRegistered = (state: Securities, coinType: string, wallet: string): void =>
   ensure(registerOf(state, coinType).wallets.has(wallet), {
-    name: by,
-    code: 4n,
+    name: "transfers::assert_registered",
+    code: 0n,
     reason: "the recipient is not registered",
   });

@@ -34,6 +34,7 @@ export const newWorld = (seed: string, keepsEvents: boolean): World => ({
   },
   dice: diceFrom(seed),
   foreignPackages: [],
+  imitations: [],
   custody: new Map(),
   upgradeCap: "",
   strangers: emptyRoster(),

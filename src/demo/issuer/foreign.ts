@@ -36,6 +36,9 @@ export const EXCHANGE: Sources = { pool: ["Pool", "Swapped"], ticket: ["Ticket"]
 export const IMITATOR = "imitator";
 export const EXCHANGE_OWNER = "exchange";
 
+/** Look-alike objects that stand at a time; older ones are swept away. */
+const MOST_IMITATIONS = 16;
+
 /** Address of the look-alike package. */
 export const lookAlike = (stage: Stage): string => stage.world.foreignPackages[0] ?? "";
 
@@ -50,7 +53,13 @@ export const imitate = (stage: Stage, coinType: string): void => {
   const draft = new Draft();
   draft.call(target("controlled_treasury::mint"), [coinType], []);
   draft.call(target("timelock::fund"), [coinType], []);
+  const { imitations } = stage.world;
+  const swept = imitations.length < MOST_IMITATIONS ? [] : imitations.splice(0, 2);
+  for (const id of swept) {
+    draft.call(target("controlled_treasury::sweep"), [coinType], [draft.shared(id, "write")]);
+  }
   perform(stage, sender, draft, (execution) => {
+    for (const id of swept) execution.remove(id);
     const token = execution.newId();
     execution.create(token, {
       type: `${copy}::shared_token::SharedToken<${coinType}>`,
@@ -93,6 +102,7 @@ export const imitate = (stage: Stage, coinType: string): void => {
       }),
       owner: "share",
     });
+    imitations.push(token, grant);
   });
 };
 

@@ -3,7 +3,7 @@
  */
 import { coinBalance, coinContents } from "../chain/coins.ts";
 import { Draft } from "../chain/draft.ts";
-import { execute, type Outcome } from "../chain/execute.ts";
+import { execute, type Outcome, type Signed } from "../chain/execute.ts";
 import type { Execution } from "../chain/execution.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import type { Chain, OpenCheckpoint } from "../chain/state.ts";
@@ -40,6 +40,8 @@ export type World = {
   readonly dice: Dice;
   /** Packages of others: the look-alike and the exchange, once published. */
   readonly foreignPackages: string[];
+  /** Ids of the look-alike objects that stand. */
+  readonly imitations: string[];
   readonly custody: Map<string, InCustody>;
   /** The object that permits upgrading the security-token package. */
   upgradeCap: string;
@@ -83,16 +85,17 @@ export const transact = (stage: Stage, sender: string, calls: readonly Call[]): 
   );
 };
 
-/** One transaction of any kind. */
+/** One transaction of any kind; `signed` when it comes from outside, with money of its own. */
 export const perform = (
   stage: Stage,
   sender: string,
   draft: Draft,
   run: (execution: Execution) => void,
+  signed?: Signed,
 ): Outcome => {
-  fillPurse(stage, sender);
+  if (signed === undefined) fillPurse(stage, sender);
   const { chain, securities } = stage.world;
-  const outcome = execute(chain, stage.keyring, stage.open, { sender, draft }, run);
+  const outcome = execute(chain, stage.keyring, stage.open, { sender, draft, signed }, run);
   noteWrites(securities, stage.open.sequence, outcome);
   return outcome;
 };
