@@ -14,6 +14,7 @@ import { texts } from "../database/column-arrays.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
 import { identifier, sumOfU64 } from "./column-types.ts";
+import { planAfresh } from "./fresh-plans.ts";
 import { grantsIncluded } from "./grant-lag.ts";
 
 export const balancesTable = pgTable(
@@ -101,15 +102,10 @@ export const foldBalances = async (
     select coin_type as "coinType", owner, held, objects, impossible from folded
     where impossible or emptied
     order by impossible desc`;
-  // A plan made while a table was small would be a disaster an hour into a backfill: plan every time.
-  // Both statements leave in one round trip.
+  const prepare = query.parameters.length > 0;
   const [, left] = await Promise.all([
-    tx.sql.unsafe("set local plan_cache_mode = force_custom_plan").execute(),
-    tx.sql
-      .unsafe<FoldedBalance[]>(fold, [...query.parameters], {
-        prepare: query.parameters.length > 0,
-      })
-      .execute(),
+    planAfresh(tx.sql),
+    tx.sql.unsafe<FoldedBalance[]>(fold, [...query.parameters], { prepare }),
   ]);
   const [first] = left;
   if (first?.impossible) throw new ImpossibleBalanceError(first, part);

@@ -11,6 +11,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { asInt8 } from "./column-types.ts";
+import { planAfresh } from "./fresh-plans.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */
 type Timed = { readonly coinType: string; readonly timestampMs: bigint };
@@ -26,12 +27,15 @@ export const withReachedMs = async <Event extends Timed>(
   events: readonly Event[],
 ): Promise<readonly (Event & { readonly reachedMs: bigint })[]> => {
   const coinTypes = [...new Set(events.map(({ coinType }) => coinType))];
-  const before = await sql<{ coinType: string; reachedMs: bigint | null }[]>`
-    select c.coin_type as "coinType", (
-      select e.reached_ms from ${sql(getTableName(log))} e
-      where e.coin_type = c.coin_type order by e.position desc limit 1
-    ) as "reachedMs"
-    from unnest(${texts(coinTypes)}::text[]) as c (coin_type)`;
+  const [, before] = await Promise.all([
+    planAfresh(sql),
+    sql<{ coinType: string; reachedMs: bigint | null }[]>`
+      select c.coin_type as "coinType", (
+        select e.reached_ms from ${sql(getTableName(log))} e
+        where e.coin_type = c.coin_type order by e.position desc limit 1
+      ) as "reachedMs"
+      from unnest(${texts(coinTypes)}::text[]) as c (coin_type)`,
+  ]);
   const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs ?? 0n]));
   return events.map((event) => {
     const earlier = reached.get(event.coinType) ?? 0n;
