@@ -43,7 +43,8 @@ class Refused extends Error {
 
 /** Starts the node on a free port of loopback. The source must be read by somebody meanwhile. */
 export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
-  const chainId = await source.chainId();
+  const closed = new AbortController();
+  const chainId = await source.chainId(closed.signal);
   const treasuries = new Map(source.coinTypes.map((coin) => [coin.coinType, coin.treasuryId]));
   /** What waits for its checkpoint, by digest: sent twice, it is still one transaction. */
   const underWay = new Map<string, Promise<TransactionReceipt>>();
@@ -83,7 +84,7 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
   addService(server, GrpcTypes.LedgerService, {
     GetServiceInfo: answer(async () => ({
       chainId,
-      checkpointHeight: (await source.latest()) ?? undefined,
+      checkpointHeight: (await source.latest(closed.signal)) ?? undefined,
       lowestAvailableCheckpoint: 0n,
       lowestAvailableCheckpointObjects: 0n,
     })),
@@ -113,7 +114,10 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
   );
   return {
     host: `127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => server.forceShutdown(),
+    [Symbol.asyncDispose]: async () => {
+      closed.abort();
+      server.forceShutdown();
+    },
   };
 };
 

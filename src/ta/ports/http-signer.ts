@@ -1,0 +1,138 @@
+/**
+ * Signing by a remote service, so that the key is nowhere near this process.
+ *
+ * `POST <url>` with `{ ledger, address, asset, requestId, transaction }`: the transaction to sign,
+ * base64 of BCS `TransactionData` on Sui, the serialised unsigned transaction in hex on EVM. It
+ * answers 200 with `{ "signature": … }` on Sui (base64 of flag, signature, public key) or
+ * `{ "signedTransaction": … }` on EVM (hex); 403 when signing is not allowed.
+ *
+ * Nothing that comes back is believed: the signature must be the named address's, over these bytes.
+ */
+import { verifyTransactionSignature } from "@mysten/sui/verify";
+import {
+  type Hex,
+  isHex,
+  keccak256,
+  parseTransaction,
+  recoverTransactionAddress,
+  serializeTransaction,
+  type TransactionSerialized,
+} from "viem";
+import { z } from "zod";
+import { type EvmSigner, SigningError, SigningNotAllowedError, type SuiSigner } from "./signer.ts";
+
+/** Where the service is. */
+export type HttpSignerSettings = {
+  readonly url: string;
+  /** Sent as a bearer token; never logged. */
+  readonly token?: string | undefined;
+  /** The address it signs for. */
+  readonly address: string;
+  /** Longest time for one answer, milliseconds. */
+  readonly timeoutMs?: number;
+};
+
+const TIMEOUT_MS = 15_000;
+const LONGEST_ANSWER = 64 * 1024;
+
+const suiAnswer = z.object({ signature: z.base64() });
+const evmAnswer = z.object({ signedTransaction: z.string() });
+
+/** A remote signer for a Sui address. */
+export const httpSuiSigner = (settings: HttpSignerSettings): SuiSigner => ({
+  address: settings.address,
+  sign: async (data, about, signal) => {
+    const transaction = Buffer.from(data).toString("base64");
+    const body = { ledger: "sui", address: settings.address, ...about, transaction };
+    const { signature } = await ask(settings, body, suiAnswer, signal);
+    try {
+      await verifyTransactionSignature(data, signature, { address: settings.address });
+    } catch (cause) {
+      throw new SigningError(`the signer's signature is not ${settings.address}'s`, "stop", {
+        cause,
+      });
+    }
+    return signature;
+  },
+});
+
+/** A remote signer for an EVM address. */
+export const httpEvmSigner = (settings: HttpSignerSettings): EvmSigner => {
+  const address: Hex = `0x${settings.address.slice(2).toLowerCase()}`;
+  return {
+    address,
+    sign: async (transaction, about, signal) => {
+      const unsigned = serializeTransaction(transaction);
+      const body = { ledger: "evm", address, ...about, transaction: unsigned };
+      const { signedTransaction } = await ask(settings, body, evmAnswer, signal);
+      if (!isHex(signedTransaction) || !(await isSigned(signedTransaction, unsigned, address))) {
+        throw new SigningError(
+          `the signer's answer is not this transaction signed by ${address}`,
+          "stop",
+        );
+      }
+      return signedTransaction;
+    },
+  };
+};
+
+const isSigned = async (signed: Hex, unsigned: Hex, address: Hex): Promise<boolean> => {
+  try {
+    const { r: _r, s: _s, v: _v, yParity: _parity, ...parts } = parseTransaction(signed);
+    if (keccak256(serializeTransaction(parts)) !== keccak256(unsigned)) return false;
+    // parseTransaction has just read it: its type byte is one that viem knows.
+    const serializedTransaction = signed as TransactionSerialized;
+    const signer = await recoverTransactionAddress({ serializedTransaction });
+    return signer.toLowerCase() === address;
+  } catch {
+    return false;
+  }
+};
+
+const ask = async <Answer>(
+  { url, token, timeoutMs = TIMEOUT_MS }: HttpSignerSettings,
+  body: object,
+  shape: z.ZodType<Answer>,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  const { status, text } = await post(url, token, body, [signal, AbortSignal.timeout(timeoutMs)]);
+  if (status === 403) throw new SigningNotAllowedError("the signer does not allow it");
+  if (status !== 200) {
+    const passing = status >= 500 || status === 408 || status === 429;
+    throw new SigningError(`the signer answered ${status}`, passing ? "retry" : "stop");
+  }
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    throw new SigningError("the signer's answer has not the form it must have", "stop");
+  }
+};
+
+const post = async (
+  url: string,
+  token: string | undefined,
+  body: object,
+  signals: AbortSignal[],
+): Promise<{ readonly status: number; readonly text: string }> => {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      redirect: "error",
+      headers: {
+        "content-type": "application/json",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any(signals),
+    });
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > LONGEST_ANSWER) break;
+    }
+    return { status: response.status, text };
+  } catch (cause) {
+    throw new SigningError("the signer does not answer", "retry", { cause });
+  }
+};

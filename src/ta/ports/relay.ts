@@ -1,0 +1,64 @@
+/** How a transaction gets onto a ledger: a port with one relay per kind of ledger. */
+import type { Remedy } from "../../remedy.ts";
+
+/** What is to be done on the ledger. */
+export type WhitelistOrder = {
+  readonly requestId: string;
+  readonly asset: string;
+  /** Canonical. */
+  readonly wallet: string;
+  readonly groupId: number;
+  /** The holder that the wallet is to be registered under first; null when it is registered. */
+  readonly holderId: bigint | null;
+};
+
+/** A signed transaction. */
+export type SignedOrder = {
+  /** Digest (Sui) or hash (EVM). */
+  readonly txId: string;
+  /** What `submit` takes. */
+  readonly signed: Uint8Array;
+};
+
+/** What became of a transaction. */
+export type Executed = {
+  /** Checkpoint or block it stands in; null while the ledger has it without saying where. */
+  readonly place: bigint | null;
+  /** What the ledger says it failed with; null when it succeeded. */
+  readonly error: string | null;
+};
+
+/** The ways to one asset's ledger. Everything rejects with `signal`'s reason once that aborts. */
+export type Relay = {
+  /**
+   * Newest checkpoint or block that the ledger's node has.
+   * @throws RelayUnavailableError (retry), as all others do
+   */
+  tip(signal: AbortSignal): Promise<bigint>;
+  /** What can pay for a transaction, by names that processes agree on; any of them will do. */
+  purses(signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Builds and signs the order's transaction. Nothing leaves but to the signer.
+   * @throws SigningNotAllowedError (stop), SigningError
+   */
+  prepare(order: WhitelistOrder, purse: string, signal: AbortSignal): Promise<SignedOrder>;
+  /**
+   * Submits; what becomes of it is for `lookUp` to say. The same one may be submitted again.
+   * @throws SubmissionRefusedError (stop)
+   */
+  submit(signed: Uint8Array, signal: AbortSignal): Promise<void>;
+  /** Null when the ledger's node does not know it. */
+  lookUp(txId: string, signal: AbortSignal): Promise<Executed | null>;
+};
+
+/** The ledger's node does not answer, or not usefully. Retry. */
+export class RelayUnavailableError extends Error {
+  override readonly name = "RelayUnavailableError";
+  readonly remedy: Remedy = "retry";
+}
+
+/** The node does not take this transaction and never will. Stop. */
+export class SubmissionRefusedError extends Error {
+  override readonly name = "SubmissionRefusedError";
+  readonly remedy: Remedy = "stop";
+}
