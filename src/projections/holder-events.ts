@@ -83,3 +83,16 @@ export const holderEvents = async (
     .limit(query.limit);
   return rows.map((row) => ({ ...row, eventSeq: placeOf(row.position).index }));
 };
+
+/** The group a wallet is in after the newest of its group events; null when it is in none. */
+export const newestGroup = async (
+  { sql: statements }: Pick<Db, "sql">,
+  coinType: string,
+  address: string,
+): Promise<bigint | null> => {
+  const [row] = await statements<{ event_type: HolderEventType; group_id: string }[]>`
+    select event_type, group_id from holder_events
+    where coin_type = ${coinType} and address = ${address} and group_id is not null
+    order by position desc limit 1`;
+  return row?.event_type === "address_joined_group" ? BigInt(row.group_id) : null;
+};

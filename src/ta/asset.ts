@@ -6,6 +6,7 @@ import { canonicalAddress, canonicalType, MoveTypeError } from "../ledger/move-t
 export type TaAsset = {
   /** As in the assets file and in `keys create --asset`. */
   readonly name: string;
+  readonly project: string;
   /** Where results go. */
   readonly callbackUrl: string;
   /** Group a whitelisted wallet is in. */
@@ -23,7 +24,7 @@ export const taEndpoint = (asset: string): string => `ta:${asset}`;
  * @throws AssetsFileError (stop) for one without `whitelistGroupId`
  */
 export const taAssets = (assets: Assets): ReadonlyMap<string, TaAsset> => {
-  const found = assets.projects.flatMap(({ tokens }) =>
+  const found = assets.projects.flatMap(({ name: project, tokens }) =>
     tokens.flatMap((token): TaAsset[] => {
       if (token.ta === undefined) return [];
       const { name, whitelistGroupId } = token;
@@ -32,7 +33,7 @@ export const taAssets = (assets: Assets): ReadonlyMap<string, TaAsset> => {
           `token ${name}: "ta" needs "whitelistGroupId", the group of a whitelisted wallet`,
         );
       }
-      const shared = { name, whitelistGroupId, callbackUrl: token.ta.callbackUrl };
+      const shared = { name, project, whitelistGroupId, callbackUrl: token.ta.callbackUrl };
       return [{ ...shared, ...ledgerOf(token) }];
     }),
   );

@@ -1,0 +1,36 @@
+/** Errors of this API as its callers see them (specification, interface C, "Errors"). */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { answerTo, errorBody } from "../http/error-body.ts";
+import { IdempotencyKeyReusedError } from "./answered.ts";
+import { InvalidRequestError } from "./invalid-request.ts";
+import { StrictJsonError } from "./strict-json.ts";
+
+/** `bodyBytes`: the limit that a refused body exceeded. */
+export const errorAnswer =
+  (bodyBytes: number) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    if (error instanceof InvalidRequestError) {
+      const { statusCode, message, code } = error;
+      return reply.status(statusCode).send({
+        ...errorBody(statusCode, message, request.id),
+        ...(code !== undefined && { code }),
+      });
+    }
+    const ours = statusOf(error, bodyBytes);
+    const { statusCode, details, headers } = ours ?? answerTo(error, request.id);
+    if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
+    return reply
+      .status(statusCode)
+      .headers(headers)
+      .send(errorBody(statusCode, details, request.id));
+  };
+
+const statusOf = (error: unknown, bodyBytes: number) => {
+  if (error instanceof StrictJsonError) return answer(400, error.message);
+  if (error instanceof IdempotencyKeyReusedError) return answer(422, error.message);
+  if (error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+    return answer(413, `the body is larger than the limit of ${bodyBytes} bytes`);
+  }
+  return undefined;
+};
+
+const answer = (statusCode: number, details: string) => ({ statusCode, details, headers: {} });

@@ -1,0 +1,83 @@
+/** What callers see of their requests. */
+import type { Db } from "../database/connect.ts";
+
+/** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
+export type RequestStatus = {
+  readonly requestId: string;
+  readonly status: string;
+  readonly message: string;
+  /** Null unless FAILED. */
+  readonly reason: string | null;
+  readonly txId: string | null;
+  /** Oldest first. */
+  readonly history: readonly {
+    readonly status: string;
+    readonly at: string;
+    readonly message: string;
+  }[];
+};
+
+/** A request of an asset with everything that happened to it; null when the asset has none of this id. */
+export const requestStatus = async (
+  { sql }: Pick<Db, "sql">,
+  { asset, requestId }: { readonly asset: string; readonly requestId: string },
+): Promise<RequestStatus | null> => {
+  const [row] = await sql<
+    {
+      status: string;
+      message: string;
+      reason: string | null;
+      tx_id: string | null;
+      history: { status: string; at: string; message: string }[];
+    }[]
+  >`
+    select r.status, r.message, r.reason, r.tx_id, (
+      select json_agg(json_build_object('status', h.status, 'at', h.at, 'message', h.message)
+                      order by h.number)
+      from ta_request_history h where h.request_id = r.id) as history
+    from ta_requests r where r.id = ${requestId} and r.asset = ${asset}`;
+  if (row === undefined) return null;
+  const { status, message, reason, tx_id: txId } = row;
+  const history = row.history.map((each) => ({
+    status: each.status,
+    at: new Date(each.at).toISOString(),
+    message: each.message,
+  }));
+  return { requestId, status, message, reason, txId, history };
+};
+
+/** The newest whitelist request for a wallet of an asset; null when there is none. */
+export const newestWhitelistRequest = async (
+  { sql }: Pick<Db, "sql">,
+  { asset, wallet }: { readonly asset: string; readonly wallet: string },
+): Promise<string | null> => {
+  const [row] = await sql<{ id: string }[]>`
+    select id from ta_requests
+    where asset = ${asset} and wallet = ${wallet} and kind = 'whitelist'
+    order by sequence desc limit 1`;
+  return row?.id ?? null;
+};
+
+/** Requests that wait, that are worked on, and that failed within the last day. */
+export type RequestFigures = {
+  readonly waiting: number;
+  readonly active: number;
+  readonly failed: number;
+};
+
+/** Counting goes no further: health is asked every few seconds. */
+const COUNTED_AT_MOST = 100_000;
+
+export const requestFigures = async ({ sql }: Pick<Db, "sql">): Promise<RequestFigures> => {
+  const [row] = await sql<RequestFigures[]>`
+    with open as (
+      select status from ta_requests where status in ('QUEUED', 'PENDING') limit ${COUNTED_AT_MOST}
+    ), failed as (
+      select 1 from ta_requests where status = 'FAILED' and updated_at > now() - interval '1 day'
+      limit ${COUNTED_AT_MOST}
+    )
+    select (select count(*) filter (where status = 'QUEUED') from open)::int4 as waiting,
+           (select count(*) filter (where status = 'PENDING') from open)::int4 as active,
+           (select count(*) from failed)::int4 as failed`;
+  return row ?? { waiting: 0, active: 0, failed: 0 };
+};
