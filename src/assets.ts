@@ -53,6 +53,8 @@ const evmToken = z.strictObject({
   finality: z.union([z.enum(["latest", "safe", "finalized"]), z.int().min(0)]).default("finalized"),
   /** The separate lock-up contract of version 1. */
   lockup: evmAddress.nullable().default(null),
+  /** The identity registry of version 5, whose regions are its regulatory groups. */
+  identityRegistry: evmAddress.nullable().default(null),
   groups: named.default({}),
   schedules: named.default({}),
   whitelistGroupId: z.int().min(0).optional(),

@@ -68,6 +68,19 @@ const header = z.string().transform((text, context) => {
   return Object.fromEntries(pairs.map((pair) => [pair?.[1]?.toLowerCase() ?? "", pair?.[2] ?? ""]));
 });
 
+/** Delays between attempts, in seconds; eleven attempts are ten delays. */
+const retrySeconds = z.string().transform((text, context) => {
+  const delays = text.split(",").map((part) => part.trim());
+  if (delays.length <= 50 && delays.every((delay) => /^\d{1,7}(\.\d{1,3})?$/.test(delay))) {
+    return delays.map(Number);
+  }
+  context.addIssue({
+    code: "custom",
+    message: "must be up to 50 numbers of seconds separated by commas, such as 5,30,120,600",
+  });
+  return z.NEVER;
+});
+
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 const settings = z.object({
@@ -93,6 +106,11 @@ const settings = z.object({
   BATCH_MIB: wholeNumber(1, 256, "8").default(8),
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
   TRUST_PROXY: flag.default(false),
+  ALLOW_PRIVATE_CALLBACKS: flag.default(false),
+  CALLBACK_RETRY_SECONDS: retrySeconds.optional(),
+  CALLBACK_MASTER_KEY: z.string().optional(),
+  DEMO_CALLBACK_URL: urlOf(["http", "https"], "http://127.0.0.1:8080/hook").optional(),
+  EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
   DEMO_SEED: z.string().min(1).default("1"),
   DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
   DEMO_CHECKPOINTS_PER_SECOND: wholeNumber(1, 1000, "4").default(4),
@@ -128,6 +146,18 @@ export type Config = Readonly<{
   rateLimitPerMinute: number;
   /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
   trustProxy: boolean;
+  callbacks: Readonly<{
+    /** Development and tests: callbacks may go to http, loopback and private addresses. */
+    allowPrivate: boolean;
+    /** Delays between attempts; absent: the usual ones. */
+    retrySeconds: readonly number[] | undefined;
+    /** Base64 of 32 bytes that seal the signing keys; absent: a file below `dataDir`. Never logged. */
+    masterKey: string | undefined;
+    /** Where callbacks of the demo ledger go; absent: a receiver of our own. */
+    demoUrl: string | undefined;
+  }>;
+  /** Pause between looks at the head of an EVM chain. */
+  evmPollMs: number;
   demo: Readonly<{
     seed: string;
     history: number;
@@ -150,7 +180,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   if (!success) {
     const lines = error.issues.map(({ path: [name], message }) => {
       // A connection string may hold a password: name the variable, not its value.
-      const shown = /URL|HEADERS/.test(String(name)) ? "" : ` (is "${present[String(name)]}")`;
+      const shown = /URL|HEADERS|KEY/.test(String(name)) ? "" : ` (is "${present[String(name)]}")`;
       return `${String(name)}: ${message}${shown}`;
     });
     throw new ConfigError(lines.join("\n"));
@@ -175,6 +205,13 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     batchBytes: data.BATCH_MIB * MIB,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     trustProxy: data.TRUST_PROXY,
+    callbacks: {
+      allowPrivate: data.ALLOW_PRIVATE_CALLBACKS,
+      retrySeconds: data.CALLBACK_RETRY_SECONDS,
+      masterKey: data.CALLBACK_MASTER_KEY,
+      demoUrl: data.DEMO_CALLBACK_URL,
+    },
+    evmPollMs: data.EVM_POLL_MS,
     demo: {
       seed: data.DEMO_SEED,
       history: data.DEMO_HISTORY,

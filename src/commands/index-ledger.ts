@@ -1,5 +1,8 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { configuredAssets } from "../service/assets.ts";
+import { startCallbackService } from "../service/callbacks.ts";
+import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { openLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
@@ -40,6 +43,22 @@ export const indexCommand = () =>
       }
       await using storage = await openStorage(config, logger);
       await ledger.recordDecimals(storage);
+      // A run up to a checkpoint is about the Sui ledger alone.
+      const live = last === undefined && pipelines === undefined;
+      await using callbacks = live
+        ? await startCallbackService({ config, logger, storage })
+        : undefined;
+      await using _evm =
+        callbacks === undefined
+          ? undefined
+          : await startEvm({
+              config,
+              logger,
+              database: storage.write,
+              assets: await configuredAssets(config),
+              policy: callbacks.policy,
+              signal,
+            });
       const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
       const { ended } = startIndexing({
         config,

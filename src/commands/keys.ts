@@ -1,5 +1,7 @@
 import { Command, Option } from "commander";
+import type { Config } from "../config.ts";
 import { createKey, listKeys, revokeKey } from "../http/keys.ts";
+import { configuredAssets } from "../service/assets.ts";
 import { openStorage } from "../service/storage.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -36,11 +38,22 @@ const createCommand = () =>
         throw new UsageError(`--project goes with --kind project, not with --kind ${kind}`);
       }
       const { config, logger } = openRuntime();
+      if (project !== undefined) await checkProject(config, project);
       await using storage = await openStorage(config, logger);
       const { id, secret } = await createKey(storage.write.db, { kind, subject: project, label });
       process.stderr.write(`key ${id} (${kind}): keep it, it is not shown again\n`);
       process.stdout.write(`${secret}\n`);
     });
+
+/** A key of a project that no file names would open nothing; without a file it is made for a later one. */
+const checkProject = async (config: Config, project: string): Promise<void> => {
+  if (config.assetsFile === undefined) return;
+  const names = (await configuredAssets(config)).projects.map(({ name }) => name);
+  if (names.includes(project)) return;
+  throw new UsageError(
+    `no project ${project} in ${config.assetsFile}; it has ${names.join(", ") || "none"}`,
+  );
+};
 
 const listCommand = () =>
   new Command("list")

@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import type { Config } from "../config.ts";
 import { factSource } from "../log/log.ts";
+import { configuredAssets } from "../service/assets.ts";
 import { startServing } from "../service/serving.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { openRuntime } from "./runtime.ts";
@@ -10,13 +11,20 @@ export const serveCommand = () =>
   new Command("serve")
     .description("serve what another process indexes")
     .addArgument(
-      new Argument("[interface]", "only this one").choices(["graphql"]).default("graphql"),
+      new Argument("[interface]", "only this one; all without").choices(["graphql", "rest"]),
     )
-    .action(async () => {
+    .action(async (only: "graphql" | "rest" | undefined) => {
       const { config, logger, signal } = openRuntime();
       await using storage = await openStorage(config, logger);
       const packages = await packagesOf(config, storage);
-      await using serving = await startServing({ config, logger, storage, packages });
+      await using serving = await startServing({
+        config,
+        logger,
+        storage,
+        packages,
+        assets: await configuredAssets(config),
+        only,
+      });
       logger.info({ url: serving.url }, "serving");
       await ended(signal);
     });

@@ -1,5 +1,8 @@
 import { Command } from "commander";
 import type { Config } from "../config.ts";
+import { configuredAssets } from "../service/assets.ts";
+import { startCallbackService } from "../service/callbacks.ts";
+import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { type Ledger, openLedger } from "../service/ledger-source.ts";
 import { startServing } from "../service/serving.ts";
@@ -17,6 +20,17 @@ export const startCommand = () =>
     const ledger = await openLedger(config, logger);
     await using storage = await openStorage(config, logger);
     await ledger.recordDecimals(storage);
+    const assets = await configuredAssets(config);
+    await using callbacks = await startCallbackService({ config, logger, storage });
+    const { policy } = callbacks;
+    await using evm = await startEvm({
+      config,
+      logger,
+      database: storage.write,
+      assets,
+      policy,
+      signal,
+    });
     const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
     const indexing = startIndexing({
       config,
@@ -35,7 +49,9 @@ export const startCommand = () =>
         logger,
         storage,
         packages: ledger.packages,
+        assets,
         local: indexing.local,
+        evm,
       });
       const key = await startKey(config, storage);
       line.clear();
@@ -70,6 +86,7 @@ const welcome = ({ config, ledger, storage, url, key }: Welcome): string => {
     "",
     `  GraphQL   ${host}/graphql`,
     `  GraphiQL  ${host}/graphiql`,
+    `  REST      ${host}/r/api/v2/transfer_events (to read: ${host}/docs)`,
     `  Health    ${host}/health`,
     `  Metrics   ${host}/metrics`,
     `  Key       ${key ?? "make one: npm run holderbook -- keys create --kind graphql"}`,

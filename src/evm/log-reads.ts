@@ -1,5 +1,6 @@
 /** Reads of the EVM log, for whoever derives rows from it. */
 import type { Hex } from "viem";
+import { byteas } from "../database/column-arrays.ts";
 import type { Db } from "../database/connect.ts";
 import type { Address, EvmFact, EvmTransaction, ReleaseSchedule } from "./fact.ts";
 import { bytesOf, hexOf } from "./hex-bytes.ts";
@@ -132,6 +133,18 @@ export const chainMark = async (db: Db, chainId: number): Promise<ChainMark | nu
   if (row === undefined) return null;
   const { step, final_block: finalBlock, head_block: headBlock } = row;
   return { step, finalBlock, headBlock, headTimestamp: row.head_timestamp };
+};
+
+/** First block that the log does not have of every one of these tokens; null before it has begun. */
+export const logEnd = async (
+  db: Pick<Db, "sql">,
+  chainId: number,
+  tokens: readonly Address[],
+): Promise<bigint | null> => {
+  const [row] = await db.sql<{ next_block: bigint | null; tokens: number }[]>`
+    select min(next_block) as next_block, count(*)::int4 as tokens from evm_tokens
+    where chain_id = ${chainId} and address = any(${byteas(tokens.map(bytesOf))}::bytea[])`;
+  return row?.tokens === tokens.length ? row.next_block : null;
 };
 
 /** Lowest block that every rollback after `step` left standing; null when there was none. */

@@ -44,6 +44,14 @@ export type HealthReport = {
   readonly version: string;
   readonly pipelines: readonly PipelineHealth[];
   readonly reader: ReaderHealth;
+  /** What other rooms say of themselves, such as `evm` and `callbacks`; absent without any. */
+  readonly details?: Readonly<Record<string, unknown>>;
+};
+
+/** What another room adds to the report; its state counts like that of a pipeline. */
+export type HealthDetail = {
+  readonly state: State;
+  readonly members: Readonly<Record<string, unknown>>;
 };
 
 export type Health = AsyncDisposable & {
@@ -59,6 +67,8 @@ export type HealthSettings = {
   readonly stallAfterMs?: number;
   /** Milliseconds since the Unix epoch; the ages are against this clock. */
   readonly now?: () => number;
+  /** What other rooms say of themselves, asked together with the progress. */
+  readonly details?: (nowMs: number) => Promise<HealthDetail>;
   /** A stall is seen although nobody asks; 0: only when asked. */
   readonly observeEveryMs?: number;
 };
@@ -74,8 +84,16 @@ export const watchHealth = (settings: HealthSettings): Health => {
   let last: { readonly atMs: number; readonly report: Promise<HealthReport> } | undefined;
 
   const look = async (): Promise<HealthReport> => {
-    const seen = await progress();
-    return { version, ...judge(seen, watch, now(), stallAfterMs) };
+    const atMs = now();
+    const [seen, more] = await Promise.all([progress(), settings.details?.(atMs)]);
+    const judged = judge(seen, watch, atMs, stallAfterMs);
+    if (more === undefined) return { version, ...judged };
+    return {
+      version,
+      ...judged,
+      status: worst([judged.status, more.state]),
+      details: more.members,
+    };
   };
 
   const report = (): Promise<HealthReport> => {
@@ -102,7 +120,7 @@ export const judge = (
   watch: StallWatch,
   nowMs: number,
   stallAfterMs: number = STALL_AFTER_MS,
-): Omit<HealthReport, "version"> => {
+): Omit<HealthReport, "version" | "details"> => {
   const judged = pipelines.map((pipeline) => ({
     pipeline: pipeline.pipeline,
     ...standing(pipeline, pipeline.goal, nowMs),

@@ -1,15 +1,21 @@
 /** The interfaces of this process on one port. */
+import type { Assets } from "../assets.ts";
 import type { Config } from "../config.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
 import { watchHealth } from "../http/health.ts";
 import { createMetrics } from "../http/metrics.ts";
+import type { Part } from "../http/part.ts";
 import { databaseProgress, type LocalProgress } from "../http/progress.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { createServer } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { restPart } from "../rest/part.ts";
+import { projectsOf } from "../rest/projects.ts";
 import { VERSION } from "../version.ts";
+import type { EvmService } from "./evm.ts";
+import { evmDetails, evmGauges } from "./evm-health.ts";
 import type { Storage } from "./storage.ts";
 
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
@@ -24,41 +30,49 @@ export type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
   readonly storage: Storage;
+  readonly assets: Assets;
+  /** Only this interface; absent: all of them. */
+  readonly only?: Part["name"] | undefined;
   /** Addresses of the security-token package, original first. */
   readonly packages: readonly string[];
   /** What this process knows of the ledger, when it reads it. */
   readonly local?: (() => LocalProgress) | undefined;
+  /** What this process knows of EVM chains, when it reads them. */
+  readonly evm?: EvmService | undefined;
 };
 
 /** Listens on the configured port and answers until disposed of; requests under way are finished. */
 export const startServing = async (settings: ServingSettings): Promise<Serving> => {
-  const { config, logger, storage, packages, local } = settings;
+  const { config, logger, storage, packages, assets, only, local, evm } = settings;
+  const projects = projectsOf(assets);
   const health = watchHealth({
     progress: databaseProgress(storage.read.db, ledgerPipelines, local),
+    details: evmDetails({ db: storage.read.db, projects, local: evm }),
     version: VERSION,
     onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
   });
   const perMinute = (policy: string, quota: number) =>
     createRateLimit({ policy, quota, windowSeconds: 60 });
+  const limits = () => ({
+    limit: perMinute("default", config.rateLimitPerMinute),
+    attempts: perMinute("attempts", ATTEMPTS_PER_MINUTE),
+  });
+  const { db } = storage.read;
+  const parts = [
+    graphqlPart({
+      sources: { db, packages, pipelines: ledgerPipelines, now: Date.now },
+      limits: limits(),
+    }),
+    restPart({ db, projects, version: VERSION, limits: limits() }),
+  ].filter(({ name }) => only === undefined || name === only);
+  const metrics = createMetrics(health);
+  evmGauges(metrics.registry, health);
   const server = await createServer({
-    parts: [
-      graphqlPart({
-        sources: {
-          db: storage.read.db,
-          packages,
-          pipelines: ledgerPipelines,
-          now: Date.now,
-        },
-        limits: {
-          limit: perMinute("default", config.rateLimitPerMinute),
-          attempts: perMinute("attempts", ATTEMPTS_PER_MINUTE),
-        },
-      }),
-    ],
+    parts,
     logger,
     version: VERSION,
     health,
-    metrics: createMetrics(health),
+    metrics,
     unready: async () => {
       const pending = await migrationsPending(storage.read);
       return pending === 0 ? null : `${pending} database migrations are not applied`;

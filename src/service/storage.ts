@@ -12,6 +12,8 @@ export type Storage = AsyncDisposable & {
   readonly write: Database;
   /** For callers' queries: refuses writes and cancels what runs too long. */
   readonly read: Database;
+  /** Of the database, for whoever brings a driver of its own; may hold a password: never logged. */
+  readonly url: string;
   /** `embedded` with its folder, or `given` by DATABASE_URL. */
   readonly kind: "embedded" | "given";
 };
@@ -58,6 +60,7 @@ export const openStorage = async (
   return {
     write,
     read,
+    url,
     kind: embedded === undefined ? "given" : "embedded",
     [Symbol.asyncDispose]: close,
   };

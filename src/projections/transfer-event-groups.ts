@@ -1,0 +1,92 @@
+/** Every change of a wallet's regulatory groups, so that reading can go on at any block. */
+import { customType, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { byteas } from "../database/column-arrays.ts";
+import type { Db, Tx } from "../database/connect.ts";
+import { copyInto } from "../database/copy.ts";
+import { bytesOf, hexOf } from "../evm/hex-bytes.ts";
+import { identifier, int8 } from "./column-types.ts";
+import type { Scope } from "./transfer-events.ts";
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+
+export const transferEventGroupsTable = pgTable(
+  "transfer_event_groups",
+  {
+    project: identifier("project").notNull(),
+    chainId: int8("chain_id").notNull(),
+    token: bytea("token").notNull(),
+    wallet: bytea("wallet").notNull(),
+    block: int8("block").notNull(),
+    logIndex: integer("log_index").notNull(),
+    /** Group ids from here on, decimal, separated by commas; empty for none. */
+    groups: text("groups").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.project, t.chainId, t.token, t.wallet, t.block, t.logIndex] })],
+);
+
+type Hex = `0x${string}`;
+
+/** The groups of a wallet from a log on. */
+export type NewGroups = {
+  readonly token: Hex;
+  readonly wallet: Hex;
+  readonly groups: readonly bigint[];
+  readonly block: bigint;
+  readonly logIndex: number;
+};
+
+const COLUMNS = ["project", "chain_id", "token", "wallet", "block", "log_index", "groups"];
+
+/** Appends changes. */
+export const appendGroups = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  changes: readonly NewGroups[],
+): Promise<void> => {
+  if (changes.length === 0) return;
+  const chain = BigInt(chainId);
+  await copyInto(sql, "transfer_event_groups", COLUMNS, changes, (change, fields) => {
+    fields.text(project);
+    fields.bigint(chain);
+    fields.bytea(bytesOf(change.token));
+    fields.bytea(bytesOf(change.wallet));
+    fields.bigint(change.block);
+    fields.integer(change.logIndex);
+    fields.text(change.groups.join(","));
+  });
+};
+
+/** Withdraws the changes from a block on. */
+export const withdrawGroups = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  fromBlock: bigint,
+): Promise<void> => {
+  await sql`
+    delete from transfer_event_groups
+    where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
+};
+
+/** Groups of wallets before a block; those never set are absent. */
+export const groupsBefore = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: Hex,
+  wallets: ReadonlySet<Hex>,
+  block: bigint,
+): Promise<Map<Hex, readonly bigint[]>> => {
+  const rows = await sql<{ wallet: Buffer; groups: string }[]>`
+    select asked.wallet, newest.groups
+    from unnest(${byteas([...wallets].map(bytesOf))}::bytea[]) as asked (wallet)
+    cross join lateral (
+      select groups from transfer_event_groups g
+      where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
+        and g.wallet = asked.wallet and g.block < ${block}
+      order by g.block desc, g.log_index desc limit 1) as newest`;
+  return new Map(
+    rows.map(({ wallet, groups }) => [
+      hexOf(wallet),
+      groups === "" ? [] : groups.split(",").map(BigInt),
+    ]),
+  );
+};

@@ -1,0 +1,260 @@
+/**
+ * Transfer events of EVM security tokens, per project: one row per Transfer log, withdrawn when the
+ * chain replaces its block, never changed.
+ */
+import { customType, index, integer, numeric, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import type { Db, Tx } from "../database/connect.ts";
+import { copyInto } from "../database/copy.ts";
+import { bytesOf } from "../evm/hex-bytes.ts";
+import { asInt8, identifier, int8 } from "./column-types.ts";
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+
+/** uint256 has up to 78 digits. */
+const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: "bigint" });
+
+/** One index per way in: all, one transaction, one recipient; and a network's own, for withdrawing. */
+export const transferEventsTable = pgTable(
+  "transfer_events",
+  {
+    project: identifier("project").notNull(),
+    /** See `transfer-event-id.ts`. */
+    id: int8("id").notNull(),
+    chainId: int8("chain_id").notNull(),
+    block: int8("block").notNull(),
+    /** Unix seconds. */
+    blockTimestamp: int8("block_timestamp").notNull(),
+    logIndex: integer("log_index").notNull(),
+    txHash: bytea("tx_hash").notNull(),
+    token: bytea("token").notNull(),
+    methodName: identifier("method_name").notNull(),
+    /** In the token's smallest unit. */
+    amount: uint256("amount").notNull(),
+    sender: bytea("sender").notNull(),
+    recipient: bytea("recipient").notNull(),
+    /** Null where the wallet has no group known. */
+    senderGroup: uint256("sender_group"),
+    recipientGroup: uint256("recipient_group"),
+    /** Null for a movement that funds no grant, and with it everything below. */
+    scheduleId: uint256("schedule_id"),
+    /** Unix seconds. */
+    commencementTimestamp: uint256("commencement_timestamp"),
+    /** Null, and with it the other three, where the contract refuses to tell of the schedule. */
+    releaseCount: uint256("release_count"),
+    delayUntilFirstReleaseInSeconds: uint256("delay_until_first_release_in_seconds"),
+    initialReleasePortionInBips: uint256("initial_release_portion_in_bips"),
+    periodBetweenReleasesInSeconds: uint256("period_between_releases_in_seconds"),
+  },
+  (t) => [
+    primaryKey({ columns: [t.project, t.id] }),
+    index("transfer_events_of_transaction").on(t.project, t.txHash, t.id),
+    index("transfer_events_of_recipient").on(t.project, t.recipient, t.id),
+    index("transfer_events_of_network").on(t.project, t.chainId, t.block, t.id),
+  ],
+);
+
+/** `0x` and hex digits in lower case. */
+type Hex = `0x${string}`;
+
+/** A row on its way in. */
+export type NewTransferEvent = {
+  readonly id: bigint;
+  readonly block: bigint;
+  readonly blockTimestamp: bigint;
+  readonly logIndex: number;
+  readonly txHash: Hex;
+  readonly token: Hex;
+  readonly methodName: string;
+  readonly amount: bigint;
+  readonly sender: Hex;
+  readonly recipient: Hex;
+  readonly senderGroup: bigint | null;
+  readonly recipientGroup: bigint | null;
+  readonly scheduleId: bigint | null;
+  readonly commencementTimestamp: bigint | null;
+  readonly releaseCount: bigint | null;
+  readonly delayUntilFirstReleaseInSeconds: bigint | null;
+  readonly initialReleasePortionInBips: bigint | null;
+  readonly periodBetweenReleasesInSeconds: bigint | null;
+};
+
+const COLUMNS = [
+  "project",
+  "id",
+  "chain_id",
+  "block",
+  "block_timestamp",
+  "log_index",
+  "tx_hash",
+  "token",
+  "method_name",
+  "amount",
+  "sender",
+  "recipient",
+  "sender_group",
+  "recipient_group",
+  "schedule_id",
+  "commencement_timestamp",
+  "release_count",
+  "delay_until_first_release_in_seconds",
+  "initial_release_portion_in_bips",
+  "period_between_releases_in_seconds",
+];
+
+/** The records of one project on one network. */
+export type Scope = { readonly project: string; readonly chainId: number };
+
+/** Appends records. One that is already there is an error: what is replaced is withdrawn first. */
+export const appendTransferEvents = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  rows: readonly NewTransferEvent[],
+): Promise<void> => {
+  if (rows.length === 0) return;
+  const chain = BigInt(chainId);
+  await copyInto(sql, "transfer_events", COLUMNS, rows, (row, fields) => {
+    fields.text(project);
+    fields.bigint(row.id);
+    fields.bigint(chain);
+    fields.bigint(row.block);
+    fields.bigint(row.blockTimestamp);
+    fields.integer(row.logIndex);
+    fields.bytea(bytesOf(row.txHash));
+    fields.bytea(bytesOf(row.token));
+    fields.text(row.methodName);
+    fields.numeric(row.amount);
+    fields.bytea(bytesOf(row.sender));
+    fields.bytea(bytesOf(row.recipient));
+    fields.numeric(row.senderGroup);
+    fields.numeric(row.recipientGroup);
+    fields.numeric(row.scheduleId);
+    fields.numeric(row.commencementTimestamp);
+    fields.numeric(row.releaseCount);
+    fields.numeric(row.delayUntilFirstReleaseInSeconds);
+    fields.numeric(row.initialReleasePortionInBips);
+    fields.numeric(row.periodBetweenReleasesInSeconds);
+  });
+};
+
+/** Withdraws the records from a block on. */
+export const withdrawTransferEvents = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  fromBlock: bigint,
+): Promise<void> => {
+  await sql`
+    delete from transfer_events
+    where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
+};
+
+/** Id of the last record before a block; null when there is none. */
+export const lastTransferEventBefore = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  block: bigint,
+): Promise<bigint | null> => {
+  const [row] = await sql<{ id: bigint }[]>`
+    select id from transfer_events
+    where project = ${project} and chain_id = ${chainId} and block < ${block}
+    order by block desc, id desc limit 1`;
+  return row?.id ?? null;
+};
+
+/** A record as it is read: numbers as decimal digits, bytes as `0x` and hex digits. */
+export type TransferEvent = {
+  readonly id: string;
+  readonly chainId: number;
+  readonly block: string;
+  /** Unix seconds. */
+  readonly blockTimestamp: number;
+  readonly logIndex: number;
+  readonly txHash: Hex;
+  readonly token: Hex;
+  readonly methodName: string;
+  readonly amount: string;
+  readonly sender: Hex;
+  readonly recipient: Hex;
+  readonly senderGroup: string | null;
+  readonly recipientGroup: string | null;
+  readonly scheduleId: string | null;
+  readonly commencementTimestamp: string | null;
+  readonly releaseCount: string | null;
+  readonly delayUntilFirstReleaseInSeconds: string | null;
+  readonly initialReleasePortionInBips: string | null;
+  readonly periodBetweenReleasesInSeconds: string | null;
+};
+
+/** Digits and hex come as text: they are printed, never calculated with. */
+const selected = ({ sql }: Pick<Db, "sql">) => sql`
+  id::text, chain_id::float8 as "chainId", block::text, block_timestamp::float8 as "blockTimestamp",
+  log_index as "logIndex", '0x' || encode(tx_hash, 'hex') as "txHash",
+  '0x' || encode(token, 'hex') as token, method_name as "methodName", amount::text,
+  '0x' || encode(sender, 'hex') as sender, '0x' || encode(recipient, 'hex') as recipient,
+  sender_group as "senderGroup", recipient_group as "recipientGroup",
+  schedule_id as "scheduleId", commencement_timestamp as "commencementTimestamp",
+  release_count as "releaseCount",
+  delay_until_first_release_in_seconds as "delayUntilFirstReleaseInSeconds",
+  initial_release_portion_in_bips as "initialReleasePortionInBips",
+  period_between_releases_in_seconds as "periodBetweenReleasesInSeconds"`;
+
+/** A page of a project's records. */
+export type TransferEventQuery = {
+  readonly project: string;
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+  /** Id of the last record seen: the page begins beyond it, in the order asked for. */
+  readonly afterId?: bigint | undefined;
+  readonly txHash?: Hex | undefined;
+  readonly recipient?: Hex | undefined;
+};
+
+/** Records of a project; empty for an unknown one. One statement, by one index, whatever is asked. */
+export const transferEvents = async (
+  db: Pick<Db, "sql">,
+  { project, order, limit, afterId, txHash, recipient }: TransferEventQuery,
+): Promise<readonly TransferEvent[]> => {
+  const { sql } = db;
+  const descending = order === "desc";
+  const after = afterId === undefined ? undefined : asInt8(afterId);
+  const beyond = descending ? sql`and id < ${after ?? 0n}` : sql`and id > ${after ?? 0n}`;
+  return sql<TransferEvent[]>`
+    select ${selected(db)} from transfer_events
+    where project = ${project}
+      ${txHash === undefined ? sql`` : sql`and tx_hash = ${bytesOf(txHash)}`}
+      ${recipient === undefined ? sql`` : sql`and recipient = ${bytesOf(recipient)}`}
+      ${after === undefined ? sql`` : beyond}
+    order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`;
+};
+
+/**
+ * Records of whole blocks beyond `afterBlock` up to `toBlock`, in chain order: as many as fit into
+ * `limit`, but at least one block with records.
+ */
+export const transferEventsOfBlocks = async (
+  db: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  {
+    afterBlock,
+    toBlock,
+    limit,
+  }: {
+    readonly afterBlock: bigint;
+    readonly toBlock: bigint;
+    readonly limit: number;
+  },
+): Promise<{ readonly events: readonly TransferEvent[]; readonly lastBlock: bigint }> => {
+  const { sql } = db;
+  const within = (last: bigint) => sql`
+    project = ${project} and chain_id = ${chainId} and block > ${afterBlock} and block <= ${last}`;
+  const [cut] = await sql<{ block: bigint; first: bigint }[]>`
+    select block, (select min(block) from transfer_events where ${within(toBlock)}) as first
+    from transfer_events where ${within(toBlock)}
+    order by block, id offset ${limit} limit 1`;
+  // The block in which the limit falls is left for later, unless it is the only one.
+  const lastBlock =
+    cut === undefined ? toBlock : cut.block > cut.first ? cut.block - 1n : cut.first;
+  const events = await sql<TransferEvent[]>`
+    select ${selected(db)} from transfer_events where ${within(lastBlock)}
+    order by transfer_events.block, transfer_events.id`;
+  return { events, lastBlock };
+};

@@ -1,0 +1,87 @@
+/** Interface A as a part of the server: the transfer events of the caller's project, and its docs. */
+import type { Db } from "../database/connect.ts";
+import { createGate, type GateSettings } from "../http/gate.ts";
+import { HttpError } from "../http/http-error.ts";
+import { findKey, type Key } from "../http/keys.ts";
+import type { App, Part } from "../http/part.ts";
+import { mountDocs } from "./docs.ts";
+import { listPage, nextLink, readQuery } from "./list.ts";
+import { KEY_HEADER, LIST_PATH } from "./names.ts";
+import { openApi } from "./openapi.ts";
+import { type Project, tokenBook } from "./projects.ts";
+
+export type RestPartSettings = {
+  /** Read-only, with a statement timeout. */
+  readonly db: Db;
+  readonly projects: readonly Project[];
+  readonly version: string;
+  /** How often a key may ask, and an address without a good key may try. */
+  readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
+};
+
+export const restPart = ({ db, projects, version, limits }: RestPartSettings): Part => {
+  const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
+  const verify = (presented: string) => projectKey(db, presented);
+  const gate = createGate({ ...limits, verify, header: KEY_HEADER });
+
+  const mountList = (app: App): void => {
+    app.get(LIST_PATH, async (request, reply) => {
+      const presented = request.headers["x-project-api-key"];
+      const { key, headers } = await gate.admit({
+        presented: typeof presented === "string" ? presented : undefined,
+        remoteAddress: request.ip,
+      });
+      reply.headers(headers);
+      const query = readQuery(request.query);
+      const project = key.subject ?? "";
+      const tokens = books.get(project);
+      if (tokens === undefined) {
+        throw new HttpError(403, `the project ${project} of this key is not configured here`);
+      }
+      const { body, next } = await listPage(db, project, tokens, query);
+      if (next !== null) {
+        reply.header("link", nextLink(`${request.protocol}://${request.host}`, query, next));
+      }
+      return reply.type("application/json; charset=utf-8").send(body);
+    });
+
+    app.route({
+      method: ["POST", "PUT", "PATCH", "DELETE"],
+      url: LIST_PATH,
+      handler: async (request) => {
+        throw new HttpError(405, `${request.method} is not served here; records are read by GET`, {
+          allow: "GET, HEAD",
+        });
+      },
+    });
+  };
+
+  return {
+    name: "rest",
+    paths: [
+      { path: LIST_PATH, about: `transfer events of EVM tokens: GET with a key in ${KEY_HEADER}` },
+      { path: "/docs", about: "the transfer events API, to read" },
+      { path: "/openapi.json", about: "the transfer events API, OpenAPI 3.1" },
+    ],
+    register: async (app) => {
+      mountList(app);
+      const text = JSON.stringify(openApi(version));
+      app.get("/openapi.json", async (_request, reply) =>
+        reply.type("application/json; charset=utf-8").send(text),
+      );
+      await app.register(async (scope) => mountDocs(scope));
+    },
+  };
+};
+
+/** @throws HttpError (403) for a key of another interface */
+const projectKey = async (db: Db, presented: string): Promise<Key | null> => {
+  const key = await findKey(db, presented);
+  if (key !== null && key.kind !== "project") {
+    throw new HttpError(
+      403,
+      `this is a ${key.kind} key; transfer events take keys of the kind project`,
+    );
+  }
+  return key;
+};

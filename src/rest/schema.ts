@@ -1,0 +1,126 @@
+/** What goes in and out of the transfer events API, as zod schemas: they check, and they document. */
+import { z } from "zod";
+
+/** Most records of one page, and what is given when nobody asks. */
+export const MOST_RECORDS = 1_000;
+export const USUAL_RECORDS = 100;
+
+/** An integer of any size, exact: beyond 2^53 a JSON parser must not round it. */
+export const exactInteger = z.union([z.int(), z.bigint()]).meta({
+  description: "Exact integer; may exceed 2^53, so parse it without rounding.",
+});
+
+const hex = (bytes: number, what: string) =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^0[xX][0-9a-fA-F]{${2 * bytes}}$`),
+      `must be ${what}: 0x and ${2 * bytes} hex digits`,
+    )
+    .toLowerCase();
+
+/** The query string of the list. */
+export const transferEventsQuery = z.strictObject({
+  tx_hash: hex(32, "a transaction hash")
+    .optional()
+    .meta({ description: "Only records of this transaction; any letter case." }),
+  recipient_address: hex(20, "an address")
+    .optional()
+    .meta({ description: "Only records whose recipient is this wallet; any letter case." }),
+  order: z
+    .enum(["asc", "desc"], "must be asc or desc")
+    .default("asc")
+    .meta({ description: "asc: oldest first, in the order of the chain. desc: newest first." }),
+  limit: z
+    .string()
+    .regex(/^(0*[1-9]\d{0,2}|0*1000)$/, `must be a whole number from 1 to ${MOST_RECORDS}`)
+    .transform(Number)
+    .pipe(z.int().min(1).max(MOST_RECORDS))
+    .default(USUAL_RECORDS)
+    .meta({ description: "Records of one page." }),
+  after_id: z
+    .string()
+    .regex(/^\d{1,30}$/, "must be the id of a record")
+    .transform(BigInt)
+    .pipe(z.bigint())
+    .optional()
+    .meta({ description: "Id of the last record seen: the page begins beyond it." }),
+});
+
+const isoTime = z.iso
+  .datetime({ precision: 3 })
+  .meta({ description: "ISO 8601 in UTC, with milliseconds." });
+
+const wallet = z.object({
+  address: z.string().regex(/^0x[0-9a-f]{40}$/),
+});
+
+const regGroup = z
+  .object({ name: z.string(), blockchain_id: exactInteger })
+  .nullable()
+  .meta({ description: "Regulatory group at that log; null where the wallet has none known." });
+
+const nullableInteger = exactInteger.nullable();
+
+/** One token movement. */
+export const transferEventSchema = z
+  .object({
+    id: exactInteger.meta({
+      description:
+        "Positive; rises in the order of the chain, is the same after any replay, and is consecutive for records that follow each other in a block.",
+    }),
+    block: exactInteger.meta({ description: "Block number." }),
+    tx_hash: z.string().regex(/^0x[0-9a-f]{64}$/),
+    method_name: z.string().meta({
+      description:
+        'Contract method that caused the movement; "constructor" for the creating transaction, "unknown" where it cannot be told.',
+    }),
+    amount: exactInteger.meta({ description: "In the token's smallest unit." }),
+    approved_on_chain_at: isoTime.meta({ description: "Time of the block." }),
+    commencement_timestamp: nullableInteger.meta({
+      description: "Unix seconds; null when no vesting applies.",
+    }),
+    schedule_id: nullableInteger.meta({ description: "Null when no vesting applies." }),
+    created_at: isoTime.meta({
+      description: "Time of the block, so that a replay gives the same.",
+    }),
+    updated_at: isoTime,
+    vesting_schedule: z
+      .object({
+        name: z.string(),
+        release_count: nullableInteger,
+        delay_until_first_release_in_seconds: nullableInteger,
+        initial_release_portion_in_bips: nullableInteger,
+        period_between_releases_in_seconds: nullableInteger,
+      })
+      .nullable()
+      .meta({
+        description:
+          "Null when no vesting applies; its numbers are null where the contract refuses to tell them.",
+      }),
+    recipient_wallet: wallet,
+    sender_wallet: wallet.meta({ description: "The zero address for a mint." }),
+    recipient_reg_group: regGroup,
+    sender_reg_group: regGroup,
+    token: z.object({
+      _blockchain: z.string().meta({ description: "Slug of the network, such as avalanche_fuji." }),
+      _token_type: z.string().meta({ description: "Such as comakery_security_token_v4." }),
+      id: z.int(),
+      contract_address: z.string().regex(/^0x[0-9a-f]{40}$/),
+      decimal_places: z.int().min(0).max(255).nullable(),
+      name: z.string(),
+      symbol: z.string().nullable(),
+      created_at: isoTime.meta({ description: "When this service first read the token." }),
+      updated_at: isoTime,
+    }),
+  })
+  .meta({ id: "TransferEvent", description: "One token movement: one Transfer log." });
+
+/** Body of every answer that is not a success. */
+export const errorSchema = z
+  .object({
+    error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
+    details: z.string(),
+    requestId: z.uuid(),
+  })
+  .meta({ id: "Error", description: "What was wrong; quote requestId when reporting it." });

@@ -1,0 +1,148 @@
+/** The EVM side of this process: a reader per chain, and the pipeline that makes records of the logs. */
+import type { Assets } from "../assets.ts";
+import { registerEndpoint } from "../callbacks/endpoints.ts";
+import type { OutboundPolicy } from "../callbacks/outbound.ts";
+import type { Config } from "../config.ts";
+import { type Database, databaseRemedy } from "../database/connect.ts";
+import { followChain } from "../evm/follow.ts";
+import { type EvmNetwork, networksOf } from "../evm/network.ts";
+import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
+import type { Logger } from "../logger.ts";
+import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
+import { acquireWriterLock } from "../pipelines/writer-lock.ts";
+import { callbackEndpoint, transferScopes } from "./transfer-scopes.ts";
+
+/** What this process knows of a chain beyond the database. */
+export type ChainTrouble = { readonly gaveUp: boolean; readonly reason: string };
+
+/** Disposing of it ends reading, and waits for what is under way. */
+export type EvmService = AsyncDisposable & {
+  readonly networks: readonly EvmNetwork[];
+  /** Trouble by chain id; chains without are absent. */
+  readonly troubles: ReadonlyMap<number, ChainTrouble>;
+  readonly rpcs: ReadonlyMap<number, Rpc>;
+  /** Records of each project on each chain, as this process makes them. */
+  readonly statuses: ReadonlyMap<string, TransferEventsStatus>;
+};
+
+export type EvmSettings = {
+  readonly config: Pick<Config, "evmPollMs">;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly assets: Assets;
+  readonly policy: OutboundPolicy;
+  readonly signal: AbortSignal;
+  /** Fewer attempts and shorter pauses, for tests. */
+  readonly rpc?: Parameters<typeof openRpc>[2];
+};
+
+/**
+ * Starts reading every configured chain; without EVM tokens it does nothing.
+ * @throws NetworkSettingsError, CallbackAddressError (stop) when the assets file cannot be followed
+ */
+export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
+  const { config, logger, database, assets, policy } = settings;
+  const disposed = new AbortController();
+  const signal = AbortSignal.any([settings.signal, disposed.signal]);
+  const tokens = assets.projects.flatMap((project) =>
+    project.tokens.filter((token) => token.ledger === "evm"),
+  );
+  const networks = networksOf(tokens);
+  const scopes = transferScopes(assets, networks);
+  for (const { name, callbackUrl: url } of assets.projects) {
+    if (url !== undefined) {
+      await registerEndpoint(database, policy, { key: callbackEndpoint(name), url });
+    }
+  }
+
+  const troubles = new Map<number, ChainTrouble>();
+  const statuses = new Map<string, TransferEventsStatus>();
+  const rpcs = new Map(
+    networks.map(({ chainId, rpc }) => [chainId, openRpc(chainId, rpc, settings.rpc)]),
+  );
+  const readers = networks.map((network) => {
+    const rpc = rpcs.get(network.chainId);
+    return rpc === undefined
+      ? undefined
+      : readChain({ network, rpc, database, logger, troubles, pollMs: config.evmPollMs }, signal);
+  });
+  const pipeline =
+    scopes.length === 0
+      ? undefined
+      : runTransferEvents({
+          database,
+          scopes,
+          logger,
+          signal,
+          onStatus: (status) => statuses.set(`${status.project} ${status.chainId}`, status),
+        });
+  const ended = Promise.all([...readers, pipeline]);
+  return {
+    networks,
+    troubles,
+    rpcs,
+    statuses,
+    [Symbol.asyncDispose]: async () => {
+      disposed.abort();
+      await ended;
+    },
+  };
+};
+
+type Reading = {
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly troubles: Map<number, ChainTrouble>;
+  readonly pollMs: number;
+};
+
+/** Reads one chain under its lock; never rejects. A reader that must stop leaves the others going. */
+const readChain = async (
+  { network, rpc, database, logger, troubles, pollMs }: Reading,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { chainId, name } = network;
+  const where = { chainId, network: name };
+  while (!signal.aborted) {
+    try {
+      await using lock = await acquireWriterLock(database, `evm chain ${chainId}`, {
+        signal,
+        onStandby: () => logger.info(where, "another process reads this chain; standing by"),
+      });
+      logger.info({ ...where, tokens: network.tokens.length }, "reading an EVM chain");
+      const held = AbortSignal.any([signal, lock.session.lost]);
+      await followChain(
+        {
+          database,
+          network,
+          rpc,
+          reader: { pollMs },
+          onBatch: () => troubles.delete(chainId),
+          onError: (err, pauseMs) => {
+            troubles.set(chainId, { gaveUp: false, reason: messageOf(err) });
+            logger.warn(
+              { ...where, err, pauseMs: Math.round(pauseMs) },
+              "cannot read; trying again",
+            );
+          },
+        },
+        held,
+      );
+    } catch (error) {
+      if (signal.aborted) return;
+      // The database went away before the chain was looked at: `followChain` waits out all else.
+      if (databaseRemedy(error) !== "stop") {
+        troubles.set(chainId, { gaveUp: false, reason: messageOf(error) });
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        continue;
+      }
+      troubles.set(chainId, { gaveUp: true, reason: messageOf(error) });
+      logger.error({ ...where, err: error }, "reading an EVM chain stopped");
+      return;
+    }
+  }
+};
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

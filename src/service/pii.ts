@@ -1,0 +1,18 @@
+/** The keys and the vault of investors' data, as configured. */
+import { join } from "node:path";
+import type { Config } from "../config.ts";
+import { readPiiKeys } from "../ta/pii/pii-keys.ts";
+import { openVault, type PiiVault } from "../ta/pii/vault.ts";
+import type { Storage } from "./storage.ts";
+
+/** Opens the vault. @throws PiiKeysError | MasterKeyError (stop) */
+export const configuredVault = async (
+  config: Pick<Config, "dataDir" | "ta">,
+  { write }: Pick<Storage, "write">,
+): Promise<PiiVault> => {
+  const keys = await readPiiKeys({
+    configured: config.ta.piiKeys,
+    file: join(config.dataDir, "pii-key"),
+  });
+  return openVault(write, keys);
+};

@@ -1,0 +1,46 @@
+/** The requests of the transfer agent in this process: what its part of the server needs. */
+import { join } from "node:path";
+import type { Assets } from "../assets.ts";
+import { readMasterKey } from "../callbacks/master-key.ts";
+import { openSigningKeys } from "../callbacks/signing-keys.ts";
+import type { Config } from "../config.ts";
+import type { Part } from "../http/part.ts";
+import { createAcceptance } from "../ta/accept.ts";
+import { fingerprints } from "../ta/answered.ts";
+import { taAssets } from "../ta/asset.ts";
+import { type TaPartSettings, taPart } from "../ta/part.ts";
+import { VERSION } from "../version.ts";
+import { configuredVault } from "./pii.ts";
+import type { Storage } from "./storage.ts";
+
+/** Large bodies in memory at once, in units of the largest one. */
+const LARGE_BODIES = 8;
+
+/** Prepares interface C. @throws AssetsFileError | MasterKeyError | PiiKeysError (stop) */
+export const taRequests = async (settings: {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly assets: Assets;
+  readonly limits: TaPartSettings["limits"];
+}): Promise<Part> => {
+  const { config, storage, assets, limits } = settings;
+  const { write: database, read } = storage;
+  const { bodyBytes, fileBytes, platformName } = config.ta;
+  const masterKey = await readMasterKey({
+    configured: config.callbacks.masterKey,
+    file: join(config.dataDir, "callback-master-key"),
+  });
+  const vault = await configuredVault(config, storage);
+  return taPart({
+    database,
+    read,
+    assets: taAssets(assets),
+    accept: createAcceptance({ database, vault }),
+    fingerprints: fingerprints(masterKey),
+    signingKeys: await openSigningKeys(database, masterKey),
+    limits,
+    bounds: { bodyBytes, fileBytes, allBodiesBytes: LARGE_BODIES * bodyBytes },
+    platformName,
+    version: VERSION,
+  });
+};

@@ -1,0 +1,81 @@
+/** What the pipeline `transfer_events` works on, from the assets file. */
+import { createHash } from "node:crypto";
+import type { Assets } from "../assets.ts";
+import type { Callback } from "../callbacks/enqueue.ts";
+import { highest, lowest } from "../evm/block-numbers.ts";
+import type { EvmNetwork } from "../evm/network.ts";
+import type { TransferScope } from "../pipelines/transfer-events.ts";
+import { MOST_NETWORKS, TransferEventIdError } from "../projections/transfer-event-id.ts";
+import type { TransferEvent } from "../projections/transfer-events.ts";
+import { type Project, projectsOf, type TokenBook, tokenBook } from "../rest/projects.ts";
+import { recordValue } from "../rest/record.ts";
+
+/** Key under which a project's callback address is registered. */
+export const callbackEndpoint = (project: string): string => `project:${project}`;
+
+/**
+ * One scope per project and network. A project's networks are numbered as the file lists them: a new
+ * one goes to the end, or ids of the others change.
+ * @throws TransferEventIdError (stop) for a project of too many networks
+ */
+export const transferScopes = (
+  assets: Assets,
+  networks: readonly EvmNetwork[],
+): readonly TransferScope[] =>
+  projectsOf(assets).flatMap((project) => {
+    const chainIds = [...new Set(project.tokens.map(({ chainId }) => chainId))];
+    if (chainIds.length > MOST_NETWORKS) {
+      throw new TransferEventIdError(
+        `project ${project.name} has tokens on ${chainIds.length} networks; ids have room for ${MOST_NETWORKS}`,
+      );
+    }
+    const book = tokenBook(project);
+    return chainIds.map((chainId, place) => scopeOf(project, book, networks, chainId, place));
+  });
+
+const scopeOf = (
+  project: Project,
+  book: TokenBook,
+  networks: readonly EvmNetwork[],
+  chainId: number,
+  place: number,
+): TransferScope => {
+  const own = new Set(
+    project.tokens.filter((token) => token.chainId === chainId).map(({ address }) => address),
+  );
+  const tokens = networks
+    .filter((network) => network.chainId === chainId)
+    .flatMap((network) => network.tokens.filter(({ address }) => own.has(address)));
+  const [first = 0n, ...others] = tokens.map(({ fromBlock }) => fromBlock);
+  return {
+    project: project.name,
+    chainId,
+    place,
+    tokens,
+    firstBlock: highest(lowest(first, ...others), 0n),
+    callbackOf:
+      project.callbackUrl === undefined ? null : (event) => callbackOf(project.name, book, event),
+    undescribed: async (tx, addresses) => {
+      const asked = addresses.map((token) => ({ chainId, token }));
+      await book.load(tx, asked);
+      return asked.filter((token) => book.of(token) === null).map(({ token }) => token);
+    },
+  };
+};
+
+/** A record's message: in order with those of its token, and the same however often it is made. */
+const callbackOf = (project: string, book: TokenBook, event: TransferEvent): Callback => {
+  const token = book.of(event);
+  if (token === null) throw new Error(`record ${event.id} of ${event.token} has no token`);
+  const { id, chainId, block, txHash, logIndex } = event;
+  // A record that a reorganisation moved is another message; one that it left alone is not.
+  const cause = `${project} ${id} ${chainId} ${block} ${txHash} ${logIndex}`;
+  return {
+    endpoint: callbackEndpoint(project),
+    lane: `${chainId}:${event.token}`,
+    id: `te_${createHash("sha256").update(cause).digest("hex").slice(0, 40)}`,
+    type: "transfer_event",
+    reference: id,
+    body: recordValue(event, token),
+  };
+};
