@@ -17,6 +17,8 @@ export type CheckpointHeader = {
   readonly digest: string;
   /** Digest of the list of its transactions. */
   readonly contentDigest: string;
+  /** Digest of the checkpoint before it; null for the chain's first. */
+  readonly previousDigest: string | null;
 };
 
 /** A decoded checkpoint: every transaction in chain order, failed ones too. */

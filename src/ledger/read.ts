@@ -12,6 +12,8 @@ import { createPrefilter } from "./prefilter.ts";
 export type ReadCheckpoint = {
   /** What a watermark remembers of it. */
   readonly mark: CheckpointMark;
+  /** Digest of the checkpoint before it, as its summary names it; null for the chain's first. */
+  readonly previousDigest: string | null;
   /** In chain order; most checkpoints have none. */
   readonly facts: readonly Fact[];
   /** What metadata objects among the facts say of their coins, in chain order. */
@@ -37,11 +39,12 @@ export const createCheckpointReader = (packages: readonly string[]): CheckpointR
   const wanted = createWanted(packages);
   return (raw) => {
     if (!mayHoldFacts(raw)) {
-      return { mark: markOf(skimCheckpoint(raw)), facts: [], coins: [], skipped: true };
+      const header = skimCheckpoint(raw);
+      return { ...placeOf(header), facts: [], coins: [], skipped: true };
     }
     const checkpoint = decodeCheckpoint(raw, wanted);
     const facts = factsOf(checkpoint);
-    return { mark: markOf(checkpoint), facts, coins: facts.flatMap(decimalsIn), skipped: false };
+    return { ...placeOf(checkpoint), facts, coins: facts.flatMap(decimalsIn), skipped: false };
   };
 };
 
@@ -61,8 +64,7 @@ const METADATA_DECODERS: ReadonlyMap<string, Decode<CoinMetadata>> = new Map([
   [CURRENCY, decodeCurrency],
 ]);
 
-const markOf = ({ sequence, digest, timestampMs }: CheckpointHeader): CheckpointMark => ({
-  sequence,
-  digest,
-  timestampMs,
+const placeOf = ({ sequence, digest, timestampMs, previousDigest }: CheckpointHeader) => ({
+  mark: { sequence, digest, timestampMs },
+  previousDigest,
 });

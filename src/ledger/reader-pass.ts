@@ -35,6 +35,23 @@ export class SourceEndedError extends Error {
   }
 }
 
+/**
+ * A checkpoint does not follow the one before it: the source mixes two chains, or one of the two was
+ * changed. Nothing of it was used: stop. When the log holds the other chain, use another database.
+ */
+export class CheckpointChainError extends Error {
+  override readonly name = "CheckpointChainError";
+  readonly remedy: Remedy = "stop";
+  readonly sequence: bigint;
+
+  constructor(source: string, { mark: { sequence }, previousDigest }: ReadCheckpoint, due: string) {
+    super(
+      `${source}: checkpoint ${sequence} follows one of digest ${previousDigest ?? "none"}, but checkpoint ${sequence - 1n} has ${due}; the source or the log is of another chain, or damaged`,
+    );
+    this.sequence = sequence;
+  }
+}
+
 /** One pass over the source: from the high-water mark to the end, an error, or an abort. */
 export type Pass = {
   readonly source: CheckpointSource;
@@ -46,6 +63,8 @@ export type Pass = {
   /** Told of every batch once it is committed. */
   readonly feed: Pick<Feed, "push"> | undefined;
   readonly first: bigint;
+  /** Digest of the checkpoint before the first, which it must name; null when the log begins here. */
+  readonly previousDigest: string | null;
   readonly last: bigint | undefined;
   readonly bounds: BatchBounds;
   /** How long an idle source is waited for before a batch goes, milliseconds: 0 at the tip. */
@@ -97,6 +116,7 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
   const { source, first, last } = pass;
   const checkpoints = source.checkpoints({ first, last }, signal)[Symbol.asyncIterator]();
   let expected = first;
+  let { previousDigest } = pass;
   let stretchFrom = performance.now();
   try {
     for (;;) {
@@ -115,11 +135,12 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       if (raw.sequence !== expected) {
         throw new CheckpointOutOfOrderError(source.description, expected, raw.sequence);
       }
-      const read = await readOrRefetch(pass, raw, signal);
+      const read = await readOrRefetch(pass, raw, previousDigest, signal);
       await gathering.room(signal);
       if (signal.aborted) return;
       gathering.add(read, raw.bytes.byteLength);
       expected += 1n;
+      previousDigest = read.mark.digest;
       if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
         await turn();
         stretchFrom = performance.now();
@@ -142,18 +163,23 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
   ]);
 
 /**
- * Decodes a checkpoint. When that fails the bytes may have been damaged on the way, so they are
- * fetched again before the error counts.
+ * Decodes a checkpoint and checks that it follows the one before it. When that fails the bytes may have
+ * been damaged on the way, so they are fetched again before the error counts.
  */
 const readOrRefetch = async (
   { source, read, refetches }: Pass,
   raw: RawCheckpoint,
+  previousDigest: string | null,
   signal: AbortSignal,
 ): Promise<ReadCheckpoint> => {
   let current = raw;
   for (let left = refetches; ; left -= 1) {
     try {
-      return read(current);
+      const checkpoint = read(current);
+      if (previousDigest !== null && checkpoint.previousDigest !== previousDigest) {
+        throw new CheckpointChainError(source.description, checkpoint, previousDigest);
+      }
+      return checkpoint;
     } catch (error) {
       if (left <= 0 || signal.aborted) throw error;
       await pause(REFETCH_PAUSE_MS, signal);

@@ -81,7 +81,7 @@ const CATCHING_UP = 50n;
  * and begins again at the log's end. Pipelines are not its business; they go on when it stops.
  *
  * @throws the error that made it stop, after `onProgress` showed it: a `ChainMismatchError`,
- *   a `CheckpointDecodeError`, `CheckpointPrunedError` or any other whose remedy is `stop`
+ *   a `CheckpointDecodeError`, `CheckpointChainError`, `CheckpointPrunedError` or any other whose remedy is `stop`
  */
 export const runReader = async (options: ReaderOptions, signal: AbortSignal): Promise<void> => {
   const { onProgress = () => {}, onNotice = () => {} } = options;
@@ -190,6 +190,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       on: lock.session,
       feed: options.feed,
       first: nextCheckpoint,
+      previousDigest: mark?.digest ?? null,
       last,
       bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
       lingerMs: () => {

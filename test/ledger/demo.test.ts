@@ -57,6 +57,20 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
     }
   });
 
+  test("each checkpoint names the digest of the one before it, read or skimmed", () => {
+    for (const addresses of [packages, ["0xab5e47"], ["0x2"]]) {
+      const read = createCheckpointReader(addresses);
+      for (const encoding of ENCODINGS) {
+        let before: string | null = null;
+        for (const one of checkpoints) {
+          const { mark, previousDigest } = read(one[encoding]);
+          expect(previousDigest).toBe(before);
+          before = mark.digest;
+        }
+      }
+    }
+  });
+
   test("damaged, is refused or read unharmed", () => {
     const random = randomFrom(99);
     let refused = 0;

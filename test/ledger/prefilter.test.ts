@@ -129,13 +129,14 @@ describe("the reader", () => {
   if (first === undefined || empty === undefined) throw new Error("the corpus is empty");
   const { bcs } = first;
 
-  test("takes from a checkpoint that holds nothing for us its number, digest and time alone", () => {
+  test("takes from a checkpoint that holds nothing for us its place in the chain alone", () => {
     expect(createCheckpointReader([OURS])(empty.bcs)).toEqual({
       mark: {
         sequence: 0n,
         digest: decodeCheckpoint(empty.bcs).digest,
         timestampMs: 1_700_000_000_000n,
       },
+      previousDigest: null,
       facts: [],
       coins: [],
       skipped: true,

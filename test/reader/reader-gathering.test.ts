@@ -10,6 +10,7 @@ const atOnce = () => 0;
 
 const checkpoint = (sequence: bigint, facts = 0) => ({
   mark: mark(sequence),
+  previousDigest: mark(sequence - 1n).digest,
   facts: Array.from({ length: facts }, (_, transaction) => fact(sequence, transaction)),
   coins: facts > 0 ? [{ coinType: COIN, decimals: Number(sequence) }] : [],
   skipped: facts === 0,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import { CheckpointOutOfOrderError } from "../../src/ledger/reader-pass.ts";
+import { CheckpointChainError, CheckpointOutOfOrderError } from "../../src/ledger/reader-pass.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
 import { decimalsOf } from "../../src/log/coins.ts";
 import { factSource } from "../../src/log/log.ts";
@@ -134,6 +134,51 @@ test("a source that skips or repeats a checkpoint stops it; nothing after the ga
     await expect(running.ended).rejects.toThrow(CheckpointOutOfOrderError);
     expect(await nextOf(database)).toBe(30n);
   }
+});
+
+test("a checkpoint that does not follow the one before it stops it by name, with nothing of it in the log", async () => {
+  const ledger = createScriptedLedger({ newest: 200n });
+  const faithful = ledger.follows;
+  // One without facts and one with some; the log's own last one comes from an earlier reading.
+  for (const [wrong, readBefore] of [
+    [76n, undefined],
+    [78n, undefined],
+    [79n, 78n],
+  ] as const) {
+    const before = await undisturbed(wrong - 1n);
+    await using database = await freshDatabase();
+    ledger.follows = faithful;
+    if (readBefore !== undefined) await start(database, ledger, { last: readBefore }).ended;
+    ledger.follows = (sequence) => (sequence === wrong ? "digest-of-another" : faithful(sequence));
+    const running = start(database, ledger);
+    const error = await running.ended.catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(CheckpointChainError);
+    expect(error).toMatchObject({ sequence: wrong, remedy: "stop" });
+    expect(String(error)).toMatch(`digest-of-another, but checkpoint ${wrong - 1n} has digest-`);
+    expect(running.seen.latest).toMatchObject({ state: "stopped", next: wrong, error });
+    expect(await contentsOf(database)).toBe(before);
+  }
+});
+
+test("a digest that was damaged on the way is fetched again", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 60n });
+  const faithful = ledger.follows;
+  let damaged = 1;
+  ledger.follows = (sequence) => (sequence === 40n && damaged-- > 0 ? null : faithful(sequence));
+  await start(database, ledger, { last: 60n }).ended;
+  expect(await nextOf(database)).toBe(61n);
+  expect(ledger.openedAt).toEqual([0n, 40n]);
+});
+
+test("a log that begins in the middle takes its first checkpoint whatever came before it", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 60n });
+  const faithful = ledger.follows;
+  ledger.follows = (sequence) => (sequence === 30n ? "digest-of-another" : faithful(sequence));
+  await start(database, ledger, { firstCheckpoint: 30n, last: 60n }).ended;
+  expect(await nextOf(database)).toBe(61n);
 });
 
 test("a source of another chain is refused before anything is written, also while standing by", async () => {

@@ -24,6 +24,9 @@ export const createScriptedLedger = (options: { newest: bigint; chainId?: string
     damaged: new Map<bigint, number>(),
     /** Called before a checkpoint is delivered; may wait or throw. */
     before: async (_sequence: bigint): Promise<void> => {},
+    /** The digest a checkpoint names as that of the one before it; a faithful ledger leaves it alone. */
+    follows: (sequence: bigint): string | null =>
+      sequence === 0n ? null : mark(sequence - 1n).digest,
     /** What the delivered number is made of it; a faithful ledger leaves it alone. */
     deliveredAs: (sequence: bigint): bigint | "end" => sequence,
     chainId: options.chainId === undefined ? "chain-a" : options.chainId,
@@ -70,7 +73,8 @@ export const createScriptedLedger = (options: { newest: bigint; chainId?: string
     if (bytes[0] !== 1) throw new CheckpointDecodeError(sequence, 0, "damaged");
     const facts = scriptedFacts(sequence);
     const coins = ledger.coins.get(sequence) ?? [];
-    return { mark: mark(sequence), facts, coins, skipped: facts.length === 0 };
+    const previousDigest = ledger.follows(sequence);
+    return { mark: mark(sequence), previousDigest, facts, coins, skipped: facts.length === 0 };
   };
 
   return Object.assign(ledger, { source, read });

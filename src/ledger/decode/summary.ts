@@ -35,7 +35,7 @@ export const readSummary = (cursor: Cursor): Summary => {
   }
   cursor.skip(8); // transactions of the network so far
   const contentDigestAt = cursor.digest();
-  skipPreviousDigest(cursor);
+  const previousDigestAt = cursor.option() ? cursor.digest() : null;
   cursor.skip(4 * 8); // gas of the epoch so far
   const timestampMs = cursor.u64();
   skipRest(cursor);
@@ -47,6 +47,7 @@ export const readSummary = (cursor: Cursor): Summary => {
       timestampMs,
       digest: base58(digestOf("CheckpointSummary", summary)),
       contentDigest: base58(cursor.bytes, contentDigestAt),
+      previousDigest: previousDigestAt === null ? null : base58(cursor.bytes, previousDigestAt),
     },
     contentDigestAt,
   };
@@ -57,8 +58,6 @@ export const readSequence = (cursor: Cursor): bigint => {
   cursor.skip(8);
   return cursor.u64();
 };
-
-const skipPreviousDigest = optional(digest);
 
 const commitments = vector(
   oneOf("CheckpointCommitment", [
