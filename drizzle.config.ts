@@ -8,6 +8,7 @@ export default defineConfig({
   // Where tables may be declared; drizzle-kit takes the tables and ignores the other exports.
   schema: [
     "src/*/tables.ts",
+    "src/ta/processing/tables.ts",
     "src/pipelines/watermarks.ts",
     "src/projections/*.ts",
     "src/http/keys.ts",

@@ -259,6 +259,29 @@ CREATE TABLE "ta_requests" (
 	CONSTRAINT "ta_requests_reason" CHECK (("ta_requests"."status" = 'FAILED') = ("ta_requests"."reason" is not null))
 );
 --> statement-breakpoint
+CREATE TABLE "ta_holders" (
+	"asset" text NOT NULL,
+	"investor_id" text NOT NULL,
+	"holder_id" numeric(20, 0) NOT NULL,
+	CONSTRAINT "ta_holders_asset_investor_id_pk" PRIMARY KEY("asset","investor_id"),
+	CONSTRAINT "ta_holders_once" UNIQUE("asset","holder_id")
+);
+--> statement-breakpoint
+CREATE TABLE "ta_purses" (
+	"purse" text PRIMARY KEY NOT NULL,
+	"request_id" uuid NOT NULL,
+	"claimed_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "ta_purses_request_id_unique" UNIQUE("request_id")
+);
+--> statement-breakpoint
+CREATE TABLE "ta_transactions" (
+	"request_id" uuid PRIMARY KEY NOT NULL,
+	"tx_id" text NOT NULL,
+	"signed" "bytea" NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "ta_transactions_tx_id_unique" UNIQUE("tx_id")
+);
+--> statement-breakpoint
 CREATE TABLE "holder_lifecycle_watermark" (
 	"pipeline" text PRIMARY KEY NOT NULL,
 	"chain_id" text,
@@ -459,6 +482,8 @@ ALTER TABLE "callback_messages" ADD CONSTRAINT "callback_messages_endpoint_callb
 ALTER TABLE "ta_pii_records" ADD CONSTRAINT "ta_pii_records_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "ta_request_history" ADD CONSTRAINT "ta_request_history_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "ta_requests" ADD CONSTRAINT "ta_requests_lane_id_ta_lanes_id_fk" FOREIGN KEY ("lane_id") REFERENCES "public"."ta_lanes"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "ta_purses" ADD CONSTRAINT "ta_purses_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "ta_transactions" ADD CONSTRAINT "ta_transactions_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");--> statement-breakpoint
 CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("created_at") WHERE status = 'pending';--> statement-breakpoint
@@ -477,6 +502,8 @@ CREATE INDEX "ta_requests_failed" ON "ta_requests" USING btree ("updated_at") WH
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint
 CREATE INDEX "holder_events_in_time" ON "holder_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
+CREATE INDEX "holder_events_of_member" ON "holder_events" USING btree ("coin_type","address","position") WHERE holder_id is not null and address is not null;--> statement-breakpoint
+CREATE INDEX "holder_events_of_holder" ON "holder_events" USING btree ("coin_type","holder_id") WHERE holder_id is not null;--> statement-breakpoint
 CREATE INDEX "holder_events_of_group" ON "holder_events" USING btree ("coin_type","address","position") WHERE group_id is not null;--> statement-breakpoint
 CREATE INDEX "role_events_in_time" ON "role_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint
 CREATE INDEX "shared_token_objects_of_owner" ON "shared_token_objects" USING btree ("coin_type","owner","object_id");--> statement-breakpoint

@@ -44,6 +44,12 @@ export const holderEventsTable = pgTable(
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
     index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
+    // Whether a wallet belongs to a holder now.
+    index("holder_events_of_member")
+      .on(t.coinType, t.address, t.position)
+      .where(sql`holder_id is not null and address is not null`),
+    // Whether a holder was ever there.
+    index("holder_events_of_holder").on(t.coinType, t.holderId).where(sql`holder_id is not null`),
     // The newest group of a wallet.
     index("holder_events_of_group")
       .on(t.coinType, t.address, t.position)

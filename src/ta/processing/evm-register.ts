@@ -1,0 +1,59 @@
+import { toEventSelector } from "viem";
+import type { Sql } from "../../database/connect.ts";
+import { bytesOf } from "../../evm/hex-bytes.ts";
+import type { Register } from "./register.ts";
+
+type Hex = `0x${string}`;
+
+/** Topic of the log that a change of a wallet's transfer group leaves. */
+const GROUP_SET = bytesOf(toEventSelector("AddressTransferGroup(address,address,uint256)"));
+
+/**
+ * The register of an EVM asset with transfer groups, from the projection of the project's token and
+ * the chain's log. The ledger knows no holders there, so every wallet counts as registered.
+ */
+export const evmRegister = (
+  sql: Sql,
+  scope: { readonly project: string; readonly chainId: number; readonly token: Hex },
+): Register => {
+  const { project, chainId } = scope;
+  const token = bytesOf(scope.token);
+  return {
+    hasReached: async (tip) => {
+      const [row] = await sql<{ next_block: bigint }[]>`
+        select next_block from transfer_event_progress
+        where project = ${project} and chain_id = ${chainId}`;
+      return row !== undefined && row.next_block > tip;
+    },
+
+    place: async (wallet) => {
+      const [row] = await sql<{ groups: string }[]>`
+        select groups from transfer_event_groups
+        where project = ${project} and chain_id = ${chainId} and token = ${token}
+          and wallet = ${bytesOf(hexWallet(wallet))}
+        order by block desc, log_index desc limit 1`;
+      const [group] = row === undefined || row.groups === "" ? [] : row.groups.split(",");
+      return { registered: true, group: group === undefined ? null : BigInt(group) };
+    },
+
+    confirmed: async (wallet, groupId, txId) => {
+      const address = bytesOf(hexWallet(wallet));
+      // Only a final block counts: what a reorganisation may undo is not a result.
+      const found = await sql`
+        select 1 from transfer_event_groups g
+        join evm_facts f on f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
+          and f.log_index = g.log_index
+        join evm_chains c on c.chain_id = g.chain_id
+        where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${token}
+          and g.wallet = ${address} and g.groups = ${String(groupId)}
+          and f.tx_hash = ${bytesOf(hexWallet(txId))} and f.block <= c.final_block
+          and substring(f.topics from 1 for 32) = ${GROUP_SET}
+        limit 1`;
+      return found.length === 1;
+    },
+
+    knowsHolder: async () => false,
+  };
+};
+
+const hexWallet = (text: string): Hex => `0x${text.slice(2)}`;

@@ -1,0 +1,213 @@
+/**
+ * What is done for a request, from taking it up to its final state: every step is recorded before the
+ * next one, and each can be taken up again by another worker after a crash.
+ *
+ * The rule that matters: a transaction is stored before it is submitted, and a request that has one
+ * never gets another. Whoever finds it asks the ledger what became of it, and submits the same bytes
+ * again only when the ledger does not know it.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "../../database/connect.ts";
+import { type Executed, type Relay, SubmissionRefusedError } from "../ports/relay.ts";
+import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
+import { holderIdOf } from "./holder-ids.ts";
+import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
+import { claimPurse } from "./purses.ts";
+import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
+import type { Register } from "./register.ts";
+
+/** An asset that wallets are whitelisted for. */
+export type ProcessedAsset = {
+  readonly name: string;
+  /** Group of a whitelisted wallet. */
+  readonly whitelistGroupId: number;
+  readonly register: Register;
+  readonly relay: Relay;
+};
+
+/** What a request is processed with. */
+export type Processing = {
+  readonly database: Pick<Database, "sql" | "transaction">;
+  readonly claim: LaneClaim;
+  readonly asset: ProcessedAsset;
+  /** How often a condition is looked at while it is waited for. */
+  readonly lookMs: number;
+  /** Aborts when the worker is to come to a stop, or its turn is over. */
+  readonly signal: AbortSignal;
+};
+
+/** The next step has to wait longer than a turn; the request is taken up again later. */
+export const LATER = "later" as const;
+
+/** Signing is tried this often when the signer does not answer; nothing has left the house then. */
+const SIGNING_TRIES = 4;
+const SIGNING_PAUSE_MS = 500;
+
+/**
+ * Processes a request up to its end, or until `signal` aborts.
+ * @throws LaneLostError (stop), RelayUnavailableError (retry), and what the database throws
+ */
+export const processRequest = async (
+  work: Processing,
+  request: OpenRequest,
+): Promise<Ending | typeof LATER> => {
+  const { database, claim } = work;
+  if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
+  if (!request.stored) {
+    return failed("PII_STORAGE_ERROR", "the investor's data are not stored; send them again");
+  }
+  if (request.kind === "kyc") return succeeded("the investor's data are stored");
+  if (!request.verifiedStatus) {
+    return failed("INVALID_MESSAGE", "verifiedStatus is false: the wallet is not whitelisted");
+  }
+  const signed =
+    request.txId === null || request.signed === null
+      ? await sign(work, request)
+      : { ...request, txId: request.txId, signed: request.signed };
+  if (signed === LATER || !isSigned(signed)) return signed;
+  return await broadcast(work, signed);
+};
+
+/** A request whose transaction is stored. */
+type SignedRequest = OpenRequest & { readonly txId: string; readonly signed: Uint8Array };
+
+const isSigned = (value: SignedRequest | Ending): value is SignedRequest => "signed" in value;
+
+const succeeded = (message: string): Ending => ({ status: "SUCCESS", message });
+
+const failed = (
+  reason: Extract<Ending, { status: "FAILED" }>["reason"],
+  message: string,
+): Ending => ({
+  status: "FAILED",
+  reason,
+  message,
+});
+
+/** Looks where the wallet stands, and signs and stores the transaction that is needed. */
+const sign = async (
+  work: Processing,
+  request: OpenRequest,
+): Promise<SignedRequest | Ending | typeof LATER> => {
+  const { database, claim, asset, signal } = work;
+  const { register, relay, whitelistGroupId: groupId } = asset;
+  // Fresh enough: the projections know all that the ledger's node had when this step began.
+  const tip = await relay.tip(signal);
+  if (!(await waitFor(work, () => register.hasReached(tip)))) return LATER;
+  const place = await register.place(request.wallet);
+  if (place.group === BigInt(groupId)) {
+    return failed("ALREADY_WHITELISTED", `the wallet is in group ${groupId} already`);
+  }
+  const holderId = place.registered ? null : await holderIdOf(database.sql, register, request);
+  let purse: string | undefined;
+  const claimed = await waitFor(work, async () => {
+    purse = await claimPurse(database.sql, claim, request, await relay.purses(signal));
+    return purse !== undefined;
+  });
+  if (!claimed || purse === undefined) return LATER;
+  const order = { requestId: request.id, asset: asset.name, wallet: request.wallet };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await renewLane(database.sql, claim);
+      const made = await relay.prepare({ ...order, groupId, holderId }, purse, signal);
+      await recordSigned(database, claim, request, made);
+      return { ...request, ...made };
+    } catch (error) {
+      if (error instanceof SigningNotAllowedError) {
+        return failed("SIGNING_NOT_ALLOWED", error.message);
+      }
+      if (!(error instanceof SigningError)) throw error;
+      if (error.remedy === "stop" || tries === SIGNING_TRIES) {
+        return failed("SIGNING_ERROR", error.message);
+      }
+      await delay(SIGNING_PAUSE_MS * tries, undefined, { signal });
+    }
+  }
+};
+
+/** Gets the stored transaction onto the ledger, and waits until the projections show what it did. */
+const broadcast = async (
+  work: Processing,
+  request: SignedRequest,
+): Promise<Ending | typeof LATER> => {
+  const { database, claim, asset, signal } = work;
+  const { relay, register } = asset;
+  const { txId } = request;
+  let executed = await relay.lookUp(txId, signal);
+  if (executed === null) {
+    await renewLane(database.sql, claim);
+    const refusal = await submitted(relay, request.signed, signal);
+    const known = await waitFor(work, async () => {
+      executed = await relay.lookUp(txId, signal);
+      return executed !== null || refusal !== undefined;
+    });
+    if (!known) return LATER;
+    // Refused, and the ledger does not know it from an earlier submission either.
+    if (refusal !== undefined && executed === null) {
+      return failed("BROADCAST_SUBMIT_ERROR", `the ledger refused the transaction: ${refusal}`);
+    }
+  }
+  return await settled(work, request, executed, register);
+};
+
+const settled = async (
+  work: Processing,
+  request: SignedRequest,
+  executed: Executed | null,
+  register: Register,
+): Promise<Ending | typeof LATER> => {
+  const { database, claim, asset } = work;
+  if (executed === null) return LATER;
+  const { error, place } = executed;
+  if (error !== null) {
+    return failed("BROADCAST_FAILED", `transaction ${request.txId} failed: ${error}`);
+  }
+  await recordStep(
+    database,
+    claim,
+    request,
+    `executed${place === null ? "" : ` at ${place}`}; waiting until the register shows it`,
+  );
+  await releasePurse(database, request);
+  const groupId = asset.whitelistGroupId;
+  const confirmed = await waitFor(work, () =>
+    register.confirmed(request.wallet, groupId, request.txId),
+  );
+  return confirmed ? succeeded(`the wallet is in group ${groupId}`) : LATER;
+};
+
+/** Why the node refused the transaction; undefined when it took it. */
+const submitted = async (
+  relay: Relay,
+  signed: Uint8Array,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  try {
+    await relay.submit(signed, signal);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SubmissionRefusedError) return error.message;
+    throw error;
+  }
+};
+
+/**
+ * Looks again and again until it holds, keeping the lane; false when the turn ended first.
+ * @throws LaneLostError
+ */
+const waitFor = async (
+  { database, claim, lookMs, signal }: Processing,
+  holds: () => Promise<boolean>,
+): Promise<boolean> => {
+  let renewedAt = performance.now();
+  for (;;) {
+    if (await holds()) return true;
+    if (signal.aborted) return false;
+    await delay(lookMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return false;
+    if (performance.now() - renewedAt > claim.leaseMs / 3) {
+      await renewLane(database.sql, claim);
+      renewedAt = performance.now();
+    }
+  }
+};

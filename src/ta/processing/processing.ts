@@ -1,0 +1,84 @@
+/**
+ * Processing of accepted requests: in order per investor and asset, in any number of processes.
+ *
+ * The order is in Postgres lanes; BullMQ only tells a worker which lane to look at.
+ */
+import type { Database } from "../../database/connect.ts";
+import type { Logger } from "../../logger.ts";
+import type { Queues } from "../../queue/queues.ts";
+import type { ProcessedAsset } from "./process-request.ts";
+import { type LaneWake, startWaker } from "./waker.ts";
+import { type LaneWork, workLane } from "./work-lane.ts";
+
+/** The queue of wake-ups. */
+export const TA_QUEUE = "transfer-agent";
+
+/** Longer than any one call to a signer or a node may take. */
+const LEASE_MS = 60_000;
+const TURN_MS = 10_000;
+const LOOK_MS = 100;
+const TROUBLE_MS = 5_000;
+const POLL_MS = 1_000;
+const WAKE_AGAIN_MS = 15_000;
+const CONCURRENCY = 8;
+
+export type ProcessingSettings = {
+  /** Room for `concurrency` transactions at a time is best. */
+  readonly database: Database;
+  readonly queues: Queues;
+  readonly assets: readonly ProcessedAsset[];
+  readonly logger: Logger;
+  /** Lanes at a time in this process. */
+  readonly concurrency?: number;
+  readonly leaseMs?: number;
+  readonly turnMs?: number;
+  readonly lookMs?: number;
+  readonly troubleMs?: number;
+  readonly pollMs?: number;
+  readonly wakeAgainMs?: number;
+};
+
+export type RequestProcessing = AsyncDisposable & {
+  /** Stops taking requests and comes to a safe stop with those under way. Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+/** Starts processing; resolves once this process takes work. */
+export const startProcessing = async (settings: ProcessingSettings): Promise<RequestProcessing> => {
+  const { database, queues, logger } = settings;
+  const work: LaneWork = {
+    database,
+    assets: new Map(settings.assets.map((asset) => [asset.name, asset])),
+    leaseMs: settings.leaseMs ?? LEASE_MS,
+    turnMs: settings.turnMs ?? TURN_MS,
+    lookMs: settings.lookMs ?? LOOK_MS,
+    troubleMs: settings.troubleMs ?? TROUBLE_MS,
+  };
+  const waker = startWaker({
+    database,
+    queue: queues.queue<LaneWake>(TA_QUEUE),
+    logger,
+    pollMs: settings.pollMs ?? POLL_MS,
+    wakeAgainMs: settings.wakeAgainMs ?? WAKE_AGAIN_MS,
+  });
+  const worker = queues.worker<LaneWake>(TA_QUEUE, {
+    concurrency: settings.concurrency ?? CONCURRENCY,
+    run: async ({ lane }, stop) => {
+      try {
+        if ((await workLane(work, BigInt(lane), stop)) === "more") waker.poke();
+      } catch (error) {
+        // The lane's row brings the work back; its number is all there is to say about whose.
+        logger.warn({ err: error, lane }, "transfer agent: a lane has to wait");
+        waker.poke();
+      }
+    },
+  });
+  await worker.ready();
+
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= Promise.all([waker.stop(), worker.close()]).then(() => undefined);
+    return stopping;
+  };
+  return { stop, [Symbol.asyncDispose]: stop };
+};

@@ -1,0 +1,140 @@
+/** What is written about a request, each time with the proof that its lane is still ours. */
+import { enqueueCallback } from "../../callbacks/enqueue.ts";
+import type { GivenUpHook } from "../../callbacks/record.ts";
+import type { Database, Tx } from "../../database/connect.ts";
+import { taEndpoint } from "../asset.ts";
+import type { SignedOrder } from "../ports/relay.ts";
+import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
+
+/** Why a request failed, as the interface specifies. */
+export type FailureReason =
+  | "INVALID_MESSAGE"
+  | "PII_STORAGE_ERROR"
+  | "ALREADY_WHITELISTED"
+  | "SIGNING_NOT_ALLOWED"
+  | "SIGNING_ERROR"
+  | "BROADCAST_SUBMIT_ERROR"
+  | "BROADCAST_FAILED"
+  | "CALLBACK_DELIVERY_FAILED";
+
+/** How a request ended. Messages say nothing personal. */
+export type Ending =
+  | { readonly status: "SUCCESS"; readonly message: string }
+  | { readonly status: "FAILED"; readonly reason: FailureReason; readonly message: string };
+
+/** Longest message kept; a ledger's words come from outside. */
+const LONGEST_MESSAGE = 1_000;
+
+/** The request is being worked on, and has come this far. @throws LaneLostError */
+export const recordStep = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+  message: string,
+): Promise<void> =>
+  underClaim(database, claim, async (tx) => {
+    await writeStatus(tx, request.id, "PENDING", message);
+  });
+
+/** Stores the signed transaction: from here on it is the only one there will be. @throws LaneLostError */
+export const recordSigned = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+  { txId, signed }: SignedOrder,
+): Promise<void> =>
+  underClaim(database, claim, async (tx) => {
+    await tx.sql`
+      insert into ta_transactions (request_id, tx_id, signed)
+      values (${request.id}, ${txId}, ${signed})`;
+    await tx.sql`update ta_requests set tx_id = ${txId} where id = ${request.id}`;
+    await writeStatus(tx, request.id, "PENDING", `signed transaction ${txId}`);
+  });
+
+/** The final state, its callback, and what the request held free again. @throws LaneLostError */
+export const recordEnding = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: OpenRequest,
+  ending: Ending,
+): Promise<void> =>
+  underClaim(database, claim, async (tx) => {
+    const reason = ending.status === "FAILED" ? ending.reason : null;
+    const message = await writeStatus(tx, request.id, ending.status, ending.message, reason);
+    await releasePurse(tx, request);
+    const endpoint = taEndpoint(request.asset);
+    const [known] = await tx.sql`select 1 from callback_endpoints where key = ${endpoint}`;
+    // An asset that lost its callback address still has its requests done.
+    if (known === undefined) return;
+    await enqueueCallback(tx, {
+      endpoint,
+      // The lane's number: in order per investor, and nothing about him.
+      lane: `ta-${claim.id}`,
+      id: `ta-${request.id}`,
+      type: request.kind,
+      reference: request.id,
+      body: {
+        requestId: request.id,
+        type: request.kind,
+        investorId: request.investorId,
+        address: request.wallet,
+        status: ending.status,
+        message,
+        ...(reason !== null && { reason }),
+        ...(request.txId !== null && { txId: request.txId }),
+        timestamp: new Date().toISOString(),
+      },
+    });
+  });
+
+/** What paid for the request's transaction may pay for another one. */
+export const releasePurse = async (
+  { sql }: Pick<Tx, "sql">,
+  request: Pick<OpenRequest, "id">,
+): Promise<void> => {
+  await sql`delete from ta_purses where request_id = ${request.id}`;
+};
+
+/**
+ * Hook of the callbacks: a successful request whose callback was given up failed after all, and its
+ * message says what did succeed. A failed one stays what it is.
+ */
+export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, reason }) => {
+  if (!endpoint.startsWith(taEndpoint("")) || reference === null) return;
+  const [request] = await tx.sql<{ message: string; tx_id: string | null }[]>`
+    select message, tx_id from ta_requests
+    where id = ${reference} and status = 'SUCCESS' for no key update`;
+  if (request === undefined) return;
+  const why =
+    reason === "endpoint_disabled"
+      ? "the callback address was disabled"
+      : "no attempt to deliver it succeeded";
+  await writeStatus(
+    tx,
+    reference,
+    "FAILED",
+    `the result could not be delivered (${why}); done before that: ${request.message}`,
+    "CALLBACK_DELIVERY_FAILED",
+  );
+};
+
+const writeStatus = async (
+  { sql }: Pick<Tx, "sql">,
+  requestId: string,
+  status: "PENDING" | Ending["status"],
+  text: string,
+  reason: FailureReason | null = null,
+): Promise<string> => {
+  const message = text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+  await sql`
+    with request as (
+      update ta_requests
+      set status = ${status}, message = ${message}, reason = ${reason}, updated_at = now()
+      where id = ${requestId} returning id
+    )
+    insert into ta_request_history (request_id, number, at, status, message)
+    select id, 1 + (select coalesce(max(number), 0) from ta_request_history where request_id = id),
+           clock_timestamp(), ${status}, ${message}
+    from request`;
+  return message;
+};

@@ -1,0 +1,74 @@
+/** What the projections say about a wallet: the side of processing that reads. */
+import type { Sql } from "../../database/connect.ts";
+
+/** Where a wallet stands in an asset's register. */
+export type WalletPlace = {
+  /** Whether some holder has it; true where the ledger knows no holders. */
+  readonly registered: boolean;
+  /** Its group; null when it is in none. */
+  readonly group: bigint | null;
+};
+
+/** The register of one asset, as far as the projections have come. */
+export type Register = {
+  /** Whether everything up to this checkpoint or block is in it. */
+  hasReached(tip: bigint): Promise<boolean>;
+  place(wallet: string): Promise<WalletPlace>;
+  /** Whether that transaction, and no other, put the wallet into the group, for good. */
+  confirmed(wallet: string, groupId: number, txId: string): Promise<boolean>;
+  /** Whether this holder has ever been in it. */
+  knowsHolder(holderId: bigint): Promise<boolean>;
+};
+
+/** The register of a Sui asset, from the projection of its holder events. */
+export const suiRegister = (sql: Sql, coinType: string): Register => ({
+  hasReached: async (tip) => {
+    const [row] = await sql<{ next_checkpoint: bigint }[]>`
+      select next_checkpoint from holder_lifecycle_watermark`;
+    return row !== undefined && row.next_checkpoint > tip;
+  },
+
+  place: async (wallet) => {
+    const [group] = await sql<{ event_type: string; group_id: string }[]>`
+      select event_type, group_id from holder_events
+      where coin_type = ${coinType} and address = ${wallet} and group_id is not null
+      order by position desc limit 1`;
+    const [membership] = await sql<{ added: boolean }[]>`
+      select event_type = 'holder_address_added' as added from holder_events
+      where coin_type = ${coinType} and address = ${wallet} and holder_id is not null
+      order by position desc limit 1`;
+    return {
+      registered: membership?.added ?? false,
+      group: group?.event_type === "address_joined_group" ? BigInt(group.group_id) : null,
+    };
+  },
+
+  confirmed: async (wallet, groupId, txId) => {
+    const found = await sql`
+      select 1 from holder_events
+      where coin_type = ${coinType} and address = ${wallet} and group_id = ${groupId}
+        and event_type = 'address_joined_group' and tx_digest = ${txId}
+      limit 1`;
+    return found.length === 1;
+  },
+
+  knowsHolder: async (holderId) => {
+    const found = await sql`
+      select 1 from holder_events
+      where coin_type = ${coinType} and holder_id = ${String(holderId)}::numeric limit 1`;
+    return found.length === 1;
+  },
+});
+
+/**
+ * Id of the treasury of a coin type, from the log; undefined while it is not there. It stands among
+ * the coin's first facts, so the log is read from its beginning until the first of them.
+ */
+export const treasuryIn = async (sql: Sql, coinType: string): Promise<string | undefined> => {
+  const [row] = await sql<{ object_id: string }[]>`
+    select object_id from log_facts
+    where name = 'controlled_treasury::ControlledTreasury' and coin_type = ${coinType}
+      and object_id is not null
+    order by checkpoint, transaction, kind, index limit 1`;
+  return row?.object_id;
+};

@@ -1,0 +1,59 @@
+/** Tables of the processing: transactions that were signed, what pays for them, whose holder is whose. */
+import {
+  customType,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { taRequests } from "../tables.ts";
+
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+
+const at = (name: string) => timestamp(name, { withTimezone: true });
+
+/**
+ * The one transaction of a request, stored before it is submitted. There is never a second one:
+ * whoever takes the request up again looks this one up, and submits these bytes or none.
+ */
+export const taTransactions = pgTable("ta_transactions", {
+  requestId: uuid("request_id")
+    .primaryKey()
+    .references(() => taRequests.id),
+  /** Digest (Sui) or hash (EVM); it follows from the bytes. */
+  txId: text("tx_id").notNull().unique(),
+  /** Signed and ready to be submitted; public once it is. */
+  signed: bytea("signed").notNull(),
+  createdAt: at("created_at").notNull().defaultNow(),
+});
+
+/**
+ * What pays for a transaction under way: a coin on Sui, the sender's nonce on EVM. Two transactions
+ * that use the same one exclude each other (on Sui they can lock the coin for a day), so each belongs
+ * to one request until what became of its transaction is known.
+ */
+export const taPurses = pgTable("ta_purses", {
+  purse: text("purse").primaryKey(),
+  requestId: uuid("request_id")
+    .notNull()
+    .unique()
+    .references(() => taRequests.id),
+  claimedAt: at("claimed_at").notNull().defaultNow(),
+});
+
+/** The holder of the register that an investor is, drawn when his first wallet is registered. */
+export const taHolders = pgTable(
+  "ta_holders",
+  {
+    asset: text("asset").notNull(),
+    investorId: text("investor_id").notNull(),
+    holderId: numeric("holder_id", { precision: 20, scale: 0, mode: "bigint" }).notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.asset, t.investorId] }),
+    unique("ta_holders_once").on(t.asset, t.holderId),
+  ],
+);

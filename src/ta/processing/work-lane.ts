@@ -1,0 +1,99 @@
+/** One turn of work on one lane: its open requests, one after the other, each after the one before. */
+import type { Database } from "../../database/connect.ts";
+import {
+  claimLane,
+  firstOpen,
+  type LaneClaim,
+  LaneLostError,
+  leaveLane,
+  renewLane,
+  restLane,
+} from "./lanes.ts";
+import { LATER, type ProcessedAsset, processRequest } from "./process-request.ts";
+import { recordEnding } from "./record.ts";
+
+/** What a worker works with. */
+export type LaneWork = {
+  readonly database: Pick<Database, "sql" | "transaction">;
+  /** By name. */
+  readonly assets: ReadonlyMap<string, ProcessedAsset>;
+  /** How long a lane stays claimed without a sign of life. */
+  readonly leaseMs: number;
+  /** After this a lane with more to do lets others have a turn. */
+  readonly turnMs: number;
+  /** How often a condition is looked at while it is waited for. */
+  readonly lookMs: number;
+  /** After a failure of the ledger's node or of our own, a lane is left alone this long. */
+  readonly troubleMs: number;
+};
+
+/** When a lane is left. */
+export type LaneLeft = "idle" | "more" | "not ours";
+
+/** The asset of a request is not configured in this process. Its lane waits. */
+class AssetMissingError extends Error {
+  override readonly name = "AssetMissingError";
+  readonly remedy = "wait";
+
+  constructor(asset: string) {
+    super(`there are requests for ${asset}, which is not among the assets of this process`);
+  }
+}
+
+/**
+ * Works on a lane until nothing is open in it, its turn is over, or `stop` aborts.
+ * @throws what went wrong, after leaving the lane for later
+ */
+export const workLane = async (
+  work: LaneWork,
+  id: bigint,
+  stop: AbortSignal,
+): Promise<LaneLeft> => {
+  const { database, leaseMs, troubleMs } = work;
+  const claim = await claimLane(database.sql, id, leaseMs);
+  if (claim === undefined) return "not ours";
+  try {
+    return await turn(work, claim, stop);
+  } catch (error) {
+    if (error instanceof LaneLostError) return "not ours";
+    // A stop in the middle of a call is not a failure; the lane is free at once.
+    const stopped = stop.aborted;
+    await leaveLane(database.sql, claim, stopped ? 0 : troubleMs).catch(() => undefined);
+    if (stopped) return "more";
+    throw error;
+  }
+};
+
+const turn = async (work: LaneWork, claim: LaneClaim, stop: AbortSignal): Promise<LaneLeft> => {
+  const { database, assets, turnMs, lookMs } = work;
+  const { sql } = database;
+  const turnEnds = performance.now() + turnMs;
+  const over = AbortSignal.any([stop, AbortSignal.timeout(turnMs)]);
+  for (;;) {
+    // Before looking: what arrives after this is seen, or noticed when the lane is to rest.
+    const { arrivals } = await renewLane(sql, claim);
+    const request = await firstOpen(sql, claim);
+    if (request === undefined) {
+      await restLane(sql, claim, arrivals);
+      return "idle";
+    }
+    const asset = assets.get(request.asset);
+    if (asset === undefined) throw new AssetMissingError(request.asset);
+    const processing = { database, claim, asset, lookMs, signal: stop };
+    const ending = await processRequest({ ...processing, signal: over }, request).catch(
+      (error: unknown): typeof LATER => {
+        if (over.aborted && !(error instanceof LaneLostError)) return LATER;
+        throw error;
+      },
+    );
+    if (ending !== LATER) {
+      // The transaction may have been signed in this very turn.
+      const ended = (await firstOpen(sql, claim)) ?? request;
+      await recordEnding(database, claim, ended, ending);
+    }
+    if (ending === LATER || stop.aborted || performance.now() > turnEnds) {
+      await leaveLane(sql, claim, 0);
+      return "more";
+    }
+  }
+};
