@@ -17,7 +17,7 @@ import type { Figure } from "./figure.ts";
 /** Dense checkpoints: some 200 facts each. */
 const CHECKPOINTS = 9_000;
 const ACTIONS = 50;
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
 
 const counted = z.tuple([z.object({ facts: z.bigint(), next: z.bigint() })]);
 
@@ -36,10 +36,9 @@ export const memoryBench = async (): Promise<Figure> => {
     });
     await using server = await scratchServer(join(folder, "postgres"));
     const started = performance.now();
-    // Without the launcher: the process measured is the one that works.
     const indexer = spawn(
       process.execPath,
-      ["--disable-warning=ExperimentalWarning", MAIN, "index", "--last", String(CHECKPOINTS - 1)],
+      [LAUNCHER, "index", "--last", String(CHECKPOINTS - 1)],
       {
         env: {
           PATH: process.env.PATH,
@@ -52,7 +51,7 @@ export const memoryBench = async (): Promise<Figure> => {
     );
     let peakKib = 0;
     const watching = setInterval(async () => {
-      peakKib = Math.max(peakKib, await residentPeak(indexer.pid ?? 0));
+      peakKib = Math.max(peakKib, await residentPeak(await workerOf(indexer.pid ?? 0)));
     }, 50);
     const [code] = await once(indexer, "exit");
     clearInterval(watching);
@@ -75,6 +74,15 @@ export const memoryBench = async (): Promise<Figure> => {
     await rm(folder, { recursive: true, force: true });
   }
 };
+
+/** The process that the launcher started: the one that works. */
+const workerOf = async (launcher: number): Promise<number> =>
+  Number(
+    await readFile(`/proc/${launcher}/task/${launcher}/children`, "utf8").then(
+      (pids) => pids.split(" ")[0],
+      () => 0,
+    ),
+  );
 
 /** Largest resident set so far, KiB; 0 once the process is gone or where the kernel does not tell. */
 const residentPeak = async (pid: number): Promise<number> => {

@@ -5,9 +5,15 @@ import { join } from "node:path";
 import { installedAsDependency, nodeBinary, root } from "./install.mjs";
 
 /**
+ * Node lets garbage pile up to a share of the machine's memory. The service works in bounded batches:
+ * a smaller young generation and heap keep it at a third of that, at the same speed.
+ */
+const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768"];
+
+/**
  * @param {string[]} args what follows `node` on the command line
- * @param {{ cwd?: string, tether?: boolean }} options `tether`: the program gets a channel that closes
- *   when this process dies, so that it can end too
+ * @param {{ cwd?: string, tether?: boolean }} options `tether`: the program is the service: its heap is
+ *   bounded, and it gets a channel that closes when this process dies, so that it can end too
  * @returns {Promise<number>} the exit code; 128 plus the signal's number when a signal ended it
  */
 export const launch = (args, { cwd, tether = false } = {}) =>
@@ -16,7 +22,7 @@ export const launch = (args, { cwd, tether = false } = {}) =>
     const strip = installedAsDependency ? ["--import", join(root, "bin", "strip-types.mjs")] : [];
     const child = spawn(
       nodeBinary(),
-      ["--disable-warning=ExperimentalWarning", ...strip, ...args],
+      ["--disable-warning=ExperimentalWarning", ...(tether ? BOUNDED_HEAP : []), ...strip, ...args],
       {
         stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
         cwd,

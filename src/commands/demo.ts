@@ -41,8 +41,8 @@ export const demoCommand = () =>
         )
         .option(
           "--noise <ratio>",
-          "unrelated transactions per transaction of the tokens, 0 to 1000",
-          ratioArgument(1000),
+          "share of unrelated transactions, 0 to 1",
+          ratioArgument(1),
           DEFAULT_NOISE,
         )
         .action(async (options: WriteOptions) => {
