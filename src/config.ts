@@ -110,6 +110,13 @@ const settings = z.object({
   CALLBACK_RETRY_SECONDS: retrySeconds.optional(),
   CALLBACK_MASTER_KEY: z.string().optional(),
   DEMO_CALLBACK_URL: urlOf(["http", "https"], "http://127.0.0.1:8080/hook").optional(),
+  PLATFORM_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9]{1,32}$/, "must be 1 to 32 letters and digits, such as platform")
+    .default("platform"),
+  PII_KEYS: z.string().optional(),
+  TA_BODY_MIB: wholeNumber(1, 256, "15").default(15),
+  TA_FILE_MIB: wholeNumber(1, 256, "5").default(5),
   EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
   DEMO_SEED: z.string().min(1).default("1"),
   DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
@@ -155,6 +162,16 @@ export type Config = Readonly<{
     masterKey: string | undefined;
     /** Where callbacks of the demo ledger go; absent: a receiver of our own. */
     demoUrl: string | undefined;
+  }>;
+  /** The transfer agent API. */
+  ta: Readonly<{
+    /** Its capitals followed by 00, as a tin, stand for none. */
+    platformName: string;
+    /** `id:base64,id:base64`, the sealing one first; absent: a file below `dataDir`. Never logged. */
+    piiKeys: string | undefined;
+    bodyBytes: number;
+    /** Of one decoded file. */
+    fileBytes: number;
   }>;
   /** Pause between looks at the head of an EVM chain. */
   evmPollMs: number;
@@ -210,6 +227,12 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
       retrySeconds: data.CALLBACK_RETRY_SECONDS,
       masterKey: data.CALLBACK_MASTER_KEY,
       demoUrl: data.DEMO_CALLBACK_URL,
+    },
+    ta: {
+      platformName: data.PLATFORM_NAME,
+      piiKeys: data.PII_KEYS,
+      bodyBytes: data.TA_BODY_MIB * MIB,
+      fileBytes: data.TA_FILE_MIB * MIB,
     },
     evmPollMs: data.EVM_POLL_MS,
     demo: {

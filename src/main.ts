@@ -13,6 +13,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import("./commands/status.ts")).statusCommand(),
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
   keys: async () => (await import("./commands/keys.ts")).keysCommand(),
+  ta: async () => (await import("./commands/ta.ts")).taCommand(),
+  pii: async () => (await import("./commands/pii.ts")).piiCommand(),
   demo: async () => (await import("./commands/demo.ts")).demoCommand(),
 };
 

@@ -3,6 +3,8 @@ import type { Config } from "../config.ts";
 import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { openStorage } from "../service/storage.ts";
+import { taAssets } from "../ta/asset.ts";
+import { registerKey } from "../ta/new-key.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -15,8 +17,10 @@ export const keysCommand = () =>
     .addCommand(revokeCommand());
 
 type CreateOptions = {
-  readonly kind: "graphql" | "project";
+  readonly kind: "graphql" | "project" | "ta";
   readonly project?: string;
+  readonly asset?: string;
+  readonly publicKey?: string;
   readonly label?: string;
 };
 
@@ -25,12 +29,22 @@ const createCommand = () =>
     .description("make a key; it is the last line on standard output and is never shown again")
     .addOption(
       new Option("--kind <kind>", "what the key opens")
-        .choices(["graphql", "project"])
+        .choices(["graphql", "project", "ta"])
         .makeOptionMandatory(),
     )
     .option("--project <name>", "the project whose transfer events it reads (kind project)")
+    .option("--asset <name>", "the asset whose requests it signs (kind ta)")
+    .option("--public-key <base64>", "an Ed25519 public key to register; without it a pair is made")
     .option("--label <text>", "what it is for, as the list shows it")
-    .action(async ({ kind, project, label }: CreateOptions) => {
+    .action(async ({ kind, project, asset, publicKey, label }: CreateOptions) => {
+      if (kind === "ta") {
+        if (asset === undefined) throw new UsageError("--kind ta needs --asset <name>");
+        if (project !== undefined) throw new UsageError("--project goes with --kind project");
+        return createTaKey({ asset, publicKey, label });
+      }
+      if (asset !== undefined || publicKey !== undefined) {
+        throw new UsageError("--asset and --public-key go with --kind ta");
+      }
       if (kind === "project" && project === undefined) {
         throw new UsageError("--kind project needs --project <name>");
       }
@@ -44,6 +58,30 @@ const createCommand = () =>
       process.stderr.write(`key ${id} (${kind}): keep it, it is not shown again\n`);
       process.stdout.write(`${secret}\n`);
     });
+
+/** The key, or the pair when one is made: one line of JSON on standard output. */
+const createTaKey = async (key: {
+  readonly asset: string;
+  readonly publicKey: string | undefined;
+  readonly label: string | undefined;
+}): Promise<void> => {
+  const { config, logger } = openRuntime();
+  const known = [...taAssets(await configuredAssets(config)).keys()];
+  if (!known.includes(key.asset)) {
+    throw new UsageError(
+      `no asset ${key.asset}; those with "ta" are: ${known.join(", ") || "none"}`,
+    );
+  }
+  await using storage = await openStorage(config, logger);
+  const { id, publicKey, secretKey } = await registerKey(storage.write, key);
+  if (secretKey === undefined) {
+    process.stderr.write(`key ${id} (ta) is registered\n`);
+    process.stdout.write(`${publicKey}\n`);
+  } else {
+    process.stderr.write(`key ${id} (ta): keep the pair, it is not shown again\n`);
+    process.stdout.write(`${JSON.stringify({ publicKey, secretKey })}\n`);
+  }
+};
 
 /** A key of a project that no file names would open nothing; without a file it is made for a later one. */
 const checkProject = async (config: Config, project: string): Promise<void> => {

@@ -11,9 +11,9 @@ export const serveCommand = () =>
   new Command("serve")
     .description("serve what another process indexes")
     .addArgument(
-      new Argument("[interface]", "only this one; all without").choices(["graphql", "rest"]),
+      new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
-    .action(async (only: "graphql" | "rest" | undefined) => {
+    .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const { config, logger, signal } = openRuntime();
       await using storage = await openStorage(config, logger);
       const packages = await packagesOf(config, storage);

@@ -17,6 +17,7 @@ import { VERSION } from "../version.ts";
 import type { EvmService } from "./evm.ts";
 import { evmDetails, evmGauges } from "./evm-health.ts";
 import type { Storage } from "./storage.ts";
+import { taRequests } from "./ta-requests.ts";
 
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
 const ATTEMPTS_PER_MINUTE = 60;
@@ -64,6 +65,7 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       limits: limits(),
     }),
     restPart({ db, projects, version: VERSION, limits: limits() }),
+    await taRequests({ config, storage, assets, limits: limits() }),
   ].filter(({ name }) => only === undefined || name === only);
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);

@@ -1,0 +1,93 @@
+/** The caller's own callbacks: the log of their deliveries, and sending one again. */
+import { z } from "zod";
+import { listDeliveries, redeliver } from "../callbacks/deliveries.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { App } from "../http/part.ts";
+import { type Admit, admitted, signedRead } from "./admission.ts";
+import { answerGiven, remembering } from "./answered.ts";
+import { taEndpoint } from "./asset.ts";
+import { sendAnswer } from "./mount-submissions.ts";
+import type { TaPartSettings } from "./part.ts";
+import { idempotencyKeyOf, readSignedBody } from "./signed-body.ts";
+
+/** Query of the delivery log. */
+export const deliveriesQuery = z.object({
+  since: z.iso
+    .datetime({ offset: true, error: "must be an ISO 8601 date-time with offset" })
+    .optional(),
+  limit: z
+    .string()
+    .regex(/^\d{1,5}$/, "must be a whole number from 1 to 1000")
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= 1000, "must be from 1 to 1000")
+    .default(100),
+  /** `id` of the last delivery seen. */
+  after: z.string().max(200, "must be the id of a delivery").optional(),
+});
+
+/** Bytes of a redelivery's body, `{}`; larger ones of others' making are ignored anyway. */
+const SMALL_BODY = 64 * 1024;
+
+export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit): void => {
+  const { database, read, fingerprints, limits } = settings;
+  const reader = signedRead(admit, limits.attempts);
+  const writer = admitted(admit);
+
+  app.get("/api/v1/callbacks", {
+    onRequest: reader.onRequest,
+    handler: async (request) => {
+      const { asset } = reader.callerOf(request);
+      const { success, data, error } = deliveriesQuery.safeParse(request.query);
+      if (!success) {
+        const faults = error.issues.map(({ path, message }) => `${path.join(".")} ${message}`);
+        throw new HttpError(400, faults.join("; "));
+      }
+      const deliveries = await listDeliveries(read.db, {
+        endpoints: [taEndpoint(asset.name)],
+        since: data.since === undefined ? undefined : new Date(data.since),
+        after: data.after,
+        limit: data.limit,
+      });
+      return deliveries.map(({ id, reference, status, createdAt, deliveredAt, attempts }) => ({
+        id,
+        requestId: reference,
+        status,
+        createdAt,
+        deliveredAt,
+        attempts,
+      }));
+    },
+  });
+
+  app.post<{ Params: { id: string } }>("/api/v1/callbacks/:id/redeliver", {
+    bodyLimit: SMALL_BODY,
+    onRequest: writer.onRequest,
+    handler: async (request, reply) => {
+      const caller = writer.callerOf(request);
+      const { value, canonical } = readSignedBody(request, caller, limits.attempts);
+      if (typeof value !== "object" || value === null || Array.isArray(value)) {
+        throw new HttpError(400, "the body must be a JSON object: {}");
+      }
+      const { id } = request.params;
+      const fingerprint = fingerprints({
+        keyId: caller.id,
+        path: `/api/v1/callbacks/${id}/redeliver`,
+        canonicalBody: canonical,
+        idempotencyKey: idempotencyKeyOf(request),
+      });
+      const given = await answerGiven(database, fingerprint);
+      if (given !== undefined) return sendAnswer(reply, given);
+      const outcome = await redeliver(database, { endpoints: [taEndpoint(caller.asset.name)], id });
+      if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
+      const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
+      // Not one transaction with the redelivery: twice the same message is harmless, by its id.
+      await remembering(database.sql, fingerprint, answer);
+      return sendAnswer(reply, answer);
+    },
+  });
+};
+
+const MESSAGE = {
+  accepted: "it will be sent again; to send it once more within a day, give an Idempotency-Key",
+  pending: "it is still on its way and is tried at once",
+} as const;

@@ -1,0 +1,65 @@
+/** What is only read: whitelist status, request status, callback keys, health. */
+import { canonicalJson } from "../client/index.mjs";
+import { HttpError } from "../http/http-error.ts";
+import type { App } from "../http/part.ts";
+import { type Admit, signedRead } from "./admission.ts";
+import { canonicalWallet, WALLET_FORM } from "./asset.ts";
+import type { TaPartSettings } from "./part.ts";
+import { newestWhitelistRequest, requestFigures, requestStatus } from "./request-reads.ts";
+import { walletGroup } from "./wallet-group.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export const mountReads = (app: App, settings: TaPartSettings, admit: Admit): void => {
+  const { read, version, signingKeys } = settings;
+  const signedBy = signedRead(admit, settings.limits.attempts);
+
+  app.get<{ Params: { wallet: string } }>(
+    "/api/v1/investor/whitelist_status/:wallet",
+    async (request, reply) => {
+      const { key, headers } = await admit(request);
+      reply.headers(headers);
+      const { asset } = key;
+      const wallet = canonicalWallet(asset.ledger, request.params.wallet);
+      if (wallet === undefined) {
+        throw new HttpError(400, `wallet_address ${WALLET_FORM[asset.ledger]}`);
+      }
+      const [group, requestId] = await Promise.all([
+        walletGroup(read.db, asset, wallet),
+        newestWhitelistRequest(read.db, { asset: asset.name, wallet }),
+      ]);
+      const status = {
+        requestId,
+        address: wallet,
+        isWhitelisted: group === BigInt(asset.whitelistGroupId),
+        whitelistGroupId: asset.whitelistGroupId,
+        walletGroup: group,
+      };
+      // Group ids of the ledger may be beyond 2^53: exact integers all the same.
+      return reply.type("application/json; charset=utf-8").send(canonicalJson(status));
+    },
+  );
+
+  app.get<{ Params: { requestId: string } }>("/api/v1/requests/:requestId", {
+    onRequest: signedBy.onRequest,
+    handler: async (request) => {
+      const { asset } = signedBy.callerOf(request);
+      const { requestId } = request.params;
+      const found = UUID.test(requestId)
+        ? await requestStatus(read.db, { asset: asset.name, requestId: requestId.toLowerCase() })
+        : null;
+      if (found === null) throw new HttpError(404, "no request of this asset has this id");
+      return found;
+    },
+  });
+
+  app.get("/api/v1/callback_pk", () => signingKeys.publicKeys());
+
+  app.get("/api/v1/health", async (request) => {
+    const queue = await requestFigures(read.db).catch((error: unknown) => {
+      request.log.error({ err: error }, "no health of the transfer agent");
+      throw new HttpError(503, "the database does not answer");
+    });
+    return { status: "ok", version, queue };
+  });
+};

@@ -1,0 +1,87 @@
+/** Interface C as a part of the server: requests, their status, deliveries, and what anybody may see. */
+import type { SigningKeys } from "../callbacks/signing-keys.ts";
+import type { Database } from "../database/connect.ts";
+import { createGate, type GateSettings } from "../http/gate.ts";
+import type { App, Part } from "../http/part.ts";
+import type { Acceptance } from "./accept.ts";
+import { type Admit, headerOf } from "./admission.ts";
+import { errorAnswer } from "./answer-error.ts";
+import type { Fingerprints } from "./answered.ts";
+import type { TaAsset } from "./asset.ts";
+import { type Caller, callerLookup } from "./authenticate.ts";
+import { mountFormerPaths } from "./former-paths.ts";
+import { mountDeliveries } from "./mount-deliveries.ts";
+import { mountReads } from "./mount-reads.ts";
+import { mountSubmissions } from "./mount-submissions.ts";
+import { refuseOtherMethods } from "./other-methods.ts";
+
+export type TaPartSettings = {
+  /** Accepts requests and redeliveries. */
+  readonly database: Pick<Database, "sql" | "transaction" | "db">;
+  /** Answers what is only read. */
+  readonly read: Pick<Database, "db">;
+  readonly assets: ReadonlyMap<string, TaAsset>;
+  readonly accept: Acceptance;
+  readonly fingerprints: Fingerprints;
+  readonly signingKeys: Pick<SigningKeys, "publicKeys">;
+  /** How often a key may ask, and an address without a good key or signature may try. */
+  readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;
+  /** See `.env.example`. */
+  readonly bounds: TaBounds;
+  /** Its capitals followed by 00, as a tin, stand for none. */
+  readonly platformName: string;
+  readonly version: string;
+};
+
+/** Sizes in bytes. */
+export type TaBounds = {
+  /** One body. */
+  readonly bodyBytes: number;
+  /** One decoded file. */
+  readonly fileBytes: number;
+  /** Bodies under way in this process, together. */
+  readonly allBodiesBytes: number;
+};
+
+/** What every request header of this API is called in messages. */
+const KEY_HEADER = "X-Api-Key";
+
+export const taPart = (settings: TaPartSettings): Part => {
+  const { assets, read, limits } = settings;
+  const gate = createGate({
+    ...limits,
+    header: KEY_HEADER,
+    verify: callerLookup(read.db, assets),
+  });
+  const admit: Admit = (request) =>
+    gate.admit({ presented: headerOf(request, "x-api-key"), remoteAddress: request.ip });
+
+  const mount = (app: App): void => {
+    app.removeAllContentTypeParsers();
+    // The bytes themselves: what was signed is decided here, not by a parser that forgives.
+    app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.setErrorHandler(errorAnswer(settings.bounds.bodyBytes));
+    mountSubmissions(app, settings, admit);
+    mountReads(app, settings, admit);
+    mountDeliveries(app, settings, admit);
+    mountFormerPaths(app);
+    refuseOtherMethods(app);
+  };
+
+  return {
+    name: "ta",
+    paths: [
+      {
+        path: "/api/v1/investor/whitelist",
+        about: `transfer agent: POST with a key in ${KEY_HEADER}`,
+      },
+      { path: "/api/v1/callback_pk", about: "public keys that callbacks are signed with" },
+      { path: "/api/v1/health", about: "requests waiting" },
+    ],
+    register: async (app) => {
+      await app.register(async (scope) => mount(scope));
+    },
+  };
+};

@@ -1,0 +1,200 @@
+/** The transfer agent as its callers see it, over HTTP, on a database of its own. */
+import { randomBytes } from "node:crypto";
+import { Writable } from "node:stream";
+import pino from "pino";
+import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
+import { generateKeyPair, type JsonValue, signRequest } from "../../src/client/index.mjs";
+import { connect } from "../../src/database/connect.ts";
+import { watchHealth } from "../../src/http/health.ts";
+import { registerPublicKey } from "../../src/http/keys.ts";
+import { createMetrics } from "../../src/http/metrics.ts";
+import { databaseProgress } from "../../src/http/progress.ts";
+import { createRateLimit } from "../../src/http/rate-limit.ts";
+import { createServer } from "../../src/http/server.ts";
+import { createAcceptance } from "../../src/ta/accept.ts";
+import { fingerprints } from "../../src/ta/answered.ts";
+import type { TaAsset } from "../../src/ta/asset.ts";
+import { taPart } from "../../src/ta/part.ts";
+import { ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+
+export const COIN = `0x${"7".padStart(64, "0")}::acme::ACME`;
+export const EVM_TOKEN = `0x${"5f".repeat(20)}`;
+
+export const ASSETS: ReadonlyMap<string, TaAsset> = new Map<string, TaAsset>([
+  [
+    "acme-sui",
+    {
+      name: "acme-sui",
+      project: "acme",
+      callbackUrl: "https://hooks.acme.example/ta",
+      whitelistGroupId: 7,
+      ledger: "sui",
+      coinType: COIN,
+    },
+  ],
+  [
+    "acme-evm",
+    {
+      name: "acme-evm",
+      project: "acme",
+      callbackUrl: "https://hooks.acme.example/ta",
+      whitelistGroupId: 1,
+      ledger: "evm",
+      token: {
+        name: "acme-evm",
+        ledger: "evm",
+        network: "avalanche_fuji",
+        chainId: 43113,
+        rpc: ["https://rpc.acme.example"],
+        address: EVM_TOKEN,
+        type: "comakery_security_token_v4",
+        fromBlock: 0,
+        finality: "finalized",
+        lockup: null,
+        identityRegistry: null,
+        groups: {},
+        schedules: {},
+        whitelistGroupId: 1,
+        ta: { callbackUrl: "https://hooks.acme.example/ta" },
+      },
+    },
+  ],
+]);
+
+export type Reply = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON, as far as tests look into it. */
+  readonly json: Readonly<Record<string, unknown>>;
+};
+
+export type KeyPair = ReturnType<typeof generateKeyPair>;
+
+export type Api = AsyncDisposable & {
+  readonly url: string;
+  readonly database: TestDatabase;
+  readonly signingKeys: SigningKeys;
+  readonly vault: PiiVault;
+  /** Lines the server logged. */
+  readonly log: readonly string[];
+  /** Registered for `acme-sui`. */
+  readonly keys: KeyPair;
+  /** A registered pair. */
+  newKeys(asset: string): Promise<KeyPair>;
+  /** Signs and posts. */
+  post(
+    path: string,
+    body: JsonValue,
+    options?: { readonly keys?: KeyPair; readonly headers?: Readonly<Record<string, string>> },
+  ): Promise<Reply>;
+  /** Signs method, path and time, and gets. */
+  get(path: string, keys?: KeyPair, now?: Date): Promise<Reply>;
+  /** Sends anything. */
+  send(path: string, init: RequestInit): Promise<Reply>;
+};
+
+export const startApi = async (
+  settings: {
+    readonly bodyBytes?: number;
+    readonly fileBytes?: number;
+    readonly attempts?: number;
+  } = {},
+): Promise<Api> => {
+  const database = await freshDatabase({ max: 8 });
+  const read = connect({ url: database.url, max: 4, applicationName: "test-read", readOnly: true });
+  const log: string[] = [];
+  const logger = pino(
+    { level: "debug", base: null },
+    new Writable({
+      write: (chunk, _encoding, done) => {
+        log.push(String(chunk));
+        done();
+      },
+    }),
+  );
+  const signingKeys = await openSigningKeys(database, randomBytes(32));
+  const vault = openVault(database, ringOf([{ id: "test", key: randomBytes(32) }]));
+  const health = watchHealth({
+    progress: databaseProgress(read.db, []),
+    version: "test",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  });
+  const limit = (policy: string, quota: number) =>
+    createRateLimit({ policy, quota, windowSeconds: 60 });
+  const { bodyBytes = 15 * 1024 * 1024, fileBytes = 5 * 1024 * 1024 } = settings;
+  const server = await createServer({
+    parts: [
+      taPart({
+        database,
+        read,
+        assets: ASSETS,
+        accept: createAcceptance({ database, vault }),
+        fingerprints: fingerprints(randomBytes(32)),
+        signingKeys,
+        limits: {
+          limit: limit("default", 1_000_000),
+          attempts: limit("attempts", settings.attempts ?? 1_000_000),
+        },
+        bounds: { bodyBytes, fileBytes, allBodiesBytes: 4 * bodyBytes },
+        platformName: "platform",
+        version: "test",
+      }),
+    ],
+    logger,
+    version: "test",
+    health,
+    metrics: createMetrics(health),
+    unready: async () => null,
+    trustProxy: false,
+  });
+  const url = await server.listen({ port: 0, host: "127.0.0.1" });
+
+  const newKeys: Api["newKeys"] = async (asset) => {
+    const pair = generateKeyPair();
+    await registerPublicKey(database, { publicKey: pair.publicKey, asset });
+    return pair;
+  };
+  const keys = await newKeys("acme-sui");
+
+  const send: Api["send"] = async (path, init) => {
+    const response = await fetch(`${url}${path}`, { signal: AbortSignal.timeout(20_000), ...init });
+    const text = await response.text();
+    const json: unknown = /^[[{]/.test(text) ? JSON.parse(text) : {};
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: json as Reply["json"],
+    };
+  };
+  return {
+    url,
+    database,
+    signingKeys,
+    vault,
+    log,
+    keys,
+    newKeys,
+    send,
+    post: (path, body, options = {}) => {
+      const signed = signRequest({ secretKey: (options.keys ?? keys).secretKey, body });
+      const headers = { ...signed.headers, ...options.headers };
+      return send(path, { method: "POST", body: signed.body, headers });
+    },
+    get: (path, pair = keys, now = new Date()) => {
+      const { secretKey } = pair;
+      const { headers } = signRequest({ secretKey, method: "GET", path, now });
+      return send(path, { headers });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await health[Symbol.asyncDispose]();
+      await read.close();
+      await database.close();
+    },
+  };
+};

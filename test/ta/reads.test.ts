@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
+import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
+import { CACHE_MS, createKey, listKeys, revokeKey } from "../../src/http/keys.ts";
+import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
+import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
+import { until } from "../queue/until.ts";
+import { type Api, COIN, EVM_TOKEN, startApi } from "./api.ts";
+import { bodyOf, WALLET } from "./submissions.ts";
+
+let api: Api;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const STATUS = "/api/v1/investor/whitelist_status";
+
+let position = 1n;
+const groupEvent = (eventType: HolderEventType, address: string, groupId: bigint) => {
+  position += 1_000_000_000n;
+  return api.database.transaction((tx) =>
+    appendHolderEvents(tx, [
+      {
+        coinType: COIN,
+        position,
+        eventType,
+        txDigest: "digest",
+        holderId: null,
+        address,
+        groupId,
+        isFrozen: null,
+        timestampMs: position,
+      },
+    ]),
+  );
+};
+
+test("whitelist_status compares the group on the ledger with the expected one", async () => {
+  const wallet = `0x${"c".repeat(64)}`;
+  const status = async () => {
+    // The key alone: what this tells is public on the ledger.
+    const reply = await api.send(`${STATUS}/${wallet.toUpperCase().replace("0X", "0x")}`, {
+      headers: { "x-api-key": api.keys.publicKey },
+    });
+    expect(reply.status).toBe(200);
+    return reply.json;
+  };
+  expect(await status()).toEqual({
+    requestId: null,
+    address: wallet,
+    isWhitelisted: false,
+    whitelistGroupId: 7,
+    walletGroup: null,
+  });
+  await groupEvent("address_joined_group", wallet, 3n);
+  expect(await status()).toMatchObject({ isWhitelisted: false, walletGroup: 3 });
+  await groupEvent("address_left_group", wallet, 3n);
+  expect(await status()).toMatchObject({ isWhitelisted: false, walletGroup: null });
+  await groupEvent("address_joined_group", wallet, 7n);
+  expect(await status()).toMatchObject({ isWhitelisted: true, walletGroup: 7 });
+  const body = bodyOf({ id: "status", blockchain_wallet: wallet });
+  const { json } = await api.post("/api/v1/investor/whitelist", body);
+  await api.post("/api/v1/investor/kyc", body);
+  expect(await status()).toMatchObject({ isWhitelisted: true, requestId: json.requestId });
+});
+
+test("whitelist_status of an EVM asset reads the groups of its token", async () => {
+  const keys = await api.newKeys("acme-evm");
+  const wallet = `0x${"cd".repeat(20)}` as const;
+  const status = () =>
+    api.send(`${STATUS}/${wallet}`, { headers: { "x-api-key": keys.publicKey } });
+  expect((await status()).json).toMatchObject({ isWhitelisted: false, walletGroup: null });
+  const token = `0x${EVM_TOKEN.slice(2)}` as const;
+  await api.database.transaction((tx) =>
+    appendGroups(tx, { project: "acme", chainId: 43113 }, [
+      { token, wallet, groups: [4n], block: 1n, logIndex: 0 },
+      { token, wallet, groups: [1n], block: 2n, logIndex: 0 },
+    ]),
+  );
+  expect((await status()).json).toMatchObject({ isWhitelisted: true, walletGroup: 1 });
+});
+
+test("whitelist_status refuses a malformed wallet, and callers without a good key", async () => {
+  const asked = (wallet: string, headers: Record<string, string>) =>
+    api.send(`${STATUS}/${wallet}`, { headers });
+  expect((await asked("0xzz", { "x-api-key": api.keys.publicKey })).status).toBe(400);
+  expect((await asked(WALLET, {})).status).toBe(401);
+  const { secret } = await createKey(api.database, { kind: "graphql" });
+  expect((await asked(WALLET, { "x-api-key": secret })).status).toBe(403);
+  const gone = await api.newKeys("no-longer-configured");
+  expect((await asked(WALLET, { "x-api-key": gone.publicKey })).status).toBe(403);
+});
+
+test("a revoked key is refused soon after", async () => {
+  const keys = await api.newKeys("acme-sui");
+  const asked = () => api.send(`${STATUS}/${WALLET}`, { headers: { "x-api-key": keys.publicKey } });
+  expect((await asked()).status).toBe(200);
+  const newest = (await listKeys(api.database)).at(-1);
+  expect(await revokeKey(api.database, newest?.id ?? "")).toBe(true);
+  await until(
+    "a 401",
+    async () => (await asked()).status,
+    (status) => status === 401,
+    CACHE_MS + 5_000,
+  );
+});
+
+test("a request shows its status and history to callers of its asset alone, signed and in time", async () => {
+  const { json } = await api.post("/api/v1/investor/kyc", bodyOf({ id: "history" }));
+  const path = `/api/v1/requests/${json.requestId}`;
+  const reply = await api.get(path);
+  expect(reply.status).toBe(200);
+  expect(reply.json).toEqual({
+    requestId: json.requestId,
+    status: "QUEUED",
+    message: json.message,
+    reason: null,
+    txId: null,
+    history: [{ status: "QUEUED", at: expect.stringMatching(/Z$/), message: json.message }],
+  });
+  const minutes = (n: number) => new Date(Date.now() + n * 60_000);
+  expect((await api.get(path, api.keys, minutes(-6))).status).toBe(401);
+  expect((await api.get(path, api.keys, minutes(6))).status).toBe(401);
+  expect((await api.get(path, api.keys, minutes(4))).status).toBe(200);
+  expect((await api.send(path, { headers: { "x-api-key": api.keys.publicKey } })).status).toBe(401);
+  expect((await api.get(path, await api.newKeys("acme-evm"))).status).toBe(404);
+  expect((await api.get("/api/v1/requests/none")).status).toBe(404);
+});
+
+test("callers see their own deliveries, a page at a time, and have one sent again", async () => {
+  const policy = { allowPrivate: true };
+  for (const asset of ["acme-sui", "acme-evm"]) {
+    await registerEndpoint(api.database, policy, {
+      key: `ta:${asset}`,
+      url: "http://127.0.0.1:9/",
+    });
+    for (const n of [1, 2, 3]) {
+      await api.database.transaction((tx) =>
+        enqueueCallback(tx, {
+          endpoint: `ta:${asset}`,
+          lane: `lane-${n}`,
+          id: `${asset}-${n}`,
+          type: "kyc",
+          reference: `request-${n}`,
+          body: { n },
+        }),
+      );
+    }
+  }
+  const page = await api.get("/api/v1/callbacks?limit=2&since=2020-01-01T00%3A00%3A00Z");
+  expect(page.json).toEqual(
+    [1, 2].map((n) => ({
+      id: `acme-sui-${n}`,
+      requestId: `request-${n}`,
+      status: "pending",
+      createdAt: expect.stringMatching(/Z$/),
+      deliveredAt: null,
+      attempts: [],
+    })),
+  );
+  expect((await api.get("/api/v1/callbacks?after=acme-sui-2")).json).toMatchObject([
+    { id: "acme-sui-3" },
+  ]);
+  expect((await api.get("/api/v1/callbacks?since=2999-01-01T00%3A00%3A00Z")).json).toEqual([]);
+  expect((await api.get("/api/v1/callbacks?limit=0&since=yesterday")).json.details).toMatch(
+    /since.*limit/,
+  );
+
+  await api.database.sql`update callback_messages set status = 'failed' where id = 'acme-sui-1'`;
+  const again = await api.post("/api/v1/callbacks/acme-sui-1/redeliver", {});
+  expect([again.status, again.json.id]).toEqual([202, "acme-sui-1"]);
+  const [message] = await api.database
+    .sql`select status from callback_messages where id = 'acme-sui-1'`;
+  expect(message).toEqual({ status: "pending" });
+  expect((await api.post("/api/v1/callbacks/acme-evm-1/redeliver", {})).status).toBe(404);
+  expect((await api.post("/api/v1/callbacks/acme-sui-1/redeliver", {})).json).toEqual(again.json);
+});
+
+test("anybody may see the callback keys and the health", async () => {
+  const keys = await api.send("/api/v1/callback_pk", {});
+  expect(keys.json).toEqual(JSON.parse(JSON.stringify(await api.signingKeys.publicKeys())));
+  const health = await api.send("/api/v1/health", {});
+  expect(health.json).toMatchObject({
+    status: "ok",
+    version: "test",
+    queue: { waiting: expect.any(Number), active: 0, failed: 0 },
+  });
+});
+
+test("whoever keeps sending wrong signatures is slowed down", async () => {
+  await using strict = await startApi({ attempts: 3 });
+  const wrong = () =>
+    strict.send("/api/v1/investor/kyc", {
+      method: "POST",
+      body: "{}",
+      headers: {
+        "content-type": "application/json",
+        "x-api-key": strict.keys.publicKey,
+        "x-request-sig-b64": Buffer.alloc(64).toString("base64"),
+      },
+    });
+  const statuses = [];
+  for (let i = 0; i < 4; i += 1) statuses.push((await wrong()).status);
+  expect(statuses).toEqual([401, 401, 401, 429]);
+});

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { signRequest } from "../../src/client/index.mjs";
+import { type Api, startApi } from "./api.ts";
+import { bodyOf, WALLET } from "./submissions.ts";
+
+let api: Api;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const WHITELIST = "/api/v1/investor/whitelist";
+const KYC = "/api/v1/investor/kyc";
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const rows = async (investorId: string) => [
+  ...(await api.database.sql<Record<string, unknown>[]>`
+    select kind, status, wallet, verified_status, verified_at from ta_requests
+    where investor_id = ${investorId} order by sequence`),
+];
+
+test("a signed whitelist request is accepted and queued", async () => {
+  const reply = await api.post(
+    WHITELIST,
+    bodyOf(
+      { id: "w-1", blockchain_wallet: "0xAB" },
+      { verifiedStatus: false, verifiedAt: "2026-01-02T04:04:05+01:00", unknown: [1.5, null] },
+    ),
+  );
+  expect(reply.status).toBe(201);
+  expect(reply.json).toEqual({
+    requestId: expect.stringMatching(UUID),
+    status: "QUEUED",
+    message: expect.any(String),
+  });
+  expect(await rows("w-1")).toEqual([
+    {
+      kind: "whitelist",
+      status: "QUEUED",
+      wallet: `0x${"ab".padStart(64, "0")}`,
+      verified_status: false,
+      verified_at: "2026-01-02 03:04:05+00",
+    },
+  ]);
+});
+
+test("a signed KYC request is accepted, verified now unless it says otherwise", async () => {
+  const before = Date.now();
+  const reply = await api.post(KYC, bodyOf({ id: "k-1" }, { verifiedStatus: null }));
+  expect(reply.status).toBe(201);
+  const [row] = await rows("k-1");
+  expect(row).toMatchObject({ kind: "kyc", verified_status: true });
+  expect(Date.parse(String(row?.verified_at))).toBeGreaterThanOrEqual(before - 1000);
+});
+
+test("the signature is over the canonical body, so the body itself may be written in any way", async () => {
+  const body = bodyOf({ id: "c-1", first_name: "Zoë \u{1f600}" });
+  const { headers } = signRequest({ secretKey: api.keys.secretKey, body });
+  const text = JSON.stringify(body, null, 3).replace("ë", "\\u00eb");
+  expect((await api.send(WHITELIST, { method: "POST", body: text, headers })).status).toBe(201);
+});
+
+test("a wrong, missing or foreign signature and an unknown key are 401, before anything is validated", async () => {
+  const body = { investor: {} };
+  const good = signRequest({ secretKey: api.keys.secretKey, body });
+  const other = await api.newKeys("acme-sui");
+  const foreign = signRequest({ secretKey: other.secretKey, body });
+  const sent = (headers: Readonly<Record<string, string>>) =>
+    api.send(WHITELIST, { method: "POST", body: good.body, headers });
+  const { "x-request-sig-b64": _signature, ...unsigned } = good.headers;
+  const { "x-api-key": _key, ...keyless } = good.headers;
+  for (const headers of [
+    unsigned,
+    keyless,
+    { ...good.headers, "x-request-sig-b64": foreign.headers["x-request-sig-b64"] ?? "" },
+    { ...good.headers, "x-request-sig-b64": "AAAA" },
+    { ...good.headers, "x-request-sig-b64": "*" },
+    { ...good.headers, "x-api-key": "AAAA" },
+    { ...good.headers, "x-api-key": Buffer.alloc(32, 7).toString("base64") },
+  ]) {
+    const reply = await sent(headers);
+    expect(reply.status).toBe(401);
+    expect(reply.json).toEqual({
+      error: "UNAUTHORIZED",
+      details: expect.any(String),
+      requestId: reply.headers.get("x-request-id"),
+    });
+  }
+  expect((await sent(good.headers)).status).toBe(400);
+});
+
+test("what is not I-JSON is 400 before its signature is looked at", async () => {
+  const { headers } = signRequest({ secretKey: api.keys.secretKey, body: {} });
+  for (const body of [
+    '{"a":1,"a":1}',
+    '{"a":9007199254740993}',
+    '{"a":1e400}',
+    '{"a":"\\ud800"}',
+    "",
+    "{",
+  ]) {
+    const reply = await api.send(WHITELIST, { method: "POST", body, headers });
+    expect([reply.status, reply.json.error], body).toEqual([400, "BAD_REQUEST"]);
+  }
+});
+
+test("every missing member is named in one answer", async () => {
+  const reply = await api.post(WHITELIST, { investor: { first_name: null, last_name: " " } });
+  expect(reply.status).toBe(400);
+  for (const member of [
+    "id",
+    "first_name",
+    "last_name",
+    "email",
+    "dob",
+    "full_address.street",
+    "full_address.city",
+    "full_address.countryCode",
+    "full_address.postalCode",
+    "blockchain_wallet",
+    "primary_phone",
+  ]) {
+    expect(reply.json.details).toContain(`investor.${member} is missing`);
+  }
+});
+
+test("members of the wrong form are refused by name, and no answer repeats what was sent", async () => {
+  const cases: readonly [string, Record<string, string | number>][] = [
+    ["investor.email", { email: "not-an-email" }],
+    ["investor.dob", { dob: "2021-02-29" }],
+    ["investor.dob", { dob: "2999-01-01" }],
+    ["investor.primary_phone", { primary_phone: "6701234567" }],
+    ["investor.blockchain_wallet", { blockchain_wallet: "0xzz" }],
+    ["investor.identityDocumentCountry", { identityDocumentCountry: "qz" }],
+    ["investor.accreditation", { accreditation: "perhaps" }],
+    ["investor.id", { id: 42 }],
+  ];
+  for (const [member, changes] of cases) {
+    const reply = await api.post(KYC, bodyOf(changes));
+    expect(reply.status, member).toBe(400);
+    expect(reply.json.details).toContain(member);
+    expect(reply.json.details).not.toContain(String(Object.values(changes)[0]));
+  }
+  const others = await api.post(
+    KYC,
+    bodyOf({}, { verifiedStatus: "yes", verifiedAt: "2999-01-01T00:00:00Z" }),
+  );
+  expect(others.json.details).toBe(
+    "verifiedStatus must be true or false; verifiedAt must not be in the future",
+  );
+});
+
+const pdf = Buffer.from("%PDF-1.7\n%âãÏÓ\n1 0 obj\n");
+const file = (changes: Record<string, string | number | null> = {}) => ({
+  fileName: "passport.pdf",
+  contentType: "application/pdf",
+  size: pdf.length,
+  data: pdf.toString("base64"),
+  ...changes,
+});
+
+test("files are checked at once, with a code for each fault", async () => {
+  expect((await api.post(KYC, bodyOf({ identityDocument: file() }))).status).toBe(201);
+  const cases = [
+    ["INVALID_REQUEST", file({ fileName: null }), "fileName"],
+    ["INVALID_REQUEST", file({ size: "12" }), "size"],
+    ["INVALID_DATA", file({ data: "JVBERi0xLjQ" }), "data"],
+    ["INVALID_DATA", file({ data: "_-_-" }), "data"],
+    ["INVALID_DATA", file({ contentType: "image/png" }), "data"],
+    ["SIZE_MISMATCH", file({ size: pdf.length + 1 }), "size"],
+  ] as const;
+  for (const [code, proofOfAddress, member] of cases) {
+    const reply = await api.post(KYC, bodyOf({ proofOfAddress }));
+    expect([reply.status, reply.json.error, reply.json.code]).toEqual([400, "BAD_REQUEST", code]);
+    expect(reply.json.details).toContain(`investor.proofOfAddress.${member}`);
+  }
+});
+
+test("a file or a body over its limit is 413 and told the limit", async () => {
+  await using small = await startApi({ bodyBytes: 20_000, fileBytes: 1_000 });
+  const data = Buffer.alloc(1_001, "a");
+  const large = {
+    fileName: "a.txt",
+    contentType: "text/plain",
+    size: 1_001,
+    data: data.toString("base64"),
+  };
+  const tooLarge = await small.post(KYC, bodyOf({ proofOfAddress: large }));
+  expect([tooLarge.status, tooLarge.json.code]).toEqual([413, "FILE_TOO_LARGE"]);
+  expect(tooLarge.json.details).toContain("1000 bytes");
+  const body = await small.post(KYC, bodyOf({ last_name: "x".repeat(20_000) }));
+  expect([body.status, body.json.error]).toEqual([413, "BAD_REQUEST"]);
+  expect(body.json.details).toContain("20000 bytes");
+});
+
+test("the same request again gets the first answer; an Idempotency-Key decides where one is given", async () => {
+  const body = bodyOf({ id: "again" });
+  const first = await api.post(WHITELIST, body);
+  expect((await api.post(WHITELIST, body)).json).toEqual(first.json);
+  expect((await api.post(KYC, body)).json.requestId).not.toBe(first.json.requestId);
+  const keyed = (key: string, sent = body) =>
+    api.post(WHITELIST, sent, { headers: { "idempotency-key": key } });
+  const one = await keyed("one");
+  expect(one.json.requestId).not.toBe(first.json.requestId);
+  expect((await keyed("one")).json).toEqual(one.json);
+  const reused = await keyed("one", bodyOf({ id: "other" }));
+  expect([reused.status, reused.json.error]).toEqual([422, "BAD_REQUEST"]);
+  expect((await keyed("two")).json.requestId).not.toBe(one.json.requestId);
+  expect(await rows("again")).toHaveLength(4);
+});
+
+test("a tin that is the platform's sentinel is stored as none", async () => {
+  const stored = async (tin: string) => {
+    const { json } = await api.post(KYC, bodyOf({ id: "tin", tin }));
+    return (await api.vault.open(String(json.requestId), "test")).investor.tin;
+  };
+  expect(await stored("PLATFORM00")).toBe(null);
+  expect(await stored("123-45-6789")).toBe("123-45-6789");
+});
+
+test("wallets are those of the asset's ledger; on EVM a mixed-case one needs a right checksum", async () => {
+  const keys = await api.newKeys("acme-evm");
+  const sent = (wallet: string, id: string) =>
+    api.post(WHITELIST, bodyOf({ id, blockchain_wallet: wallet }), { keys });
+  const checksummed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  expect((await sent(checksummed, "e-1")).status).toBe(201);
+  expect((await sent(checksummed.toLowerCase(), "e-2")).status).toBe(201);
+  expect((await sent(checksummed.replace("aA", "Aa"), "e-3")).status).toBe(400);
+  expect((await sent(WALLET, "e-4")).status).toBe(400);
+  expect(await rows("e-1")).toMatchObject([{ wallet: checksummed.toLowerCase() }]);
+});
+
+test("other content types are 415, other methods 405, former paths 410 with the new one", async () => {
+  const { headers, body } = signRequest({ secretKey: api.keys.secretKey, body: bodyOf() });
+  const xml = await api.send(WHITELIST, {
+    method: "POST",
+    body,
+    headers: { ...headers, "content-type": "text/xml" },
+  });
+  expect([xml.status, xml.json.error]).toEqual([415, "BAD_REQUEST"]);
+  const put = await api.send(WHITELIST, { method: "PUT", body, headers });
+  expect([put.status, put.json.error, put.headers.get("allow")]).toEqual([
+    405,
+    "BAD_REQUEST",
+    "POST",
+  ]);
+  const former = await api.send("/transfer_agent_api/v1/approve_investor", {
+    method: "POST",
+    body,
+  });
+  expect([former.status, former.json.error]).toEqual([410, "NOT_FOUND"]);
+  expect(former.json.details).toContain("/api/v1/investor/whitelist");
+  const status = await api.send(`/transfer_agent_api/v1/check_whitelist/${WALLET}`, {});
+  expect([status.status, status.json.details]).toEqual([
+    410,
+    expect.stringContaining("whitelist_status"),
+  ]);
+  for (const gone of ["propose_tx", "get_nonce"]) {
+    expect((await api.send(`/transfer_agent_api/v1/${gone}`, { method: "POST" })).status).toBe(410);
+  }
+});
+
+test("nothing that was sent about a person stands in the log", async () => {
+  await api.post(WHITELIST, bodyOf({ id: "log-1", ssn: "078-05-1120", first_name: "Logfried" }));
+  await api.post(WHITELIST, bodyOf({ id: "log-1", ssn: "078-05-1120", email: "broken" }));
+  expect(api.log.length).toBeGreaterThan(0);
+  expect(api.log.join("")).not.toMatch(/078-05-1120|Logfried|Muster|grete@|log-1/);
+});
