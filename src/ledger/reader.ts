@@ -8,9 +8,9 @@
  */
 import type { Database } from "../database/connect.ts";
 import { databaseRemedy } from "../database/connect.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
 import { type Log, openLog } from "../log/log.ts";
 import type { Feed } from "../pipelines/feed.ts";
-import { acquireWriterLock } from "../pipelines/writer-lock.ts";
 import type { CheckpointReader } from "./read.ts";
 import { searchDecimals } from "./reader-decimals.ts";
 import type { BatchBounds, GatheredBatch } from "./reader-gathering.ts";

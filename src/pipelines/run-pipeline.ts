@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Database, databaseRemedy, type Session } from "../database/connect.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FactSource } from "../log/log.ts";
 import { applyBatch } from "./apply.ts";
@@ -8,7 +9,6 @@ import type { LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
 import type { PipelineStatus } from "./status.ts";
-import { acquireWriterLock } from "./writer-lock.ts";
 
 /** What one pipeline needs to run. */
 export type PipelineRun = {

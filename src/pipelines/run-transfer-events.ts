@@ -1,11 +1,11 @@
 /** Runs the pipeline `transfer_events` over every project and network, until told to stop. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Database, databaseRemedy, type Session } from "../database/connect.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
 import { evmLogChannel } from "../evm/log-store.ts";
 import type { Logger } from "../logger.ts";
 import { forgetOtherScopes, registerScope } from "../projections/transfer-event-progress.ts";
 import { stepTransferEvents, type TransferScope } from "./transfer-events.ts";
-import { acquireWriterLock } from "./writer-lock.ts";
 
 /** Where the records of one project on one network are, as this process knows. */
 export type TransferEventsStatus = {

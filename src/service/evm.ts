@@ -4,12 +4,12 @@ import { registerEndpoint } from "../callbacks/endpoints.ts";
 import type { OutboundPolicy } from "../callbacks/outbound.ts";
 import type { Config } from "../config.ts";
 import { type Database, databaseRemedy } from "../database/connect.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
 import { followChain } from "../evm/follow.ts";
 import { type EvmNetwork, networksOf } from "../evm/network.ts";
 import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
 import type { Logger } from "../logger.ts";
 import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
-import { acquireWriterLock } from "../pipelines/writer-lock.ts";
 import { callbackEndpoint, transferScopes } from "./transfer-scopes.ts";
 
 /** What this process knows of a chain beyond the database. */

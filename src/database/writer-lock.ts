@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ConnectionSettings, Database, Session } from "../database/connect.ts";
+import type { ConnectionSettings, Database, Session } from "./connect.ts";
 
 /** How often a standby asks for the lock: the longest a take-over waits, in milliseconds. */
 const ASK_EVERY_MS = 250;
