@@ -114,7 +114,7 @@ export const transferEventSchema = z
       updated_at: isoTime,
     }),
   })
-  .meta({ id: "TransferEvent", description: "One token movement: one Transfer log." });
+  .meta({ description: "One token movement: one Transfer log." });
 
 /** Body of every answer that is not a success. */
 export const errorSchema = z
@@ -123,4 +123,4 @@ export const errorSchema = z
     details: z.string(),
     requestId: z.uuid(),
   })
-  .meta({ id: "Error", description: "What was wrong; quote requestId when reporting it." });
+  .meta({ description: "What was wrong; quote requestId when reporting it." });

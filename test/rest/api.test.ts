@@ -1,0 +1,254 @@
+/** The list as callers meet it: keys, filters, pages, exact numbers, errors, description. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey } from "../../src/http/keys.ts";
+import {
+  appendTransferEvents,
+  type NewTransferEvent,
+} from "../../src/projections/transfer-events.ts";
+import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { type Api, evmAsset, type Project, serve } from "./service.ts";
+
+const LIST = "/r/api/v2/transfer_events";
+const CHAIN = 43_113;
+const wallet = (n: number) => `0x${n.toString(16).padStart(40, "0")}` as const;
+const txHash = (n: number) => `0x${n.toString(16).padStart(64, "a")}` as const;
+const token = wallet(0xacce);
+const HUGE = 2n ** 256n - 1n;
+
+const project = (name: string): Project => ({
+  name,
+  tokens: [
+    evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"], name: `${name}-evm` }),
+  ],
+});
+
+let database: TestDatabase;
+let api: Api & { readonly key: string };
+let otherKey: string;
+
+/** Record `n` of 25: recipients take turns, two records share a transaction. */
+const record = (n: number): NewTransferEvent => ({
+  id: 1_700_000_000_000_000n + BigInt(n),
+  block: BigInt(n),
+  blockTimestamp: 1_700_000_000n,
+  logIndex: n,
+  txHash: txHash(Math.floor(n / 2)),
+  token,
+  methodName: "transfer",
+  amount: n === 5 ? HUGE : BigInt(n),
+  sender: wallet(0xabc),
+  recipient: wallet(0xabc0 + (n % 3)),
+  senderGroup: 1n,
+  recipientGroup: n === 5 ? HUGE : null,
+  scheduleId: null,
+  commencementTimestamp: null,
+  releaseCount: null,
+  delayUntilFirstReleaseInSeconds: null,
+  initialReleasePortionInBips: null,
+  periodBetweenReleasesInSeconds: null,
+});
+
+const all = Array.from({ length: 25 }, (_, n) => record(n + 1));
+
+beforeAll(async () => {
+  database = await freshDatabase({ max: 8 });
+  await database.sql`
+    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
+    values (${CHAIN}, ${Buffer.from(token.slice(2), "hex")}, 0, 0, 'Acme "A" Shares', 'ACME', 18, now())`;
+  await database.sql`
+    insert into evm_chains (chain_id, network, final_block, head_block, head_timestamp)
+    values (${CHAIN}, 'local', -1, 25, 1700000000)`;
+  await database.transaction(async (tx) => {
+    await appendTransferEvents(tx, { project: "acme", chainId: CHAIN }, all);
+    await appendTransferEvents(tx, { project: "other", chainId: CHAIN }, all.slice(0, 2));
+  });
+  api = await serve(database, [project("acme"), project("other")]);
+  const { secret } = await createKey(database, { kind: "project", subject: "other" });
+  otherKey = secret;
+});
+
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  await database.close();
+});
+
+const ids = (records: readonly { readonly id: number | bigint }[]) =>
+  records.map(({ id }) => Number(BigInt(id) - 1_700_000_000_000_000n));
+
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+test("the list is a bare array in ascending ids, and every record fits the schema", async () => {
+  const answer = await api.get(LIST);
+  expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  expect(answer.headers.has("link")).toBe(false);
+  const records = transferEventSchema.array().parse(answer.body);
+  expect(ids(records)).toEqual(numbers(1, 25));
+});
+
+test("integers beyond 2^53 are printed in full, as numbers", async () => {
+  const { text } = await api.get(`${LIST}?tx_hash=${txHash(2)}`);
+  expect(text).toContain(`"amount":${HUGE},`);
+  expect(text).toContain(`"blockchain_id":${HUGE}}`);
+});
+
+test("a key sees its own project and nothing else, whatever it filters by", async () => {
+  expect(ids(await api.list("", otherKey))).toEqual([1, 2]);
+  expect(await api.list(`?tx_hash=${txHash(3)}`, otherKey)).toEqual([]);
+  expect(await api.list(`?recipient_address=${wallet(0xabc0)}`, otherKey)).toEqual([]);
+  expect(await api.list("?after_id=1700000000000002", otherKey)).toEqual([]);
+});
+
+test("filters take any letter case, and both together", async () => {
+  const hash = txHash(3).toUpperCase().replace("0X", "0x");
+  expect(ids(await api.list(`?tx_hash=${hash}`))).toEqual([6, 7]);
+  const recipient = `0x${wallet(0xabc1).slice(2).toUpperCase()}`;
+  expect(ids(await api.list(`?recipient_address=${recipient}`))).toEqual(
+    numbers(1, 25).filter((n) => n % 3 === 1),
+  );
+  expect(ids(await api.list(`?tx_hash=${hash}&recipient_address=${recipient}`))).toEqual([7]);
+  expect(await api.list(`?tx_hash=${txHash(999)}`)).toEqual([]);
+});
+
+for (const [order, filter, expected] of [
+  ["asc", "", numbers(1, 25)],
+  ["desc", "", numbers(1, 25).reverse()],
+  ["asc", `&recipient_address=${wallet(0xabc2)}`, numbers(1, 25).filter((n) => n % 3 === 2)],
+] as const) {
+  test(`following Link reads everything once, ${order}${filter === "" ? "" : ", filtered"}`, async () => {
+    const seen: number[] = [];
+    let path: string | undefined = `${LIST}?limit=4&order=${order}${filter}`;
+    let pages = 0;
+    while (path !== undefined) {
+      const answer = await api.get(path);
+      seen.push(...ids(transferEventSchema.array().parse(answer.body)));
+      path = /^<(.+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1];
+      pages += 1;
+      expect(pages).toBeLessThan(20);
+    }
+    expect(seen).toEqual(expected);
+    expect(pages).toBe(Math.ceil(expected.length / 4));
+  });
+}
+
+for (const [query, named] of [
+  ["tx_hash=0x12", "tx_hash"],
+  [`tx_hash=${wallet(1)}`, "tx_hash"],
+  ["tx_hash=", "tx_hash"],
+  ["recipient_address=xyz", "recipient_address"],
+  [`recipient_address=${wallet(1)}&recipient_address=${wallet(2)}`, "recipient_address"],
+  ["order=up", "order"],
+  ["limit=0", "limit"],
+  ["limit=1001", "limit"],
+  ["limit=1e2", "limit"],
+  ["limit=-1", "limit"],
+  ["after_id=abc", "after_id"],
+  ["recipient=0x12", "recipient"],
+] as const) {
+  test(`?${query.slice(0, 60)} is 400 and names ${named}`, async () => {
+    const { status, body } = await api.get(`${LIST}?${query}`);
+    expect(status).toBe(400);
+    const { error, details } = errorSchema.parse(body);
+    expect(error).toBe("BAD_REQUEST");
+    expect(details).toMatch(new RegExp(`^${named}: `));
+  });
+}
+
+test("limits and ids at their bounds are taken", async () => {
+  expect(ids(await api.list("?limit=1"))).toEqual([1]);
+  expect(await api.list("?limit=1000")).toHaveLength(25);
+  expect(await api.list("?after_id=0")).toHaveLength(25);
+  expect(await api.list(`?after_id=${"9".repeat(30)}`)).toEqual([]);
+  expect(await api.list(`?order=desc&after_id=${"9".repeat(30)}`)).toHaveLength(25);
+});
+
+test("without a good key nothing is told: 401, 403 for a key of another kind, 404 elsewhere, 405", async () => {
+  const { secret: graphqlKey } = await createKey(database, { kind: "graphql" });
+  const { secret: unknownProject } = await createKey(database, {
+    kind: "project",
+    subject: "gone",
+  });
+  const as = (key: string) => ({ "x-project-api-key": key });
+  for (const [path, headers, status, error] of [
+    [LIST, {}, 401, "UNAUTHORIZED"],
+    [LIST, as("hb_project_wrong"), 401, "UNAUTHORIZED"],
+    [`${LIST}?limit=0`, {}, 401, "UNAUTHORIZED"],
+    [LIST, as(graphqlKey), 403, "FORBIDDEN"],
+    [LIST, as(unknownProject), 403, "FORBIDDEN"],
+    ["/r/api/v2/nothing", as(api.key), 404, "NOT_FOUND"],
+    ["/r/api/v1/transfer_events", as(api.key), 404, "NOT_FOUND"],
+  ] as const) {
+    const answer = await api.get(path, headers);
+    expect([path, answer.status]).toEqual([path, status]);
+    const body = errorSchema.parse(answer.body);
+    expect(body.error).toBe(error);
+    expect(body.requestId).toBe(answer.headers.get("x-request-id"));
+  }
+  const posted = await fetch(new URL(LIST, api.url), { method: "POST", headers: as(api.key) });
+  expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("a key over its quota is told when to come back", async () => {
+  await using limited = await serve(database, [project("acme")], { quota: 1 });
+  const first = await limited.get(LIST);
+  expect(first.headers.get("ratelimit-policy")).toBe('"default";q=1;w=60');
+  const second = await limited.get(LIST);
+  expect(second.status).toBe(429);
+  expect(errorSchema.parse(second.body).error).toBe("BAD_REQUEST");
+  expect(Number(second.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(second.headers.get("ratelimit")).toMatch(/^"default";r=0;t=\d+$/);
+});
+
+test("the OpenAPI description names every field and parameter, as integers where they are", async () => {
+  const { status, text } = await api.get("/openapi.json", {});
+  expect(status).toBe(200);
+  const { openapi, paths, components } = JSON.parse(text);
+  expect(openapi).toBe("3.1.1");
+  const { parameters, responses } = paths[LIST].get;
+  const named = Object.fromEntries(
+    parameters.map(({ name, schema }: { name: string; schema: unknown }) => [name, schema]),
+  );
+  expect(named).toMatchObject({
+    tx_hash: { type: "string" },
+    recipient_address: { type: "string" },
+    order: { enum: ["asc", "desc"], default: "asc" },
+    limit: { type: "integer", minimum: 1, maximum: 1000, default: 100 },
+    after_id: { type: "integer" },
+  });
+  expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "429", "500"]);
+  const { TransferEvent } = components.schemas;
+  expect(Object.keys(TransferEvent.properties)).toEqual(Object.keys(transferEventSchema.shape));
+  expect(TransferEvent.properties.amount).toMatchObject({ type: "integer" });
+  expect(TransferEvent.properties.schedule_id).toMatchObject({
+    anyOf: [{ type: "integer" }, { type: "null" }],
+  });
+});
+
+test("the page to read loads nothing from anywhere else", async () => {
+  const page = await api.get("/docs/", {});
+  expect(page.status).toBe(200);
+  expect(page.text).not.toMatch(/(src|href)="?(https?:)?\/\//);
+  const policy = page.headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toMatch(/https?:|unsafe-eval|\*/);
+  const [, script = ""] = /<script[^>]* src="([^"]+)"/.exec(page.text) ?? [];
+  const asset = await fetch(new URL(script, new URL("/docs/", api.url)));
+  expect(asset.headers.get("content-type")).toMatch(/javascript/);
+  expect((await asset.text()).length).toBeGreaterThan(1_000_000);
+});
+
+test("/health and /metrics tell of callbacks and chains", async () => {
+  const { body } = await api.get("/health", {});
+  expect(body).toMatchObject({
+    pipelines: [],
+    details: {
+      evm: { chains: [{ chainId: CHAIN, network: "local", nextBlock: "0", headBlock: "25" }] },
+      callbacks: { pending: 0, failing: [], disabled: [] },
+    },
+  });
+  const { text } = await api.get("/metrics", {});
+  expect(text).toContain('holderbook_evm_next_block{chain="43113",network="local"} 0');
+  expect(text).toMatch(/^holderbook_callbacks_pending 0$/m);
+});
