@@ -1,0 +1,83 @@
+/** What it takes to process the configured assets: a register and a relay for each. */
+import type { Sql } from "../../database/connect.ts";
+import type { TaAsset } from "../asset.ts";
+import { evmRelay } from "../ports/evm-relay.ts";
+import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
+import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
+import { evmRegister } from "./evm-register.ts";
+import type { ProcessedAsset } from "./process-request.ts";
+import { suiRegister, treasuryIn } from "./register.ts";
+
+/** Where transactions go, and who signs them. */
+export type LedgerAccess = {
+  readonly sui?: {
+    readonly node: SuiNode;
+    /** By the asset's name. */
+    readonly signerOf: (asset: string) => SuiSigner | undefined;
+    /** Addresses of the security-token package, original first. */
+    readonly packages: readonly string[];
+    readonly gasBudget?: bigint | undefined;
+  };
+  readonly evm?: { readonly signer: EvmSigner };
+};
+
+/**
+ * The assets that this process can process; `onMissing` hears of those it lacks a signer or a node
+ * for: their requests wait.
+ * @throws NoTransferGroupsError (stop) for an EVM token without transfer groups
+ */
+export const processedAssets = (
+  assets: Iterable<TaAsset>,
+  access: LedgerAccess,
+  sql: Sql,
+  onMissing: (asset: string, what: string) => void,
+): readonly ProcessedAsset[] => {
+  const processed: ProcessedAsset[] = [];
+  for (const asset of assets) {
+    const { name, whitelistGroupId } = asset;
+    const sides =
+      asset.ledger === "sui" ? suiSides(asset, access, sql) : evmSides(asset, access, sql);
+    if (typeof sides === "string") onMissing(name, sides);
+    else processed.push({ name, whitelistGroupId, ...sides });
+  }
+  return processed;
+};
+
+type Sides = Pick<ProcessedAsset, "register" | "relay">;
+
+const suiSides = (
+  { name, coinType }: Extract<TaAsset, { ledger: "sui" }>,
+  { sui }: LedgerAccess,
+  sql: Sql,
+): Sides | string => {
+  const signer = sui?.signerOf(name);
+  const packageId = sui?.packages.at(-1);
+  if (sui === undefined || packageId === undefined) return "a full node to send to";
+  if (signer === undefined) return "a key to sign with";
+  const { node, gasBudget } = sui;
+  return {
+    register: suiRegister(sql, coinType),
+    relay: suiRelay({
+      node,
+      signer,
+      coinType,
+      packageId,
+      treasuryId: () => treasuryIn(sql, coinType),
+      ...(gasBudget !== undefined && { gasBudget }),
+    }),
+  };
+};
+
+const evmSides = (
+  { token, project }: Extract<TaAsset, { ledger: "evm" }>,
+  { evm }: LedgerAccess,
+  sql: Sql,
+): Sides | string => {
+  if (evm === undefined) return "a key to sign with";
+  const { chainId, rpc, type } = token;
+  const address = `0x${token.address.slice(2).toLowerCase()}` as const;
+  return {
+    register: evmRegister(sql, { project, chainId, token: address }),
+    relay: evmRelay({ chainId, rpc, token: address, type, signer: evm.signer }),
+  };
+};

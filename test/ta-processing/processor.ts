@@ -1,0 +1,72 @@
+import pino, { type Logger } from "pino";
+import { openQueues } from "../../src/queue/queues.ts";
+import type { Relay } from "../../src/ta/ports/relay.ts";
+import { type SuiSigner, suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
+import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
+import { type ProcessingSettings, startProcessing } from "../../src/ta/processing/processing.ts";
+import { ASSET, type Circle, GROUP } from "./circle.ts";
+
+/** Times that suit tests. */
+export const QUICK = {
+  leaseMs: 3_000,
+  turnMs: 2_000,
+  lookMs: 25,
+  troubleMs: 200,
+  pollMs: 200,
+  wakeAgainMs: 2_000,
+};
+
+export type Processor = AsyncDisposable & { readonly logged: readonly string[] };
+
+/** Processes the circle's requests in this process. */
+export const startProcessor = async (
+  circle: Pick<Circle, "database" | "source" | "node" | "coinType" | "registrar">,
+  settings: Partial<ProcessingSettings> & {
+    readonly signer?: SuiSigner;
+    /** Puts something between the processing and the ledger's node. */
+    readonly around?: (relay: Relay) => Relay;
+  } = {},
+): Promise<Processor> => {
+  const { database, source } = circle;
+  const { around = (relay: Relay) => relay, ...rest } = settings;
+  const signer = settings.signer ?? suiKeySigner(source.secretKey(circle.registrar));
+  const logged: string[] = [];
+  const logger: Logger = pino(
+    { level: "debug" },
+    { write: (line: string) => void logged.push(line) },
+  );
+  const queues = openQueues({ databaseUrl: database.url, onError: (err) => logger.warn({ err }) });
+  const node = openSuiNode({ host: circle.node.host, tls: false });
+  const assets = processedAssets(
+    [
+      {
+        name: ASSET,
+        project: "demo",
+        callbackUrl: "http://unused.example",
+        whitelistGroupId: GROUP,
+        ledger: "sui",
+        coinType: circle.coinType,
+      },
+    ],
+    { sui: { node, signerOf: () => signer, packages: source.packages } },
+    database.sql,
+    (asset, what) => logger.error({ asset, what }),
+  ).map((asset) => ({ ...asset, relay: around(asset.relay) }));
+  const processing = await startProcessing({
+    database,
+    queues,
+    assets,
+    logger,
+    ...QUICK,
+    ...rest,
+  });
+  return {
+    logged,
+    [Symbol.asyncDispose]: async () => {
+      await processing.stop();
+      await queues.close();
+      node.close();
+    },
+  };
+};
