@@ -1,0 +1,121 @@
+/** Callbacks of transfer events: final ones only, signed, in order, each once. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseExactly } from "../../src/client/exact-json.mjs";
+import { verifyCallback } from "../../src/client/index.mjs";
+import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
+import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { deliver, evmAsset, index, type Project, serve, waitFor } from "./service.ts";
+
+let chain: Anvil;
+let token: Deployed;
+let database: TestDatabase;
+let receiver: Receiver;
+
+beforeEach(async () => {
+  chain = await startAnvil();
+  token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  database = await freshDatabase({ max: 16 });
+  receiver = await startReceiver();
+});
+
+afterEach(async () => {
+  await receiver.close();
+  await chain.stop();
+  await database.close();
+});
+
+const projectWith = (finality: number, callbackUrl: string | undefined): Project => ({
+  name: "acme",
+  ...(callbackUrl !== undefined && { callbackUrl }),
+  tokens: [
+    evmAsset({ address: token.address, chainId: chain.chainId, rpc: [chain.url], finality }),
+  ],
+});
+
+const pay = (amount: number) => chain.send(token, "transfer", [chain.wallet(1), amount]);
+
+const amounts = () => receiver.received.map(({ body }): number => JSON.parse(body).amount);
+
+test("a callback is the record of the list, signed, and comes once its block is final", async () => {
+  const projects = [projectWith(2, receiver.url)];
+  await pay(10);
+  await using _index = await index(database, projects);
+  await using delivery = await deliver(database);
+  await using api = await serve(database, projects);
+  const [minted, paid] = await api.until(({ length }) => length === 2);
+  // Its block is the head: two blocks are missing. The one before it is nearer, and not final either.
+  expect(amounts()).toEqual([]);
+  await chain.request("anvil_mine", ["0x1"]);
+  await waitFor(amounts, ({ length }) => length === 1);
+  await chain.request("anvil_mine", ["0x1"]);
+  await waitFor(amounts, ({ length }) => length === 2);
+
+  const bodies = receiver.received.map(({ body }) => parseExactly(body));
+  expect(bodies).toEqual([minted, paid]);
+  const { publicKey } = await delivery.signingKeys.publicKeys();
+  for (const { headers, body } of receiver.received) {
+    verifyCallback({ headers, body, publicKeys: publicKey });
+  }
+});
+
+test("what a reorganisation replaced was never called back; what took its place is", async () => {
+  const projects = [projectWith(3, receiver.url)];
+  await using _index = await index(database, projects);
+  await using _delivery = await deliver(database);
+  await using api = await serve(database, projects);
+  await pay(20);
+  await api.until((records) => records.some(({ amount }) => amount === 20));
+  await chain.request("anvil_rollback", [1]);
+  await pay(30);
+  await chain.request("anvil_mine", ["0x4"]);
+  await waitFor(amounts, ({ length }) => length >= 2);
+  expect(amounts()).toEqual([1_000_000, 30]);
+  expect((await api.list()).map(({ amount }) => amount)).toEqual([1_000_000, 30]);
+});
+
+test("records made anew are not called back again, and a later address gets what comes after it", async () => {
+  const silent = [projectWith(0, undefined)];
+  {
+    await using _index = await index(database, silent);
+    await waitFor(
+      async () => {
+        const [row] = await database.sql<{ block: bigint }[]>`
+          select notified_block as block from transfer_event_progress`;
+        return row?.block ?? -1n;
+      },
+      (block) => block > 0n,
+    );
+  }
+  const projects = [projectWith(0, receiver.url)];
+  await using _delivery = await deliver(database);
+  await pay(10);
+  {
+    await using _index = await index(database, projects);
+    await waitFor(amounts, ({ length }) => length >= 1);
+  }
+  expect(amounts()).toEqual([10]);
+
+  // Everything is made anew: the same messages, which are there already, and the one of before.
+  await database.sql`truncate transfer_events, transfer_event_groups, transfer_event_progress`;
+  await pay(20);
+  await using _index = await index(database, projects);
+  await waitFor(amounts, (seen) => seen.includes(20));
+  expect(amounts().filter((amount) => amount === 10)).toEqual([10]);
+  const ids = receiver.received.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("an enqueued callback and its record appear together or not at all", async () => {
+  const projects = [projectWith(0, receiver.url)];
+  // The outbox refuses: the record must not appear without its callback.
+  await database.sql`alter table callback_messages add constraint closed check (type <> 'transfer_event')`;
+  await using indexing = await index(database, projects);
+  await using api = await serve(database, projects);
+  await waitFor(
+    () => [...indexing.statuses.values()].map(({ state }) => state),
+    (states) => states.includes("stopped"),
+  );
+  expect(await api.list()).toEqual([]);
+  expect(await database.sql`select 1 from callback_messages`).toHaveLength(0);
+});
