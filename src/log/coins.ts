@@ -3,11 +3,13 @@
  *
  * Decimals come, best first, from a metadata object in the log (the newest one wins), from the network,
  * from the assets file. Until one of them speaks they are null: nobody guesses.
+ *
+ * Coin types too long to be indexed are not kept (`isIndexable`).
  */
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { canonicalType } from "../ledger/move-type.ts";
-import type { CoinDecimals } from "./fact.ts";
+import { type CoinDecimals, isIndexable } from "./fact.ts";
 
 /** Anything that runs statements: the database, a `Db`, a transaction. */
 type Statements = { readonly sql: Sql };
@@ -86,7 +88,7 @@ export const upsertCoins = async (
 ): Promise<void> => {
   // Later ones replace earlier ones: the newest metadata wins.
   const decimals = new Map(metadata.map((coin) => [coin.coinType, coin.decimals]));
-  const coinTypes = [...new Set([...securities, ...decimals.keys()])];
+  const coinTypes = [...new Set([...securities, ...decimals.keys()])].filter(isIndexable);
   if (coinTypes.length === 0) return;
   await sql`
     insert into log_coins (coin_type, folded, is_security, decimals, decimals_source)

@@ -1,5 +1,5 @@
 import type { Tx } from "../database/connect.ts";
-import type { Fact } from "../log/fact.ts";
+import { type Fact, isIndexable } from "../log/fact.ts";
 import type { WatermarkTable } from "./watermark.ts";
 
 /**
@@ -41,6 +41,9 @@ export type PreparedRows = {
   write(tx: Tx): Promise<void>;
 };
 
+/** Facts about no coin go on: whether there may be such is for the pipeline to say. */
+const isServed = ({ coinType }: Fact): boolean => coinType === null || isIndexable(coinType);
+
 /** Closes over the row type, so that pipelines with different rows fit in one list. */
 export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
   name: pipeline.name,
@@ -48,7 +51,7 @@ export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
   watermark: pipeline.watermark,
   reset: (tx) => pipeline.reset(tx),
   prepare: (facts) => {
-    const rows = pipeline.rows(facts);
+    const rows = pipeline.rows(facts.every(isServed) ? facts : facts.filter(isServed));
     return {
       count: rows.length,
       write: async (tx) => {

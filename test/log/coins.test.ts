@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import {
   decimalsOf,
@@ -52,4 +53,25 @@ test("a coin type is found by short address and any letter case, when only one c
   expect(await resolved("0xdef::TWIN::twin")).toBe(coin("def", "TWIN::twin"));
   expect(await resolved("0x9::NOT::SECURITY")).toBe(coin("9", "NOT::SECURITY"));
   expect(await resolved("0x1::never::Seen")).toBe(coin("1", "never::Seen"));
+});
+
+test("a coin type too long for an index, which anybody can make, keeps nobody from appending", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, identity);
+  // Random, so that Postgres cannot compress it below its bound.
+  const inner = Array.from({ length: 16 }, () =>
+    coin("1", `m::T${randomBytes(60).toString("hex")}`),
+  );
+  const long = coin("bad", `m::Coin<${inner.join(",")}>`);
+  const said = [long, COIN].map((coinType) => ({ coinType, decimals: 6 }));
+  await log.append(batch(0n, 0n, [fact(0n, 0, { coinType: long }), fact(0n, 1)]), said);
+
+  expect(await decimalsOf(database, [long, COIN])).toEqual(new Map([[COIN, 6]]));
+  const read = await log.readFacts({
+    from: 0n,
+    names: ["shared_token::Transfer"],
+    maxFacts: 10,
+    maxBytes: 100_000,
+  });
+  expect(read?.facts.map(({ coinType }) => coinType)).toEqual([long, COIN]);
 });

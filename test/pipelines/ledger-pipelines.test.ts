@@ -1,4 +1,5 @@
 /** What every one of the five pipelines promises, on a real database. */
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/connect.ts";
 import { applyBatch, type PipelineWriter } from "../../src/pipelines/apply.ts";
@@ -59,6 +60,17 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
         await expect(applyBatch(database, pipeline, batch)).rejects.toThrow(WatermarkMovedError);
       }
       expect(await projectedRows(database)).toEqual(before);
+    });
+
+    test("a coin whose type is too long for an index holds up nobody: its facts make no rows", async () => {
+      const empty = await projectedRows(database);
+      const coinType = `0xbad::m::Coin<${randomBytes(4_000).toString("hex")}>`;
+      await registerPipeline(database.sql, pipeline, log);
+      for (const { facts, ...batch } of batches) {
+        const long = facts.map((fact) => ({ ...fact, coinType }));
+        await applyBatch(database, pipeline, { ...batch, facts: long });
+      }
+      expect(await projectedRows(database)).toEqual(empty);
     });
 
     test("a rebuild leaves what other pipelines wrote alone", async () => {
