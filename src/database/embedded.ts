@@ -117,6 +117,8 @@ const SETTINGS = [
   // Loopback only; no socket file, whose path could be too long.
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=",
+  // A backfill touches more pages than the default of 128 MB holds.
+  "shared_buffers=256MB",
   // A backfill writes gigabytes: fewer checkpoints of the journal.
   "max_wal_size=4GB",
   // Short queries on indexes: compiling them costs more than running them.
