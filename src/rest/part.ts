@@ -1,5 +1,6 @@
 /** Interface A as a part of the server: the transfer events of the caller's project, and its docs. */
 import type { Db } from "../database/connect.ts";
+import { type ApiDescription, describeTogether } from "../http/api-description.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey, type Key } from "../http/keys.ts";
@@ -15,11 +16,19 @@ export type RestPartSettings = {
   readonly db: Db;
   readonly projects: readonly Project[];
   readonly version: string;
+  /** Other interfaces that `/openapi.json` describes too. */
+  readonly others?: readonly ApiDescription[];
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
 };
 
-export const restPart = ({ db, projects, version, limits }: RestPartSettings): Part => {
+export const restPart = ({
+  db,
+  projects,
+  version,
+  others = [],
+  limits,
+}: RestPartSettings): Part => {
   const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
   const verify = (presented: string) => projectKey(db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
@@ -65,7 +74,7 @@ export const restPart = ({ db, projects, version, limits }: RestPartSettings): P
     ],
     register: async (app) => {
       mountList(app);
-      const text = JSON.stringify(openApi(version));
+      const text = JSON.stringify(describeTogether(openApi(version), others));
       app.get("/openapi.json", async (_request, reply) =>
         reply.type("application/json; charset=utf-8").send(text),
       );

@@ -59,13 +59,20 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
     attempts: perMinute("attempts", ATTEMPTS_PER_MINUTE),
   });
   const { db } = storage.read;
+  const ta = await taRequests({ config, storage, assets, limits: limits() });
   const parts = [
     graphqlPart({
       sources: { db, packages, pipelines: ledgerPipelines, now: Date.now },
       limits: limits(),
     }),
-    restPart({ db, projects, version: VERSION, limits: limits() }),
-    await taRequests({ config, storage, assets, limits: limits() }),
+    restPart({
+      db,
+      projects,
+      version: VERSION,
+      others: only === undefined ? [ta.description] : [],
+      limits: limits(),
+    }),
+    ta.part,
   ].filter(({ name }) => only === undefined || name === only);
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);

@@ -4,10 +4,12 @@ import type { Assets } from "../assets.ts";
 import { readMasterKey } from "../callbacks/master-key.ts";
 import { openSigningKeys } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
+import type { ApiDescription } from "../http/api-description.ts";
 import type { Part } from "../http/part.ts";
 import { createAcceptance } from "../ta/accept.ts";
 import { fingerprints } from "../ta/answered.ts";
 import { taAssets } from "../ta/asset.ts";
+import { taApi } from "../ta/openapi.ts";
 import { type TaPartSettings, taPart } from "../ta/part.ts";
 import { VERSION } from "../version.ts";
 import { configuredVault } from "./pii.ts";
@@ -16,13 +18,19 @@ import type { Storage } from "./storage.ts";
 /** Large bodies in memory at once, in units of the largest one. */
 const LARGE_BODIES = 8;
 
+export type TaRequests = {
+  readonly part: Part;
+  /** For the document of all interfaces. */
+  readonly description: ApiDescription;
+};
+
 /** Prepares interface C. @throws AssetsFileError | MasterKeyError | PiiKeysError (stop) */
 export const taRequests = async (settings: {
   readonly config: Config;
   readonly storage: Storage;
   readonly assets: Assets;
   readonly limits: TaPartSettings["limits"];
-}): Promise<Part> => {
+}): Promise<TaRequests> => {
   const { config, storage, assets, limits } = settings;
   const { write: database, read } = storage;
   const { bodyBytes, fileBytes, platformName } = config.ta;
@@ -31,7 +39,8 @@ export const taRequests = async (settings: {
     file: join(config.dataDir, "callback-master-key"),
   });
   const vault = await configuredVault(config, storage);
-  return taPart({
+  const bounds = { bodyBytes, fileBytes, allBodiesBytes: LARGE_BODIES * bodyBytes };
+  const part = taPart({
     database,
     read,
     assets: taAssets(assets),
@@ -39,8 +48,9 @@ export const taRequests = async (settings: {
     fingerprints: fingerprints(masterKey),
     signingKeys: await openSigningKeys(database, masterKey),
     limits,
-    bounds: { bodyBytes, fileBytes, allBodiesBytes: LARGE_BODIES * bodyBytes },
+    bounds,
     platformName,
     version: VERSION,
   });
+  return { part, description: taApi({ bounds, platformName }) };
 };

@@ -8,7 +8,13 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
-import { type Answer, answerGiven, type Fingerprint, remembering } from "./answered.ts";
+import {
+  type Answer,
+  answerGiven,
+  type Fingerprint,
+  forgetAnswers,
+  remembering,
+} from "./answered.ts";
 import type { PiiVault } from "./pii/vault.ts";
 import { requestWaker } from "./request-wake.ts";
 import type { Submission } from "./submission.ts";
@@ -48,12 +54,22 @@ export type Acceptance = (request: NewRequest) => Promise<Answer>;
 /** An answer may expire between writing and reading; twice in a row is already next to impossible. */
 const TRIES = 3;
 
+const FORGET_EVERY_MS = 60_000;
+
 export const createAcceptance = (settings: {
   readonly database: Pick<Database, "sql">;
   readonly vault: PiiVault;
 }): Acceptance => {
   const { database, vault } = settings;
   const wake = requestWaker(database);
+  let forgotAt = -Infinity;
+  /** Now and then; what is left over is removed the next time. */
+  const forget = () => {
+    const now = performance.now();
+    if (now - forgotAt < FORGET_EVERY_MS) return;
+    forgotAt = now;
+    forgetAnswers(database).catch(() => undefined);
+  };
   return async (request) => {
     const { asset, kind, submission, fingerprint } = request;
     const { investor, verifiedStatus, verifiedAt } = submission;
@@ -95,6 +111,7 @@ export const createAcceptance = (settings: {
         select id from request`;
       if (accepted !== undefined) {
         wake();
+        forget();
         return answer;
       }
       const given = await answerGiven(database, fingerprint);

@@ -13,6 +13,7 @@ import { mountFormerPaths } from "./former-paths.ts";
 import { mountDeliveries } from "./mount-deliveries.ts";
 import { mountReads } from "./mount-reads.ts";
 import { mountSubmissions } from "./mount-submissions.ts";
+import { taApi } from "./openapi.ts";
 import { refuseOtherMethods } from "./other-methods.ts";
 
 export type TaPartSettings = {
@@ -42,6 +43,8 @@ export type TaBounds = {
   /** Bodies under way in this process, together. */
   readonly allBodiesBytes: number;
 };
+
+const DOCUMENT_PATH = "/openapi.json";
 
 /** What every request header of this API is called in messages. */
 const KEY_HEADER = "X-Api-Key";
@@ -82,6 +85,17 @@ export const taPart = (settings: TaPartSettings): Part => {
     ],
     register: async (app) => {
       await app.register(async (scope) => mount(scope));
+      // Where the transfer events are served as well, their document describes this API too.
+      if (app.hasRoute({ method: "GET", url: DOCUMENT_PATH })) return;
+      const text = JSON.stringify({
+        openapi: "3.1.1",
+        info: { title: "Holderbook transfer agent", version: settings.version },
+        servers: [{ url: "/" }],
+        ...taApi(settings),
+      });
+      app.get(DOCUMENT_PATH, (_request, reply) =>
+        reply.type("application/json; charset=utf-8").send(text),
+      );
     },
   };
 };

@@ -1,0 +1,106 @@
+/** The answers of this API, as its description shows them (specification, interface C). */
+import { z } from "zod";
+
+const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
+
+const reason = z
+  .enum([
+    "INVALID_MESSAGE",
+    "PII_STORAGE_ERROR",
+    "ALREADY_WHITELISTED",
+    "SIGNING_NOT_ALLOWED",
+    "SIGNING_ERROR",
+    "BROADCAST_SUBMIT_ERROR",
+    "BROADCAST_FAILED",
+    "CALLBACK_DELIVERY_FAILED",
+  ])
+  .describe("Why a request FAILED.");
+
+const time = z.iso.datetime();
+
+export const acceptedAnswer = z.object({
+  requestId: z.uuid(),
+  status: z.literal("QUEUED"),
+  message: z.string(),
+});
+
+export const requestAnswer = z.object({
+  requestId: z.uuid(),
+  status,
+  message: z.string(),
+  reason: reason.nullable(),
+  txId: z.string().nullable().describe("Digest or hash of the transaction."),
+  history: z.array(z.object({ status, at: time, message: z.string() })),
+});
+
+export const whitelistStatusAnswer = z.object({
+  requestId: z.uuid().nullable().describe("The wallet's newest whitelist request."),
+  address: z.string().describe("The wallet in canonical form."),
+  isWhitelisted: z.boolean().describe("Whether both groups are the same."),
+  whitelistGroupId: z.int().describe("The expected group."),
+  walletGroup: z.int().nullable().describe("The group on the ledger; null without any."),
+});
+
+export const callbackKeysAnswer = z.object({
+  publicKey: z.string().describe("The key that signs now; base64 of 32 bytes."),
+  algorithm: z.literal("ed25519"),
+  keys: z.array(
+    z.object({
+      keyId: z.string(),
+      publicKey: z.string(),
+      notBefore: time,
+      notAfter: time.nullable(),
+    }),
+  ),
+});
+
+export const healthAnswer = z.object({
+  status: z.literal("ok"),
+  version: z.string(),
+  queue: z.object({
+    waiting: z.int(),
+    active: z.int(),
+    failed: z.int().describe("Within the last 24 hours."),
+  }),
+});
+
+export const deliveryAnswer = z.object({
+  id: z.string().describe("`webhook-id` of the callback."),
+  requestId: z.string().nullable(),
+  status: z.enum(["pending", "delivered", "failed", "disabled"]),
+  createdAt: time,
+  deliveredAt: time.nullable(),
+  attempts: z.array(
+    z.object({
+      at: time,
+      statusCode: z.int().nullable(),
+      error: z.string().nullable(),
+      durationMs: z.int(),
+    }),
+  ),
+});
+
+export const redeliveryAnswer = z.object({ id: z.string(), message: z.string() });
+
+export const errorAnswerSchema = z.object({
+  error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
+  details: z.string(),
+  requestId: z.uuid(),
+  code: z
+    .enum(["INVALID_REQUEST", "INVALID_DATA", "SIZE_MISMATCH", "FILE_TOO_LARGE"])
+    .optional()
+    .describe("For faults of files."),
+});
+
+/** Body of the callback about a request in its final state. */
+export const resultCallback = z.object({
+  requestId: z.uuid(),
+  type: z.enum(["whitelist", "kyc"]),
+  investorId: z.string(),
+  address: z.string(),
+  status: z.enum(["SUCCESS", "FAILED"]),
+  message: z.string(),
+  reason: reason.optional(),
+  txId: z.string().optional(),
+  timestamp: z.string(),
+});

@@ -1,0 +1,211 @@
+/** This API in OpenAPI 3.1, made of the schemas that check what comes in. */
+import { z } from "zod";
+import type { ApiDescription } from "../http/api-description.ts";
+import {
+  acceptedAnswer,
+  callbackKeysAnswer,
+  deliveryAnswer,
+  errorAnswerSchema,
+  healthAnswer,
+  redeliveryAnswer,
+  requestAnswer,
+  resultCallback,
+  whitelistStatusAnswer,
+} from "./answer-schema.ts";
+import { submissionSchema } from "./investor.ts";
+import { deliveriesQuery } from "./mount-deliveries.ts";
+import type { TaPartSettings } from "./part.ts";
+
+/** As a JSON Schema, the dialect of OpenAPI 3.1: of what is sent, before it is brought into one form. */
+const schemaOf = (schema: z.ZodType) => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return rest;
+};
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: object) => ({ content: { "application/json": { schema } } });
+const answer = (description: string, schema: object) => ({ description, ...json(schema) });
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: "The request is malformed; `details` names every member at fault.",
+  401: "The key or the signature is missing or does not fit.",
+  403: "The key is good, but not for this.",
+  404: "There is none of this id.",
+  413: "The body or a file is over its limit, which `details` names.",
+  415: "The body must be application/json.",
+  422: "The Idempotency-Key was used with another body.",
+  429: "Too many requests; `Retry-After` says how long to wait.",
+  500: "Something went wrong on our side.",
+};
+
+const errors = (...codes: readonly number[]) =>
+  Object.fromEntries(codes.map((code) => [code, answer(ERRORS[code] ?? "", ref("TaError"))]));
+
+const headerField = (name: string, description: string, required = false) => ({
+  name,
+  in: "header",
+  required,
+  description,
+  schema: { type: "string" },
+});
+
+const idempotencyKey = headerField(
+  "Idempotency-Key",
+  "Without it the same body within 24 hours gets the first answer again and does nothing; with it the same key does, at any time.",
+);
+
+const timestamp = headerField("X-Request-Timestamp", "Unix seconds, within 300 s of now.", true);
+
+const pathParameter = (name: string, description: string) => ({
+  name,
+  in: "path",
+  required: true,
+  description,
+  schema: { type: "string" },
+});
+
+const KEY_ALONE = [{ taKey: [] }];
+const SIGNED = [{ taKey: [], taSignature: [] }];
+
+/** What this interface adds to the document. */
+export const taApi = ({
+  bounds,
+  platformName,
+}: Pick<TaPartSettings, "bounds" | "platformName">): ApiDescription => {
+  // The form of a wallet depends on the asset; either says it in words only.
+  const rules = { ledger: "sui", platformName, maxFileBytes: bounds.fileBytes } as const;
+  const submission = (operationId: string, summary: string) => ({
+    post: {
+      operationId,
+      summary,
+      description: `At most ${bounds.bodyBytes} bytes, each file at most ${bounds.fileBytes} decoded. The body may be written in any way that is I-JSON (RFC 7493).`,
+      security: SIGNED,
+      parameters: [idempotencyKey],
+      requestBody: { required: true, ...json(ref("TaSubmission")) },
+      responses: {
+        201: answer("Accepted; the result comes by callback.", ref("TaAccepted")),
+        ...errors(400, 401, 403, 413, 415, 422, 429, 500),
+      },
+    },
+  });
+  return {
+    paths: {
+      "/api/v1/investor/whitelist": submission("whitelistInvestor", "Whitelist a wallet"),
+      "/api/v1/investor/kyc": submission("submitKyc", "Store KYC data without whitelisting"),
+      "/api/v1/investor/whitelist_status/{wallet_address}": {
+        get: {
+          operationId: "whitelistStatus",
+          summary: "Whether a wallet is whitelisted",
+          security: KEY_ALONE,
+          parameters: [pathParameter("wallet_address", "0x and hex digits.")],
+          responses: {
+            200: answer("As the ledger says.", ref("TaWhitelistStatus")),
+            ...errors(400, 401, 403, 429, 500),
+          },
+        },
+      },
+      "/api/v1/requests/{requestId}": {
+        get: {
+          operationId: "requestStatus",
+          summary: "A request and everything that happened to it",
+          security: SIGNED,
+          parameters: [pathParameter("requestId", "UUID."), timestamp],
+          responses: {
+            200: answer("The request.", ref("TaRequest")),
+            ...errors(401, 403, 404, 429, 500),
+          },
+        },
+      },
+      "/api/v1/callbacks": {
+        get: {
+          operationId: "listCallbacks",
+          summary: "The caller's own deliveries, oldest first",
+          security: SIGNED,
+          parameters: [
+            timestamp,
+            ...Object.entries(deliveriesQuery.shape).map(([name, schema]) => ({
+              name,
+              in: "query",
+              required: false,
+              schema: schemaOf(schema),
+            })),
+          ],
+          responses: {
+            200: answer("A page.", { type: "array", items: ref("TaDelivery") }),
+            ...errors(400, 401, 403, 429, 500),
+          },
+        },
+      },
+      "/api/v1/callbacks/{id}/redeliver": {
+        post: {
+          operationId: "redeliverCallback",
+          summary: "Send a callback again, under the same webhook-id",
+          security: SIGNED,
+          parameters: [pathParameter("id", "`webhook-id`."), idempotencyKey],
+          requestBody: { required: true, ...json({ type: "object" }) },
+          responses: {
+            202: answer("It will be sent.", ref("TaRedelivery")),
+            ...errors(400, 401, 403, 404, 415, 422, 429, 500),
+          },
+        },
+      },
+      "/api/v1/callback_pk": {
+        get: {
+          operationId: "callbackKeys",
+          summary: "Public keys that callbacks are signed with",
+          security: [],
+          responses: { 200: answer("The keys.", ref("TaCallbackKeys")), ...errors(500) },
+        },
+      },
+      "/api/v1/health": {
+        get: {
+          operationId: "taHealth",
+          summary: "Requests waiting and under way",
+          security: [],
+          responses: { 200: answer("Healthy.", ref("TaHealth")), ...errors(500) },
+        },
+      },
+    },
+    webhooks: {
+      requestResult: {
+        post: {
+          operationId: "requestResultCallback",
+          summary: "A request has reached its final state",
+          description:
+            "Sent to the asset's callback URL, signed (Standard Webhooks, Ed25519, and X-Request-Sig-B64 over the canonical body), in order per investor.",
+          requestBody: json(ref("TaResult")),
+          responses: { "2XX": { description: "Received; it is not sent again." } },
+        },
+      },
+    },
+    components: {
+      securitySchemes: {
+        taKey: {
+          type: "apiKey",
+          in: "header",
+          name: "X-Api-Key",
+          description: "The caller's Ed25519 public key, base64 of 32 bytes.",
+        },
+        taSignature: {
+          type: "apiKey",
+          in: "header",
+          name: "X-Request-Sig-B64",
+          description:
+            'Base64 Ed25519 signature over the RFC 8785 canonical form of the body; of {"method","path","timestamp"} where there is none, path with its query.',
+        },
+      },
+      schemas: {
+        TaSubmission: schemaOf(submissionSchema(rules)),
+        TaAccepted: schemaOf(acceptedAnswer),
+        TaRequest: schemaOf(requestAnswer),
+        TaWhitelistStatus: schemaOf(whitelistStatusAnswer),
+        TaDelivery: schemaOf(deliveryAnswer),
+        TaRedelivery: schemaOf(redeliveryAnswer),
+        TaCallbackKeys: schemaOf(callbackKeysAnswer),
+        TaHealth: schemaOf(healthAnswer),
+        TaResult: schemaOf(resultCallback),
+        TaError: schemaOf(errorAnswerSchema),
+      },
+    },
+  };
+};
