@@ -6,11 +6,14 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
+    // For .ci/run, which counts from the file; in node_modules, where nothing of it is committed.
+    reporters: ["default", "json"],
+    outputFile: { json: "node_modules/.holderbook/test-results.json" },
     // One Postgres for the whole run; each test file makes databases of its own in it.
     globalSetup: ["test/postgres-setup.ts"],
     // Every worker drives a real Postgres: more of them than this only wait for one another.
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 60_000,
   },

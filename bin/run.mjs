@@ -5,14 +5,16 @@ import { launch } from "./launch.mjs";
 
 const tool = (...path) => join(root, "node_modules", ...path);
 
+const colors = process.stdout.isTTY ? "--colors=force" : "--colors=off";
+
 /** Each task is a list of programs, run one after the other until one fails. */
 const tasks = {
   test: (rest) => [[tool("vitest", "vitest.mjs"), "run", ...rest]],
   check: () => [
     [tool("typescript", "bin", "tsc"), "--noEmit"],
-    [tool("@biomejs", "biome", "bin", "biome"), "ci", "."],
+    [tool("@biomejs", "biome", "bin", "biome"), "ci", colors, "."],
   ],
-  fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", "."]],
+  fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", colors, "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
   migration: () => [[join(root, "bin", "migration.mjs")]],
