@@ -6,7 +6,7 @@
 
 import type { Remedy } from "../remedy.ts";
 
-/** Longest text accepted: several times what the network's own bound on a type's size allows. */
+/** Longest text accepted from users: several times what the network's own bound on a type's size allows. */
 const MAX_LENGTH = 16_384;
 
 /** Deepest nesting of type parameters; the network itself allows 16. */
@@ -52,7 +52,8 @@ export const canonicalAddress = (text: string): string => {
 export const canonicalType = (text: string): string => new Parser(text, "0x").whole();
 
 /**
- * The same for the text of a Move `TypeName`, whose addresses have no `0x`.
+ * The same for the text of a Move `TypeName`, whose addresses have no `0x`, and whose length is bounded by
+ * the event it stands in alone.
  * @throws MoveTypeError (stop)
  */
 export const canonicalTypeName = (text: string): string => new Parser(text, "bare").whole();
@@ -112,7 +113,7 @@ class Parser {
   #at = 0;
 
   constructor(text: string, addresses: "0x" | "bare") {
-    if (text.length > MAX_LENGTH) {
+    if (addresses === "0x" && text.length > MAX_LENGTH) {
       throw new MoveTypeError(`a type of more than ${MAX_LENGTH} characters`, text);
     }
     this.#text = text;

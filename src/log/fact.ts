@@ -50,16 +50,16 @@ export type RemovalFact = Common & {
 
 export type Fact = EventFact | ObjectFact | RemovalFact;
 
-/** Characters of the longest coin type that is indexed. */
-const MAX_COIN_TYPE = 1024;
+/** Characters of the longest type that is part of a row's key; a key has two at most, and an address. */
+const MAX_KEY_TYPE = 1024;
 
 /**
- * Whether a coin type is short enough to be the key of rows: Postgres refuses index entries of some 2700
+ * Whether a type is short enough to be the key of rows: Postgres refuses index entries of some 2700
  * bytes. A coin's type has 326 characters at most, unless it has type parameters itself; anybody can put
  * metadata of such a type on the ledger, as long as they like, and must not stop the others' indexing.
  * Facts of longer ones are in the log and in no projection.
  */
-export const isIndexable = (coinType: string): boolean => coinType.length <= MAX_COIN_TYPE;
+export const isIndexable = (type: string): boolean => type.length <= MAX_KEY_TYPE;
 
 /** What a watermark remembers of the last checkpoint it covers. */
 export type CheckpointMark = {

@@ -10,8 +10,11 @@ export type EventPlace = {
   readonly timestampMs: bigint;
 };
 
-/** Reads one type of event: what its row says beyond its place. Throws when the contents do not fit. */
-export type EventReader<Columns> = (contents: Uint8Array, event: EventFact) => Columns;
+/**
+ * Reads one type of event: what its row says beyond its place, or null when it makes no row. Throws when
+ * the contents do not fit.
+ */
+export type EventReader<Columns> = (contents: Uint8Array, event: EventFact) => Columns | null;
 
 /**
  * Rows of a batch's events: what `readers`, by the name of the event, read in each, and its place.
@@ -27,10 +30,8 @@ export const eventRows = <Columns>(
   for (const fact of facts) {
     const read = fact.kind === "event" ? readers[fact.name] : undefined;
     if (fact.kind !== "event" || read === undefined) continue;
-    rows.push({
-      ...placeOf(pipeline, fact),
-      ...contentsOf(pipeline, fact, (contents) => read(contents, fact)),
-    });
+    const said = contentsOf(pipeline, fact, (contents) => read(contents, fact));
+    if (said !== null) rows.push({ ...placeOf(pipeline, fact), ...said });
   }
   return rows;
 };

@@ -6,6 +6,7 @@
  */
 import { decodeRoleChange } from "../ledger/contract/events.ts";
 import { ROLE_CHANGE } from "../ledger/contract/names.ts";
+import { isIndexable } from "../log/fact.ts";
 import { clearRoles, foldRoleEvents, type RoleEventRow } from "../projections/roles.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -16,7 +17,11 @@ const NAME = "role_changes";
 const readRoleChange: EventReader<Pick<RoleEventRow, "owner" | "role" | "granted" | "signer">> = (
   contents,
   { sender },
-) => ({ ...decodeRoleChange(contents), signer: sender });
+) => {
+  const change = decodeRoleChange(contents);
+  // Whoever grants a role picks its type; one too long for a key must not stop everybody's roles.
+  return isIndexable(change.role) ? { ...change, signer: sender } : null;
+};
 
 /** Keeps role changes of each coin, role types of foreign packages included. */
 export const roleChangesPipeline: Pipeline<RoleEventRow> = {

@@ -111,6 +111,19 @@ test("a role is kept as its canonical type, whichever package it is from", () =>
   ]);
 });
 
+test("a role whose type is too long for a key makes no row, and keeps no other from one", () => {
+  const role = (name: string) => `${say.PACKAGE.slice(2)}::roles::${name}`;
+  const long = [role("R".repeat(1_024)), `${role("R")}<${role("R".repeat(20_000))}>`];
+  const rows = roleChangesPipeline.rows(
+    facts(
+      [...long, role("Any")].map((type) =>
+        say.roleChanged({ owner: BOB, role: type, granted: true }),
+      ),
+    ),
+  );
+  expect(rows).toMatchObject([{ ...at42(0, 2), role: `0x${role("Any")}` }]);
+});
+
 test("an object written several times counts as it stood at the end, wherever it was between", () => {
   const written = (balance: bigint) => say.token({ id: TOKEN, owner: ALICE, balance });
   const gone = say.removed(names.SHARED_TOKEN, TOKEN);
