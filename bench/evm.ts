@@ -1,0 +1,107 @@
+/**
+ * How fast transfer events come out of a chain: from an empty log to the last record in Postgres,
+ * beside Ponder indexing the same Transfer events of the same chain over the same RPC into the same
+ * Postgres, one after the other.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { connect, type Database } from "../src/database/connect.ts";
+import { startEmbeddedPostgres } from "../src/database/embedded.ts";
+import { migrate } from "../src/database/migrate.ts";
+import { startEvm } from "../src/service/evm.ts";
+import { type BenchChain, benchChain } from "./evm-chain.ts";
+import type { Figure } from "./figure.ts";
+import { installPonder, runPonder } from "./peers/ponder.ts";
+
+const DEADLINE_MS = 300_000;
+
+/** Measures with that many transfers, each in a transaction of its own. */
+export const evmBench = async ({ transfers = 100_000 } = {}): Promise<Figure> => {
+  await installPonder();
+  const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
+  const server = await startEmbeddedPostgres({ dataDir: folder });
+  try {
+    await using chain = await benchChain(transfers);
+    const seconds = await runOurs(await emptyDatabase(server.url), chain);
+    const peer = await runPonder({
+      rpc: chain.anvil.url,
+      token: chain.token,
+      lastBlock: chain.lastBlock,
+      databaseUrl: await emptyDatabase(server.url),
+      rows: transfers + 1,
+    });
+    const rate = (took: number) => Math.round(transfers / took).toLocaleString("en");
+    return {
+      name: "Transfer events from an EVM chain, beside Ponder 0.16.10",
+      reached: `${(peer.indexingSeconds / seconds).toFixed(1)} times as fast`,
+      aim: "5",
+      detail: `${transfers} transfers in ${chain.lastBlock} blocks: ${rate(seconds)} records/s (${seconds.toFixed(1)} s), Ponder ${rate(peer.indexingSeconds)}/s without its start-up, ${rate(peer.seconds)}/s with it`,
+    };
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+export const emptyDatabase = async (url: string): Promise<string> => {
+  await using database = connect({ url, max: 1, applicationName: "bench" });
+  const name = `bench_${randomBytes(4).toString("hex")}`;
+  await database.sql.unsafe(`create database ${name}`);
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href;
+};
+
+/** From the start of reading to the last record, seconds. */
+export const runOurs = async (url: string, chain: BenchChain): Promise<number> => {
+  await using database = connect({ url, max: 8, applicationName: "bench" });
+  await migrate(database);
+  const started = performance.now();
+  await using evm = await startEvm({
+    config: { evmPollMs: 1_000 },
+    logger: pino({ level: "warn" }),
+    database,
+    policy: { allowPrivate: true },
+    signal: AbortSignal.timeout(DEADLINE_MS),
+    assets: {
+      projects: [
+        {
+          name: "bench",
+          tokens: [
+            {
+              name: "bench-token",
+              ledger: "evm",
+              network: "local",
+              chainId: chain.anvil.chainId,
+              rpc: [chain.anvil.url],
+              address: chain.token,
+              type: "comakery_security_token_v4",
+              fromBlock: 0,
+              finality: "latest",
+              lockup: null,
+              identityRegistry: null,
+              groups: {},
+              schedules: {},
+            },
+          ],
+        },
+      ],
+    },
+  });
+  while ((await records(database)) < chain.transfers + 1) {
+    if (performance.now() - started > DEADLINE_MS) {
+      throw new Error(
+        `${await records(database)} of ${chain.transfers + 1} records; troubles: ${JSON.stringify([...evm.troubles])}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return (performance.now() - started) / 1_000;
+};
+
+const records = async ({ sql }: Database): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int4 as count from transfer_events`;
+  return row?.count ?? 0;
+};

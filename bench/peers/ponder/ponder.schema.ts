@@ -1,0 +1,13 @@
+import { onchainTable } from "ponder";
+
+/** What a transfer event needs of a log, its block and its transaction. */
+export const transfer = onchainTable("transfer", (t) => ({
+  id: t.text().primaryKey(),
+  block: t.bigint().notNull(),
+  timestamp: t.bigint().notNull(),
+  transaction: t.hex().notNull(),
+  input: t.hex().notNull(),
+  sender: t.hex().notNull(),
+  recipient: t.hex().notNull(),
+  amount: t.bigint().notNull(),
+}));
