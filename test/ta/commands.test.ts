@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { freshDatabase } from "../postgres.ts";
+import { until } from "../queue/until.ts";
+import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
+import { bodyOf } from "./submissions.ts";
+
+const ASSETS = {
+  projects: [
+    {
+      name: "acme",
+      tokens: [
+        {
+          name: "acme-sui",
+          ledger: "sui",
+          coinType: "0x5::acme::ACME",
+          whitelistGroupId: 1,
+          ta: { callbackUrl: "http://127.0.0.1:9/ta" },
+        },
+      ],
+    },
+  ],
+};
+
+/** `name: value` a line, as `ta sign` prints them. */
+const headersIn = (printed: string): Record<string, string> =>
+  Object.fromEntries(
+    printed
+      .trim()
+      .split("\n")
+      .map((line) => line.split(": ", 2)),
+  );
+
+test("from the command line: a key, a signature, an accepted request, new data keys, a deletion", async () => {
+  await using folder = await temporaryFolder();
+  await using database = await freshDatabase();
+  const at = (name: string) => join(folder.path, name);
+  await writeFile(at("assets.json"), JSON.stringify(ASSETS));
+  const oldKey = `old:${randomBytes(32).toString("base64")}`;
+  const settings = {
+    DATABASE_URL: database.url,
+    DATA_DIR: at("data"),
+    ASSETS_FILE: at("assets.json"),
+    SECURITY_TOKEN_PACKAGES: "0x5",
+    PORT: "0",
+    PII_KEYS: oldKey,
+  };
+  const run = async (args: readonly string[], changes: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await runProgram(args, { ...settings, ...changes });
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+
+  const create = ["keys", "create", "--kind", "ta", "--asset"];
+  expect((await runProgram([...create, "acme-evm"], settings)).code).toBe(2);
+  const pair = await run([...create, "acme-sui"]);
+  expect(JSON.parse(pair)).toEqual({
+    publicKey: expect.stringMatching(/^.{43}=$/),
+    secretKey: expect.stringMatching(/^.{43}=$/),
+  });
+  const brought = randomBytes(32).toString("base64");
+  const register = [...create, "acme-sui", "--public-key", brought];
+  expect(await run(register)).toBe(`${brought}\n`);
+  const twice = await runProgram(register, settings);
+  expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("registered before")]);
+
+  const body = JSON.stringify(bodyOf({ id: "by-hand" }), null, 2);
+  await writeFile(at("key.json"), pair);
+  await writeFile(at("body.json"), body);
+  const headers = headersIn(await run(["ta", "sign", "--key", at("key.json"), at("body.json")]));
+
+  await using serving = startProgram(["serve", "ta"], settings);
+  const [, url] = await until(
+    "the address it listens on",
+    () => /"url":"(http[^"]+)"/.exec(serving.printed.stderr) ?? [],
+    ([, found]) => found !== undefined,
+    30_000,
+  );
+  const send = (path: string, init: RequestInit) => fetch(`${url}${path}`, init);
+  const accepted = await send("/api/v1/investor/kyc", { method: "POST", body, headers });
+  const { requestId } = JSON.parse(await accepted.text()) as { requestId: string };
+  expect(accepted.status).toBe(201);
+  const path = `/api/v1/requests/${requestId}`;
+  const signed = headersIn(await run(["ta", "sign", "--key", at("key.json"), "--get", path]));
+  expect((await send(path, { headers: signed })).status).toBe(200);
+
+  const both = { PII_KEYS: `new:${randomBytes(32).toString("base64")},${oldKey}` };
+  expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 1 });
+  const remove = ["pii", "delete", "--asset", "acme-sui", "--investor", "by-hand"];
+  expect(JSON.parse(await run(remove, both))).toEqual({ deleted: 1 });
+  expect((await send(path, { headers: signed })).status).toBe(200);
+  expect(serving.printed.stderr).not.toMatch(/by-hand|Muster|grete/);
+}, 120_000);
