@@ -16,9 +16,10 @@ import { readTransactionData } from "./transaction-data.ts";
 import type { Verifier } from "./verify.ts";
 import { findPart, theOnly, varintAt, visitFields } from "./wire.ts";
 
-/** What a gRPC read mask must ask for so that the answer can be decoded. */
+/** What a gRPC read mask must ask for: what is read here, and nothing else. */
 export const CHECKPOINT_READ_MASK: readonly string[] = [
   "sequence_number",
+  "digest",
   "summary.bcs",
   "contents.bcs",
   "transactions.transaction.bcs",

@@ -1,6 +1,7 @@
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { MessageType, ScalarType } from "@protobuf-ts/runtime";
 import type { MethodInfo, ServiceInfo } from "@protobuf-ts/runtime-rpc";
+import { CHECKPOINT_READ_MASK } from "../decode/protobuf.ts";
 
 /**
  * The two calls that bring checkpoints, declared so that the checkpoint stays in bytes.
@@ -57,18 +58,7 @@ export const subscribeCheckpoints: MethodInfo<
 };
 
 /** What the decoder reads of a checkpoint, and nothing else. */
-export const readMask = {
-  paths: [
-    "sequence_number",
-    "digest",
-    "summary.bcs",
-    "contents.bcs",
-    "transactions.transaction.bcs",
-    "transactions.effects.bcs",
-    "transactions.events.bcs",
-    "objects.objects.bcs",
-  ],
-};
+export const readMask = { paths: [...CHECKPOINT_READ_MASK] };
 
 /** `google.rpc.Status`, as `grpc-status-details-bin` carries it. */
 type StatusDetails = { details: { typeUrl: string; value: Uint8Array }[] };
