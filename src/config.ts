@@ -117,6 +117,25 @@ const settings = z.object({
   PII_KEYS: z.string().optional(),
   TA_BODY_MIB: wholeNumber(1, 256, "15").default(15),
   TA_FILE_MIB: wholeNumber(1, 256, "5").default(5),
+  TA_NODE: z
+    .string()
+    .regex(
+      /^grpc\+https?:\/\/[^/]+$/,
+      "must be a full node, such as grpc+https://fullnode.mainnet.sui.io:443",
+    )
+    .optional(),
+  TA_SUI_KEY: z.string().optional(),
+  TA_EVM_KEY: z.string().optional(),
+  TA_SIGNER_URL: urlOf(["http", "https"], "https://signer.internal/sign").optional(),
+  TA_SIGNER_TOKEN: z.string().optional(),
+  TA_SUI_ADDRESS: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hex digits")
+    .optional(),
+  TA_EVM_ADDRESS: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
+    .optional(),
   EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
   DEMO_SEED: z.string().min(1).default("1"),
   DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
@@ -172,6 +191,16 @@ export type Config = Readonly<{
     bodyBytes: number;
     /** Of one decoded file. */
     fileBytes: number;
+    /** Full node for transactions, `grpc+https://host:port`; absent: the ledger's source, when it is one. */
+    node: string | undefined;
+    /** Keys to sign with (`suiprivkey1…` or base64; 0x…); absent: the signer. Never logged. */
+    suiKey: string | undefined;
+    evmKey: string | undefined;
+    /** Remote signer, its bearer token, and the addresses it signs for. */
+    signerUrl: string | undefined;
+    signerToken: string | undefined;
+    suiAddress: string | undefined;
+    evmAddress: string | undefined;
   }>;
   /** Pause between looks at the head of an EVM chain. */
   evmPollMs: number;
@@ -197,7 +226,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   if (!success) {
     const lines = error.issues.map(({ path: [name], message }) => {
       // A connection string may hold a password: name the variable, not its value.
-      const shown = /URL|HEADERS|KEY/.test(String(name)) ? "" : ` (is "${present[String(name)]}")`;
+      const shown = /URL|HEADERS|KEY|TOKEN/.test(String(name))
+        ? ""
+        : ` (is "${present[String(name)]}")`;
       return `${String(name)}: ${message}${shown}`;
     });
     throw new ConfigError(lines.join("\n"));
@@ -233,6 +264,13 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
       piiKeys: data.PII_KEYS,
       bodyBytes: data.TA_BODY_MIB * MIB,
       fileBytes: data.TA_FILE_MIB * MIB,
+      node: data.TA_NODE,
+      suiKey: data.TA_SUI_KEY,
+      evmKey: data.TA_EVM_KEY,
+      signerUrl: data.TA_SIGNER_URL,
+      signerToken: data.TA_SIGNER_TOKEN,
+      suiAddress: data.TA_SUI_ADDRESS?.toLowerCase(),
+      evmAddress: data.TA_EVM_ADDRESS?.toLowerCase(),
     },
     evmPollMs: data.EVM_POLL_MS,
     demo: {

@@ -2,10 +2,13 @@ import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { startCallbackService } from "../service/callbacks.ts";
+import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { openLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
+import { startTransferAgent } from "../service/ta.ts";
+import { failUndelivered } from "../ta/processing/record.ts";
 import { checkpointArgument, namesArgument } from "./arguments.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
@@ -46,8 +49,19 @@ export const indexCommand = () =>
       // A run up to a checkpoint is about the Sui ledger alone.
       const live = last === undefined && pipelines === undefined;
       await using callbacks = live
-        ? await startCallbackService({ config, logger, storage })
+        ? await startCallbackService({
+            config: withDemoCallbacks(config, ledger),
+            logger,
+            storage,
+            onGivenUp: failUndelivered,
+          })
         : undefined;
+      await using receiver =
+        callbacks && (await startDemoCallbacks({ config, logger, ledger, callbacks }));
+      const assets = await configuredAssets(
+        config,
+        receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },
+      );
       await using _evm =
         callbacks === undefined
           ? undefined
@@ -55,10 +69,13 @@ export const indexCommand = () =>
               config,
               logger,
               database: storage.write,
-              assets: await configuredAssets(config),
+              assets,
               policy: callbacks.policy,
               signal,
             });
+      await using _agent =
+        callbacks &&
+        (await startTransferAgent({ config, logger, storage, assets, ledger, callbacks }));
       const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
       const { ended } = startIndexing({
         config,

@@ -1,13 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { startCallbackService } from "../service/callbacks.ts";
+import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { type Ledger, openLedger } from "../service/ledger-source.ts";
 import { startServing } from "../service/serving.ts";
 import { startKey } from "../service/start-key.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
+import { startTransferAgent } from "../service/ta.ts";
+import { failUndelivered } from "../ta/processing/record.ts";
 import { VERSION } from "../version.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
@@ -20,8 +24,17 @@ export const startCommand = () =>
     const ledger = await openLedger(config, logger);
     await using storage = await openStorage(config, logger);
     await ledger.recordDecimals(storage);
-    const assets = await configuredAssets(config);
-    await using callbacks = await startCallbackService({ config, logger, storage });
+    await using callbacks = await startCallbackService({
+      config: withDemoCallbacks(config, ledger),
+      logger,
+      storage,
+      onGivenUp: failUndelivered,
+    });
+    await using receiver = await startDemoCallbacks({ config, logger, ledger, callbacks });
+    const assets = await configuredAssets(
+      config,
+      receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },
+    );
     const { policy } = callbacks;
     await using evm = await startEvm({
       config,
@@ -44,6 +57,8 @@ export const startCommand = () =>
     try {
       // Another chain's log must not be served as this one's.
       await indexing.opened;
+      const office = { config, logger, storage, assets, ledger, callbacks };
+      await using _agent = await startTransferAgent(office);
       await using serving = await startServing({
         config,
         logger,
@@ -55,7 +70,9 @@ export const startCommand = () =>
       });
       const key = await startKey(config, storage);
       line.clear();
-      process.stdout.write(welcome({ config, ledger, storage, url: serving.url, key }));
+      process.stdout.write(
+        welcome({ config, ledger, storage, url: serving.url, key, receiver: receiver?.url }),
+      );
       await ended(signal);
     } finally {
       await indexing.ended;
@@ -70,9 +87,11 @@ type Welcome = {
   readonly storage: Storage;
   readonly url: string;
   readonly key: string | undefined;
+  /** Where the demo's callbacks go. */
+  readonly receiver: string | undefined;
 };
 
-const welcome = ({ config, ledger, storage, url, key }: Welcome): string => {
+const welcome = ({ config, ledger, storage, url, key, receiver }: Welcome): string => {
   const host = url.replace("0.0.0.0", "localhost").replace("127.0.0.1", "localhost");
   const [coin] = ledger.coinTypes;
   const query =
@@ -99,8 +118,36 @@ const welcome = ({ config, ledger, storage, url, key }: Welcome): string => {
     `  curl -s ${host}/graphql -H 'Content-Type: application/json' -H 'X-API-Key: ${key ?? "<your key>"}' \\`,
     `    -d '${JSON.stringify({ query })}'`,
     "",
+    ...(receiver === undefined ? [] : whitelisting(host, receiver)),
     "Ctrl-C ends it; the next start goes on where it was.",
     "",
   ];
   return `${lines.join("\n")}\n`;
+};
+
+/** The transfer agent's whole circle, to be tried by hand. */
+const whitelisting = (host: string, receiver: string): readonly string[] => {
+  const wallet = `0x${randomBytes(32).toString("hex")}`;
+  const investor = {
+    id: "investor-1",
+    first_name: "Ada",
+    last_name: "Example",
+    email: "ada@example.com",
+    dob: "1980-01-31",
+    full_address: { street: "1 Main St", city: "Oslo", countryCode: "NO", postalCode: "0150" },
+    blockchain_wallet: wallet,
+    primary_phone: "+4722222222",
+  };
+  const holderbook = "npm run --silent holderbook --";
+  return [
+    "Whitelist a wallet: signed request, transaction, checkpoint, callback",
+    "",
+    `  ${holderbook} keys create --kind ta --asset demo-a > ta-key.json`,
+    `  echo '${JSON.stringify({ investor })}' > body.json`,
+    `  ${holderbook} ta sign --key ta-key.json body.json |`,
+    "    curl -s -H @- -H 'Content-Type: application/json' --data-binary @body.json \\",
+    `      ${host}/api/v1/investor/whitelist`,
+    `  curl -s ${receiver}    # callbacks received`,
+    "",
+  ];
 };

@@ -101,7 +101,10 @@ export type DemoLedger = DemoIdentity & {
   secretKey(address: string): Uint8Array;
   /** A live object; undefined when none stands under this id. */
   object(id: string): LiveObject | undefined;
-  /** The coins of SUI that an account owns, in no particular order. */
+  /**
+   * The coins of SUI that an account owns, in no particular order, but for the one that the
+   * simulation spends on the account's behalf: whoever else used that would come too late.
+   */
   gasCoinsOf(address: string): readonly LiveObject[];
   /** Everything needed to go on from here, as bytes for this version of Node. */
   save(): Uint8Array;
@@ -162,8 +165,11 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
     object: (id) => world.chain.objects.get(id),
     gasCoinsOf: (address) =>
       [...world.chain.objects.values()].filter(
-        ({ type, owner }) =>
-          type === GAS_COIN_TYPE && owner.kind === "address" && owner.address === address,
+        ({ id, type, owner }) =>
+          type === GAS_COIN_TYPE &&
+          owner.kind === "address" &&
+          owner.address === address &&
+          id !== world.chain.gasCoins.get(address),
       ),
     save: () => serialize({ key, identity, world } satisfies Saved),
   };

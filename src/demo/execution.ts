@@ -84,7 +84,8 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
   addService(server, GrpcTypes.LedgerService, {
     GetServiceInfo: answer(async () => ({
       chainId,
-      checkpointHeight: (await source.latest(closed.signal)) ?? undefined,
+      // What is due but was not made yet has not been executed either.
+      checkpointHeight: source.newestRead() ?? undefined,
       lowestAvailableCheckpoint: 0n,
       lowestAvailableCheckpointObjects: 0n,
     })),

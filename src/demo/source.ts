@@ -83,6 +83,8 @@ export type DemoSource = CheckpointSource &
     secretKey(address: string): Uint8Array;
     /** What became of a transaction signed outside, by its digest; undefined while it has not been read. */
     receipt(digest: string): TransactionReceipt | undefined;
+    /** Newest checkpoint that was handed out; null before the first. */
+    newestRead(): bigint | null;
     /** A live object as the newest reader left it; undefined without a reader, too. */
     object(id: string): LiveObject | undefined;
     /** The coins of SUI of an account, likewise. */
@@ -259,6 +261,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     staff: (coinType) => known.staff(coinType),
     secretKey: (address) => known.secretKey(address),
     receipt: (digest) => receipts.get(digest),
+    newestRead: () => (handedOut < 0n ? null : handedOut),
     object: (id) => reading?.object(id),
     gasCoinsOf: (address) => reading?.gasCoinsOf(address) ?? [],
     timeOf: (sequence) => timeOf(timeline, sequence),

@@ -1,16 +1,45 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
 import { type Assets, readAssets } from "../assets.ts";
 import type { Config } from "../config.ts";
+import { demoSource } from "../demo/source.ts";
+
+/** Group that the demo ledger's investors are whitelisted into. */
+const DEMO_GROUP = 1;
+
+/** Where callbacks of the demo's assets would go, for processes that send none. */
+const NOWHERE = "http://127.0.0.1:9/no-receiver";
+
+/** What is known of the demo ledger already; without it the ledger is opened to ask it. */
+export type DemoKnown = {
+  readonly coinTypes: readonly string[];
+  readonly callbackUrl: string;
+};
 
 /**
  * Reads the assets file. Without one there are no projects, but on the demo ledger a project `demo`
- * for people to try: it has no EVM tokens.
+ * for people to try, whose assets `demo-a` and `demo-b` take the transfer agent's requests.
  * @throws AssetsFileError (stop)
  */
 export const configuredAssets = async (
-  config: Pick<Config, "assetsFile" | "ledgerSource">,
+  config: Pick<Config, "assetsFile" | "ledgerSource" | "dataDir" | "demo" | "callbacks">,
+  known?: DemoKnown,
 ): Promise<Assets> => {
   if (config.assetsFile !== undefined) return readAssets(config.assetsFile);
   if (!config.ledgerSource.startsWith("demo:")) return { projects: [] };
-  return { projects: [{ name: "demo", tokens: [] }] };
+  const callbackUrl = known?.callbackUrl ?? config.callbacks.demoUrl ?? NOWHERE;
+  const coinTypes = known?.coinTypes ?? (await demoCoinTypes(config));
+  const tokens = coinTypes.slice(0, 2).map((coinType, index) => ({
+    name: index === 0 ? "demo-a" : "demo-b",
+    ledger: "sui" as const,
+    coinType,
+    whitelistGroupId: DEMO_GROUP,
+    ta: { callbackUrl },
+  }));
+  return { projects: [{ name: "demo", tokens }] };
+};
+
+const demoCoinTypes = async ({ dataDir, demo }: Pick<Config, "dataDir" | "demo">) => {
+  const source = demoSource({ dataDir, ...demo });
+  await source.close();
+  return source.coinTypes.map(({ coinType }) => coinType);
 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Assets, readAssets, suiTokens } from "../assets.ts";
 import { type Config, ConfigError } from "../config.ts";
-import { demoSource } from "../demo/source.ts";
+import { type DemoSource, demoSource } from "../demo/source.ts";
 import { canonicalType } from "../ledger/move-type.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import { openSource } from "../ledger/sources/open-source.ts";
@@ -14,6 +14,8 @@ import type { Storage } from "./storage.ts";
 
 export type Ledger = {
   readonly source: CheckpointSource;
+  /** The source again when it is the demo ledger, which also takes transactions. */
+  readonly demo?: DemoSource | undefined;
   /** Every published address of the security-token package, original first. */
   readonly packages: readonly string[];
   readonly firstCheckpoint: bigint;
@@ -44,7 +46,7 @@ type Described = {
  * @throws ConfigError when nothing says which packages to index
  */
 export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
-  const { source, described, about } = await openLedgerSource(config, logger);
+  const { source, demo, described, about } = await openLedgerSource(config, logger);
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -55,6 +57,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     config.assetsFile === undefined ? [] : knownDecimals(await readAssets(config.assetsFile));
   return {
     source,
+    demo,
     packages,
     firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint ?? 0n,
     coinTypes: described?.coinTypes.map(({ coinType }) => coinType) ?? [],
@@ -69,6 +72,7 @@ export const openLedgerSource = async (
   logger: Logger,
 ): Promise<{
   readonly source: CheckpointSource;
+  readonly demo?: DemoSource | undefined;
   readonly described: Described | undefined;
   readonly about: string;
 }> => {
@@ -76,6 +80,7 @@ export const openLedgerSource = async (
     const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
     return {
       source: demo,
+      demo,
       described: { ...demo, firstCheckpoint: 0n },
       about: `the demo ledger, a simulated issuer (seed ${config.demo.seed}),`,
     };

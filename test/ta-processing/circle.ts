@@ -1,6 +1,6 @@
 /** A whole circle for tests: the demo ledger, its node, its indexing, and investors' requests. */
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
@@ -25,6 +25,8 @@ export type Circle = AsyncDisposable & {
   readonly coinType: string;
   /** WalletsAdmin of the coin, with coins of its own to pay with. */
   readonly registrar: string;
+  /** Digests of all transactions that the ledger took from outside, as often as it took them. */
+  readonly taken: () => Promise<readonly string[]>;
   /** Lines logged by indexing. */
   readonly logged: readonly string[];
 };
@@ -84,6 +86,10 @@ export const startCircle = async ({
     node,
     coinType: coin.coinType,
     registrar,
+    taken: async () => {
+      const text = await readFile(join(dataDir, "demo-ledger-receipts.jsonl"), "utf8");
+      return [...text.matchAll(/"digest":"(\w+)"/g)].map(([, digest = ""]) => digest);
+    },
     logged,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
@@ -169,3 +175,36 @@ export const historyOf = ({ sql }: TestDatabase, id: string) =>
   sql<
     { status: string; message: string }[]
   >`select status, message from ta_request_history where request_id = ${id} order by number`;
+
+/** Accepts `each` requests of every investor, in turns, a turn at a time; how many they are. */
+export const acceptMany = async (
+  { sql }: TestDatabase,
+  investors: number,
+  each: number,
+  kindOf: (n: number) => "whitelist" | "kyc",
+): Promise<number> => {
+  for (let turn = 0; turn < each; turn += 1) {
+    await sql`
+      with lanes as (
+        insert into ta_lanes (asset, investor_id)
+        select ${ASSET}, 'investor-' || n from generate_series(1, ${investors}::int4) as n
+        on conflict (asset, investor_id) do update
+          set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
+        returning id, investor_id
+      ), requests as (
+        insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
+                                 verified_at, message, key_id)
+        select gen_random_uuid(), id, ${ASSET}, ${kindOf(turn)}, investor_id,
+               '0x' || encode(sha256(convert_to(investor_id || ' ' || ${turn}::text, 'utf8')), 'hex'),
+               true, now(), 'accepted', 'key'
+        from lanes returning id, investor_id
+      ), history as (
+        insert into ta_request_history (request_id, number, status, message)
+        select id, 1, 'QUEUED', 'accepted' from requests
+      )
+      insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
+      select id, ${ASSET}, investor_id, 'k', '\\x00', '\\x00' from requests`;
+    await sql`select pg_notify(${TA_REQUESTS_CHANNEL}, '')`;
+  }
+  return investors * each;
+};

@@ -20,7 +20,7 @@ const LOOK_MS = 100;
 const TROUBLE_MS = 5_000;
 const POLL_MS = 1_000;
 const WAKE_AGAIN_MS = 15_000;
-const CONCURRENCY = 8;
+const CONCURRENCY = 16;
 
 export type ProcessingSettings = {
   /** Room for `concurrency` transactions at a time is best. */

@@ -1,0 +1,162 @@
+/** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Assets } from "../assets.ts";
+import { registerEndpoint } from "../callbacks/endpoints.ts";
+import { type Config, ConfigError } from "../config.ts";
+import { type DemoNode, startDemoNode } from "../demo/execution.ts";
+import type { DemoSource } from "../demo/source.ts";
+import type { Logger } from "../logger.ts";
+import { type TaAsset, taAssets, taEndpoint } from "../ta/asset.ts";
+import { httpEvmSigner, httpSuiSigner } from "../ta/ports/http-signer.ts";
+import { type EvmSigner, evmKeySigner, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
+import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
+import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
+import { startProcessing } from "../ta/processing/processing.ts";
+import type { CallbackService } from "./callbacks.ts";
+import type { Ledger } from "./ledger-source.ts";
+import type { Storage } from "./storage.ts";
+
+/** Coins that each signer of the demo pays with: transactions under way at a time. */
+const DEMO_PURSES = 16;
+
+/** How often it is looked whether the demo ledger is being read. */
+const DEMO_LOOK_MS = 200;
+
+export type TransferAgentSettings = {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly storage: Storage;
+  readonly assets: Assets;
+  readonly ledger: Ledger;
+  readonly callbacks: CallbackService;
+};
+
+/** Processes requests of the configured assets until disposed of; without any it does nothing. */
+export const startTransferAgent = async (
+  settings: TransferAgentSettings,
+): Promise<AsyncDisposable> => {
+  const { config, logger, storage, ledger, callbacks } = settings;
+  const assets = taAssets(settings.assets);
+  for (const { name, callbackUrl: url } of assets.values()) {
+    await registerEndpoint(storage.write, callbacks.policy, { key: taEndpoint(name), url });
+  }
+  await using opened = new AsyncDisposableStack();
+  const stopped = new AbortController();
+  const demo = await demoAccess(settings, assets, stopped.signal, opened);
+  const access = demo ?? configuredAccess(config, ledger.packages, opened);
+  const processed = processedAssets(assets.values(), access, storage.write.sql, (asset, lacks) =>
+    logger.warn(
+      { asset },
+      `requests for ${asset} wait: this process lacks ${lacks} (see TA_ settings)`,
+    ),
+  );
+  if (processed.length > 0) {
+    const processing = await startProcessing({
+      database: storage.write,
+      queues: callbacks.queues,
+      assets: processed,
+      logger,
+    });
+    opened.defer(() => processing.stop());
+  }
+  opened.defer(() => stopped.abort());
+  const all = opened.move();
+  return { [Symbol.asyncDispose]: () => all.disposeAsync() };
+};
+
+/** Node and signers as configured. @throws ConfigError, SigningError (stop) */
+const configuredAccess = (
+  config: Config,
+  packages: readonly string[],
+  opened: AsyncDisposableStack,
+): LedgerAccess => {
+  const suiSigner = suiSignerOf(config);
+  const evmSigner = evmSignerOf(config);
+  const node = nodeOf(config);
+  if (node !== undefined) opened.defer(() => node.close());
+  return {
+    ...(node !== undefined && { sui: { node, packages, signerOf: () => suiSigner } }),
+    ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
+  };
+};
+
+const nodeOf = ({ ta, ledgerSource, ledgerHeaders }: Config): SuiNode | undefined => {
+  const found = /^grpc\+(https?):\/\/([^/]+)/.exec(ta.node ?? ledgerSource);
+  const [, scheme, host] = found ?? [];
+  if (host === undefined) return undefined;
+  const tls = scheme === "https";
+  const named = /:\d+$/.test(host) ? host : `${host}:${tls ? 443 : 80}`;
+  // Headers are the source's: a provider's key goes to nobody else.
+  return openSuiNode({ host: named, tls, headers: ta.node === undefined ? ledgerHeaders : {} });
+};
+
+const suiSignerOf = ({ ta }: Config): SuiSigner | undefined => {
+  if (ta.suiKey !== undefined) return suiKeySigner(ta.suiKey);
+  if (ta.signerUrl === undefined || ta.suiAddress === undefined) return undefined;
+  return httpSuiSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.suiAddress });
+};
+
+const evmSignerOf = ({ ta }: Config): EvmSigner | undefined => {
+  if (ta.evmKey !== undefined) return evmKeySigner(ta.evmKey);
+  if (ta.signerUrl === undefined) return undefined;
+  if (ta.evmAddress === undefined && ta.suiAddress === undefined) {
+    throw new ConfigError(
+      "TA_SIGNER_URL: needs TA_SUI_ADDRESS or TA_EVM_ADDRESS, the signer's own",
+    );
+  }
+  if (ta.evmAddress === undefined) return undefined;
+  return httpEvmSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.evmAddress });
+};
+
+/** The demo ledger's own node, and the registrar of each token as its signer. */
+const demoAccess = async (
+  { config, ledger: { demo, packages }, logger }: TransferAgentSettings,
+  assets: ReadonlyMap<string, TaAsset>,
+  signal: AbortSignal,
+  opened: AsyncDisposableStack,
+): Promise<LedgerAccess | undefined> => {
+  if (demo === undefined) return undefined;
+  const demoNode: DemoNode = opened.use(await startDemoNode(demo));
+  const node = openSuiNode({ host: demoNode.host, tls: false });
+  opened.defer(() => node.close());
+  const own = demo.coinTypes.map(({ coinType }) => coinType);
+  const coins = [...assets.values()].flatMap((asset) =>
+    asset.ledger === "sui" && own.includes(asset.coinType) ? [asset.coinType] : [],
+  );
+  const funded = fundSigners(demo, coins, signal).catch((error: unknown) => {
+    if (!signal.aborted) logger.warn({ err: error }, "the demo's signers have no coins");
+  });
+  opened.defer(() => funded);
+  const signerOf = (name: string) => {
+    const asset = assets.get(name);
+    if (asset?.ledger !== "sui" || !own.includes(asset.coinType)) return undefined;
+    return suiKeySigner(demo.secretKey(demo.staff(asset.coinType).registrar));
+  };
+  const evmSigner = evmSignerOf(config);
+  return {
+    sui: { node, packages, signerOf },
+    ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
+  };
+};
+
+/** Gives the registrars coins of their own, once the ledger is read and where they have none. */
+const fundSigners = async (
+  demo: DemoSource,
+  coinTypes: readonly string[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const [first] = demo.coinTypes;
+  while (first === undefined || demo.object(first.treasuryId) === undefined) {
+    await delay(DEMO_LOOK_MS, undefined, { signal });
+  }
+  for (const coinType of coinTypes) {
+    const { registrar } = demo.staff(coinType);
+    if (demo.gasCoinsOf(registrar).length > 0) continue;
+    const given = demo.submit({ sender: registrar, calls: [], purses: DEMO_PURSES });
+    const gone = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await Promise.race([given, gone]);
+    given.catch(() => undefined);
+  }
+};

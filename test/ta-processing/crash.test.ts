@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { redisServerPath, startRedis } from "../queue/redis-server.ts";
+import { until } from "../queue/until.ts";
+import { ASSET, acceptMany, type Circle, GROUP, startCircle } from "./circle.ts";
+import type { WorkerProcessSettings } from "./worker-process.ts";
+
+const PROGRAM = fileURLToPath(new URL("./worker-process.ts", import.meta.url));
+const LEASE_MS = 2_000;
+
+/** Worker processes of one circle. */
+class Workers implements AsyncDisposable {
+  readonly #settings: WorkerProcessSettings;
+  readonly running: ChildProcess[] = [];
+
+  constructor({ database, node, source, coinType, registrar }: Circle, redisUrl?: string) {
+    this.#settings = {
+      databaseUrl: database.url,
+      redisUrl,
+      nodeHost: node.host,
+      secretKey: Buffer.from(source.secretKey(registrar)).toString("base64"),
+      asset: ASSET,
+      group: GROUP,
+      coinType,
+      packages: source.packages,
+      leaseMs: LEASE_MS,
+    };
+  }
+
+  async start(): Promise<void> {
+    const args = ["--disable-warning=ExperimentalWarning", PROGRAM, JSON.stringify(this.#settings)];
+    const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.running.push(child);
+    let said = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    await until(
+      "the worker process",
+      () => said,
+      (text) => text.includes("ready"),
+      30_000,
+    );
+  }
+
+  /** Kills the oldest one, in whatever it is doing. */
+  async killOne(): Promise<void> {
+    const child = this.running.shift();
+    if (child === undefined) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async [Symbol.asyncDispose]() {
+    while (this.running.length > 0) await this.killOne();
+  }
+}
+
+const redisPath = await redisServerPath();
+for (const { backend, skip, investors, each } of [
+  { backend: "Postgres", skip: false, investors: 100, each: 20 },
+  { backend: "Redis", skip: redisPath === undefined, investors: 20, each: 6 },
+]) {
+  test.skipIf(skip)(
+    `workers killed again and again, woken by ${backend}: each request once, each investor in order`,
+    { timeout: 180_000 },
+    async () => {
+      await using circle = await startCircle({ purses: 24, checkpointsPerSecond: 10 });
+      await using redis =
+        backend === "Redis" && redisPath !== undefined ? await startRedis(redisPath) : null;
+      await using workers = new Workers(circle, redis?.url);
+      const { database, coinType } = circle;
+      // 2 processes of 4 workers; every fifth request is a whitelisting, the others store data.
+      await Promise.all([workers.start(), workers.start()]);
+      const accepted = await acceptMany(database, investors, each, (n) =>
+        n % 5 === 0 ? "whitelist" : "kyc",
+      );
+      const open = async () => {
+        const [row] = await database.sql<{ count: number }[]>`
+          select count(*)::int4 as count from ta_requests where status in ('QUEUED', 'PENDING')`;
+        return row?.count ?? 0;
+      };
+      for (let kills = 0; (await open()) > 0 && kills < 5; kills += 1) {
+        await delay(500 + Math.random() * 1_000);
+        await workers.killOne();
+        await workers.start();
+      }
+      await until("no open request", open, (count) => count === 0, 120_000);
+
+      const requests = await database.sql<
+        {
+          id: string;
+          kind: string;
+          status: string;
+          message: string;
+          tx_id: string | null;
+          wallet: string;
+        }[]
+      >`select id, kind, status, message, tx_id, wallet from ta_requests`;
+      expect(requests).toHaveLength(accepted);
+      expect(requests.filter(({ status }) => status !== "SUCCESS")).toEqual([]);
+      // Each ended once, and in the order of its lane.
+      const endings = await database.sql<{ count: number }[]>`
+        select count(*)::int4 as count from ta_request_history where status in ('SUCCESS', 'FAILED')`;
+      expect(endings[0]?.count).toBe(accepted);
+      const disorder = await database.sql`
+        select 1 from (
+          select r.lane_id, h.at, lag(h.at) over (partition by r.lane_id order by r.sequence) as before
+          from ta_requests r join ta_request_history h on h.request_id = r.id and h.status = 'SUCCESS'
+        ) as ordered where at < before`;
+      expect(disorder).toHaveLength(0);
+      const early = await database.sql`
+        select 1 from (
+          select h.number, h.at, lag(f.at) over (partition by r.lane_id order by r.sequence) as before
+          from ta_requests r
+          join ta_request_history h on h.request_id = r.id and h.number = 2
+          join ta_request_history f on f.request_id = r.id and f.status = 'SUCCESS'
+        ) as begun where at < before`;
+      expect(early).toHaveLength(0);
+      // One transaction per whitelisting, none beside them: what the ledger itself says.
+      const whitelisted = requests.filter(({ kind }) => kind === "whitelist");
+      const digests = whitelisted.map(({ tx_id }) => tx_id);
+      expect((await circle.taken()).toSorted()).toEqual(digests.toSorted());
+      const added = await database.sql<{ address: string; tx_digest: string }[]>`
+        select address, tx_digest from holder_events
+        where coin_type = ${coinType} and event_type = 'holder_address_added'`;
+      const addedBy = new Map(added.map(({ address, tx_digest }) => [address, tx_digest]));
+      for (const { wallet, tx_id } of whitelisted) expect(addedBy.get(wallet)).toBe(tx_id);
+      expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+    },
+  );
+}

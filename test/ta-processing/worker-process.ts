@@ -1,0 +1,68 @@
+/**
+ * One process that processes requests, for tests that kill it: `node worker-process.ts <settings>`,
+ * the settings as JSON. Prints "ready" and runs until it is killed.
+ */
+import pino from "pino";
+import { connect } from "../../src/database/connect.ts";
+import { openQueues } from "../../src/queue/queues.ts";
+import { suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
+import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
+import { startProcessing } from "../../src/ta/processing/processing.ts";
+
+/** What the test tells the process. */
+export type WorkerProcessSettings = {
+  readonly databaseUrl: string;
+  readonly redisUrl?: string | undefined;
+  readonly nodeHost: string;
+  /** Base64. */
+  readonly secretKey: string;
+  readonly asset: string;
+  readonly group: number;
+  readonly coinType: string;
+  readonly packages: readonly string[];
+  readonly leaseMs: number;
+};
+
+const settings: WorkerProcessSettings = JSON.parse(process.argv[2] ?? "{}");
+const logger = pino({ level: "error" }, pino.destination(2));
+const { databaseUrl, redisUrl, leaseMs, packages } = settings;
+const database = connect({ url: databaseUrl, max: 5, applicationName: "ta-worker" });
+const queues = openQueues({
+  databaseUrl,
+  redisUrl,
+  onError: (err) => logger.warn({ err }),
+});
+const signer = suiKeySigner(settings.secretKey);
+const node = openSuiNode({ host: settings.nodeHost, tls: false });
+const assets = processedAssets(
+  [
+    {
+      name: settings.asset,
+      project: "demo",
+      callbackUrl: "http://unused.example",
+      whitelistGroupId: settings.group,
+      ledger: "sui",
+      coinType: settings.coinType,
+    },
+  ],
+  { sui: { node, signerOf: () => signer, packages } },
+  database.sql,
+  (asset, what) => logger.error({ asset, what }),
+);
+await startProcessing({
+  database,
+  queues,
+  assets,
+  logger,
+  concurrency: 4,
+  leaseMs,
+  turnMs: leaseMs / 2,
+  lookMs: 25,
+  troubleMs: 200,
+  pollMs: 200,
+  wakeAgainMs: leaseMs,
+});
+process.stdout.write("ready\n");
+// Its parent's death is its own, so that a test that fails leaves nothing running.
+process.stdin.on("close", () => process.exit(0)).resume();
