@@ -5,7 +5,7 @@
 import { canonicalAddress } from "../ledger/move-type.ts";
 import { badInput } from "./errors.ts";
 
-export const DEFAULT_LIMIT = 100;
+const DEFAULT_LIMIT = 100;
 export const MAX_LIMIT = 1000;
 
 /** Rows that are skipped are read all the same; further on, `after` costs nothing. */
@@ -37,10 +37,13 @@ export const sinceArgument = {
   description: "Unix seconds, decimal: events of that second and later.",
 } as const;
 
-/** Cost of a list: its fields, times the rows it may hold. */
+/**
+ * Cost of a list: its fields, times the rows it may hold. A limit out of bounds costs no more than the
+ * bound: `limitOf` refuses it by name, which tells the caller more than the cost would.
+ */
 export const listCost = ({ limit }: { readonly limit?: number | null | undefined }) => ({
   field: 1,
-  multiplier: limit ?? DEFAULT_LIMIT,
+  multiplier: Math.min(Math.max(limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT),
 });
 
 /** @throws BAD_USER_INPUT outside 1 to 1000: never a silently shorter page */

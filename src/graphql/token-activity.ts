@@ -5,9 +5,9 @@ import { type TokenActivity as Row, tokenActivity } from "../projections/token-a
 import { builder } from "./builder.ts";
 import {
   coinTypeArgument,
-  DEFAULT_LIMIT,
   limitArgument,
   limitOf,
+  listCost,
   MAX_OFFSET,
   offsetOf,
   positionOf,
@@ -97,8 +97,8 @@ builder.queryField("tokenActivity", (t) =>
       }),
     },
     complexity: ({ limit, offset }) => ({
-      field: 1 + Math.floor(Math.max(0, offset ?? 0) / SKIPPED_PER_COST),
-      multiplier: limit ?? DEFAULT_LIMIT,
+      ...listCost({ limit }),
+      field: 1 + Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST),
     }),
     resolve: async (_root, args, { db, coinType }) => {
       const page = {

@@ -144,6 +144,9 @@ test.for([
   [{ limit: 0 }, "limit must be from 1 to 1000; it is 0"],
   [{ limit: -5 }, "limit must be from 1 to 1000; it is -5"],
   [{ limit: 1001 }, "limit must be from 1 to 1000; it is 1001"],
+  // Out of bounds before it is too costly: the answer names the bound that is meant.
+  [{ limit: 2_000_000_000 }, "limit must be from 1 to 1000; it is 2000000000"],
+  [{ offset: 2_000_000_000 }, "offset must be from 0 to 1000000; it is 2000000000"],
   [{ offset: -1 }, "offset must be from 0 to 1000000; it is -1"],
   [{ offset: 1_000_001 }, "offset must be from 0 to 1000000; it is 1000001"],
   [
