@@ -103,6 +103,7 @@ export const startCircle = async ({
 };
 
 export type TestRequest = {
+  readonly asset?: string;
   readonly investorId: string;
   readonly wallet?: string;
   readonly kind?: "whitelist" | "kyc";
@@ -117,19 +118,19 @@ export const newWallet = () =>
 /** Accepts a request as the API does: lane, request, history and sealed record in one transaction. */
 export const acceptRequest = async (
   database: TestDatabase,
-  { investorId, wallet = newWallet(), kind = "whitelist", ...rest }: TestRequest,
+  { asset = ASSET, investorId, wallet = newWallet(), kind = "whitelist", ...rest }: TestRequest,
 ): Promise<string> => {
   const id = randomUUID();
   await database.transaction(async ({ sql }) => {
     const [lane] = await sql<{ id: bigint }[]>`
-      insert into ta_lanes (asset, investor_id) values (${ASSET}, ${investorId})
+      insert into ta_lanes (asset, investor_id) values (${asset}, ${investorId})
       on conflict (asset, investor_id) do update
         set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
       returning id`;
     await sql`
       insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
                                verified_at, message, key_id)
-      values (${id}, ${lane?.id ?? 0n}, ${ASSET}, ${kind}, ${investorId}, ${wallet},
+      values (${id}, ${lane?.id ?? 0n}, ${asset}, ${kind}, ${investorId}, ${wallet},
               ${rest.verifiedStatus ?? true}, now(), 'accepted', 'key')`;
     await sql`
       insert into ta_request_history (request_id, number, status, message)
@@ -137,7 +138,7 @@ export const acceptRequest = async (
     if (rest.stored === false) return;
     await sql`
       insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
-      values (${id}, ${ASSET}, ${investorId}, 'k', '\\x00', '\\x00')`;
+      values (${id}, ${asset}, ${investorId}, 'k', '\\x00', '\\x00')`;
   });
   await database.sql`select pg_notify(${TA_REQUESTS_CHANNEL}, '')`;
   return id;

@@ -33,7 +33,8 @@ export const evmRegister = (
           and wallet = ${bytesOf(hexWallet(wallet))}
         order by block desc, log_index desc limit 1`;
       const [group] = row === undefined || row.groups === "" ? [] : row.groups.split(",");
-      return { registered: true, group: group === undefined ? null : BigInt(group) };
+      // A wallet whose group was never set is in group 0, and setting that would log nothing.
+      return { registered: true, group: BigInt(group ?? "0") };
     },
 
     confirmed: async (wallet, groupId, txId) => {
