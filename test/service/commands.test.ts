@@ -81,7 +81,7 @@ test("a written ledger is indexed to its end, in both formats, and the same seed
       wrong: [],
     });
   }
-}, 180_000);
+}, 300_000);
 
 test("keys are printed once as the last line, listed without their secret, and revoked", async () => {
   await using folder = await temporaryFolder();
@@ -101,7 +101,7 @@ test("keys are printed once as the last line, listed without their secret, and r
     .parse(JSON.parse(listed.stdout));
   expect((await runProgram(["keys", "revoke", id], settings)).code).toBe(0);
   expect((await runProgram(["keys", "revoke", id], settings)).code).toBe(2);
-}, 60_000);
+}, 240_000);
 
 test("commands share the database of a running service", async () => {
   await using folder = await temporaryFolder();
@@ -115,7 +115,7 @@ test("commands share the database of a running service", async () => {
     body: JSON.stringify({ query: "{ __typename }" }),
   });
   expect(response.status).toBe(200);
-}, 60_000);
+}, 240_000);
 
 test("a log refuses another chain, and names both", async () => {
   await using folder = await temporaryFolder();
@@ -145,7 +145,7 @@ test("a log refuses another chain, and names both", async () => {
   );
   expect(refused.stderr).toContain("ChainMismatchError");
   for (const { chainId } of ids) expect(refused.stderr).toContain(chainId);
-}, 60_000);
+}, 240_000);
 
 test("a damaged checkpoint file ends indexing with its number and where it is damaged", async () => {
   await using folder = await temporaryFolder();
@@ -160,4 +160,4 @@ test("a damaged checkpoint file ends indexing with its number and where it is da
   expect(stderr).toMatch(/checkpoint 30\b/);
   const status = await runProgram(["status", "--json"], settings);
   expect(statusRows.parse(JSON.parse(status.stdout))[0]).toMatchObject({ checkpoint: "29" });
-}, 60_000);
+}, 240_000);

@@ -45,7 +45,7 @@ export const startProgram = (args: readonly string[], settings: Settings): Progr
     pid: child.pid ?? 0,
     printed,
     ended,
-    sees: async (pattern, withinMs = 60_000) => {
+    sees: async (pattern, withinMs = 120_000) => {
       const deadline = Date.now() + withinMs;
       for (;;) {
         const match = pattern.exec(printed.stdout);
@@ -88,7 +88,7 @@ export const temporaryFolder = async () => {
 export const eventually = async <T>(
   what: string,
   look: () => Promise<{ readonly done: T } | { readonly seen: unknown }>,
-  withinMs = 30_000,
+  withinMs = 120_000,
 ): Promise<T> => {
   const deadline = Date.now() + withinMs;
   for (;;) {

@@ -93,7 +93,7 @@ test("npm start indexes a ledger, serves it, prints a curl that works, and goes 
   const before = await caughtUp(url, 499n);
   const checkpoint = BigInt(before[0]?.checkpoint ?? 0);
   await caughtUp(url, checkpoint + 2n);
-}, 120_000);
+}, 240_000);
 
 test("a service that was killed goes on without loss when it is started again", async () => {
   await using folder = await temporaryFolder();
@@ -107,7 +107,7 @@ test("a service that was killed goes on without loss when it is started again", 
   await using program = startProgram(["start"], settings);
   const [, url] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   await caughtUp(url ?? "", 2999n);
-}, 120_000);
+}, 240_000);
 
 test("two services with two data folders run side by side", async () => {
   await using folder = await temporaryFolder();
@@ -122,7 +122,7 @@ test("two services with two data folders run side by side", async () => {
     const [, url] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
     await caughtUp(url ?? "", 99n);
   }
-}, 120_000);
+}, 240_000);
 
 test("a wrong setting is one line that names it, and ends with code 2", async () => {
   const { code, stderr, stdout } = await runProgram(["start"], { PORT: "many" });
@@ -145,4 +145,4 @@ test("unknown commands and flags are wrong usage, and every command explains its
       expect(stdout).toContain("Usage: holderbook");
     }),
   ]);
-}, 120_000);
+}, 240_000);
