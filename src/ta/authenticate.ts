@@ -22,9 +22,12 @@ export type Caller = {
  * Looks keys up, for the gate: null for one nobody knows.
  * @throws HttpError 403 for a key of another interface, or of an asset that is not configured
  */
-export const callerLookup =
-  (db: Db, assets: ReadonlyMap<string, TaAsset>) =>
-  async (presented: string): Promise<Caller | null> => {
+export const callerLookup = (
+  db: Db,
+  assets: ReadonlyMap<string, TaAsset>,
+): ((presented: string) => Promise<Caller | null>) => {
+  const publicKeys = publicKeyCache();
+  return async (presented) => {
     const key = await findKey(db, presented);
     if (key === null) return null;
     if (key.kind !== "ta") {
@@ -34,8 +37,25 @@ export const callerLookup =
     if (asset === undefined) {
       throw new HttpError(403, "the asset of this key is not served here");
     }
-    return { id: key.id, asset, publicKey: publicKey(presented) };
+    return { id: key.id, asset, publicKey: publicKeys(presented) };
   };
+};
+
+/** Keys kept ready; only registered ones are asked for. */
+const READY_KEYS = 1_000;
+
+/** Preparing a key takes as long as a good part of verifying with it. */
+const publicKeyCache = () => {
+  const ready = new Map<string, KeyObject>();
+  return (text: string): KeyObject => {
+    const found = ready.get(text);
+    if (found !== undefined) return found;
+    if (ready.size >= READY_KEYS) ready.clear();
+    const made = publicKey(text);
+    ready.set(text, made);
+    return made;
+  };
+};
 
 /** A key that was registered is well-formed; @throws HttpError 401 for one that was not checked then. */
 const publicKey = (text: string): KeyObject => {

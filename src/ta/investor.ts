@@ -16,6 +16,9 @@ export type SubmissionRules = {
 /** Clocks differ a little; more than this ahead is the future. */
 const CLOCK_SKEW_MS = 30_000;
 
+/** Nobody was verified before; years that Postgres does not have are not let through. */
+const EARLIEST_MS = Date.UTC(1900, 0);
+
 /** Missing members are told apart by `checkSubmission`; here everything is a matter of form. */
 const words = (most: number) =>
   z.string("must be text").max(most, `must be at most ${most} characters`);
@@ -107,6 +110,7 @@ export const submissionSchema = (rules: SubmissionRules) =>
           offset: true,
           error: "must be an ISO 8601 date-time with offset, such as 2026-11-20T12:00:00Z",
         })
+        .refine((text) => Date.parse(text) >= EARLIEST_MS, "must not be before 1900")
         .refine(
           (text) => Date.parse(text) <= Date.now() + CLOCK_SKEW_MS,
           "must not be in the future",

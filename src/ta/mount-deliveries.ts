@@ -10,6 +10,12 @@ import { sendAnswer } from "./mount-submissions.ts";
 import type { TaPartSettings } from "./part.ts";
 import { idempotencyKeyOf, readSignedBody } from "./signed-body.ts";
 
+/** Times that Postgres and ISO 8601 with four digits of a year both have. */
+const EARLIEST_MS = 0;
+const LATEST_MS = Date.UTC(9999, 0);
+
+const deliveryId = /^[A-Za-z0-9_-]{1,200}$/;
+
 /** Query of the delivery log. */
 export const deliveriesQuery = z.object({
   since: z.iso
@@ -22,7 +28,7 @@ export const deliveriesQuery = z.object({
     .refine((limit) => limit >= 1 && limit <= 1000, "must be from 1 to 1000")
     .default(100),
   /** `id` of the last delivery seen. */
-  after: z.string().max(200, "must be the id of a delivery").optional(),
+  after: z.string().regex(deliveryId, "must be the id of a delivery").optional(),
 });
 
 /** Bytes of a redelivery's body, `{}`; larger ones of others' making are ignored anyway. */
@@ -44,7 +50,7 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit
       }
       const deliveries = await listDeliveries(read.db, {
         endpoints: [taEndpoint(asset.name)],
-        since: data.since === undefined ? undefined : new Date(data.since),
+        since: data.since === undefined ? undefined : within(Date.parse(data.since)),
         after: data.after,
         limit: data.limit,
       });
@@ -77,7 +83,9 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit
       });
       const given = await answerGiven(database, fingerprint);
       if (given !== undefined) return sendAnswer(reply, given);
-      const outcome = await redeliver(database, { endpoints: [taEndpoint(caller.asset.name)], id });
+      const endpoints = [taEndpoint(caller.asset.name)];
+      const known = deliveryId.test(id);
+      const outcome = known ? await redeliver(database, { endpoints, id }) : "unknown";
       if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
       const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
       // Not one transaction with the redelivery: twice the same message is harmless, by its id.
@@ -86,6 +94,8 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit
     },
   });
 };
+
+const within = (ms: number): Date => new Date(Math.min(Math.max(ms, EARLIEST_MS), LATEST_MS));
 
 const MESSAGE = {
   accepted: "it will be sent again; to send it once more within a day, give an Idempotency-Key",

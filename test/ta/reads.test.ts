@@ -177,6 +177,29 @@ test("callers see their own deliveries, a page at a time, and have one sent agai
   expect((await api.post("/api/v1/callbacks/acme-sui-1/redeliver", {})).json).toEqual(again.json);
 });
 
+test("what no database could look for is refused or found nowhere", async () => {
+  for (const path of [
+    "/api/v1/callbacks?after=%00",
+    "/api/v1/callbacks?limit=1&limit=2",
+    "/api/v1/callbacks?since=0000-00-00T00:00:00Z",
+  ]) {
+    expect((await api.get(path)).status, path).toBe(400);
+  }
+  for (const since of [
+    "0000-01-01T00:00:00Z",
+    "0001-01-01T00:00:00%2B23:59",
+    "9999-12-31T23:59:59-23:59",
+  ]) {
+    expect((await api.get(`/api/v1/callbacks?since=${since}`)).status, since).toBe(200);
+  }
+  expect((await api.post("/api/v1/callbacks/%00/redeliver", {})).status).toBe(404);
+  expect((await api.get("/api/v1/requests/%00")).status).toBe(404);
+  const wallet = await api.get("/api/v1/investor/whitelist_status/%00");
+  expect(wallet.status).toBe(400);
+  const year0 = bodyOf({}, { verifiedAt: "0000-01-01T00:00:00Z" });
+  expect((await api.post("/api/v1/investor/kyc", year0)).status).toBe(400);
+});
+
 test("anybody may see the callback keys and the health", async () => {
   const keys = await api.send("/api/v1/callback_pk", {});
   expect(keys.json).toEqual(JSON.parse(JSON.stringify(await api.signingKeys.publicKeys())));
