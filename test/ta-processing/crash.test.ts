@@ -66,7 +66,7 @@ for (const { backend, skip, investors, each } of [
 ]) {
   test.skipIf(skip)(
     `workers killed again and again, woken by ${backend}: each request once, each investor in order`,
-    { timeout: 180_000 },
+    { timeout: 300_000 },
     async () => {
       await using circle = await startCircle({ purses: 24, checkpointsPerSecond: 10 });
       await using redis =
@@ -88,7 +88,7 @@ for (const { backend, skip, investors, each } of [
         await workers.killOne();
         await workers.start();
       }
-      await until("no open request", open, (count) => count === 0, 120_000);
+      await until("no open request", open, (count) => count === 0, 240_000);
 
       const requests = await database.sql<
         {

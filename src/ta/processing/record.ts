@@ -61,7 +61,7 @@ export const recordEnding = (
   underClaim(database, claim, async (tx) => {
     const reason = ending.status === "FAILED" ? ending.reason : null;
     const message = await writeStatus(tx, request.id, ending.status, ending.message, reason);
-    await releasePurse(tx, request);
+    if (request.kind === "whitelist") await releasePurse(tx, request);
     const endpoint = taEndpoint(request.asset);
     const [known] = await tx.sql`select 1 from callback_endpoints where key = ${endpoint}`;
     // An asset that lost its callback address still has its requests done.

@@ -88,7 +88,7 @@ const turn = async (work: LaneWork, claim: LaneClaim, stop: AbortSignal): Promis
     );
     if (ending !== LATER) {
       // The transaction may have been signed in this very turn.
-      const ended = (await firstOpen(sql, claim)) ?? request;
+      const ended = request.kind === "kyc" ? request : ((await firstOpen(sql, claim)) ?? request);
       await recordEnding(database, claim, ended, ending);
     }
     if (ending === LATER || stop.aborted || performance.now() > turnEnds) {

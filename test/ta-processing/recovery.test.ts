@@ -1,0 +1,125 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Relay, RelayUnavailableError } from "../../src/ta/ports/relay.ts";
+import { claimLane, LaneLostError, takeDueLanes } from "../../src/ta/processing/lanes.ts";
+import { recordSigned, recordStep } from "../../src/ta/processing/record.ts";
+import { until } from "../queue/until.ts";
+import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
+import { startProcessor } from "./processor.ts";
+
+let circle: Circle;
+
+beforeAll(async () => {
+  circle = await startCircle();
+});
+
+afterAll(async () => {
+  await circle[Symbol.asyncDispose]();
+});
+
+/** Counts how often transactions were made. */
+const counting = (relay: Relay, seen: { prepared: number; submitted: number }): Relay => ({
+  ...relay,
+  prepare: (...args) => {
+    seen.prepared += 1;
+    return relay.prepare(...args);
+  },
+  submit: (...args) => {
+    seen.submitted += 1;
+    return relay.submit(...args);
+  },
+});
+
+test("a submission whose answer is lost is looked up, not signed again", async () => {
+  const { database } = circle;
+  const seen = { prepared: 0, submitted: 0 };
+  await using _processor = await startProcessor(circle, {
+    around: (relay) => ({
+      ...counting(relay, seen),
+      submit: async (signed, signal) => {
+        seen.submitted += 1;
+        await relay.submit(signed, signal);
+        throw new RelayUnavailableError("the connection broke");
+      },
+    }),
+  });
+  const done = await ended(database, await acceptRequest(database, { investorId: "r-1" }));
+  expect(done.status).toBe("SUCCESS");
+  expect(seen).toEqual({ prepared: 1, submitted: 1 });
+  const digests = await circle.taken();
+  expect(digests.filter((digest) => digest === done.tx_id)).toHaveLength(1);
+});
+
+test("a worker that ends between storing and submitting leaves a transaction that the next one submits", async () => {
+  const { database } = circle;
+  const first = { prepared: 0, submitted: 0 };
+  const before = await startProcessor(circle, {
+    around: (relay) => ({
+      ...counting(relay, first),
+      submit: async (_signed, signal) => {
+        first.submitted += 1;
+        await delay(60_000, undefined, { signal });
+      },
+    }),
+  });
+  const id = await acceptRequest(database, { investorId: "r-2" });
+  await until(
+    "the submission that hangs",
+    () => first.submitted,
+    (count) => count > 0,
+  );
+  const [stored] = await database.sql<{ tx_id: string }[]>`
+    select tx_id from ta_transactions where request_id = ${id}`;
+  await before[Symbol.asyncDispose]();
+
+  const next = { prepared: 0, submitted: 0 };
+  await using _after = await startProcessor(circle, { around: (relay) => counting(relay, next) });
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", tx_id: stored?.tx_id });
+  expect(first.prepared + next.prepared).toBe(1);
+});
+
+test("while the ledger's node does not answer the request waits, and nothing else is lost", async () => {
+  const { database } = circle;
+  let down = true;
+  await using processor = await startProcessor(circle, {
+    around: (relay) => ({
+      ...relay,
+      tip: async (signal) => {
+        if (down) throw new RelayUnavailableError("no route");
+        return relay.tip(signal);
+      },
+    }),
+  });
+  const first = await acceptRequest(database, { investorId: "r-3" });
+  const second = await acceptRequest(database, { investorId: "r-3", kind: "kyc" });
+  await until(
+    "the trouble to be logged",
+    () => processor.logged.filter((line) => line.includes("no route")).length,
+    (count) => count > 1,
+  );
+  const [waiting] = await database.sql`select status from ta_requests where id = ${second}`;
+  expect(waiting).toEqual({ status: "QUEUED" });
+  down = false;
+  expect((await ended(database, first)).status).toBe("SUCCESS");
+  expect((await ended(database, second)).status).toBe("SUCCESS");
+});
+
+test("what a worker writes after its lane was taken over is refused", async () => {
+  const { database } = circle;
+  const { sql } = database;
+  const id = await acceptRequest(database, { investorId: "r-4" });
+  const due = await takeDueLanes(sql, 100, 1_000);
+  const [lane] = await sql<{ id: bigint }[]>`
+    select lane_id as id from ta_requests where id = ${id}`;
+  const laneId = due.find((each) => each.id === lane?.id)?.id ?? -1n;
+  const former = await claimLane(sql, laneId, 50);
+  expect(await claimLane(sql, laneId, 50)).toBeUndefined();
+  await delay(60);
+  const present = await claimLane(sql, laneId, 10_000);
+  if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
+  await expect(recordStep(database, former, { id }, "late")).rejects.toThrow(LaneLostError);
+  const order = { txId: "late", signed: new Uint8Array(1) };
+  await expect(recordSigned(database, former, { id }, order)).rejects.toThrow(LaneLostError);
+  expect(await sql`select 1 from ta_transactions where request_id = ${id}`).toHaveLength(0);
+  await recordStep(database, present, { id }, "in time");
+});
