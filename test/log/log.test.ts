@@ -38,6 +38,8 @@ test("what is appended is read back as it was, whether inserted or copied", asyn
   const kinds = (checkpoint: bigint, many: number) =>
     Array.from({ length: many }, (_, transaction) => [
       fact(checkpoint, transaction),
+      // Its index is higher than those of the objects, which come after it all the same.
+      fact(checkpoint, transaction, { index: 7 }),
       fact(checkpoint, transaction, { kind: "object", bytes: transaction }),
       fact(checkpoint, transaction, { kind: "removal", index: 1 }),
     ]).flat();
