@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   inspect: async () => (await import("./commands/inspect.ts")).inspectCommand(),
   status: async () => (await import("./commands/status.ts")).statusCommand(),
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
+  rebuild: async () => (await import("./commands/rebuild.ts")).rebuildCommand(),
   keys: async () => (await import("./commands/keys.ts")).keysCommand(),
   ta: async () => (await import("./commands/ta.ts")).taCommand(),
   pii: async () => (await import("./commands/pii.ts")).piiCommand(),
