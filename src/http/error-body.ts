@@ -60,7 +60,8 @@ export const answerTo = (error: unknown, requestId: string): Answer => {
 
 /**
  * Fastify marks its own refusals with a code and a 4xx status; a body that is no JSON is a
- * SyntaxError marked with 400. An error from elsewhere never carries both.
+ * SyntaxError marked with 400, an aborted body an ECONNRESET marked with 400. An error from elsewhere
+ * never carries both.
  */
 const frameworkRefusal = (
   error: unknown,
@@ -69,6 +70,8 @@ const frameworkRefusal = (
   const { statusCode } = error;
   if (typeof statusCode !== "number" || statusCode < 400 || statusCode > 499) return undefined;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  // The client went away inside its body: nobody reads the answer, and it is no error of ours.
+  if (code === "ECONNRESET") return { statusCode, details: "the request ended before its body" };
   if (!code.startsWith("FST_ERR_") && !(error instanceof SyntaxError)) return undefined;
   return { statusCode, details: error.message };
 };
