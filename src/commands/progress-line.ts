@@ -1,8 +1,11 @@
 /** Shows how catch-up goes: one line that is redrawn on a terminal, a log line now and then elsewhere. */
+import type { ReaderState } from "../ledger/reader-progress.ts";
 import type { Logger } from "../logger.ts";
 
 /** How far reading is. */
 export type CatchUp = {
+  /** `opening` and `standby` read nothing: there is no progress to show. */
+  readonly state: ReaderState;
   /** Next checkpoint to read. */
   readonly next: bigint;
   /** Newest checkpoint of the ledger; null while unknown. */
@@ -29,16 +32,23 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
   let shownAt = 0;
   let drawn = false;
   let behind = false;
+  let standby = false;
   const clear = () => {
     if (drawn) terminal?.write("\r\u001b[2K");
     drawn = false;
   };
   return {
     report: (now: CatchUp) => {
+      if (now.state === "standby" && !standby) {
+        clear();
+        logger.info("another process reads this ledger; standing by to take over");
+      }
+      standby = now.state === "standby";
+      if (standby || now.state === "opening") return;
       const catchingUp = now.lag !== null && now.lag > BEHIND;
       if (!catchingUp) {
         clear();
-        if (behind) logger.info({ checkpoint: String(now.next - 1n) }, "caught up with the ledger");
+        if (behind) logger.info({ checkpoint: reachedBy(now) }, "caught up with the ledger");
         behind = false;
         return;
       }
@@ -52,7 +62,7 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
       } else {
         logger.info(
           {
-            checkpoint: String(now.next - 1n),
+            checkpoint: reachedBy(now),
             tip: String(now.tip),
             checkpointsPerSecond: Math.round(now.checkpointsPerSecond),
             factsPerSecond: Math.round(now.factsPerSecond),
@@ -67,14 +77,19 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
   };
 };
 
-const lineOf = ({ next, tip, checkpointsPerSecond, factsPerSecond, lag, etaSeconds }: CatchUp) =>
-  [
-    `checkpoint ${next - 1n} of ${tip ?? "?"}`,
+/** The last checkpoint that was read, decimal; null before the first. */
+const reachedBy = ({ next }: CatchUp): string | null => (next === 0n ? null : String(next - 1n));
+
+const lineOf = (now: CatchUp) => {
+  const { tip, checkpointsPerSecond, factsPerSecond, lag, etaSeconds } = now;
+  return [
+    `checkpoint ${reachedBy(now) ?? "none"} of ${tip ?? "?"}`,
     `${Math.round(checkpointsPerSecond).toLocaleString("en")}/s`,
     `${Math.round(factsPerSecond).toLocaleString("en")} facts/s`,
     `lag ${lag?.toLocaleString("en") ?? "?"}`,
     `ETA ${etaSeconds === null ? "unknown" : duration(etaSeconds)}`,
   ].join(" · ");
+};
 
 /** `3d 4h`, `12m 5s`, `8s` */
 export const duration = (seconds: number): string => {
