@@ -38,6 +38,13 @@ const fetchOne = async (
   const { openLedgerSource } = await import("../service/ledger-source.ts");
   const { source } = await openLedgerSource(config, logger);
   try {
+    // Whoever reads a ledger waits for what is yet to come; whoever looks at one checkpoint does not.
+    const newest = await source.latest(signal);
+    if (newest !== null && sequence > newest) {
+      throw new UsageError(
+        `${source.description} has no checkpoint ${sequence}; its newest is ${newest}`,
+      );
+    }
     for await (const raw of source.checkpoints({ first: sequence, last: sequence }, signal))
       return raw;
     throw new UsageError(`${source.description} has no checkpoint ${sequence}`);

@@ -37,6 +37,34 @@ export class DatabaseBusyError extends Error {
   }
 }
 
+/**
+ * No connection to the database could be made when the process started. Start the server, or correct
+ * DATABASE_URL.
+ */
+export class DatabaseUnreachableError extends Error {
+  override readonly name = "DatabaseUnreachableError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(reason: Error) {
+    // Not as `cause`: the driver's words are all there is to know, once.
+    super(`${reason.message}; check DATABASE_URL, and that its server runs and lets us in`);
+  }
+}
+
+/** SQLSTATE classes of a server that does not let us in. */
+const REFUSED_STATES: readonly string[] = [
+  "28", // wrong user or password
+  "3D", // no such database
+  "57P03", // starting up or shutting down
+  "53300", // too many connections
+];
+
+/** True when no connection could be made: nobody answers, or the server does not let us in. */
+export const isUnreachable = (error: unknown): error is Error =>
+  isConnectionFailure(error) ||
+  (error instanceof postgres.PostgresError &&
+    REFUSED_STATES.some((state) => error.code.startsWith(state)));
+
 /** SQLSTATE classes and codes that pass by themselves (Postgres documentation, appendix A). */
 const PASSING_STATES: readonly string[] = [
   "08", // connection exception

@@ -2,6 +2,7 @@
 
 import type { Config } from "../config.ts";
 import { connect, type Database } from "../database/connect.ts";
+import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
 import { startEmbeddedPostgres } from "../database/embedded.ts";
 import { migrate } from "../database/migrate.ts";
 import type { Logger } from "../logger.ts";
@@ -22,6 +23,7 @@ export type Storage = AsyncDisposable & {
  * Connects, starting the embedded Postgres when `DATABASE_URL` is not set.
  *
  * @param migrated apply missing migrations first; `false` leaves the database as it is
+ * @throws DatabaseUnreachableError when nobody answers, or does not let us in
  */
 export const openStorage = async (
   config: Config,
@@ -55,7 +57,7 @@ export const openStorage = async (
     }
   } catch (error) {
     await close();
-    throw error;
+    throw isUnreachable(error) ? new DatabaseUnreachableError(error) : error;
   }
   return {
     write,
