@@ -18,13 +18,16 @@ import { installPonder, runPonder } from "./peers/ponder.ts";
 
 const DEADLINE_MS = 300_000;
 
-/** Measures with that many transfers, each in a transaction of its own. */
-export const evmBench = async ({ transfers = 100_000 } = {}): Promise<Figure> => {
+/** Measures with that many transfers, so many in each transaction. */
+export const evmBench = async ({
+  transfers = 100_000,
+  perTransaction = 1,
+} = {}): Promise<Figure> => {
   await installPonder();
   const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
   const server = await startEmbeddedPostgres({ dataDir: folder });
   try {
-    await using chain = await benchChain(transfers);
+    await using chain = await benchChain(transfers, perTransaction);
     const seconds = await runOurs(await emptyDatabase(server.url), chain);
     const peer = await runPonder({
       rpc: chain.anvil.url,
@@ -35,7 +38,7 @@ export const evmBench = async ({ transfers = 100_000 } = {}): Promise<Figure> =>
     });
     const rate = (took: number) => Math.round(transfers / took).toLocaleString("en");
     return {
-      name: "Transfer events from an EVM chain, beside Ponder 0.16.10",
+      name: `Transfer events from an EVM chain, ${perTransaction} in each transaction, beside Ponder 0.16.10`,
       reached: `${(peer.indexingSeconds / seconds).toFixed(1)} times as fast`,
       aim: "5",
       detail: `${transfers} transfers in ${chain.lastBlock} blocks: ${rate(seconds)} records/s (${seconds.toFixed(1)} s), Ponder ${rate(peer.indexingSeconds)}/s without its start-up, ${rate(peer.seconds)}/s with it`,

@@ -223,7 +223,8 @@ export const transferEvents = async (
       ${txHash === undefined ? sql`` : sql`and tx_hash = ${bytesOf(txHash)}`}
       ${recipient === undefined ? sql`` : sql`and recipient = ${bytesOf(recipient)}`}
       ${after === undefined ? sql`` : beyond}
-    order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`;
+    -- Qualified: "id" alone is the text of the answer, and sorts as such.
+    order by transfer_events.id ${descending ? sql`desc` : sql`asc`} limit ${limit}`;
 };
 
 /**
