@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type Assets, readAssets, suiTokens } from "../assets.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { type DemoSource, demoSource } from "../demo/source.ts";
-import { canonicalType } from "../ledger/move-type.ts";
+import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import { openSource } from "../ledger/sources/open-source.ts";
 import { recordDecimals } from "../log/coins.ts";
@@ -29,7 +29,15 @@ export type Ledger = {
 
 /** What `demo write` leaves beside the checkpoints, as far as it is used here. */
 const ledgerFile = z.object({
-  packages: z.array(z.string()).min(1),
+  // Canonical: what belongs to the contract is told by comparing addresses.
+  packages: z
+    .array(
+      z
+        .string()
+        .regex(/^0x[0-9a-f]{1,64}$/i, "must be an address")
+        .transform(canonicalAddress),
+    )
+    .min(1),
   coinTypes: z.array(z.object({ coinType: z.string() })),
   firstCheckpoint: z.int().min(0).transform(BigInt),
 });
