@@ -12,6 +12,12 @@ const BENCHES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   commit: async () => [await (await import("./commit.ts")).commitBench()],
   freshness: async () => [await (await import("./freshness.ts")).freshnessBench()],
   memory: async () => [await (await import("./memory.ts")).memoryBench()],
+  evm: async () => {
+    const { evmBench } = await import("./evm.ts");
+    return [await evmBench({ perTransaction: 50 }), await evmBench({ transfers: 20_000 })];
+  },
+  rest: async () => (await import("./rest.ts")).restBench(),
+  ta: async () => (await import("./ta.ts")).taBench(),
 };
 
 const wanted = process.argv.slice(2);

@@ -1,0 +1,308 @@
+/**
+ * The transfer agent API: accepted whitelist requests per second, beside a bare fastify handler that
+ * checks the same signature over the same canonical body and inserts one row; and the time from 201
+ * to the callback on the demo ledger.
+ */
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import fastify from "fastify";
+import pino from "pino";
+import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
+import { canonicalJson } from "../src/client/canonical-json.mjs";
+import {
+  generateKeyPair,
+  type JsonValue,
+  signRequest,
+  verifyBodySignature,
+} from "../src/client/index.mjs";
+import type { Database } from "../src/database/connect.ts";
+import { watchHealth } from "../src/http/health.ts";
+import { registerPublicKey } from "../src/http/keys.ts";
+import { createMetrics } from "../src/http/metrics.ts";
+import { databaseProgress } from "../src/http/progress.ts";
+import { createRateLimit } from "../src/http/rate-limit.ts";
+import { createServer } from "../src/http/server.ts";
+import { createAcceptance } from "../src/ta/accept.ts";
+import { fingerprints } from "../src/ta/answered.ts";
+import { taPart } from "../src/ta/part.ts";
+import { ringOf } from "../src/ta/pii/pii-keys.ts";
+import { openVault } from "../src/ta/pii/vault.ts";
+import { type Figure, quantile } from "./figure.ts";
+import { scratchPostgres } from "./scratch-postgres.ts";
+
+const ROUNDS = 3;
+const REQUESTS = 1_500;
+const CONNECTIONS = 16;
+const INVESTORS = 200;
+const PATH = "/api/v1/investor/whitelist";
+const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
+const CIRCLES = 20;
+const DEADLINE_MS = 30_000;
+
+/** Posts prepared requests over kept connections, in a thread of its own. */
+const LOAD = `
+  const { Agent, request } = require("node:http");
+  const { parentPort } = require("node:worker_threads");
+  parentPort.on("message", ({ url, posts, connections }) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: connections });
+    let next = 0;
+    let failed = 0;
+    const began = performance.now();
+    const loop = () => new Promise((done) => {
+      const again = () => {
+        const post = posts[next++];
+        if (post === undefined) return done();
+        request(url, { agent, method: "POST", headers: post.headers }, (answer) => {
+          if (answer.statusCode !== 201) failed += 1;
+          answer.resume().on("end", again);
+        }).on("error", () => { failed += 1; again(); }).end(post.body);
+      };
+      again();
+    });
+    Promise.all(Array.from({ length: connections }, loop)).then(() => {
+      agent.destroy();
+      parentPort.postMessage({ ms: performance.now() - began, failed });
+    });
+  });`;
+
+type Post = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+
+export const taBench = async (): Promise<readonly Figure[]> => [await acceptance(), await circle()];
+
+const acceptance = async (): Promise<Figure> => {
+  await using scratch = await scratchPostgres();
+  const { database } = scratch;
+  const pair = generateKeyPair();
+  await registerPublicKey(database, { asset: "bench", publicKey: pair.publicKey });
+  await using ours = await openOurs(database);
+  await using bare = await openBare(database);
+  const load = new Worker(LOAD, { eval: true });
+  const run = (url: string, posts: readonly Post[]) =>
+    new Promise<number>((resolve, reject) => {
+      load.once("message", ({ ms, failed }: { ms: number; failed: number }) => {
+        if (failed > 0) reject(new Error(`${failed} of ${posts.length} requests to ${url} failed`));
+        else resolve((posts.length * 1_000) / ms);
+      });
+      load.postMessage({ url: `${url}${PATH}`, posts, connections: CONNECTIONS });
+    });
+  try {
+    const rates: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const first = await run(bare.url, signedPosts(pair.secretKey, REQUESTS));
+      const second = await run(ours.url, signedPosts(pair.secretKey, REQUESTS));
+      // The first round warms up.
+      if (round === 0) continue;
+      rates.bare.push(first);
+      rates.ours.push(second);
+    }
+    const [mine, theirs] = [quantile(rates.ours, 0.5), quantile(rates.bare, 0.5)];
+    return {
+      name: "accepted whitelist requests, beside a bare handler with the same signature and one row",
+      reached: (mine / theirs).toFixed(2),
+      aim: "0.5",
+      detail: `${Math.round(mine)} beside ${Math.round(theirs)} requests a second over ${CONNECTIONS} connections, median of ${ROUNDS} rounds in turns`,
+    };
+  } finally {
+    await load.terminate();
+  }
+};
+
+const investorOf = (n: number, wallet: string) => ({
+  id: `investor-${n % INVESTORS}`,
+  first_name: "Ada",
+  last_name: "Example",
+  email: "ada@example.com",
+  dob: "1980-01-31",
+  full_address: { street: "1 Main St", city: "Oslo", countryCode: "NO", postalCode: "0150" },
+  blockchain_wallet: wallet,
+  primary_phone: "+4722222222",
+});
+
+const signedPosts = (secretKey: string, count: number): readonly Post[] =>
+  Array.from({ length: count }, (_, n) => {
+    const body: JsonValue = { investor: investorOf(n, `0x${randomBytes(32).toString("hex")}`) };
+    const { headers } = signRequest({ secretKey, body });
+    return {
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    };
+  });
+
+const openOurs = async (database: Database) => {
+  const health = watchHealth({
+    progress: databaseProgress(database.db, []),
+    version: "bench",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  });
+  const unlimited = () => createRateLimit({ policy: "bench", quota: 1e9, windowSeconds: 60 });
+  const MIB = 1024 * 1024;
+  const server = await createServer({
+    parts: [
+      taPart({
+        database,
+        read: database,
+        assets: new Map([
+          [
+            "bench",
+            {
+              name: "bench",
+              project: "bench",
+              callbackUrl: "https://bench.example/",
+              whitelistGroupId: 1,
+              ledger: "sui",
+              coinType: `0x${"7".padStart(64, "0")}::bench::BENCH`,
+            },
+          ],
+        ]),
+        accept: createAcceptance({
+          database,
+          vault: openVault(database, ringOf([{ id: "bench", key: randomBytes(32) }])),
+        }),
+        fingerprints: fingerprints(randomBytes(32)),
+        signingKeys: await openSigningKeys(database, randomBytes(32)),
+        limits: { limit: unlimited(), attempts: unlimited() },
+        bounds: { bodyBytes: 15 * MIB, fileBytes: 5 * MIB, allBodiesBytes: 120 * MIB },
+        platformName: "platform",
+        version: "bench",
+      }),
+    ],
+    logger: pino({ level: "silent" }),
+    version: "bench",
+    health,
+    metrics: createMetrics(health),
+    unready: async () => null,
+    trustProxy: false,
+  });
+  const url = await server.listen({ port: 0, host: "127.0.0.1" });
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await health[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** The least that anybody would have to do: the signature over the canonical body, and one row. */
+const openBare = async ({ sql }: Database) => {
+  await sql`create table bench_requests (id uuid primary key default gen_random_uuid(), body jsonb not null)`;
+  const app = fastify();
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) =>
+    done(null, body),
+  );
+  app.post<{ Body: string }>(PATH, async (request, reply) => {
+    const publicKeys = String(request.headers["x-api-key"]);
+    const signature = String(request.headers["x-request-sig-b64"]);
+    const parsed: JsonValue = JSON.parse(request.body);
+    verifyBodySignature({ signature, body: canonicalJson(parsed), publicKeys });
+    const [row] = await sql`
+      insert into bench_requests (body) values (${request.body}::text::jsonb) returning id`;
+    return reply.status(201).send({ requestId: row?.id, status: "QUEUED" });
+  });
+  const url = await app.listen({ port: 0, host: "127.0.0.1" });
+  return { url, [Symbol.asyncDispose]: () => app.close() };
+};
+
+/** The whole service on the demo ledger as `start` runs it, one request after the other. */
+const circle = async (): Promise<Figure> => {
+  const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
+  const arrived = new Map<string, number>();
+  const receiver = createHttpServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    request.on("end", () => {
+      const requestId = /"requestId":"([^"]+)"/.exec(text)?.[1];
+      if (requestId !== undefined) arrived.set(requestId, performance.now());
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  const address = receiver.address();
+  const port = address !== null && typeof address === "object" ? address.port : 0;
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    DATA_DIR: folder,
+    PORT: "0",
+    DEMO_HISTORY: "200",
+    DEMO_CALLBACK_URL: `http://127.0.0.1:${port}/`,
+  };
+  const child = spawn(process.execPath, [LAUNCHER, "start"], { env, cwd: folder });
+  child.stderr.resume();
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  try {
+    const url = await printed(child.stdout, /GraphQL\s+(http\S+)\/graphql/);
+    const keys = spawn(
+      process.execPath,
+      [LAUNCHER, "keys", "create", "--kind", "ta", "--asset", "demo-a"],
+      { env, cwd: folder },
+    );
+    keys.stderr.resume();
+    const secretKey = await printed(keys.stdout, /"secretKey":"([^"]+)"/);
+    const took: number[] = [];
+    for (const [n, post] of signedPosts(secretKey, CIRCLES + 1).entries()) {
+      const { headers, body } = post;
+      const response = await fetch(`${url}${PATH}`, {
+        method: "POST",
+        headers: { ...headers },
+        body,
+      });
+      const accepted = performance.now();
+      const requestId = /"requestId":"([^"]+)"/.exec(await response.text())?.[1] ?? "";
+      const at = await arrival(arrived, requestId, response.status);
+      // The first one waits for the signer's coins.
+      if (n > 0) took.push(at - accepted);
+    }
+    return {
+      name: "from 201 to the callback on the demo ledger, ms",
+      reached: `${Math.round(quantile(took, 0.5))}`,
+      aim: "below 2000",
+      detail: `median of ${took.length}, the slowest ${Math.round(Math.max(...took))}; a checkpoint comes every 250 ms, and the transaction waits for the next one`,
+    };
+  } finally {
+    child.kill("SIGTERM");
+    await closed;
+    receiver.closeAllConnections();
+    receiver.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const printed = (output: NodeJS.ReadableStream, pattern: RegExp): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let text = "";
+    const late = setTimeout(() => reject(new Error(`no ${pattern} in: ${text}`)), 2 * DEADLINE_MS);
+    output.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      const found = pattern.exec(text)?.[1];
+      if (found === undefined) return;
+      clearTimeout(late);
+      resolve(found);
+    });
+  });
+
+const arrival = async (
+  arrived: ReadonlyMap<string, number>,
+  requestId: string,
+  status: number,
+): Promise<number> => {
+  const until = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const at = arrived.get(requestId);
+    if (at !== undefined) return at;
+    if (performance.now() > until) {
+      throw new Error(`request "${requestId}" (answered ${status}) was not called back in time`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+};
