@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
     return [await evmBench({ perTransaction: 50 }), await evmBench({ transfers: 20_000 })];
   },
   rest: async () => (await import("./rest.ts")).restBench(),
+  callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
   ta: async () => (await import("./ta.ts")).taBench(),
 };
 

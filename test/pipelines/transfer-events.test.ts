@@ -1,0 +1,114 @@
+/** One writer at a time, and nothing half-written: the pipeline of transfer events. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  moveProgress,
+  readProgress,
+  registerScope,
+  TransferEventsMovedError,
+} from "../../src/projections/transfer-event-progress.ts";
+import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import {
+  evmAsset,
+  index,
+  type Project,
+  serve,
+  type TransferEventJson,
+  waitFor,
+} from "../rest/service.ts";
+
+let chain: Anvil;
+let token: Deployed;
+let database: TestDatabase;
+
+beforeEach(async () => {
+  chain = await startAnvil();
+  token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  database = await freshDatabase({ max: 16 });
+});
+
+afterEach(async () => {
+  await chain.stop();
+  await database.close();
+});
+
+const acme = (...addresses: readonly Deployed[]): Project => ({
+  name: "acme",
+  tokens: addresses.map(({ address }) =>
+    evmAsset({ address, chainId: chain.chainId, rpc: [chain.url] }),
+  ),
+});
+
+const pay = (amount: number) => chain.send(token, "transfer", [chain.wallet(1), amount]);
+
+const amounts = (records: readonly TransferEventJson[]) => records.map(({ amount }) => amount);
+
+test("a second process stands by, and takes over without loss or repetition", async () => {
+  const projects = [acme(token)];
+  await using api = await serve(database, projects);
+  const first = await index(database, projects);
+  await api.until(({ length }) => length === 1);
+  await using second = await index(database, projects);
+  const states = () => [...second.statuses.values()].map(({ state }) => state);
+  await waitFor(states, (seen) => seen.includes("standby"));
+  await pay(10);
+  await api.until(({ length }) => length === 2);
+  expect(states()).toEqual(["standby"]);
+
+  await first[Symbol.asyncDispose]();
+  await pay(20);
+
+  const records = await api.until(({ length }) => length === 3);
+  expect(amounts(records)).toEqual([1_000_000, 10, 20]);
+});
+
+test("a process that dies in the middle leaves nothing half-written", async () => {
+  const projects = [acme(token)];
+  await using api = await serve(database, projects);
+  await using indexing = await index(database, projects);
+  await api.until(({ length }) => length === 1);
+  // Every connection that writes is cut, again and again, while records are made.
+  for (let amount = 1; amount <= 5; amount += 1) {
+    await pay(amount);
+    await database.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.catch(() => undefined);
+  }
+  const records = await waitFor(
+    () => api.list().catch(() => []),
+    ({ length }) => length === 6,
+    (seen) =>
+      JSON.stringify({ seen: amounts(seen), statuses: [...indexing.statuses.values()] }, asText),
+  );
+  expect(amounts(records)).toEqual([1_000_000, 1, 2, 3, 4, 5]);
+  expect(new Set(records.map(({ id }) => id)).size).toBe(6);
+});
+
+const asText = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+
+test("a token added to a project is read from its first block, and everything is in order again", async () => {
+  await pay(10);
+  const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
+  await pay(20);
+  await using api = await serve(database, [acme(token, other)]);
+  {
+    await using _index = await index(database, [acme(token)]);
+    expect(amounts(await api.until(({ length }) => length === 3))).toEqual([1_000_000, 10, 20]);
+  }
+  await using _index = await index(database, [acme(token, other)]);
+  const records = await api.until(({ length }) => length === 4);
+  expect(amounts(records)).toEqual([1_000_000, 10, 500, 20]);
+});
+
+test("a watermark that somebody else has moved refuses the batch by name", async () => {
+  const scope = { project: "acme", chainId: 1 };
+  await database.transaction((tx) => registerScope(tx, scope, { settings: "", firstBlock: 5n }));
+  const seen = await readProgress(database.db, scope);
+  if (seen === null) throw new Error("registered, and not there");
+  const moved = { ...seen, nextBlock: 6n };
+  await database.transaction((tx) => moveProgress(tx, scope, seen, moved));
+  await expect(database.transaction((tx) => moveProgress(tx, scope, seen, moved))).rejects.toThrow(
+    TransferEventsMovedError,
+  );
+  expect(await readProgress(database.db, scope)).toEqual(moved);
+});
