@@ -123,6 +123,8 @@ const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string
   const prefixes = packages.map((address) => `${address}::`);
   for (const { coinType, type } of batch.facts) {
     if (coinType === null || knownSecurities.has(coinType) || found.has(coinType)) continue;
+    // `u64` or `vector<u8>` can be a parameter, too; a coin is a type that some module defines.
+    if (!/^0x[0-9a-f]+::/.test(coinType)) continue;
     // Metadata objects name a coin type too, but belong to the framework.
     if (prefixes.some((prefix) => type.startsWith(prefix))) found.add(coinType);
   }

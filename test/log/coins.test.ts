@@ -75,3 +75,13 @@ test("a coin type too long for an index, which anybody can make, keeps nobody fr
   });
   expect(read?.facts.map(({ coinType }) => coinType)).toEqual([long, COIN]);
 });
+
+test("a type parameter that is no coin's is not taken for a security", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, identity);
+  const settings = ["u64", "vector<u8>", "address"].map((coinType, index) =>
+    fact(0n, 0, { index, coinType, type: `${PACKAGE}::settings::Changed<${coinType}>` }),
+  );
+  await log.append(batch(0n, 0n, settings), []);
+  expect(await securitiesWithoutDecimals(database)).toEqual([]);
+});
