@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startDemoNode } from "../../src/demo/execution.ts";
+import { type DemoSource, demoSource } from "../../src/demo/source.ts";
+import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { SubmissionRefusedError } from "../../src/ta/ports/relay.ts";
+import { suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { openSuiNode, suiRelay } from "../../src/ta/ports/sui-relay.ts";
+import { until } from "../queue/until.ts";
+
+const never = new AbortController().signal;
+const WALLET = `0x${"ab".repeat(32)}`;
+
+/** Reads the ledger as the service does, until disposed of. */
+const reading = (source: DemoSource, first: bigint) => {
+  const stop = new AbortController();
+  const read = createCheckpointReader(source.packages);
+  const digests: string[] = [];
+  const ended = (async () => {
+    for await (const raw of source.checkpoints({ first }, stop.signal)) {
+      const { facts } = read(raw);
+      digests.push(...facts.map(({ txDigest }) => txDigest));
+    }
+  })();
+  return {
+    digests,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+};
+
+test("a signed transaction stands in a checkpoint under its own digest, and is known after a restart", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "demo-node-"));
+  const options = { dataDir, seed: "node", checkpointsPerSecond: 20, history: 40 };
+  const source = demoSource(options);
+  const [coin] = source.coinTypes;
+  if (coin === undefined) throw new Error("the demo ledger has no coin");
+  const { registrar } = source.staff(coin.coinType);
+  let txId = "";
+  {
+    await using ledger = reading(source, 0n);
+    await using server = await startDemoNode(source);
+    const node = openSuiNode({ host: server.host, tls: false });
+    await source.submit({ sender: registrar, calls: [], purses: 1 });
+    const settings = {
+      node,
+      signer: suiKeySigner(source.secretKey(registrar)),
+      coinType: coin.coinType,
+      packageId: source.packages.at(-1) ?? "",
+      treasuryId: async () => coin.treasuryId,
+    };
+    const relay = suiRelay(settings);
+    const [purse = ""] = await relay.purses(never);
+    const order = { requestId: "r", asset: "a", wallet: WALLET, groupId: 2, holderId: 77n };
+    const made = await relay.prepare(order, purse, never);
+    txId = made.txId;
+    expect(await relay.lookUp(txId, never)).toBeNull();
+    // Twice at once and once more: it is one transaction.
+    await Promise.all([relay.submit(made.signed, never), relay.submit(made.signed, never)]);
+    await relay.submit(made.signed, never);
+    expect(await relay.lookUp(txId, never)).toMatchObject({ error: null });
+    await until(
+      "the transaction's facts",
+      () => ledger.digests.includes(txId),
+      (there) => there,
+    );
+
+    // A coin that has moved on since: whoever names its old version is refused.
+    const early = await relay.prepare({ ...order, holderId: null, groupId: 3 }, purse, never);
+    const late = await relay.prepare({ ...order, holderId: null, groupId: 4 }, purse, never);
+    await relay.submit(early.signed, never);
+    await expect(relay.submit(late.signed, never)).rejects.toThrow(SubmissionRefusedError);
+    expect(await relay.lookUp(late.txId, never)).toBeNull();
+    // A signature that is another's, and a package that is not ours.
+    const stranger = suiKeySigner(source.secretKey(source.staff(coin.coinType).admin));
+    const forged = suiRelay({
+      ...settings,
+      signer: { address: settings.signer.address, sign: stranger.sign },
+    });
+    const unsigned = await forged.prepare({ ...order, holderId: null, groupId: 5 }, purse, never);
+    await expect(forged.submit(unsigned.signed, never)).rejects.toThrow(SubmissionRefusedError);
+    const foreign = suiRelay({ ...settings, packageId: source.foreignPackages[0] ?? "" });
+    const strange = await foreign.prepare(order, purse, never);
+    await expect(foreign.submit(strange.signed, never)).rejects.toThrow(SubmissionRefusedError);
+    node.close();
+  }
+  await source.close();
+
+  const again = demoSource(options);
+  expect(again.receipt(txId)).toMatchObject({ digest: txId, error: null });
+  await again.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
