@@ -20,7 +20,10 @@ import { ended } from "./serve.ts";
 /** `holderbook start`: index and serve in one process; without settings, the demo ledger. */
 export const startCommand = () =>
   new Command("start").description("index the ledger and serve it").action(async () => {
-    const { config, logger, signal } = openRuntime();
+    const { config, logger, signal: asked } = openRuntime();
+    // Indexing ends too when serving cannot begin, such as on a port that is taken.
+    const ending = new AbortController();
+    const signal = AbortSignal.any([asked, ending.signal]);
     const ledger = await openLedger(config, logger);
     await using storage = await openStorage(config, logger);
     await ledger.recordDecimals(storage);
@@ -75,6 +78,7 @@ export const startCommand = () =>
       );
       await ended(signal);
     } finally {
+      ending.abort();
       await indexing.ended;
       line.clear();
       await ledger.source.close();

@@ -63,7 +63,9 @@ export const startEmbeddedPostgres = async (options: {
 }): Promise<EmbeddedPostgres> => {
   const notice = options.onNotice ?? (() => undefined);
   const dataDir = resolve(options.dataDir);
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new EmbeddedPostgresError(`DATA_DIR cannot be used: ${error.message}`);
+  });
   const postgres = await preparePostgres(dataDir);
   const cluster = join(dataDir, "postgres");
   const password = await createClusterOnce(postgres, dataDir, cluster);
