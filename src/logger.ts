@@ -4,6 +4,7 @@
  */
 import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
+import { databaseRemedy } from "./database/database-error.ts";
 
 export type { Logger } from "pino";
 
@@ -29,8 +30,8 @@ export const createLogger = (level: string, terminal: boolean): Logger =>
       level,
       base: null,
       redact: { paths, censor: "[redacted]" },
-      // `err` is what pino calls an error; ours carry what an operator needs in their own members.
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: shownError },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     terminal
@@ -43,3 +44,15 @@ export const createLogger = (level: string, terminal: boolean): Logger =>
         })
       : pino.destination({ dest: 2, sync: true }),
   );
+
+/**
+ * What is logged of an error. One of ours says all in its message, and what passes by itself may come
+ * often: only of the unforeseen is it worth knowing where it came from.
+ */
+const shownError = (error: unknown): unknown => {
+  if (!(error instanceof Error)) return error;
+  if (databaseRemedy(error) === "stop" && !("remedy" in error))
+    return pino.stdSerializers.err(error);
+  const { name, message, cause } = error;
+  return { type: name, message, ...(cause instanceof Error && { cause: cause.message }) };
+};

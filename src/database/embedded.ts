@@ -87,31 +87,93 @@ export const startEmbeddedPostgres = async (options: {
     await rm(join(cluster, "postmaster.pid"), { force: true });
   }
 
-  const port = await freePort();
+  const start = (port: number) => launchServer(postgres, { dataDir, cluster, port });
+  const server = await start(await freePort());
+  // Another process may have won the race to start it; then ours has ended and we are its guest.
+  if (server.joined) {
+    return { url: urlOf(server.port, password), role: "guest", stop: async () => undefined };
+  }
+  return {
+    url: urlOf(server.port, password),
+    role: "owner",
+    stop: keepRunning(server, () => start(server.port), notice),
+  };
+};
+
+/** A server that accepts connections. */
+type RunningServer = {
+  readonly pid: number;
+  readonly port: number;
+  /** It is another process's: ours found its lock and ended. */
+  readonly joined: boolean;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<void>;
+};
+
+const launchServer = async (
+  postgres: Postgres,
+  { dataDir, cluster, port }: { dataDir: string; cluster: string; port: number },
+): Promise<RunningServer> => {
   const log = await open(join(dataDir, "postgres.log"), "a", PRIVATE);
   try {
     const server = runPostgres(postgres, "postgres", {
       arguments: ["-D", cluster, "-p", String(port), ...SETTINGS.flatMap((s) => ["-c", s])],
       output: log.fd,
     });
-    let ended: number | null | undefined;
-    server.once("exit", (code) => {
-      ended = code;
+    let running = true;
+    const ended = new Promise<void>((done) => {
+      server.once("exit", () => {
+        running = false;
+        done();
+      });
     });
-    const pid = server.pid;
+    const { pid } = server;
     if (pid === undefined) throw new EmbeddedPostgresError("the Postgres binary could not be run");
-    const ready = await readyPort(cluster, dataDir, () => ended === undefined);
+    const ready = await readyPort(cluster, dataDir, () => running);
     server.unref();
-    // Another process may have won the race to start it; then ours has ended and we are its guest.
-    const owner = ready === port;
-    return {
-      url: urlOf(ready, password),
-      role: owner ? "owner" : "guest",
-      stop: owner ? () => stopServer(pid) : async () => undefined,
-    };
+    return { pid, port: ready, joined: ready !== port, ended };
   } finally {
     await log.close();
   }
+};
+
+/** How often a server that ended by itself is started again before the operator is needed. */
+const MOST_REVIVALS = 5;
+
+/**
+ * Starts the server again when it ends without being told to (killed, out of memory): its journal
+ * brings back everything committed, and connections come back by themselves. Returns what stops it.
+ */
+const keepRunning = (
+  first: RunningServer,
+  start: () => Promise<RunningServer>,
+  notice: (message: string) => void,
+) => {
+  let stopping = false;
+  let server = Promise.resolve(first);
+  const watch = ({ pid, ended }: RunningServer, revivals: number) => {
+    void ended.then(() => {
+      if (stopping) return;
+      if (revivals === MOST_REVIVALS) {
+        notice(
+          `Postgres (pid ${pid}) ended again; it is not started any more: restart the service`,
+        );
+        return;
+      }
+      notice(`Postgres (pid ${pid}) ended by itself; starting it again`);
+      server = start();
+      server.then(
+        (next) => watch(next, revivals + 1),
+        (error: Error) => notice(`Postgres could not be started again: ${error.message}`),
+      );
+    });
+  };
+  watch(first, 0);
+  return async () => {
+    stopping = true;
+    const last = await server.catch(() => undefined);
+    if (last !== undefined) await stopServer(last.pid);
+  };
 };
 
 /** Safe defaults for a machine that does other work too. Everything else is as Postgres ships it. */
@@ -231,8 +293,10 @@ const readyPort = async (cluster: string, dataDir: string, running: () => boolea
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     const lock = await readLock(cluster);
-    if (lock?.ready) return lock.port;
-    if (!running() && lock === undefined) {
+    // A crash leaves a lock that still says "ready": only a living server's counts.
+    const alive = lock && (await programOf(lock.pid))?.command.includes("postgres");
+    if (lock?.ready && alive) return lock.port;
+    if (!running() && !alive) {
       throw new EmbeddedPostgresError(
         `Postgres ended while starting; see ${join(dataDir, "postgres.log")}`,
       );

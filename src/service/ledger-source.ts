@@ -1,6 +1,7 @@
 /** The ledger that the settings name: where it is read, and which packages on it are ours. */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Assets, readAssets, suiTokens } from "../assets.ts";
 import { type Config, ConfigError } from "../config.ts";
@@ -114,7 +115,10 @@ export const openLedgerSource = async (
 const describedIn = async (setting: string): Promise<Described | undefined> => {
   if (!setting.startsWith("dir:")) return undefined;
   const path = join(setting.slice("dir:".length), "ledger.json");
-  const text = await readFile(path, "utf8").catch(() => undefined);
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" && existsSync(dirname(path))) return undefined;
+    throw new ConfigError(`LEDGER_SOURCE: ${error.message}`);
+  });
   if (text === undefined) return undefined;
   const { success, data, error } = ledgerFile.safeParse(JSON.parse(text));
   if (!success) throw new ConfigError(`${path}: ${z.prettifyError(error)}`);
