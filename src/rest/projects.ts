@@ -61,8 +61,18 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
   const keyOf = (chainId: number, address: string) => `${chainId} ${address}`;
   const configured = new Map(tokens.map((token) => [keyOf(token.chainId, token.address), token]));
   const printed = new Map<string, PrintedToken>();
+  /** The last one asked for: a page is mostly of one token. */
+  let last:
+    | { readonly chainId: number; readonly token: string; readonly of: PrintedToken }
+    | undefined;
   return {
-    of: ({ chainId, token }) => printed.get(keyOf(chainId, token)) ?? null,
+    of: ({ chainId, token }) => {
+      if (last?.token === token && last.chainId === chainId) return last.of;
+      const found = printed.get(keyOf(chainId, token));
+      if (found === undefined) return null;
+      last = { chainId, token, of: found };
+      return found;
+    },
     load: async (db, wanted) => {
       let complete = true;
       for (const { chainId, token: address } of wanted) {

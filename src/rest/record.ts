@@ -10,7 +10,7 @@ import type { PrintedToken } from "./projects.ts";
 
 /** The record's JSON, members in the order of the specification's table. */
 export const recordJson = (event: TransferEvent, token: PrintedToken): string => {
-  const at = `"${new Date(event.blockTimestamp * 1_000).toISOString()}"`;
+  const at = timeJson(event.blockTimestamp);
   return (
     `{"id":${event.id},"block":${event.block},"tx_hash":"${event.txHash}"` +
     `,"method_name":${JSON.stringify(event.methodName)},"amount":${event.amount}` +
@@ -25,6 +25,16 @@ export const recordJson = (event: TransferEvent, token: PrintedToken): string =>
     `,"sender_reg_group":${event.senderGroup === null ? "null" : token.group(event.senderGroup)}` +
     `,"token":${token.json}}`
   );
+};
+
+/** The last time that was printed: records of one block follow each other. */
+let printed = { seconds: 0, json: '"1970-01-01T00:00:00.000Z"' };
+
+const timeJson = (seconds: number): string => {
+  if (printed.seconds !== seconds) {
+    printed = { seconds, json: `"${new Date(seconds * 1_000).toISOString()}"` };
+  }
+  return printed.json;
 };
 
 const scheduleJson = (event: TransferEvent, scheduleId: string, token: PrintedToken): string =>
