@@ -3,12 +3,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../database/connect.ts";
 import { databaseRemedy } from "../database/connect.ts";
 import { remedyOf } from "../remedy.ts";
+import { describeTokens } from "./describe-tokens.ts";
 import type { EvmBatch } from "./fact.ts";
-import { recordDescription, undescribedTokens } from "./log-descriptions.ts";
 import { openEvmLog } from "./log-store.ts";
 import type { EvmNetwork } from "./network.ts";
 import { type ReaderSettings, readChain } from "./reader.ts";
-import { describeToken } from "./rpc/contract-calls.ts";
 import type { Rpc } from "./rpc/rpc.ts";
 
 export type FollowSettings = {
@@ -20,6 +19,8 @@ export type FollowSettings = {
   readonly onBatch?: (batch: EvmBatch) => void;
   /** Before every pause that an error causes. */
   readonly onError?: (error: unknown, pauseMs: number) => void;
+  /** The same while tokens are asked how they are called: reading goes on meanwhile. */
+  readonly onUndescribed?: (error: unknown, pauseMs: number) => void;
 };
 
 const FIRST_PAUSE_MS = 500;
@@ -30,28 +31,39 @@ const LONGEST_PAUSE_MS = 60_000;
  * out, each time from what the log holds. Returns when `signal` aborts.
  * @throws whatever an operator must look at (remedy `stop`)
  */
-export const followChain = async (
+export const followChain = async (settings: FollowSettings, signal: AbortSignal): Promise<void> => {
+  const { database, network, rpc, onUndescribed: onError } = settings;
+  const ended = new AbortController();
+  const beside = AbortSignal.any([signal, ended.signal]);
+  let describing: Promise<void> | undefined;
+  try {
+    await read(
+      settings,
+      () => {
+        describing ??= describeTokens({ database, network, rpc, onError }, beside);
+      },
+      signal,
+    );
+  } finally {
+    ended.abort();
+    await describing;
+  }
+};
+
+/** @param onOpen once the log has the network and its tokens */
+const read = async (
   { database, network, rpc, reader, onBatch, onError }: FollowSettings,
+  onOpen: () => void,
   signal: AbortSignal,
 ): Promise<void> => {
   for (let failures = 0; !signal.aborted; ) {
     try {
       const store = await openEvmLog(database, network);
-      const undescribed = await undescribedTokens(database.db, network);
+      onOpen();
       for await (const batch of readChain(network, rpc, await store.state(), signal, reader)) {
         await store.append(batch);
         failures = 0;
         onBatch?.(batch);
-        for (const token of undescribed) {
-          // Before its first log a token may not exist yet.
-          if (!batch.facts.some((fact) => fact.token === token)) continue;
-          const description = await rpc.use(
-            (endpoint) => describeToken(endpoint, token, signal),
-            signal,
-          );
-          await recordDescription(database.db, network.chainId, token, description);
-          undescribed.delete(token);
-        }
       }
     } catch (error) {
       if (signal.aborted) return;

@@ -5,13 +5,22 @@ import { bytesOf, hexOf } from "./hex-bytes.ts";
 import type { EvmNetwork } from "./network.ts";
 import type { TokenDescription } from "./rpc/contract-calls.ts";
 
-/** Tokens of the network that have not been asked yet. */
-export const undescribedTokens = async (db: Db, network: EvmNetwork): Promise<Set<Address>> => {
-  const rows = await db.sql<{ address: Buffer }[]>`
-    select address from evm_tokens
-    where chain_id = ${network.chainId} and described_at is null`;
-  const open = new Set(rows.map(({ address }) => hexOf(address)));
-  return new Set(network.tokens.map(({ address }) => address).filter((each) => open.has(each)));
+/** Tokens of the network that have not been asked yet: those that the log has facts of, and others. */
+export const undescribedTokens = async (
+  db: Db,
+  { chainId, tokens }: EvmNetwork,
+): Promise<{ readonly due: readonly Address[]; readonly waiting: readonly Address[] }> => {
+  const rows = await db.sql<{ address: Buffer; logged: boolean }[]>`
+    select address, exists (
+      select 1 from evm_facts f where f.chain_id = t.chain_id and f.token = t.address) as logged
+    from evm_tokens t
+    where chain_id = ${chainId} and described_at is null`;
+  const logged = new Map(rows.map((row) => [hexOf(row.address), row.logged]));
+  const open = tokens.map(({ address }) => address).filter((each) => logged.has(each));
+  return {
+    due: open.filter((each) => logged.get(each)),
+    waiting: open.filter((each) => !logged.get(each)),
+  };
 };
 
 /** Keeps a token's description; the time of the first one stays. */

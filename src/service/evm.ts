@@ -127,6 +127,11 @@ const readChain = async (
               "cannot read; trying again",
             );
           },
+          onUndescribed: (err, pauseMs) =>
+            logger.warn(
+              { ...where, err, pauseMs: Math.round(pauseMs) },
+              "cannot ask a token for its name; trying again",
+            ),
         },
         held,
       );

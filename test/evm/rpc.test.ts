@@ -143,6 +143,32 @@ test("a token's description is read once its first log is, and kept", async () =
   expect(Math.abs(Number(describedAtMs) - Date.now())).toBeLessThan(60_000);
 });
 
+test("a token that could not be asked when its first log came is asked again, without another log", async () => {
+  // Five questions, three attempts: the first time nobody answers.
+  let refusals = 15;
+  await using proxy = await startProxy(chain.url, {
+    answer: ({ method }, result) => {
+      if (method !== "eth_call" || refusals === 0) return result;
+      refusals -= 1;
+      return new Refusal(-32603, "internal error");
+    },
+  });
+  const network = networkOf([proxy.url], chain.chainId, [
+    { address: token.address, type: "comakery_security_token_v5" },
+  ]);
+  await using database = await freshDatabase();
+  const stop = new AbortController();
+  const following = followChain(
+    { database, network, rpc: quickRpc(network), reader: { pollMs: 10 } },
+    stop.signal,
+  );
+  const described = () => tokenDescription(database.db, chain.chainId, token.address);
+  await expect.poll(described, { timeout: DEADLINE_MS }).toMatchObject({ symbol: "ACME" });
+  expect(refusals).toBe(0);
+  stop.abort();
+  await following;
+});
+
 test("what a contract does not say is null, and so is what is no contract", async () => {
   const plain = await chain.deploy("SecurityTokenV4", ["Beta", "B", 0, 1]);
   const rpc = openRpc(chain.chainId, [chain.url]);

@@ -1,0 +1,62 @@
+/** Asks tokens how they are called, beside the reading of their logs: neither waits for the other. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Database } from "../database/connect.ts";
+import type { Address } from "./fact.ts";
+import { recordDescription, undescribedTokens } from "./log-descriptions.ts";
+import type { EvmNetwork } from "./network.ts";
+import { describeToken } from "./rpc/contract-calls.ts";
+import type { Rpc } from "./rpc/rpc.ts";
+
+export type DescribeSettings = {
+  readonly database: Database;
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  /** Before every pause that an error causes. */
+  readonly onError?: ((error: unknown, pauseMs: number) => void) | undefined;
+};
+
+/** Pauses while tokens without a log are waited for. */
+const FIRST_LOOK_MS = 50;
+const LONGEST_LOOK_MS = 1_000;
+
+/** Pauses while a token cannot be asked. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Describes every token of the network once the log has a fact of it: before that it may not exist.
+ * What is open is asked of the log, so that neither a crash nor an RPC that fails between a fact and its
+ * token's description leaves one out. Returns when all are described, or `signal` aborts.
+ */
+export const describeTokens = async (
+  { database, network, rpc, onError }: DescribeSettings,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { db } = database;
+  const describe = async (token: Address) => {
+    const description = await rpc.use((endpoint) => describeToken(endpoint, token, signal), signal);
+    await recordDescription(db, network.chainId, token, description);
+  };
+  let lookMs = FIRST_LOOK_MS;
+  for (let failures = 0; !signal.aborted; ) {
+    let pauseMs = lookMs;
+    try {
+      const { waiting, due } = await undescribedTokens(db, network);
+      const errors: unknown[] = [];
+      // One that cannot be asked does not keep the others waiting.
+      for (const token of due) await describe(token).catch((error) => errors.push(error));
+      if (errors.length > 0) throw errors[0];
+      if (waiting.length === 0) return;
+      failures = 0;
+      lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS);
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      const ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      pauseMs = ms * (0.5 + Math.random() / 2);
+      onError?.(error, pauseMs);
+    }
+    // Ends early, and quietly, when told to stop.
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+};
