@@ -2,6 +2,7 @@
  * Logs go to standard error, so that standard output belongs to data: JSON lines, or readable ones
  * on a terminal.
  */
+import { Writable } from "node:stream";
 import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import { databaseRemedy } from "./database/database-error.ts";
@@ -36,9 +37,9 @@ export const createLogger = (level: string, terminal: boolean): Logger =>
     },
     terminal
       ? pretty({
-          destination: 2,
-          sync: true,
+          destination: aboveProgress(),
           colorize: true,
+          singleLine: true,
           translateTime: "HH:MM:ss",
           ignore: "pid,hostname",
         })
@@ -56,3 +57,11 @@ const shownError = (error: unknown): unknown => {
   const { name, message, cause } = error;
   return { type: name, message, ...(cause instanceof Error && { cause: cause.message }) };
 };
+
+/** Standard error of a terminal, whose last line may be the progress line: it gives way to a log line. */
+const aboveProgress = () =>
+  new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      process.stderr.write(`\r\u001b[2K${chunk}`, done);
+    },
+  });
