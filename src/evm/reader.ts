@@ -80,7 +80,7 @@ export async function* readChain(
       state.apply(batch);
       if (batch.last < view.head.number && batch.tokens.length > 0) continue;
     }
-    const settled = settledBlock(view, state, options);
+    const settled = settledBlock(view, highest(view.finalBlock, state.finalBlock), options);
     const atHead = network.tokens.some((token) => state.next(token) > settled);
     const turn = performance.now() + (atHead ? CATCH_UP_TURN_MS : CATCH_UP_ALONE_MS);
     let caughtUp = true;
@@ -112,11 +112,8 @@ export async function* readChain(
 }
 
 /** The newest block that is read as one that stays. */
-const settledBlock = (view: ChainView, state: ReadingState, options: ReaderSettings): bigint =>
-  lowest(
-    highest(view.finalBlock, state.finalBlock),
-    view.head.number - BigInt(options.followDepth),
-  );
+const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettings): bigint =>
+  lowest(finalBlock, view.head.number - BigInt(options.followDepth));
 
 /** One look at the head, with what is to be withdrawn and read there; no batch when nothing changed. */
 const stepAtHead = async (
@@ -128,9 +125,11 @@ const stepAtHead = async (
   signal: AbortSignal,
 ): Promise<{ readonly view: ChainView; readonly batch: EvmBatch | null }> => {
   const view = await viewChain(endpoint, network, state.known, signal);
-  const finalBlock = highest(view.finalBlock, state.finalBlock);
-  const settled = settledBlock(view, state, options);
   const rollback = rollbackTo(view, network, state);
+  // What took the place of final blocks is as young as any other.
+  const kept = rollback === null ? state.finalBlock : lowest(state.finalBlock, rollback.toBlock);
+  const finalBlock = highest(view.finalBlock, kept);
+  const settled = settledBlock(view, finalBlock, options);
   const group =
     rollback === null
       ? furthestBehind(network.tokens, state, settled + 1n, view.head.number)

@@ -229,6 +229,21 @@ test("a replaced block that only counted as final by depth is healed and reporte
   expect(finals).toEqual(finals.toSorted((a, b) => Number(a - b)));
 });
 
+test("what takes the place of blocks that were final by depth is final by depth itself", async () => {
+  const network = networkWith(3);
+  await using follower = following(network);
+  for (let i = 1; i <= 8; i += 1) await pay(i, i);
+  await atHead(network);
+  expect((await chainMark(database.db, chain.chainId))?.finalBlock).toBe(6n);
+  await chain.request("anvil_rollback", [5]);
+  await pay(9, 99);
+  await atHead(network);
+  // Its head is block 5: nothing of it is three blocks deep but what was there before.
+  await expect
+    .poll(() => follower.batches.at(-1))
+    .toMatchObject({ rollback: { toBlock: 4n, belowFinal: true }, finalBlock: 4n });
+});
+
 test("a replaced block that the chain itself had called final stops the reader", async () => {
   const network = networkWith("finalized");
   await using follower = following(network);
