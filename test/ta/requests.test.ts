@@ -159,6 +159,19 @@ const file = (changes: Record<string, string | number | null> = {}) => ({
   ...changes,
 });
 
+test("text as long as a body may be is refused for its length, by member", async () => {
+  const long = { email: `${"a.".repeat(4_000_000)}@x.y`, first_name: "b".repeat(1_000_000) };
+  const reply = await api.post(KYC, bodyOf(long));
+  expect(reply.status).toBe(400);
+  expect(reply.json.details).toBe(
+    "investor.first_name must be at most 200 characters; investor.email must be at most 254 characters",
+  );
+  const verifiedAt = `2026-01-01T00:00:00.${"0".repeat(1_000_000)}Z`;
+  const late = await api.post(KYC, bodyOf({}, { verifiedAt }));
+  expect(late.status).toBe(400);
+  expect(late.json.details).toContain("verifiedAt must be an ISO 8601");
+});
+
 test("files are checked at once, with a code for each fault", async () => {
   expect((await api.post(KYC, bodyOf({ identityDocument: file() }))).status).toBe(201);
   const cases = [
