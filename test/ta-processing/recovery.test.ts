@@ -123,3 +123,30 @@ test("what a worker writes after its lane was taken over is refused", async () =
   expect(await sql`select 1 from ta_transactions where request_id = ${id}`).toHaveLength(0);
   await recordStep(database, present, { id }, "in time");
 });
+
+test("a transaction under way is followed to its end although the investor's data are deleted meanwhile", async () => {
+  const { database } = circle;
+  const before = await startProcessor(circle, {
+    around: (relay) => ({
+      ...relay,
+      submit: async (signed, signal) => {
+        await relay.submit(signed, signal);
+        await delay(60_000, undefined, { signal });
+      },
+    }),
+  });
+  const id = await acceptRequest(database, { investorId: "r-5" });
+  const stored = () => database.sql<{ tx_id: string }[]>`
+    select tx_id from ta_transactions where request_id = ${id}`;
+  const [signed] = await until("the transaction", stored, (rows) => rows.length > 0);
+  await until(
+    "the ledger to have it",
+    () => circle.taken(),
+    (digests) => digests.includes(signed?.tx_id ?? ""),
+  );
+  await before[Symbol.asyncDispose]();
+  await database.sql`delete from ta_pii_records where request_id = ${id}`;
+
+  await using _after = await startProcessor(circle);
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", tx_id: signed?.tx_id });
+});

@@ -53,6 +53,10 @@ export const processRequest = async (
 ): Promise<Ending | typeof LATER> => {
   const { database, claim } = work;
   if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
+  // What became of a transaction is told also when the investor's data were deleted meanwhile.
+  if (request.txId !== null && request.signed !== null) {
+    return await broadcast(work, { ...request, txId: request.txId, signed: request.signed });
+  }
   if (!request.stored) {
     return failed("PII_STORAGE_ERROR", "the investor's data are not stored; send them again");
   }
@@ -60,10 +64,7 @@ export const processRequest = async (
   if (!request.verifiedStatus) {
     return failed("INVALID_MESSAGE", "verifiedStatus is false: the wallet is not whitelisted");
   }
-  const signed =
-    request.txId === null || request.signed === null
-      ? await sign(work, request)
-      : { ...request, txId: request.txId, signed: request.signed };
+  const signed = await sign(work, request);
   if (signed === LATER || !isSigned(signed)) return signed;
   return await broadcast(work, signed);
 };
