@@ -150,3 +150,12 @@ test("a transaction under way is followed to its end although the investor's dat
   await using _after = await startProcessor(circle);
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", tx_id: signed?.tx_id });
 });
+
+test("a request whose coin is gone before it was signed for pays with another one", async () => {
+  const { database } = circle;
+  const id = await acceptRequest(database, { investorId: "r-6" });
+  await database.sql`insert into ta_purses (purse, request_id) values ('sui:0xdead', ${id})`;
+  await using _processor = await startProcessor(circle);
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
+  expect(await database.sql`select 1 from ta_purses where request_id = ${id}`).toHaveLength(0);
+});

@@ -3,7 +3,8 @@ import type { Sql } from "../../database/connect.ts";
 import type { LaneClaim, OpenRequest } from "./lanes.ts";
 
 /**
- * Claims one of the purses for a request, or keeps the one it has; undefined when all are taken.
+ * Claims one of the purses for a request whose transaction is not signed yet, or keeps the one it has
+ * while that still is one of them; undefined when all are taken.
  * Whatever becomes of the process, the claim stands until the request's transaction is settled.
  */
 export const claimPurse = async (
@@ -14,7 +15,11 @@ export const claimPurse = async (
 ): Promise<string | undefined> => {
   const [kept] = await sql<{ purse: string }[]>`
     select purse from ta_purses where request_id = ${request.id}`;
-  if (kept !== undefined) return kept.purse;
+  if (kept !== undefined && purses.includes(kept.purse)) return kept.purse;
+  // Spent by somebody else, merged into another one: it pays for nothing any more.
+  if (kept !== undefined) {
+    await sql`delete from ta_purses where request_id = ${request.id} and purse = ${kept.purse}`;
+  }
   const taken = await sql<{ purse: string }[]>`select purse from ta_purses`;
   const busy = new Set(taken.map(({ purse }) => purse));
   for (const purse of purses.filter((each) => !busy.has(each))) {
