@@ -97,8 +97,11 @@ const settingsOf = ({ place, tokens }: TransferScope): string =>
     // Raised when this code makes other records of the same facts.
     version: 1,
     place,
+    // With the first block of each: facts from before those that were read are of earlier records.
     tokens: tokens
-      .map(({ address, type, lockup }) => `${address} ${type} ${lockup ?? ""}`.trim())
+      .map(({ address, type, lockup, identityRegistry, fromBlock }) =>
+        [address, type, lockup, identityRegistry, fromBlock].map((each) => each ?? "-").join(" "),
+      )
       .sort(),
   });
 

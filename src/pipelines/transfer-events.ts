@@ -21,6 +21,7 @@ import {
   rolledBackTo,
   schedulesOf,
 } from "../evm/log-reads.ts";
+import type { EvmToken } from "../evm/network.ts";
 import {
   type Doubt,
   readTransfers,
@@ -54,7 +55,7 @@ import {
 export type TransferScope = Scope & {
   /** Place of the network among the project's, from 0: part of the ids. */
   readonly place: number;
-  readonly tokens: readonly TokenShape[];
+  readonly tokens: readonly EvmToken[];
   /** First block of the tokens. */
   readonly firstBlock: bigint;
   /** The callback of a record; null where the project has no address for them. */
@@ -178,10 +179,7 @@ const read = async (tx: Tx, scope: TransferScope): Promise<Reading | null> => {
   ]);
   if (progress === null || mark === null || goal === null) return null;
   const survived = await rolledBackTo(tx, chainId, progress.step);
-  const from = highest(
-    survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n),
-    scope.firstBlock,
-  );
+  const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
   const room = from < progress.nextBlock ? REPLACED_FACTS : STEP_FACTS;
   const each = Math.ceil(room / scope.tokens.length);
   const parts = await Promise.all(

@@ -1,6 +1,7 @@
 /** How far the records of each project on each network are: the watermarks of `transfer_events`. */
 import { pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 import type { Db, Tx } from "../database/connect.ts";
+import { lowest } from "../evm/block-numbers.ts";
 import type { Remedy } from "../remedy.ts";
 import { identifier, int8 } from "./column-types.ts";
 import type { Scope } from "./transfer-events.ts";
@@ -10,7 +11,7 @@ export const transferEventProgressTable = pgTable(
   {
     project: identifier("project").notNull(),
     chainId: int8("chain_id").notNull(),
-    /** Tokens, their types and the network's place, as the records were made with them. */
+    /** Tokens, how they are read, and the network's place, as the records were made with them. */
     settings: text("settings").notNull(),
     /** First block of the tokens. */
     firstBlock: int8("first_block").notNull(),
@@ -48,8 +49,8 @@ export class TransferEventsMovedError extends Error {
 }
 
 /**
- * Makes the watermark of a scope, or keeps it. When tokens, types or the network's place have changed,
- * the records so far are forgotten: their ids and contents follow from those.
+ * Makes the watermark of a scope, or keeps it. When tokens, how they are read, or the network's place
+ * have changed, the records so far are forgotten: their ids and contents follow from those.
  */
 export const registerScope = async (
   { sql }: Tx,
@@ -59,13 +60,14 @@ export const registerScope = async (
   const [kept] = await sql<{ settings: string; first_block: bigint }[]>`
     select settings, first_block from transfer_event_progress
     where project = ${project} and chain_id = ${chainId} for update`;
-  // A later first block is harmless: the records are there already.
-  if (kept?.settings === settings && kept.first_block <= firstBlock) return;
+  if (kept?.settings === settings) return;
   if (kept !== undefined) await forgetScope({ sql }, { project, chainId });
+  // A later first block takes nothing away: the log still has what was before it.
+  const first = kept === undefined ? firstBlock : lowest(kept.first_block, firstBlock);
   await sql`
     insert into transfer_event_progress
       (project, chain_id, settings, first_block, next_block, step, notified_block)
-    values (${project}, ${chainId}, ${settings}, ${firstBlock}, ${firstBlock}, 0, -1)`;
+    values (${project}, ${chainId}, ${settings}, ${first}, ${first}, 0, -1)`;
 };
 
 /** Forgets the records of scopes that are not configured any more. */

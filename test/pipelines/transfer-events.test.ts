@@ -100,6 +100,29 @@ test("a token added to a project is read from its first block, and everything is
   expect(amounts(records)).toEqual([1_000_000, 10, 500, 20]);
 });
 
+test("a token that is read anew from an earlier block has the records of that block too", async () => {
+  const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
+  await pay(20);
+  const from = (fromBlock: number): Project => {
+    const [first, second] = acme(token, other).tokens;
+    if (first === undefined || second?.ledger !== "evm") throw new Error("two EVM tokens");
+    return { name: "acme", tokens: [first, { ...second, fromBlock }] };
+  };
+  await using api = await serve(database, [from(0)]);
+  {
+    await using _index = await index(database, [from(3)]);
+    expect(amounts(await api.until(({ length }) => length === 2))).toEqual([1_000_000, 20]);
+  }
+  // As the refusal of an earlier block tells an operator to.
+  const { address } = other;
+  const bytes = Buffer.from(address.slice(2), "hex");
+  await database.sql`delete from evm_facts where token = ${bytes}`;
+  await database.sql`delete from evm_tokens where address = ${bytes}`;
+  await using _index = await index(database, [from(1)]);
+  const records = await api.until(({ length }) => length === 3);
+  expect(amounts(records)).toEqual([1_000_000, 500, 20]);
+});
+
 test("a watermark that somebody else has moved refuses the batch by name", async () => {
   const scope = { project: "acme", chainId: 1 };
   await database.transaction((tx) => registerScope(tx, scope, { settings: "", firstBlock: 5n }));
