@@ -95,6 +95,21 @@ for (const version of [2, 3, 4] as const) {
         tx_id: null,
       });
     }
+    {
+      // Two investors name one wallet: the second transaction may find the group set, and log nothing.
+      const wallet = newEvmWallet();
+      const both = await Promise.all(
+        ["i-2", "i-3"].map((investorId) =>
+          acceptRequest(database, { asset: "acme", investorId, wallet }),
+        ),
+      );
+      await using _processing = await start(OWNER);
+      const [one, other] = await Promise.all(both.map((id) => ended(database, id)));
+      expect(one?.status === "SUCCESS" || other?.status === "SUCCESS").toBe(true);
+      for (const done of [one, other]) {
+        expect([null, "ALREADY_WHITELISTED"]).toContain(done?.reason);
+      }
+    }
     await using _processing = await start(STRANGER);
     const id = await acceptRequest(database, { ...request, wallet: newEvmWallet() });
     expect(await ended(database, id)).toMatchObject({

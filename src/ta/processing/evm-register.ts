@@ -18,26 +18,35 @@ export const evmRegister = (
 ): Register => {
   const { project, chainId } = scope;
   const token = bytesOf(scope.token);
+  const hasReached = async (tip: bigint) => {
+    const [row] = await sql<{ next_block: bigint }[]>`
+      select next_block from transfer_event_progress
+      where project = ${project} and chain_id = ${chainId}`;
+    return row !== undefined && row.next_block > tip;
+  };
+  /** First group of a wallet at the end of a block, or now. */
+  const groupAt = async (wallet: string, block: bigint | null) => {
+    const [row] = await sql<{ groups: string }[]>`
+      select groups from transfer_event_groups
+      where project = ${project} and chain_id = ${chainId} and token = ${token}
+        and wallet = ${bytesOf(hexWallet(wallet))}
+        and (${block}::int8 is null or block <= ${block}::int8)
+      order by block desc, log_index desc limit 1`;
+    const [group] = row === undefined || row.groups === "" ? [] : row.groups.split(",");
+    // A wallet whose group was never set is in group 0, and setting that would log nothing.
+    return BigInt(group ?? "0");
+  };
+  const isFinal = async (block: bigint) => {
+    const found = await sql`
+      select 1 from evm_chains where chain_id = ${chainId} and final_block >= ${block}`;
+    return found.length === 1;
+  };
   return {
-    hasReached: async (tip) => {
-      const [row] = await sql<{ next_block: bigint }[]>`
-        select next_block from transfer_event_progress
-        where project = ${project} and chain_id = ${chainId}`;
-      return row !== undefined && row.next_block > tip;
-    },
+    hasReached,
 
-    place: async (wallet) => {
-      const [row] = await sql<{ groups: string }[]>`
-        select groups from transfer_event_groups
-        where project = ${project} and chain_id = ${chainId} and token = ${token}
-          and wallet = ${bytesOf(hexWallet(wallet))}
-        order by block desc, log_index desc limit 1`;
-      const [group] = row === undefined || row.groups === "" ? [] : row.groups.split(",");
-      // A wallet whose group was never set is in group 0, and setting that would log nothing.
-      return { registered: true, group: BigInt(group ?? "0") };
-    },
+    place: async (wallet) => ({ registered: true, group: await groupAt(wallet, null) }),
 
-    confirmed: async (wallet, groupId, txId) => {
+    confirmed: async (wallet, groupId, { txId, place }) => {
       const address = bytesOf(hexWallet(wallet));
       // Only a final block counts: what a reorganisation may undo is not a result.
       const found = await sql`
@@ -50,7 +59,14 @@ export const evmRegister = (
           and f.tx_hash = ${bytesOf(hexWallet(txId))} and f.block <= c.final_block
           and substring(f.topics from 1 for 32) = ${GROUP_SET}
         limit 1`;
-      return found.length === 1;
+      if (found.length === 1) return true;
+      // Versions 3 and 4 log nothing for a group that the wallet is in: somebody was faster.
+      return (
+        place !== null &&
+        (await isFinal(place)) &&
+        (await hasReached(place)) &&
+        (await groupAt(wallet, place)) === BigInt(groupId)
+      );
     },
 
     knowsHolder: async () => false,

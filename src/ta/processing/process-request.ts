@@ -172,7 +172,7 @@ const settled = async (
   await releasePurse(database, request);
   const groupId = asset.whitelistGroupId;
   const confirmed = await waitFor(work, () =>
-    register.confirmed(request.wallet, groupId, request.txId),
+    register.confirmed(request.wallet, groupId, { txId: request.txId, place }),
   );
   return confirmed ? succeeded(`the wallet is in group ${groupId}`) : LATER;
 };

@@ -9,13 +9,23 @@ export type WalletPlace = {
   readonly group: bigint | null;
 };
 
+/** A transaction that was executed. */
+export type ConfirmedBy = {
+  readonly txId: string;
+  /** Checkpoint or block; null while the ledger does not say. */
+  readonly place: bigint | null;
+};
+
 /** The register of one asset, as far as the projections have come. */
 export type Register = {
   /** Whether everything up to this checkpoint or block is in it. */
   hasReached(tip: bigint): Promise<boolean>;
   place(wallet: string): Promise<WalletPlace>;
-  /** Whether that transaction, and no other, put the wallet into the group, for good. */
-  confirmed(wallet: string, groupId: number, txId: string): Promise<boolean>;
+  /**
+   * Whether that transaction put the wallet into the group, for good, or found it there because
+   * another one had come first.
+   */
+  confirmed(wallet: string, groupId: number, by: ConfirmedBy): Promise<boolean>;
   /** Whether this holder has ever been in it. */
   knowsHolder(holderId: bigint): Promise<boolean>;
 };
@@ -43,7 +53,8 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
     };
   },
 
-  confirmed: async (wallet, groupId, txId) => {
+  // The contract refuses to set a group that a wallet is in: what was executed has its event.
+  confirmed: async (wallet, groupId, { txId }) => {
     const found = await sql`
       select 1 from holder_events
       where coin_type = ${coinType} and address = ${wallet} and group_id = ${groupId}
