@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
   rebuild: async () => (await import("./commands/rebuild.ts")).rebuildCommand(),
   keys: async () => (await import("./commands/keys.ts")).keysCommand(),
+  callbacks: async () => (await import("./commands/callbacks.ts")).callbacksCommand(),
   ta: async () => (await import("./commands/ta.ts")).taCommand(),
   pii: async () => (await import("./commands/pii.ts")).piiCommand(),
   demo: async () => (await import("./commands/demo.ts")).demoCommand(),

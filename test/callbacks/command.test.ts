@@ -1,0 +1,45 @@
+/** `holderbook callbacks`: an operator sees what a project was sent, and sends it again. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { runProgram } from "../service/process.ts";
+import { startReceiver } from "./receiver.ts";
+import { startSender } from "./sender.ts";
+
+const delivery = z.object({
+  id: z.string(),
+  status: z.string(),
+  attempts: z.array(z.object({ statusCode: z.int().nullable() })),
+});
+
+test("a project's callbacks are listed, and sent again after its address was disabled", async () => {
+  let status = 410;
+  await using receiver = await startReceiver(() => status);
+  await using sender = await startSender(receiver.url);
+  await sender.send([{ id: "one" }, { id: "two" }]);
+  await sender.settled();
+  const run = (...args: readonly string[]) =>
+    runProgram(["callbacks", ...args], { DATABASE_URL: sender.database.url });
+  const listed = async () => {
+    const { code, stdout, stderr } = await run("list", "--project", "acme");
+    expect(code, stderr).toBe(0);
+    return stdout
+      .trim()
+      .split("\n")
+      .map((line) => delivery.parse(JSON.parse(line)));
+  };
+  expect(await listed()).toMatchObject([
+    { id: "one", status: "disabled", attempts: [{ statusCode: 410 }] },
+    { id: "two", status: "disabled", attempts: [] },
+  ]);
+
+  status = 204;
+  expect(await run("enable", "--project", "acme", "--resend")).toMatchObject({ code: 0 });
+  await sender.settled();
+  expect(await run("redeliver", "two", "--project", "acme")).toMatchObject({ code: 0 });
+  await sender.settled();
+  expect(receiver.received.map(({ id }) => id)).toEqual(["one", "one", "two", "two"]);
+  expect((await listed()).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+
+  // Another project's messages are nobody else's.
+  expect(await run("redeliver", "two", "--project", "other")).toMatchObject({ code: 2 });
+});
