@@ -103,16 +103,18 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
             owner: signer.address,
             objectType: GAS_COIN,
             pageSize: MOST_PURSES,
-            readMask: { paths: ["object_id"] },
+            readMask: { paths: ["object_id", "balance"] },
           },
           options,
         ),
       );
-      const ids = objects.flatMap(({ objectId }) => (objectId === undefined ? [] : [objectId]));
-      if (ids.length === 0) {
-        throw new RelayUnavailableError(`${signer.address} has no SUI to pay gas with`);
+      const purses = payingCoins(objects, gasBudget);
+      if (purses.length === 0) {
+        throw new RelayUnavailableError(
+          `${signer.address} has no coin of ${gasBudget} MIST or more to pay gas with`,
+        );
       }
-      return ids.map((id) => `sui:${id}`);
+      return purses;
     },
 
     prepare: async (order, purse, signal) => {
@@ -188,6 +190,20 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     },
   };
 };
+
+/**
+ * The coins that can pay for a transaction, as purses. Anybody may send an address coins that are too
+ * small: what they were to pay for would be refused for good. A node that tells no balance is believed.
+ */
+export const payingCoins = (
+  coins: readonly Pick<GrpcTypes.Object, "objectId" | "balance">[],
+  gasBudget: bigint,
+): readonly string[] =>
+  coins.flatMap(({ objectId, balance }) =>
+    objectId === undefined || (balance !== undefined && balance < gasBudget)
+      ? []
+      : [`sui:${objectId}`],
+  );
 
 const transactionOf = (
   { wallet, groupId, holderId }: WhitelistOrder,
