@@ -17,7 +17,7 @@ export type DescribeSettings = {
 
 /** Pauses while tokens without a log are waited for. */
 const FIRST_LOOK_MS = 50;
-const LONGEST_LOOK_MS = 1_000;
+const LONGEST_LOOK_MS = 250;
 
 /** Pauses while a token cannot be asked. */
 const FIRST_PAUSE_MS = 500;

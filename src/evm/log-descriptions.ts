@@ -2,6 +2,7 @@
 import type { Db } from "../database/connect.ts";
 import type { Address } from "./fact.ts";
 import { bytesOf, hexOf } from "./hex-bytes.ts";
+import { evmLogChannel } from "./log-store.ts";
 import type { EvmNetwork } from "./network.ts";
 import type { TokenDescription } from "./rpc/contract-calls.ts";
 
@@ -23,7 +24,7 @@ export const undescribedTokens = async (
   };
 };
 
-/** Keeps a token's description; the time of the first one stays. */
+/** Keeps a token's description; the time of the first one stays. Wakes who waits with records for it. */
 export const recordDescription = async (
   db: Db,
   chainId: number,
@@ -32,11 +33,14 @@ export const recordDescription = async (
 ): Promise<void> => {
   const { name, symbol, decimals, totalSupply, contractVersion } = description;
   await db.sql`
-    update evm_tokens
-    set name = ${name}, symbol = ${symbol}, decimals = ${decimals},
-        total_supply = ${totalSupply === null ? null : `${totalSupply}`},
-        contract_version = ${contractVersion}, described_at = coalesce(described_at, now())
-    where chain_id = ${chainId} and address = ${bytesOf(token)}`;
+    with described as (
+      update evm_tokens
+      set name = ${name}, symbol = ${symbol}, decimals = ${decimals},
+          total_supply = ${totalSupply === null ? null : `${totalSupply}`},
+          contract_version = ${contractVersion}, described_at = coalesce(described_at, now())
+      where chain_id = ${chainId} and address = ${bytesOf(token)} returning 1
+    )
+    select pg_notify(${evmLogChannel}, ${`${chainId}`}) from described`;
 };
 
 /** A token's description and when it was first read; null until then. */
