@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { openQueues } from "../../src/queue/queues.ts";
 import { startEvm } from "../../src/service/evm.ts";
 import { evmRelay, NoTransferGroupsError } from "../../src/ta/ports/evm-relay.ts";
+import { RelayUnavailableError } from "../../src/ta/ports/relay.ts";
 import { evmKeySigner } from "../../src/ta/ports/signer.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { startProcessing } from "../../src/ta/processing/processing.ts";
@@ -131,5 +132,22 @@ test("a token without transfer groups is refused before anything is asked of its
     expect(() => evmRelay({ ...settings, type: `comakery_security_token_v${version}` })).toThrow(
       NoTransferGroupsError,
     );
+  }
+});
+
+test("no error of a chain's RPC names its URL, which may hold a provider's key", async () => {
+  const relay = evmRelay({
+    chainId: 1,
+    rpc: ["http://127.0.0.1:9/v2/provider-key"],
+    token: "0x00",
+    type: "comakery_security_token_v4",
+    signer: evmKeySigner(OWNER),
+  });
+  const error: unknown = await relay
+    .tip(new AbortController().signal)
+    .catch((refused: unknown) => refused);
+  expect(error).toBeInstanceOf(RelayUnavailableError);
+  for (let at = error; at instanceof Error; at = at.cause) {
+    expect(`${at.message} ${at.stack}`).not.toContain("provider-key");
   }
 });

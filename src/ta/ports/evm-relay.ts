@@ -5,6 +5,7 @@
  * limit, and in every version its freeze: whitelisting changes the group and nothing else.
  */
 import {
+  BaseError,
   type Chain,
   createPublicClient,
   encodeFunctionData,
@@ -116,8 +117,9 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
       try {
         await asked(signal, () => client.sendRawTransaction({ serializedTransaction }));
       } catch (error) {
-        const words = error instanceof RelayUnavailableError ? answerIn(error.cause) : undefined;
-        if (words === undefined) throw error;
+        const cause = error instanceof RelayUnavailableError ? error.cause : undefined;
+        if (!(cause instanceof RpcAnswerError)) throw error;
+        const words = cause.message;
         // It is there already, or its nonce is spent, perhaps by itself: the look-up tells.
         if (/already known|known transaction|already imported/i.test(words)) return;
         if (
@@ -145,6 +147,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     },
   };
 };
+
+/** The RPC answered, with an error; the message is its own words. */
+class RpcAnswerError extends Error {
+  override readonly name = "RpcAnswerError";
+  readonly remedy: Remedy = "retry";
+}
 
 /** The call that puts a wallet into a group, by token type. */
 const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
@@ -178,9 +186,12 @@ const asked = async <Answer>(signal: AbortSignal, call: () => Promise<Answer>): 
     return await call();
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    const words = answerIn(cause);
-    // The message of viem names the URL, which may hold a provider's key.
-    throw new RelayUnavailableError(`the chain's RPC: ${words ?? "does not answer"}`, { cause });
+    const answer = answerIn(cause);
+    const why = answer ?? (cause instanceof BaseError ? cause.shortMessage : "does not answer");
+    // The error of viem stays here: its message names the URL, which may hold a provider's key.
+    throw new RelayUnavailableError(`the chain's RPC: ${why}`, {
+      cause: answer === undefined ? undefined : new RpcAnswerError(answer),
+    });
   }
 };
 
