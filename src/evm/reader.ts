@@ -36,6 +36,8 @@ export type ReaderSettings = {
   /** Settled ranges read ahead of the consumer. */
   readonly ahead: number;
   readonly range: LogRangeSettings;
+  /** After every look at a chain that has nothing new: it answered. */
+  readonly onQuiet: () => void;
 };
 
 export const readerDefaults: ReaderSettings = {
@@ -44,6 +46,7 @@ export const readerDefaults: ReaderSettings = {
   followBlocks: 100,
   ahead: 3,
   range: logRangeDefaults,
+  onQuiet: () => undefined,
 };
 
 /** Longest that tokens catch up between two looks at the head while others wait there. */
@@ -107,7 +110,10 @@ export async function* readChain(
         state.apply(caught);
       }
     }
-    if (batch === null && caughtUp) await pause(options.pollMs, undefined, { signal });
+    if (batch === null && caughtUp) {
+      options.onQuiet();
+      await pause(options.pollMs, undefined, { signal });
+    }
   }
 }
 

@@ -118,7 +118,8 @@ const readChain = async (
           database,
           network,
           rpc,
-          reader: { pollMs },
+          // A chain without transactions may have no new block for hours.
+          reader: { pollMs, onQuiet: () => troubles.delete(chainId) },
           onBatch: () => troubles.delete(chainId),
           onError: (err, pauseMs) => {
             troubles.set(chainId, { gaveUp: false, reason: messageOf(err) });

@@ -196,3 +196,21 @@ test("an RPC that lies is named in the health report and never becomes a record"
   expect(await api.list()).toEqual([]);
   expect(await database.sql`select 1 from evm_facts`).toHaveLength(0);
 });
+
+test("an RPC that was away is no trouble any more once it answers, without a new block", async () => {
+  const token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  let away = false;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (away ? { status: 503 } : undefined),
+  });
+  const asset = evmAsset({ address: token.address, chainId: chain.chainId, rpc: [proxy.url] });
+  await using indexing = await index(database, [acme(asset)]);
+  await using api = await serve(database, [acme(asset)]);
+  await api.until(({ length }) => length === 1);
+  const troubles = () => indexing.troubles.size;
+
+  away = true;
+  await waitFor(troubles, (size) => size === 1);
+  away = false;
+  await waitFor(troubles, (size) => size === 0);
+});
