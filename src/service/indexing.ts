@@ -40,7 +40,7 @@ export type Indexing = {
 };
 
 /** The feed holds this many batches of the largest size: what pipelines may trail without reading back. */
-const FEED_BATCHES = 4;
+const FEED_BATCHES = 2;
 
 /** Starts indexing. It ends by itself only with `last`; a failure of one part leaves the others going. */
 export const startIndexing = (settings: IndexingSettings): Indexing => {
