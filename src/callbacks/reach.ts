@@ -52,6 +52,7 @@ const GLOBAL_V6 = blockList(["2000::/3"]);
 
 const NEVER_V6 = blockList([
   "fd00:ec2::254/128", // metadata of AWS, inside the unique local range
+  "fd20:ce::254/128", // metadata of Google Cloud, likewise
   "2001::/23", // protocol assignments: Teredo, benchmarks, ORCHID
   "2001:db8::/32",
   "2002::/16", // 6to4: any IPv4 address hides in it

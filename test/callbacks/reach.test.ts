@@ -69,6 +69,7 @@ test("metadata services, link-local, multicast, reserved and tunnelled addresses
     "fec0::1",
     "ff02::1",
     "fd00:ec2::254",
+    "fd20:ce::254",
     "2001::1",
     "2001:db8::1",
     "2002:7f00:1::1",
