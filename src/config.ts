@@ -4,6 +4,7 @@
  * Every setting is documented in `.env.example`; a wrong one is a single line that names the
  * variable, what was wrong and an example.
  */
+import { loadEnvFile } from "node:process";
 import { z } from "zod";
 import type { Remedy } from "./remedy.ts";
 
@@ -213,6 +214,20 @@ export type Config = Readonly<{
 }>;
 
 const MIB = 1024 * 1024;
+
+/**
+ * Reads `.env` in the working folder, if there is one, and the environment, which wins over it.
+ * @throws ConfigError with a line for each wrong setting
+ */
+export const configFromEnvironment = (): Config => {
+  try {
+    loadEnvFile();
+  } catch (error) {
+    // No .env is the usual case; an unreadable one is not.
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+  return readConfig(process.env);
+};
 
 /**
  * Reads and checks the settings. An empty variable counts as not set.

@@ -8,24 +8,17 @@
 import type { Database } from "../database/connect.ts";
 import type { Logger } from "../logger.ts";
 import type { JobQueue } from "../queue/queues.ts";
+import { startWakeLoop, type WakeLoop } from "../queue/wake-loop.ts";
 import { CALLBACKS_CHANNEL } from "./arrivals.ts";
 import { type DueLane, moveArrivals, nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
 
 /** A wake-up: the number of a lane's row. */
 export type LaneWake = { readonly lane: string };
 
-export type Relay = {
-  /** Looks again soon. */
-  poke(): void;
-  /** Stops looking; what is under way ends first. */
-  stop(): Promise<void>;
-};
+export type Relay = WakeLoop;
 
 const ARRIVALS_AT_ONCE = 1_000;
 const LANES_AT_ONCE = 500;
-
-/** After an error the relay waits this long, twice as long each time, up to the most. */
-const BACKOFF_MS = { first: 250, most: 10_000 };
 
 /** Starts relaying. */
 export const startRelay = (settings: {
@@ -38,30 +31,8 @@ export const startRelay = (settings: {
   readonly wakeAgainMs: number;
 }): Relay => {
   const { database, queue, logger, pollMs, wakeAgainMs } = settings;
-  const closed = new AbortController();
-  let poked = false;
-  let wake: (() => void) | undefined;
-  const poke = () => {
-    poked = true;
-    wake?.();
-  };
-
-  /** Until poked or `ms` have passed. */
-  const rest = (ms: number) =>
-    new Promise<void>((resolve) => {
-      if (poked || closed.signal.aborted) return resolve();
-      const timer = setTimeout(resolve, ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    }).finally(() => {
-      wake = undefined;
-    });
-
   /** One look; returns how long nothing will be due. */
   const look = async (): Promise<number> => {
-    poked = false;
     const { moved, fresh } = await moveArrivals(database.sql, ARRIVALS_AT_ONCE, wakeAgainMs);
     await wakeWorkers(fresh);
     const due = await takeDueLanes(database.sql, LANES_AT_ONCE, wakeAgainMs);
@@ -86,31 +57,11 @@ export const startRelay = (settings: {
     }
   };
 
-  const run = async () => {
-    let backoffMs = BACKOFF_MS.first;
-    while (!closed.signal.aborted) {
-      try {
-        const quietMs = await look();
-        backoffMs = BACKOFF_MS.first;
-        await rest(quietMs);
-      } catch (error) {
-        if (closed.signal.aborted) return;
-        logger.warn({ err: error, retryMs: backoffMs }, "callbacks: the relay could not work");
-        poked = false;
-        await rest(backoffMs);
-        backoffMs = Math.min(2 * backoffMs, BACKOFF_MS.most);
-      }
-    }
-  };
-
-  database.listen(CALLBACKS_CHANNEL, poke, closed.signal);
-  const running = run();
-  return {
-    poke,
-    stop: async () => {
-      closed.abort();
-      wake?.();
-      await running;
-    },
-  };
+  return startWakeLoop({
+    database,
+    channel: CALLBACKS_CHANNEL,
+    look,
+    onTrouble: (err, retryMs) =>
+      logger.warn({ err, retryMs }, "callbacks: the relay could not work"),
+  });
 };

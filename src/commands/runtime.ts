@@ -1,6 +1,5 @@
 /** What every command is given: settings, a logger, and the signal to end. */
-import { loadEnvFile } from "node:process";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, configFromEnvironment } from "../config.ts";
 import { createLogger, type Logger } from "../logger.ts";
 
 export type Runtime = {
@@ -18,13 +17,7 @@ const END_WITHIN_MS = 20_000;
  * @throws ConfigError when a setting is wrong
  */
 export const openRuntime = (): Runtime => {
-  try {
-    loadEnvFile();
-  } catch (error) {
-    // No .env is the usual case; an unreadable one is not.
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
-  const config = readConfig(process.env);
+  const config = configFromEnvironment();
   const logger = createLogger(config.logLevel, process.stderr.isTTY === true);
   return { config, logger, signal: endSignal(logger) };
 };
