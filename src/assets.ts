@@ -57,7 +57,8 @@ const evmToken = z.strictObject({
   identityRegistry: evmAddress.nullable().default(null),
   groups: named.default({}),
   schedules: named.default({}),
-  whitelistGroupId: z.int().min(0).optional(),
+  /** From 1: every wallet that was never put anywhere is in group 0. */
+  whitelistGroupId: z.int().min(1).optional(),
   ta: transferAgent.optional(),
 });
 
