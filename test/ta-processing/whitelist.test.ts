@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SigningNotAllowedError, suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { SigningError, SigningNotAllowedError, suiKeySigner } from "../../src/ta/ports/signer.ts";
 import {
   acceptRequest,
   type Circle,
@@ -95,7 +95,7 @@ test("KYC data end in success; unverified or unstored ones never reach the ledge
   });
 });
 
-test("a signer that refuses ends the request; one that cannot sign, after a few tries", async () => {
+test("a signer that refuses ends the request", async () => {
   const { database } = circle;
   const { address } = suiKeySigner(circle.source.secretKey(circle.registrar));
   const refuse = async (): Promise<string> => {
@@ -108,6 +108,34 @@ test("a signer that refuses ends the request; one that cannot sign, after a few 
     reason: "SIGNING_NOT_ALLOWED",
     tx_id: null,
   });
+});
+
+test("a signer that cannot sign is asked four times, one that never will only once", async () => {
+  const { database } = circle;
+  const { address } = suiKeySigner(circle.source.secretKey(circle.registrar));
+  for (const [remedy, tries, investorId] of [
+    ["retry", 4, "i-5-away"],
+    ["stop", 1, "i-5-broken"],
+  ] as const) {
+    let asked = 0;
+    const fail = async (): Promise<string> => {
+      asked += 1;
+      throw new SigningError("the vault of keys does not answer", remedy);
+    };
+    await using _processor = await startProcessor(circle, {
+      signer: { address, sign: fail },
+      // As in production: the four tries and the 3 s between them fit into one turn.
+      leaseMs: 60_000,
+      turnMs: 10_000,
+    });
+    const id = await acceptRequest(database, { investorId });
+    expect(await ended(database, id)).toMatchObject({
+      status: "FAILED",
+      reason: "SIGNING_ERROR",
+      tx_id: null,
+    });
+    expect(asked).toBe(tries);
+  }
 });
 
 test("a sender without the WalletsAdmin role: the transaction fails on the ledger", async () => {
