@@ -4,13 +4,32 @@ import { z } from "zod";
 import { strictBase64 } from "../client/ed25519.mjs";
 import type { FileCode } from "./invalid-request.ts";
 
+/** Characters of a media type with its parameters. */
+const LONGEST_MEDIA_TYPE = 255;
+
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+const QUOTED = String.raw`"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;
+
+/**
+ * A media type (RFC 9110, 8.3.1), such as `text/plain; charset=utf-8`. White space before a parameter
+ * belongs to that parameter and to nothing else: a text that does not fit is refused without trying
+ * every way to share it out.
+ */
+const MEDIA_TYPE = new RegExp(
+  `^${TOKEN}/${TOKEN}(?:[\\t ]*;(?:[\\t ]*${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*[\\t ]*$`,
+);
+
 /** A file that is understood; its content is not yet checked. */
 const shape = z.object(
   {
     fileName: z.string("must be text").max(255, "must be at most 255 characters"),
     contentType: z
       .string("must be text")
-      .regex(/^[\w.+-]{1,100}\/[\w.+-]{1,100}$/, "must be a media type, such as application/pdf"),
+      .max(LONGEST_MEDIA_TYPE, {
+        error: `must be at most ${LONGEST_MEDIA_TYPE} characters`,
+        abort: true,
+      })
+      .regex(MEDIA_TYPE, "must be a media type, such as application/pdf"),
     size: z.int("must be the number of bytes of the decoded file").min(0, "must not be negative"),
     data: z.string("must be base64 text"),
   },
@@ -51,18 +70,26 @@ const SAME: ReadonlyMap<string, string> = new Map([
   ["image/heif", "image/heic"],
 ]);
 
-const mediaType = (text: string): string => SAME.get(text.toLowerCase()) ?? text.toLowerCase();
+/** Type and subtype alone, under the one name that is compared. */
+const essenceOf = (mediaType: string): string => {
+  const [type = ""] = mediaType.split(";", 1);
+  const essence = type.trim().toLowerCase();
+  return SAME.get(essence) ?? essence;
+};
+
+/** Types that `file-type` knows by their content; it gives some of them parameters. */
+const TOLD_BY_CONTENT: ReadonlySet<string> = new Set([...supportedMimeTypes].map(essenceOf));
 
 /** Says nothing about the content, so nothing contradicts it. */
 const ANYTHING = "application/octet-stream";
 
 const contentIs = async (contentType: string, bytes: Uint8Array): Promise<boolean> => {
-  const said = mediaType(contentType);
+  const said = essenceOf(contentType);
   if (said === ANYTHING) return true;
   // A damaged file may break its own parser: then it is not what it is said to be.
   const found = await fileTypeFromBuffer(bytes.subarray(0, LOOKED_AT_BYTES)).catch(() => "broken");
   if (found === "broken") return false;
-  if (typeof found === "object") return mediaType(found.mime) === said;
+  if (typeof found === "object") return essenceOf(found.mime) === said;
   // Plain text and the like have no magic bytes; what has them must show them.
-  return !supportedMimeTypes.has(said);
+  return !TOLD_BY_CONTENT.has(said);
 };

@@ -1,5 +1,8 @@
+import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signRequest } from "../../src/client/index.mjs";
+import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
+import { until } from "../queue/until.ts";
 import { type Api, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 
@@ -150,15 +153,6 @@ test("members of the wrong form are refused by name, and no answer repeats what 
   );
 });
 
-const pdf = Buffer.from("%PDF-1.7\n%âãÏÓ\n1 0 obj\n");
-const file = (changes: Record<string, string | number | null> = {}) => ({
-  fileName: "passport.pdf",
-  contentType: "application/pdf",
-  size: pdf.length,
-  data: pdf.toString("base64"),
-  ...changes,
-});
-
 test("text as long as a body may be is refused for its length, by member", async () => {
   const long = { email: `${"a.".repeat(4_000_000)}@x.y`, first_name: "b".repeat(1_000_000) };
   const reply = await api.post(KYC, bodyOf(long));
@@ -172,38 +166,35 @@ test("text as long as a body may be is refused for its length, by member", async
   expect(late.json.details).toContain("verifiedAt must be an ISO 8601");
 });
 
-test("files are checked at once, with a code for each fault", async () => {
-  expect((await api.post(KYC, bodyOf({ identityDocument: file() }))).status).toBe(201);
-  const cases = [
-    ["INVALID_REQUEST", file({ fileName: null }), "fileName"],
-    ["INVALID_REQUEST", file({ size: "12" }), "size"],
-    ["INVALID_DATA", file({ data: "JVBERi0xLjQ" }), "data"],
-    ["INVALID_DATA", file({ data: "_-_-" }), "data"],
-    ["INVALID_DATA", file({ contentType: "image/png" }), "data"],
-    ["SIZE_MISMATCH", file({ size: pdf.length + 1 }), "size"],
-  ] as const;
-  for (const [code, proofOfAddress, member] of cases) {
-    const reply = await api.post(KYC, bodyOf({ proofOfAddress }));
-    expect([reply.status, reply.json.error, reply.json.code]).toEqual([400, "BAD_REQUEST", code]);
-    expect(reply.json.details).toContain(`investor.proofOfAddress.${member}`);
-  }
-});
-
-test("a file or a body over its limit is 413 and told the limit", async () => {
-  await using small = await startApi({ bodyBytes: 20_000, fileBytes: 1_000 });
-  const data = Buffer.alloc(1_001, "a");
-  const large = {
-    fileName: "a.txt",
-    contentType: "text/plain",
-    size: 1_001,
-    data: data.toString("base64"),
+test("while there is no room for a large body it is refused with the specified error and a time to wait", async () => {
+  const bodyBytes = 100_000;
+  // Room for four of them.
+  await using full = await startApi({ bodyBytes });
+  const head = {
+    "content-type": "application/json",
+    "x-api-key": full.keys.publicKey,
+    "x-request-sig-b64": Buffer.alloc(64).toString("base64"),
   };
-  const tooLarge = await small.post(KYC, bodyOf({ proofOfAddress: large }));
-  expect([tooLarge.status, tooLarge.json.code]).toEqual([413, "FILE_TOO_LARGE"]);
-  expect(tooLarge.json.details).toContain("1000 bytes");
-  const body = await small.post(KYC, bodyOf({ last_name: "x".repeat(20_000) }));
-  expect([body.status, body.json.error]).toEqual([413, "BAD_REQUEST"]);
-  expect(body.json.details).toContain("20000 bytes");
+  const waiting = Array.from({ length: 4 }, () => {
+    const begun = request(`${full.url}${KYC}`, {
+      method: "POST",
+      headers: { ...head, "content-length": bodyBytes },
+    });
+    begun.on("error", () => undefined);
+    begun.write("{");
+    return begun;
+  });
+  const large = () => full.post(KYC, bodyOf({ last_name: "x".repeat(90_000) }));
+  const refused = await until("a refusal", large, ({ status }) => status === 503);
+  expect(refused.headers.get("retry-after")).toBe("3");
+  expect(errorAnswerSchema.strict().parse(refused.json)).toMatchObject({
+    error: "INTERNAL_ERROR",
+    details: "too many large requests at once; try again in a few seconds",
+  });
+  // A small one needs no room.
+  expect((await full.post(KYC, bodyOf())).status).toBe(201);
+  for (const begun of waiting) begun.destroy();
+  await until("room again", large, ({ status }) => status === 400);
 });
 
 test("the same request again gets the first answer; an Idempotency-Key decides where one is given", async () => {
