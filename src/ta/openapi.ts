@@ -36,10 +36,19 @@ const ERRORS: Readonly<Record<number, string>> = {
   422: "The Idempotency-Key was used with another body.",
   429: "Too many requests; `Retry-After` says how long to wait.",
   500: "Something went wrong on our side.",
+  503: "Not now: no room for another large body, or the database does not answer. Send it again.",
 };
 
+/** Seconds; where a time is known after which it is worth trying again. */
+const RETRY_AFTER = { headers: { "Retry-After": { schema: { type: "integer" } } } };
+
 const errors = (...codes: readonly number[]) =>
-  Object.fromEntries(codes.map((code) => [code, answer(ERRORS[code] ?? "", ref("TaError"))]));
+  Object.fromEntries(
+    codes.map((code) => {
+      const body = answer(ERRORS[code] ?? "", ref("TaError"));
+      return [code, code === 429 || code === 503 ? { ...body, ...RETRY_AFTER } : body];
+    }),
+  );
 
 const headerField = (name: string, description: string, required = false) => ({
   name,
@@ -84,7 +93,7 @@ export const taApi = ({
       requestBody: { required: true, ...json(ref("TaSubmission")) },
       responses: {
         201: answer("Accepted; the result comes by callback.", ref("TaAccepted")),
-        ...errors(400, 401, 403, 413, 415, 422, 429, 500),
+        ...errors(400, 401, 403, 413, 415, 422, 429, 500, 503),
       },
     },
   });
@@ -162,7 +171,7 @@ export const taApi = ({
           operationId: "taHealth",
           summary: "Requests waiting and under way",
           security: [],
-          responses: { 200: answer("Healthy.", ref("TaHealth")), ...errors(500) },
+          responses: { 200: answer("Healthy.", ref("TaHealth")), ...errors(500, 503) },
         },
       },
     },

@@ -60,6 +60,16 @@ test("what is answered is what the description says, and the description names e
     "/api/v1/investor/whitelist_status/{wallet_address}",
     "/api/v1/requests/{requestId}",
   ]);
+  for (const path of ["whitelist", "kyc"]) {
+    expect(json.paths).toHaveProperty(
+      ["/api/v1/investor/".concat(path), "post", "responses", "503"],
+      {
+        description: expect.stringContaining("no room"),
+        headers: { "Retry-After": { schema: { type: "integer" } } },
+        content: { "application/json": { schema: { $ref: "#/components/schemas/TaError" } } },
+      },
+    );
+  }
   // Every reference leads somewhere.
   const text = JSON.stringify(json);
   const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
