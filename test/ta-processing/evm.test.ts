@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { openQueues } from "../../src/queue/queues.ts";
@@ -41,7 +43,6 @@ for (const version of [2, 3, 4] as const) {
       logger: silent,
       database,
       assets: { projects: [{ name: "acme", tokens: [evm] }] },
-      policy: { allowPrivate: true },
       signal: stop.signal,
     });
     const start = async (key: string) => {
@@ -132,6 +133,28 @@ test("a token without transfer groups is refused before anything is asked of its
     expect(() => evmRelay({ ...settings, type: `comakery_security_token_v${version}` })).toThrow(
       NoTransferGroupsError,
     );
+  }
+});
+
+test("an RPC that hangs holds nobody who is told to stop", async () => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const relay = evmRelay({
+      chainId: 1,
+      rpc: [`http://127.0.0.1:${port}/`],
+      token: "0x00",
+      type: "comakery_security_token_v4",
+      signer: evmKeySigner(OWNER),
+    });
+    const began = performance.now();
+    await expect(relay.tip(AbortSignal.timeout(100))).rejects.toThrow("timeout");
+    // The call itself would have taken 10 s.
+    expect(performance.now() - began).toBeLessThan(5_000);
+  } finally {
+    server.closeAllConnections();
+    server.close();
   }
 });
 

@@ -179,11 +179,17 @@ const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
 
 const hex = (text: string): Hex => `0x${text.slice(2)}`;
 
-/** A call's answer; what it fails with becomes RelayUnavailableError. */
+/**
+ * A call's answer; what it fails with becomes RelayUnavailableError. Nobody waits for it once `signal`
+ * aborts, though it may still reach the chain.
+ */
 const asked = async <Answer>(signal: AbortSignal, call: () => Promise<Answer>): Promise<Answer> => {
   signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
   try {
-    return await call();
+    return await Promise.race([call(), aborted]);
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     const answer = answerIn(cause);
@@ -192,6 +198,8 @@ const asked = async <Answer>(signal: AbortSignal, call: () => Promise<Answer>): 
     throw new RelayUnavailableError(`the chain's RPC: ${why}`, {
       cause: answer === undefined ? undefined : new RpcAnswerError(answer),
     });
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 };
 

@@ -93,13 +93,14 @@ export const claimLane = async (
   return row && { id, token: row.token, leaseMs };
 };
 
-/** Renews the lease. @throws LaneLostError */
+/** Renews the lease of a lane that was not left meanwhile. @throws LaneLostError */
 export const renewLane = async (sql: Sql, claim: LaneClaim): Promise<{ arrivals: bigint }> => {
   const [row] = await sql<{ arrivals: bigint }[]>`
     update ta_lanes
     set leased_until = now() + ${claim.leaseMs} * interval '1 ms',
         wake_at = now() + ${claim.leaseMs} * interval '1 ms'
-    where id = ${claim.id} and token = ${claim.token} returning arrivals`;
+    where id = ${claim.id} and token = ${claim.token} and leased_until is not null
+    returning arrivals`;
   if (row === undefined) throw new LaneLostError(claim.id);
   return row;
 };

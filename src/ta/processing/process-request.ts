@@ -32,8 +32,10 @@ export type Processing = {
   readonly asset: ProcessedAsset;
   /** How often a condition is looked at while it is waited for. */
   readonly lookMs: number;
-  /** Aborts when the worker is to come to a stop, or its turn is over. */
+  /** Aborts when the worker is to come to a stop, or has lost the lane: calls are cut off. */
   readonly signal: AbortSignal;
+  /** Aborts with `signal`, and when the turn is over: waiting ends, but no call is cut off. */
+  readonly turnOver: AbortSignal;
 };
 
 /** The next step has to wait longer than a turn; the request is taken up again later. */
@@ -44,7 +46,7 @@ const SIGNING_TRIES = 4;
 const SIGNING_PAUSE_MS = 500;
 
 /**
- * Processes a request up to its end, or until `signal` aborts.
+ * Processes a request up to its end, or until `turnOver` aborts.
  * @throws LaneLostError (stop), RelayUnavailableError (retry), and what the database throws
  */
 export const processRequest = async (
@@ -192,23 +194,14 @@ const submitted = async (
   }
 };
 
-/**
- * Looks again and again until it holds, keeping the lane; false when the turn ended first.
- * @throws LaneLostError
- */
+/** Looks again and again until it holds; false when the turn ended first. */
 const waitFor = async (
-  { database, claim, lookMs, signal }: Processing,
+  { lookMs, turnOver }: Pick<Processing, "lookMs" | "turnOver">,
   holds: () => Promise<boolean>,
 ): Promise<boolean> => {
-  let renewedAt = performance.now();
   for (;;) {
     if (await holds()) return true;
-    if (signal.aborted) return false;
-    await delay(lookMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return false;
-    if (performance.now() - renewedAt > claim.leaseMs / 3) {
-      await renewLane(database.sql, claim);
-      renewedAt = performance.now();
-    }
+    await delay(lookMs, undefined, { signal: turnOver }).catch(() => undefined);
+    if (turnOver.aborted) return false;
   }
 };

@@ -13,8 +13,11 @@ import { type LaneWork, workLane } from "./work-lane.ts";
 /** The queue of wake-ups. */
 export const TA_QUEUE = "transfer-agent";
 
-/** Longer than any one call to a signer or a node may take. */
-const LEASE_MS = 60_000;
+/**
+ * How long the lanes of a process that was killed rest. A living one renews them every quarter of this,
+ * also while a call of its takes longer.
+ */
+export const LEASE_MS = 20_000;
 const TURN_MS = 10_000;
 const LOOK_MS = 100;
 const TROUBLE_MS = 5_000;

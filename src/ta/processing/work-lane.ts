@@ -1,5 +1,6 @@
 /** One turn of work on one lane: its open requests, one after the other, each after the one before. */
 import type { Database } from "../../database/connect.ts";
+import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,
   firstOpen,
@@ -17,9 +18,9 @@ export type LaneWork = {
   readonly database: Pick<Database, "sql" | "transaction">;
   /** By name. */
   readonly assets: ReadonlyMap<string, ProcessedAsset>;
-  /** How long a lane stays claimed without a sign of life. */
+  /** How long a lane stays claimed without a sign of life; it is renewed as long as there is one. */
   readonly leaseMs: number;
-  /** After this a lane with more to do lets others have a turn. */
+  /** After this a lane with more to do lets others have a turn; a call under way is not cut off. */
   readonly turnMs: number;
   /** How often a condition is looked at while it is waited for. */
   readonly lookMs: number;
@@ -50,12 +51,14 @@ export const workLane = async (
   stop: AbortSignal,
 ): Promise<LaneLeft> => {
   const { database, leaseMs, troubleMs } = work;
+  const claimedAt = performance.now();
   const claim = await claimLane(database.sql, id, leaseMs);
   if (claim === undefined) return "not ours";
+  using kept = keepLane(database.sql, claim, claimedAt);
   try {
-    return await turn(work, claim, stop);
+    return await turn(work, claim, AbortSignal.any([stop, kept.lost]));
   } catch (error) {
-    if (error instanceof LaneLostError) return "not ours";
+    if (error instanceof LaneLostError || kept.lost.aborted) return "not ours";
     // A stop in the middle of a call is not a failure; the lane is free at once.
     const stopped = stop.aborted;
     await leaveLane(database.sql, claim, stopped ? 0 : troubleMs).catch(() => undefined);
@@ -64,11 +67,10 @@ export const workLane = async (
   }
 };
 
-const turn = async (work: LaneWork, claim: LaneClaim, stop: AbortSignal): Promise<LaneLeft> => {
+const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Promise<LaneLeft> => {
   const { database, assets, turnMs, lookMs } = work;
   const { sql } = database;
-  const turnEnds = performance.now() + turnMs;
-  const over = AbortSignal.any([stop, AbortSignal.timeout(turnMs)]);
+  const turnOver = AbortSignal.any([signal, AbortSignal.timeout(turnMs)]);
   for (;;) {
     // Before looking: what arrives after this is seen, or noticed when the lane is to rest.
     const { arrivals } = await renewLane(sql, claim);
@@ -79,19 +81,14 @@ const turn = async (work: LaneWork, claim: LaneClaim, stop: AbortSignal): Promis
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) throw new AssetMissingError(request.asset);
-    const processing = { database, claim, asset, lookMs, signal: stop };
-    const ending = await processRequest({ ...processing, signal: over }, request).catch(
-      (error: unknown): typeof LATER => {
-        if (over.aborted && !(error instanceof LaneLostError)) return LATER;
-        throw error;
-      },
-    );
+    const processing = { database, claim, asset, lookMs, signal, turnOver };
+    const ending = await processRequest(processing, request);
     if (ending !== LATER) {
       // The transaction may have been signed in this very turn.
       const ended = request.kind === "kyc" ? request : ((await firstOpen(sql, claim)) ?? request);
       await recordEnding(database, claim, ended, ending);
     }
-    if (ending === LATER || stop.aborted || performance.now() > turnEnds) {
+    if (ending === LATER || turnOver.aborted) {
       await leaveLane(sql, claim, 0);
       return "more";
     }
