@@ -208,23 +208,48 @@ export type TransferEventQuery = {
   readonly recipient?: Hex | undefined;
 };
 
-/** Records of a project; empty for an unknown one. One statement, by one index, whatever is asked. */
+/** Ids are positive, and far from this one. */
+const BEYOND_ALL_IDS = 2n ** 63n - 1n;
+
+/**
+ * Records of a project; empty for an unknown one. One statement, by one index, whatever is asked and
+ * whatever Postgres believes of the table: with a recipient of most records it would rather walk the
+ * list and leave rows out, all of them when that wallet receives nothing any more.
+ */
 export const transferEvents = async (
   db: Pick<Db, "sql">,
   { project, order, limit, afterId, txHash, recipient }: TransferEventQuery,
 ): Promise<readonly TransferEvent[]> => {
   const { sql } = db;
   const descending = order === "desc";
-  const after = afterId === undefined ? undefined : asInt8(afterId);
-  const beyond = descending ? sql`and id < ${after ?? 0n}` : sql`and id > ${after ?? 0n}`;
+  const after = asInt8(afterId ?? (descending ? BEYOND_ALL_IDS : 0n));
+  const direction = descending ? sql`desc` : sql`asc`;
+  const beyond = descending ? sql`<` : sql`>`;
+  // Qualified: "id" and "recipient" alone are texts of the answer, and sort as such.
+  const byId = sql`transfer_events.id ${direction}`;
+  // Two bounds instead of an equality: the index of recipients alone gives this order.
+  const ofRecipient = (wallet: Uint8Array) => sql`
+    and (recipient, id) ${beyond} (${wallet}, ${after})
+    and recipient ${descending ? sql`>=` : sql`<=`} ${wallet}
+    order by transfer_events.recipient ${direction}, ${byId}`;
+  // A transaction holds few records, a recipient may hold most: "||" keeps its index out of this.
+  const ofTransaction = (hash: Uint8Array) => sql`
+    and tx_hash = ${hash} and id ${beyond} ${after}
+    ${recipient === undefined ? sql`` : sql`and recipient || '' = ${bytesOf(recipient)}`}
+    order by ${byId}`;
+  const ofAll = () => sql`and id ${beyond} ${after} order by ${byId}`;
   return sql<TransferEvent[]>`
     select ${selected(db)} from transfer_events
     where project = ${project}
-      ${txHash === undefined ? sql`` : sql`and tx_hash = ${bytesOf(txHash)}`}
-      ${recipient === undefined ? sql`` : sql`and recipient = ${bytesOf(recipient)}`}
-      ${after === undefined ? sql`` : beyond}
-    -- Qualified: "id" alone is the text of the answer, and sorts as such.
-    order by transfer_events.id ${descending ? sql`desc` : sql`asc`} limit ${limit}`;
+    ${
+      txHash !== undefined
+        ? ofTransaction(bytesOf(txHash))
+        : recipient !== undefined
+          ? ofRecipient(bytesOf(recipient))
+          : ofAll()
+    }
+    -- Out of the planner's sight: when it takes a page for everything there is, it gathers and sorts.
+    limit (select ${limit}::int8)`;
 };
 
 /**
