@@ -250,6 +250,7 @@ CREATE TABLE "ta_requests" (
 	"status" text DEFAULT 'QUEUED' NOT NULL,
 	"message" text NOT NULL,
 	"reason" text,
+	"signing_tries" smallint DEFAULT 0 NOT NULL,
 	"tx_id" text,
 	"key_id" text NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,

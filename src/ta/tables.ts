@@ -80,6 +80,8 @@ export const taRequests = pgTable(
     message: text("message").notNull(),
     /** Null unless FAILED. */
     reason: text("reason"),
+    /** How often a signer was asked for its transaction, counted before each time. */
+    signingTries: smallint("signing_tries").notNull().default(0),
     /** Digest or hash of the transaction, stored before it is submitted. */
     txId: text("tx_id"),
     /** `api_keys.id` of the caller. */

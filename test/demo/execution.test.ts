@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { startDemoNode } from "../../src/demo/execution.ts";
 import { type DemoSource, demoSource } from "../../src/demo/source.ts";
 import { createCheckpointReader } from "../../src/ledger/read.ts";
+import type { Relay, WhitelistOrder } from "../../src/ta/ports/relay.ts";
 import { SubmissionRefusedError } from "../../src/ta/ports/relay.ts";
 import { suiKeySigner } from "../../src/ta/ports/signer.ts";
 import { openSuiNode, suiRelay } from "../../src/ta/ports/sui-relay.ts";
@@ -56,7 +57,9 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
     const relay = suiRelay(settings);
     const [purse = ""] = await relay.purses(never);
     const order = { requestId: "r", asset: "a", wallet: WALLET, groupId: 2, holderId: 77n };
-    const made = await relay.prepare(order, purse, never);
+    const signedBy = async (by: Relay, what: WhitelistOrder) =>
+      (await by.prepare(what, purse, never)).sign(never);
+    const made = await signedBy(relay, order);
     txId = made.txId;
     expect(await relay.lookUp(txId, never)).toBeNull();
     // Twice at once and once more: it is one transaction.
@@ -70,8 +73,8 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
     );
 
     // A coin that has moved on since: whoever names its old version is refused.
-    const early = await relay.prepare({ ...order, holderId: null, groupId: 3 }, purse, never);
-    const late = await relay.prepare({ ...order, holderId: null, groupId: 4 }, purse, never);
+    const early = await signedBy(relay, { ...order, holderId: null, groupId: 3 });
+    const late = await signedBy(relay, { ...order, holderId: null, groupId: 4 });
     await relay.submit(early.signed, never);
     await expect(relay.submit(late.signed, never)).rejects.toThrow(SubmissionRefusedError);
     expect(await relay.lookUp(late.txId, never)).toBeNull();
@@ -81,10 +84,10 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       ...settings,
       signer: { address: settings.signer.address, sign: stranger.sign },
     });
-    const unsigned = await forged.prepare({ ...order, holderId: null, groupId: 5 }, purse, never);
+    const unsigned = await signedBy(forged, { ...order, holderId: null, groupId: 5 });
     await expect(forged.submit(unsigned.signed, never)).rejects.toThrow(SubmissionRefusedError);
     const foreign = suiRelay({ ...settings, packageId: source.foreignPackages[0] ?? "" });
-    const strange = await foreign.prepare(order, purse, never);
+    const strange = await signedBy(foreign, order);
     await expect(foreign.submit(strange.signed, never)).rejects.toThrow(SubmissionRefusedError);
     node.close();
   }

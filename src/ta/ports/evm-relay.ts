@@ -108,8 +108,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
         to: token,
         data,
       };
-      const signed = await signer.sign(transaction, { asset, requestId }, signal);
-      return { txId: keccak256(signed), signed: Buffer.from(signed.slice(2), "hex") };
+      return {
+        sign: async (signing) => {
+          const signed = await signer.sign(transaction, { asset, requestId }, signing);
+          return { txId: keccak256(signed), signed: Buffer.from(signed.slice(2), "hex") };
+        },
+      };
     },
 
     submit: async (signed, signal) => {

@@ -32,7 +32,7 @@ export type HttpSignerSettings = {
   readonly timeoutMs?: number;
 };
 
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 10_000;
 const LONGEST_ANSWER = 64 * 1024;
 
 const suiAnswer = z.object({ signature: z.base64() });

@@ -12,6 +12,15 @@ export type WhitelistOrder = {
   readonly holderId: bigint | null;
 };
 
+/** A transaction that is built. */
+export type UnsignedOrder = {
+  /**
+   * Asks the signer for its signature; nothing else leaves.
+   * @throws SigningNotAllowedError (stop), SigningError
+   */
+  sign(signal: AbortSignal): Promise<SignedOrder>;
+};
+
 /** A signed transaction. */
 export type SignedOrder = {
   /** Digest (Sui) or hash (EVM). */
@@ -37,11 +46,8 @@ export type Relay = {
   tip(signal: AbortSignal): Promise<bigint>;
   /** What can pay for a transaction, by names that processes agree on; any of them will do. */
   purses(signal: AbortSignal): Promise<readonly string[]>;
-  /**
-   * Builds and signs the order's transaction. Nothing leaves but to the signer.
-   * @throws SigningNotAllowedError (stop), SigningError
-   */
-  prepare(order: WhitelistOrder, purse: string, signal: AbortSignal): Promise<SignedOrder>;
+  /** Builds the order's transaction for the ledger as it stands. */
+  prepare(order: WhitelistOrder, purse: string, signal: AbortSignal): Promise<UnsignedOrder>;
   /**
    * Submits; what becomes of it is for `lookUp` to say. The same one may be submitted again.
    * @throws SubmissionRefusedError (stop)

@@ -140,9 +140,13 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
       transaction.setGasPayment([{ objectId, version: String(version), digest }]);
       const data = await transaction.build();
       const about = { asset: order.asset, requestId: order.requestId };
-      const signature = Buffer.from(await signer.sign(data, about, signal), "base64");
       const txId = TransactionDataBuilder.getDigestFromBytes(data);
-      return { txId, signed: pack(data, signature) };
+      return {
+        sign: async (signing) => {
+          const signature = Buffer.from(await signer.sign(data, about, signing), "base64");
+          return { txId, signed: pack(data, signature) };
+        },
+      };
     },
 
     submit: async (signed, signal) => {

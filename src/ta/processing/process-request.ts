@@ -8,13 +8,20 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
-import { type Executed, type Relay, SubmissionRefusedError } from "../ports/relay.ts";
+import {
+  type Executed,
+  type Relay,
+  type SignedOrder,
+  SubmissionRefusedError,
+  type UnsignedOrder,
+} from "../ports/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
 import { holderIdOf } from "./holder-ids.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { claimPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
 import type { Register } from "./register.ts";
+import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 
 /** An asset that wallets are whitelisted for. */
 export type ProcessedAsset = {
@@ -41,8 +48,7 @@ export type Processing = {
 /** The next step has to wait longer than a turn; the request is taken up again later. */
 export const LATER = "later" as const;
 
-/** Signing is tried this often when the signer does not answer; nothing has left the house then. */
-const SIGNING_TRIES = 4;
+/** After the first try; longer after each of the others. */
 const SIGNING_PAUSE_MS = 500;
 
 /**
@@ -92,7 +98,7 @@ const sign = async (
   work: Processing,
   request: OpenRequest,
 ): Promise<SignedRequest | Ending | typeof LATER> => {
-  const { database, claim, asset, signal } = work;
+  const { database, claim, asset, signal, turnOver } = work;
   const { register, relay, whitelistGroupId: groupId } = asset;
   // Fresh enough: the projections know all that the ledger's node had when this step began.
   const tip = await relay.tip(signal);
@@ -108,23 +114,42 @@ const sign = async (
     return purse !== undefined;
   });
   if (!claimed || purse === undefined) return LATER;
-  const order = { requestId: request.id, asset: asset.name, wallet: request.wallet };
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await renewLane(database.sql, claim);
-      const made = await relay.prepare({ ...order, groupId, holderId }, purse, signal);
+  const { id: requestId, wallet } = request;
+  const order = { requestId, asset: asset.name, wallet, groupId, holderId };
+  for (;;) {
+    const unsigned = await relay.prepare(order, purse, signal);
+    const number = await countSigningTry(database, claim, request);
+    if (number > SIGNING_TRIES) {
+      return failed("SIGNING_ERROR", `the signer did not sign in ${SIGNING_TRIES} tries`);
+    }
+    const made = await trySigning(work, request, unsigned);
+    if (!(made instanceof Error)) {
       await recordSigned(database, claim, request, made);
       return { ...request, ...made };
-    } catch (error) {
-      if (error instanceof SigningNotAllowedError) {
-        return failed("SIGNING_NOT_ALLOWED", error.message);
-      }
-      if (!(error instanceof SigningError)) throw error;
-      if (error.remedy === "stop" || tries === SIGNING_TRIES) {
-        return failed("SIGNING_ERROR", error.message);
-      }
-      await delay(SIGNING_PAUSE_MS * tries, undefined, { signal });
     }
+    if (made instanceof SigningNotAllowedError) return failed("SIGNING_NOT_ALLOWED", made.message);
+    if (made.remedy === "stop" || number === SIGNING_TRIES) {
+      return failed("SIGNING_ERROR", made.message);
+    }
+    await delay(SIGNING_PAUSE_MS * number, undefined, { signal: turnOver }).catch(() => undefined);
+    if (turnOver.aborted) return LATER;
+  }
+};
+
+/** The signed transaction, or what the signer has against it; a try that we cut off does not count. */
+const trySigning = async (
+  { database, claim, signal }: Processing,
+  request: OpenRequest,
+  unsigned: UnsignedOrder,
+): Promise<SignedOrder | SigningNotAllowedError | SigningError> => {
+  try {
+    return await unsigned.sign(signal);
+  } catch (error) {
+    const told = error instanceof SigningNotAllowedError || error instanceof SigningError;
+    if (told && error.remedy === "stop") return error;
+    if (signal.aborted) await uncountSigningTry(database, claim, request);
+    if (told && !signal.aborted) return error;
+    throw error;
   }
 };
 
