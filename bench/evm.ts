@@ -65,7 +65,6 @@ export const runOurs = async (url: string, chain: BenchChain): Promise<number> =
     config: { evmPollMs: 1_000 },
     logger: pino({ level: "warn" }),
     database,
-    policy: { allowPrivate: true },
     signal: AbortSignal.timeout(DEADLINE_MS),
     assets: {
       projects: [

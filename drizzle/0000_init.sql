@@ -19,6 +19,8 @@ CREATE TABLE "callback_endpoints" (
 	"url" text NOT NULL,
 	"disabled_at" timestamp with time zone,
 	"disabled_reason" text,
+	"withdrawn_at" timestamp with time zone,
+	"withdrawn_reason" text,
 	"failures" integer DEFAULT 0 NOT NULL,
 	"failing_since" timestamp with time zone,
 	"last_error" text
@@ -487,7 +489,7 @@ ALTER TABLE "ta_purses" ADD CONSTRAINT "ta_purses_request_id_ta_requests_id_fk" 
 ALTER TABLE "ta_transactions" ADD CONSTRAINT "ta_transactions_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");--> statement-breakpoint
 CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
-CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("created_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("endpoint","created_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_of_endpoint" ON "callback_messages" USING btree ("endpoint","created_at","sequence");--> statement-breakpoint
 CREATE INDEX "log_checkpoints_facts" ON "log_checkpoints" USING btree ("facts_total");--> statement-breakpoint
 CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_total");--> statement-breakpoint

@@ -7,7 +7,7 @@ export const CALLBACKS_CHANNEL = "holderbook_callbacks";
 
 /** Tells the relays, when the transaction commits, that lanes have something to send. */
 export const announceArrivals = async (
-  { sql }: Tx,
+  { sql }: Pick<Tx, "sql">,
   arrivals: readonly { readonly endpoint: string; readonly lane: string }[],
 ): Promise<void> => {
   if (arrivals.length === 0) return;

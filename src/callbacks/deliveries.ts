@@ -2,15 +2,21 @@
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql } from "../database/connect.ts";
 import { announceArrivals } from "./arrivals.ts";
+import { holdEndpoints } from "./endpoints.ts";
 
-/** `failed`: given up after the last attempt; `disabled`: its address was disabled first. */
-export type DeliveryStatus = "pending" | "delivered" | "failed" | "disabled";
+/**
+ * `withdrawn`: pending, at an address that is not sent to for now; `failed`: given up after the last
+ * attempt; `disabled`: given up because its address was disabled first.
+ */
+export type DeliveryStatus = "pending" | "withdrawn" | "delivered" | "failed" | "disabled";
 
 /** One message and its attempts; times are ISO 8601 in UTC. */
 export type Delivery = {
   /** `webhook-id`. */
   readonly id: string;
   readonly endpoint: string;
+  /** Where it goes now. */
+  readonly url: string;
   readonly type: string;
   readonly reference: string | null;
   readonly status: DeliveryStatus;
@@ -53,7 +59,9 @@ export const listDeliveries = async (
       attempts: (Omit<DeliveryAttempt, "at"> & { at: string })[];
     })[]
   >`
-    select m.id, m.endpoint, m.type, m.reference, m.status,
+    select m.id, m.endpoint, e.url, m.type, m.reference,
+           case when m.status = 'pending' and e.withdrawn_at is not null then 'withdrawn'
+                else m.status end as status,
            to_json(m.created_at) #>> '{}' as created_at, to_json(m.delivered_at) #>> '{}' as delivered_at,
            coalesce((
              select json_agg(json_build_object('at', a.at, 'statusCode', a.status_code,
@@ -62,7 +70,7 @@ export const listDeliveries = async (
              from callback_attempts a
              where a.message_id = m.id and a.number > m.attempts - ${MOST_ATTEMPTS}
            ), '[]') as attempts
-    from callback_messages m
+    from callback_messages m join callback_endpoints e on e.key = m.endpoint
     where m.endpoint = any(${texts(page.endpoints)}::text[])
       and (${since}::timestamptz is null or m.created_at >= ${since}::timestamptz)
       and (${page.after ?? null}::text is null or (m.created_at, m.sequence) >
@@ -88,14 +96,16 @@ export type Redelivery = "accepted" | "pending" | "unknown";
  * Sends a message again, the same body under the same `webhook-id`, with a new schedule of attempts.
  *
  * It does not wait behind newer messages nor they behind it: a receiver that acts once per id is not
- * disturbed. Whoever asks for this wants deliveries at the address, so a disabled one is enabled.
+ * disturbed. Whoever asks for this wants deliveries at the address, so a disabled one is enabled; at a
+ * withdrawn one the message waits with the others.
  */
 export const redeliver = (
   database: Pick<Database, "transaction">,
   { endpoints, id }: { readonly endpoints: readonly string[]; readonly id: string },
 ): Promise<Redelivery> =>
   database.transaction(async (tx) => {
-    const [message] = await tx.sql<{ endpoint: string; lane: string; status: DeliveryStatus }[]>`
+    await holdEndpoints(tx);
+    const [message] = await tx.sql<{ endpoint: string; lane: string; status: string }[]>`
       select endpoint, lane, status from callback_messages
       where id = ${id} and endpoint = any(${texts(endpoints)}::text[]) for no key update`;
     if (message === undefined) return "unknown";

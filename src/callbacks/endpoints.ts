@@ -1,4 +1,10 @@
-/** The addresses that callbacks go to, and whether anything is sent there. */
+/**
+ * The addresses that callbacks go to, and whether anything is sent there.
+ *
+ * An address is disabled by its receiver (an answer of 410): what is pending for it is given up. It is
+ * withdrawn by the operator, who no longer names it: what is pending waits until it is named again.
+ */
+import { texts } from "../database/column-arrays.ts";
 import type { Database, Tx } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
@@ -10,6 +16,8 @@ export type CallbackEndpoint = {
   readonly url: string;
   readonly disabledAt: Date | null;
   readonly disabledReason: string | null;
+  readonly withdrawnAt: Date | null;
+  readonly withdrawnReason: string | null;
 };
 
 /** No endpoint has this key: register it before anything is enqueued for it. Stop. */
@@ -22,24 +30,85 @@ export class UnknownEndpointError extends Error {
   }
 }
 
+/** Advisory lock (of two numbers) between changing addresses and choosing one for a message. */
+const ADDRESSES = [7142, 0] as const;
+
+/** Addresses stay as they are until the transaction ends: its first statement, before rows are locked. */
+export const holdEndpoints = async ({ sql }: Tx): Promise<void> => {
+  await sql`select pg_advisory_xact_lock_shared(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
+};
+
 /**
- * Registers an address under a key (such as `project:acme`), or changes it. Another address is a new
- * beginning: it is enabled, and its failures count from zero. Pending messages go to the new one.
+ * Changes addresses in a transaction of its own, while nobody chooses one and no worker records
+ * anything: a moment, at the start of a process or by an operator's hand.
+ */
+export const changeEndpoints = <Result>(
+  database: Pick<Database, "transaction">,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> =>
+  database.transaction(async (tx) => {
+    await tx.sql`select pg_advisory_xact_lock(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
+    // Whatever a worker writes begins with its lane's row. Behind this lock it holds no other row that
+    // we may want, so neither waits for the other in a circle.
+    await tx.sql`lock table callback_lanes in exclusive mode`;
+    return await work(tx);
+  });
+
+/**
+ * Registers an address under a key (such as `project:acme`), or changes it, inside `changeEndpoints`.
+ * Another address is a new beginning: it is enabled, and failures and attempts count from zero. What
+ * is pending goes there at once, in its order; so it does when a withdrawn address is given again.
  *
  * @throws CallbackAddressError (stop) when callbacks may not go there
  */
 export const registerEndpoint = async (
-  database: Pick<Database, "sql">,
+  { sql }: Pick<Tx, "sql">,
   policy: OutboundPolicy,
-  { key, url }: { readonly key: string; readonly url: string },
+  endpoint: { readonly key: string; readonly url: string },
 ): Promise<void> => {
-  checkCallbackUrl(url, policy);
-  await database.sql`
-    insert into callback_endpoints (key, url) values (${key}, ${url})
+  const { key } = endpoint;
+  const url = checkCallbackUrl(endpoint.url, policy).href;
+  const [changed] = await sql<{ is_new: boolean }[]>`
+    insert into callback_endpoints as e (key, url) values (${key}, ${url})
     on conflict (key) do update
-      set url = excluded.url, disabled_at = null, disabled_reason = null,
+      set url = excluded.url, withdrawn_at = null, withdrawn_reason = null,
+          disabled_at = case when e.url = excluded.url then e.disabled_at end,
+          disabled_reason = case when e.url = excluded.url then e.disabled_reason end,
           failures = 0, failing_since = null, last_error = null
-      where callback_endpoints.url <> excluded.url`;
+      where e.url <> excluded.url or e.withdrawn_at is not null
+    -- An inserted row, unlike an updated one, was never locked.
+    returning xmax = 0 as is_new`;
+  if (changed?.is_new === false) await beginAnew({ sql }, key);
+};
+
+/** A worker that still has one of the lanes records nothing more; what it was sending is sent again. */
+const beginAnew = async ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> => {
+  await sql`delete from callback_lanes where endpoint = ${key}`;
+  await sql`
+    update callback_messages set scheduled = 0
+    where endpoint = ${key} and status = 'pending' and scheduled > 0`;
+  const lanes = await sql<{ endpoint: string; lane: string }[]>`
+    select distinct endpoint, lane from callback_messages
+    where endpoint = ${key} and status = 'pending'`;
+  await announceArrivals({ sql }, lanes);
+};
+
+/**
+ * Withdraws every address but those named, inside `changeEndpoints`: nothing more is sent there, and
+ * what waits for it waits. An attempt under way is not recorded, and made again when it is named again.
+ * @returns keys of those that were not withdrawn before
+ */
+export const withdrawAllBut = async (
+  { sql }: Tx,
+  keys: readonly string[],
+  reason: string,
+): Promise<readonly string[]> => {
+  const withdrawn = await sql<{ key: string }[]>`
+    update callback_endpoints set withdrawn_at = now(), withdrawn_reason = ${reason}
+    where withdrawn_at is null and key <> all(${texts(keys)}::text[]) returning key`;
+  const gone = withdrawn.map(({ key }) => key);
+  await sql`delete from callback_lanes where endpoint = any(${texts(gone)}::text[])`;
+  return gone;
 };
 
 /** The address under a key; undefined when there is none. */
@@ -48,27 +117,27 @@ export const findEndpoint = async (
   key: string,
 ): Promise<CallbackEndpoint | undefined> => {
   const [row] = await sql<
-    { key: string; url: string; disabled_at: string | null; disabled_reason: string | null }[]
+    {
+      url: string;
+      disabled_at: string | null;
+      disabled_reason: string | null;
+      withdrawn_at: string | null;
+      withdrawn_reason: string | null;
+    }[]
   >`
-    select key, url, to_json(disabled_at) #>> '{}' as disabled_at, disabled_reason
+    select url, to_json(disabled_at) #>> '{}' as disabled_at, disabled_reason,
+           to_json(withdrawn_at) #>> '{}' as withdrawn_at, withdrawn_reason
     from callback_endpoints where key = ${key}`;
   if (row === undefined) return undefined;
-  const disabledAt = row.disabled_at === null ? null : new Date(row.disabled_at);
-  return { key: row.key, url: row.url, disabledAt, disabledReason: row.disabled_reason };
-};
-
-/**
- * Sends nothing more to an address, such as one that is no longer configured: what is pending for it
- * is given up. Does nothing when it is disabled already, or unknown.
- */
-export const disableEndpoint = async (
-  { sql }: Pick<Database, "sql">,
-  key: string,
-  reason: string,
-): Promise<void> => {
-  await sql`
-    update callback_endpoints set disabled_at = now(), disabled_reason = ${reason}
-    where key = ${key} and disabled_at is null`;
+  const date = (text: string | null) => (text === null ? null : new Date(text));
+  return {
+    key,
+    url: row.url,
+    disabledAt: date(row.disabled_at),
+    disabledReason: row.disabled_reason,
+    withdrawnAt: date(row.withdrawn_at),
+    withdrawnReason: row.withdrawn_reason,
+  };
 };
 
 /**
@@ -78,11 +147,12 @@ export const disableEndpoint = async (
  * @throws UnknownEndpointError (stop)
  */
 export const enableEndpoint = (
-  database: Database,
+  database: Pick<Database, "transaction">,
   key: string,
   { resend }: { readonly resend: boolean },
 ): Promise<void> =>
   database.transaction(async (tx) => {
+    await holdEndpoints(tx);
     const [found] = await tx.sql`
       update callback_endpoints
       set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null

@@ -13,7 +13,7 @@ export type EndpointFigures = {
 };
 
 export type CallbackFigures = {
-  /** Messages neither delivered nor given up; `COUNT_CAP` means that many or more. */
+  /** Messages under way, without those of withdrawn endpoints; `COUNT_CAP` means that many or more. */
   readonly pending: number;
   /** Age of the oldest of them; 0 without any. */
   readonly oldestPendingSeconds: number;
@@ -31,13 +31,20 @@ export const COUNT_CAP = 100_000;
 const MOST_ENDPOINTS = 100;
 
 export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<CallbackFigures> => {
+  // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
   const counted = sql<{ pending: number; oldest: number }[]>`
+    with active as (select key from callback_endpoints where withdrawn_at is null)
     select
       (select count(*)::int4 from (
-         select 1 from callback_messages where status = 'pending' limit ${COUNT_CAP}) as bounded) as pending,
+         select 1 from active cross join lateral (
+           select 1 from callback_messages where endpoint = key and status = 'pending'
+           limit ${COUNT_CAP}) as of_one
+         limit ${COUNT_CAP}) as bounded) as pending,
       coalesce((
-        select greatest(0, extract(epoch from now() - created_at))::float8 from callback_messages
-        where status = 'pending' order by created_at limit 1), 0) as oldest`;
+        select greatest(0, extract(epoch from now() - min(created_at)))::float8
+        from active cross join lateral (
+          select created_at from callback_messages where endpoint = key and status = 'pending'
+          order by created_at limit 1) as first_of_one), 0) as oldest`;
   const troubled = sql<
     {
       key: string;
@@ -50,7 +57,7 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
     select key, failures, to_json(failing_since) #>> '{}' as failing_since, last_error,
            to_json(disabled_at) #>> '{}' as disabled_at
     from callback_endpoints
-    where disabled_at is not null or failures >= ${FAILING_AFTER}
+    where withdrawn_at is null and (disabled_at is not null or failures >= ${FAILING_AFTER})
     order by failing_since nulls last, key limit ${MOST_ENDPOINTS}`;
   const [[totals], rows] = await Promise.all([counted, troubled]);
   const endpoints = rows.map(({ key, failures, failing_since, last_error, disabled_at }) => ({

@@ -29,6 +29,8 @@ export type LaneView = {
   readonly endpoint: string;
   readonly url: string;
   readonly disabled: boolean;
+  /** Nothing is sent to the endpoint for now, and nothing is given up. */
+  readonly withdrawn: boolean;
   /** Nothing has succeeded at the endpoint for a while. */
   readonly failing: boolean;
   readonly messages: readonly PendingMessage[];
@@ -167,6 +169,7 @@ const readUnder = (sql: Sql, lease: ReturnType<Sql>): Promise<readonly ViewRow[]
   -- "arrivals" comes from the snapshot that reads the messages, never from the row just updated,
   -- which may already count an arrival that the snapshot does not show.
   select lease.token, l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
+         e.withdrawn_at is not null as withdrawn,
          e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing,
          m.id, m.body, m.attempts, m.scheduled, m.found
   from lease
@@ -189,15 +192,16 @@ const viewOf = (first: ViewRow, rows: readonly ViewRow[]): LaneView => {
       ? []
       : [{ id, body, attempts, scheduled }],
   );
-  const { arrivals, endpoint, url, disabled, failing } = first;
+  const { arrivals, endpoint, url, disabled, withdrawn, failing } = first;
   const found = first.found ?? 0;
   const complete = found === messages.length && found < BATCH_MESSAGES;
-  return { arrivals, endpoint, url, disabled, failing, messages, complete };
+  return { arrivals, endpoint, url, disabled, withdrawn, failing, messages, complete };
 };
 
 /**
- * Removes a lane in which nothing is pending: `arrivals` is from a view whose messages, if it had any,
- * are all done. False when something has arrived since, or the lane is not ours.
+ * Removes a lane in which nothing is to be sent: `arrivals` is from a view whose messages, if it had
+ * any, are all done or whose endpoint was withdrawn. False when something has arrived since, or the
+ * lane is not ours.
  */
 export const leaveEmpty = async (
   sql: Sql,

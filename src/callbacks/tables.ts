@@ -30,9 +30,12 @@ export const callbackEndpoints = pgTable("callback_endpoints", {
   /** Names whose address it is, such as `project:acme` or `ta:acme-sui`. */
   key: text("key").primaryKey(),
   url: text("url").notNull(),
-  /** Null while callbacks are sent there. */
+  /** Null unless its receiver wants nothing more: what is pending is given up. */
   disabledAt: at("disabled_at"),
   disabledReason: text("disabled_reason"),
+  /** Null unless its operator took it out of the configuration: what is pending waits. */
+  withdrawnAt: at("withdrawn_at"),
+  withdrawnReason: text("withdrawn_reason"),
   /** Attempts that failed since the last one that did not. */
   failures: integer("failures").notNull().default(0),
   /** First of those failures. */
@@ -79,7 +82,7 @@ export const callbackMessages = pgTable(
     index("callback_messages_pending")
       .on(t.endpoint, t.lane, t.sequence)
       .where(sql`status = 'pending'`),
-    index("callback_messages_oldest").on(t.createdAt).where(sql`status = 'pending'`),
+    index("callback_messages_oldest").on(t.endpoint, t.createdAt).where(sql`status = 'pending'`),
     // The owner's list.
     index("callback_messages_of_endpoint").on(t.endpoint, t.createdAt, t.sequence),
   ],
@@ -109,7 +112,7 @@ export const callbackArrivals = pgTable("callback_arrivals", {
   lane: text("lane").notNull(),
 });
 
-/** Lanes that may have pending messages. A lane without any has no row. */
+/** Lanes that may have messages to send. One without any, or of a withdrawn endpoint, has no row. */
 export const callbackLanes = pgTable(
   "callback_lanes",
   {

@@ -87,10 +87,11 @@ const turn = async (
   const turnEnds = performance.now() + work.turnMs;
   let { view, readAt } = first;
   for (;;) {
-    const sent = await sendBatch(work, claim, { view, readAt }, stop);
+    const sent = view.withdrawn ? "all" : await sendBatch(work, claim, { view, readAt }, stop);
     if (sent === "waiting" || sent === "not ours") return sent;
-    if (sent === "all" && view.complete && (await leaveEmpty(sql, claim, view.arrivals)))
-      return "idle";
+    // What a withdrawn endpoint has waiting arrives anew when it is named again.
+    const done = sent === "all" && (view.complete || view.withdrawn);
+    if (done && (await leaveEmpty(sql, claim, view.arrivals))) return "idle";
     if (stop.aborted || performance.now() > turnEnds) {
       await leaveUntil(sql, claim, 0);
       return "more";

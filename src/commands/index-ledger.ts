@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { configuredAssets } from "../service/assets.ts";
-import { startCallbackService } from "../service/callbacks.ts";
+import { openCallbackService } from "../service/callbacks.ts";
 import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
@@ -49,19 +49,19 @@ export const indexCommand = () =>
       // A run up to a checkpoint is about the Sui ledger alone.
       const live = last === undefined && pipelines === undefined;
       await using callbacks = live
-        ? await startCallbackService({
-            config: withDemoCallbacks(config, ledger),
+        ? await openCallbackService({
+            config: withDemoCallbacks(config),
             logger,
             storage,
             onGivenUp: failUndelivered,
           })
         : undefined;
-      await using receiver =
-        callbacks && (await startDemoCallbacks({ config, logger, ledger, callbacks }));
+      await using receiver = callbacks && (await startDemoCallbacks({ config, logger, callbacks }));
       const assets = await configuredAssets(
         config,
         receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },
       );
+      await callbacks?.deliver(assets);
       await using _evm =
         callbacks === undefined
           ? undefined
@@ -70,7 +70,6 @@ export const indexCommand = () =>
               logger,
               database: storage.write,
               assets,
-              policy: callbacks.policy,
               signal,
             });
       await using _agent =

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { configuredAssets } from "../service/assets.ts";
-import { startCallbackService } from "../service/callbacks.ts";
+import { openCallbackService } from "../service/callbacks.ts";
 import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
@@ -27,24 +27,23 @@ export const startCommand = () =>
     const ledger = await openLedger(config, logger);
     await using storage = await openStorage(config, logger);
     await ledger.recordDecimals(storage);
-    await using callbacks = await startCallbackService({
-      config: withDemoCallbacks(config, ledger),
+    await using callbacks = await openCallbackService({
+      config: withDemoCallbacks(config),
       logger,
       storage,
       onGivenUp: failUndelivered,
     });
-    await using receiver = await startDemoCallbacks({ config, logger, ledger, callbacks });
+    await using receiver = await startDemoCallbacks({ config, logger, callbacks });
     const assets = await configuredAssets(
       config,
       receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },
     );
-    const { policy } = callbacks;
+    await callbacks.deliver(assets);
     await using evm = await startEvm({
       config,
       logger,
       database: storage.write,
       assets,
-      policy,
       signal,
     });
     const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);

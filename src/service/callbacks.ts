@@ -1,24 +1,29 @@
 /** Callbacks in this process: signing keys, queue, outgoing connections and the workers. */
 import { join } from "node:path";
+import type { Assets } from "../assets.ts";
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
 import { readMasterKey } from "../callbacks/master-key.ts";
-import { type OutboundPolicy, openOutbound } from "../callbacks/outbound.ts";
+import { openOutbound } from "../callbacks/outbound.ts";
 import type { GivenUpHook } from "../callbacks/record.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../logger.ts";
 import { openQueues, type Queues } from "../queue/queues.ts";
+import { applyCallbackAddresses } from "./callback-addresses.ts";
 import type { Storage } from "./storage.ts";
 
 export type CallbackService = AsyncDisposable & {
   readonly signingKeys: SigningKeys;
   readonly queues: Queues;
-  /** Where callbacks may go: for registering addresses. */
-  readonly policy: OutboundPolicy;
+  /**
+   * Delivers from now on, to the addresses that these assets name and to no others. To be called once.
+   * @throws CallbackAddressError, AssetsFileError (stop) when the assets file cannot be followed
+   */
+  deliver(assets: Assets): Promise<void>;
 };
 
-/** Delivers callbacks until disposed of; what is under way ends first. */
-export const startCallbackService = async (settings: {
+/** Prepares callbacks. Disposing of it ends delivering; what is under way ends first. */
+export const openCallbackService = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
   readonly storage: Storage;
@@ -39,12 +44,14 @@ export const startCallbackService = async (settings: {
   });
   const outbound = openOutbound({ policy });
   let callbacks: Callbacks | undefined;
-  const close = async () => {
-    await callbacks?.stop();
-    await queues.close();
-    outbound.close();
-  };
-  try {
+  const deliver = async (assets: Assets) => {
+    // First the addresses: nothing must go to one that the file no longer names.
+    for (const endpoint of await applyCallbackAddresses(storage.write, policy, assets)) {
+      logger.warn(
+        { endpoint },
+        "callbacks: an address is no longer configured; what waits is kept",
+      );
+    }
     callbacks = await startCallbacks({
       database: storage.write,
       queues,
@@ -54,9 +61,11 @@ export const startCallbackService = async (settings: {
       ...(retrySeconds !== undefined && { retrySeconds }),
       ...(onGivenUp !== undefined && { onGivenUp }),
     });
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { signingKeys, queues, policy, [Symbol.asyncDispose]: close };
+  };
+  const close = async () => {
+    await callbacks?.stop();
+    await queues.close();
+    outbound.close();
+  };
+  return { signingKeys, queues, deliver, [Symbol.asyncDispose]: close };
 };

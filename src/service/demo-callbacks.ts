@@ -3,27 +3,23 @@ import type { Config } from "../config.ts";
 import { startDemoReceiver } from "../demo/receiver.ts";
 import type { Logger } from "../logger.ts";
 import type { CallbackService } from "./callbacks.ts";
-import type { Ledger } from "./ledger-source.ts";
 
 /** Whether there are only the demo's own assets: nothing here is anybody's but ours. */
-const isDemo = (config: Config, { demo }: Pick<Ledger, "demo">): boolean =>
-  demo !== undefined && config.assetsFile === undefined;
+const isDemo = ({ ledgerSource, assetsFile }: Config): boolean =>
+  ledgerSource.startsWith("demo:") && assetsFile === undefined;
 
 /** The settings with which callbacks of the demo reach loopback; others are as they were. */
-export const withDemoCallbacks = (config: Config, ledger: Pick<Ledger, "demo">): Config =>
-  isDemo(config, ledger)
-    ? { ...config, callbacks: { ...config.callbacks, allowPrivate: true } }
-    : config;
+export const withDemoCallbacks = (config: Config): Config =>
+  isDemo(config) ? { ...config, callbacks: { ...config.callbacks, allowPrivate: true } } : config;
 
 /** The demo's own receiver, unless callbacks go elsewhere: where the demo's assets send theirs. */
 export const startDemoCallbacks = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
-  readonly ledger: Ledger;
   readonly callbacks: Pick<CallbackService, "signingKeys">;
 }): Promise<(AsyncDisposable & { readonly url: string }) | undefined> => {
-  const { config, logger, ledger, callbacks } = settings;
-  if (!isDemo(config, ledger)) return undefined;
+  const { config, logger, callbacks } = settings;
+  if (!isDemo(config)) return undefined;
   const given = config.callbacks.demoUrl;
   if (given !== undefined) return { url: given, [Symbol.asyncDispose]: async () => undefined };
   return await startDemoReceiver({

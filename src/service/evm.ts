@@ -1,7 +1,5 @@
 /** The EVM side of this process: a reader per chain, and the pipeline that makes records of the logs. */
 import type { Assets } from "../assets.ts";
-import { registerEndpoint } from "../callbacks/endpoints.ts";
-import type { OutboundPolicy } from "../callbacks/outbound.ts";
 import type { Config } from "../config.ts";
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
@@ -10,7 +8,7 @@ import { type EvmNetwork, networksOf } from "../evm/network.ts";
 import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
 import type { Logger } from "../logger.ts";
 import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
-import { callbackEndpoint, transferScopes } from "./transfer-scopes.ts";
+import { transferScopes } from "./transfer-scopes.ts";
 
 /** What this process knows of a chain beyond the database. */
 export type ChainTrouble = { readonly gaveUp: boolean; readonly reason: string };
@@ -30,18 +28,18 @@ export type EvmSettings = {
   readonly logger: Logger;
   readonly database: Database;
   readonly assets: Assets;
-  readonly policy: OutboundPolicy;
   readonly signal: AbortSignal;
   /** Fewer attempts and shorter pauses, for tests. */
   readonly rpc?: Parameters<typeof openRpc>[2];
 };
 
 /**
- * Starts reading every configured chain; without EVM tokens it does nothing.
- * @throws NetworkSettingsError, CallbackAddressError (stop) when the assets file cannot be followed
+ * Starts reading every configured chain; without EVM tokens it does nothing. The projects' callback
+ * addresses must be registered.
+ * @throws NetworkSettingsError (stop) when the assets file cannot be followed
  */
 export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
-  const { config, logger, database, assets, policy } = settings;
+  const { config, logger, database, assets } = settings;
   const disposed = new AbortController();
   const signal = AbortSignal.any([settings.signal, disposed.signal]);
   const tokens = assets.projects.flatMap((project) =>
@@ -49,11 +47,6 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   );
   const networks = networksOf(tokens);
   const scopes = transferScopes(assets, networks);
-  for (const { name, callbackUrl: url } of assets.projects) {
-    if (url !== undefined) {
-      await registerEndpoint(database, policy, { key: callbackEndpoint(name), url });
-    }
-  }
 
   const troubles = new Map<number, ChainTrouble>();
   const statuses = new Map<string, TransferEventsStatus>();

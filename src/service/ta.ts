@@ -1,12 +1,11 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assets } from "../assets.ts";
-import { registerEndpoint } from "../callbacks/endpoints.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { type DemoNode, startDemoNode } from "../demo/execution.ts";
 import type { DemoSource } from "../demo/source.ts";
 import type { Logger } from "../logger.ts";
-import { type TaAsset, taAssets, taEndpoint } from "../ta/asset.ts";
+import { type TaAsset, taAssets } from "../ta/asset.ts";
 import { httpEvmSigner, httpSuiSigner } from "../ta/ports/http-signer.ts";
 import { type EvmSigner, evmKeySigner, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
 import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
@@ -28,7 +27,7 @@ export type TransferAgentSettings = {
   readonly storage: Storage;
   readonly assets: Assets;
   readonly ledger: Ledger;
-  readonly callbacks: CallbackService;
+  readonly callbacks: Pick<CallbackService, "queues">;
 };
 
 /** Processes requests of the configured assets until disposed of; without any it does nothing. */
@@ -37,9 +36,6 @@ export const startTransferAgent = async (
 ): Promise<AsyncDisposable> => {
   const { config, logger, storage, ledger, callbacks } = settings;
   const assets = taAssets(settings.assets);
-  for (const { name, callbackUrl: url } of assets.values()) {
-    await registerEndpoint(storage.write, callbacks.policy, { key: taEndpoint(name), url });
-  }
   await using opened = new AsyncDisposableStack();
   const stopped = new AbortController();
   const demo = await demoAccess(settings, assets, stopped.signal, opened);

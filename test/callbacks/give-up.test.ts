@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { redeliver } from "../../src/callbacks/deliveries.ts";
 import {
-  disableEndpoint,
   enableEndpoint,
   findEndpoint,
   registerEndpoint,
@@ -191,20 +190,18 @@ test("figures tell what is pending, for how long, and which endpoint keeps faili
   expect(await callbackFigures(sender.database)).toMatchObject({ pending: 0, failing: [] });
 });
 
-test("an address that is taken out of service gets nothing more, and enabling it sends only what is new", async () => {
-  await using receiver = await startReceiver();
+test("an address that was disabled gets what is new once it is enabled, and the rest when asked to", async () => {
+  let gone = true;
+  await using receiver = await startReceiver(() => (gone ? 410 : 204));
   await using sender = await startSender(receiver.url);
-  await disableEndpoint(sender.database, ENDPOINT, "no longer configured");
   await sender.send([{ id: "evt_1" }]);
   await sender.settled();
-  expect(await sender.statuses()).toEqual({ evt_1: "disabled" });
-  expect(await findEndpoint(sender.database, ENDPOINT)).toMatchObject({
-    disabledReason: "no longer configured",
-  });
+  gone = false;
   await enableEndpoint(sender.database, ENDPOINT, { resend: false });
   await sender.send([{ id: "evt_2" }]);
   await sender.settled();
   expect(receiver.accepted()).toEqual(["evt_2"]);
+  expect(await sender.statuses()).toEqual({ evt_1: "disabled", evt_2: "delivered" });
   const unknown = enableEndpoint(sender.database, "project:nobody", { resend: true });
   await expect(unknown).rejects.toThrow(UnknownEndpointError);
 });

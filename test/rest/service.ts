@@ -15,6 +15,7 @@ import { createServer } from "../../src/http/server.ts";
 import { openQueues } from "../../src/queue/queues.ts";
 import { restPart } from "../../src/rest/part.ts";
 import { projectsOf } from "../../src/rest/projects.ts";
+import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { startEvm } from "../../src/service/evm.ts";
 import { evmDetails, evmGauges } from "../../src/service/evm-health.ts";
 import type { TestDatabase } from "../postgres.ts";
@@ -160,8 +161,10 @@ export const waitFor = async <T>(
   }
 };
 
-/** Reads the chains of projects into a database, and makes their records. */
+/** Reads the chains of projects into a database, and makes their records, with their addresses known. */
 export const index = async (database: TestDatabase, projects: readonly Project[]) => {
+  const assets = { projects: [...projects] };
+  await applyCallbackAddresses(database, { allowPrivate: true }, assets);
   const logged: string[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void logged.push(line) });
   const stop = new AbortController();
@@ -169,8 +172,7 @@ export const index = async (database: TestDatabase, projects: readonly Project[]
     config: { evmPollMs: 20 },
     logger,
     database,
-    assets: { projects: [...projects] },
-    policy: { allowPrivate: true },
+    assets,
     signal: stop.signal,
     rpc: { attempts: 3, pauseMs: 5, maxPauseMs: 20, timeoutMs: 5_000 },
   });

@@ -1,0 +1,35 @@
+/** Where callbacks go, as the assets file says. */
+import type { Assets } from "../assets.ts";
+import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/endpoints.ts";
+import type { OutboundPolicy } from "../callbacks/outbound.ts";
+import type { Database } from "../database/connect.ts";
+import { taAssets, taEndpoint } from "../ta/asset.ts";
+import { callbackEndpoint } from "./transfer-scopes.ts";
+
+/**
+ * Makes the addresses of the database those of the assets file: registers what it names, withdraws
+ * what it does not. Every process that delivers does so at its start, and the last one decides: all of
+ * them are to be given the same file. Returns the keys of what was withdrawn now.
+ *
+ * @throws CallbackAddressError, AssetsFileError (stop) with nothing changed
+ */
+export const applyCallbackAddresses = (
+  database: Pick<Database, "transaction">,
+  policy: OutboundPolicy,
+  assets: Assets,
+): Promise<readonly string[]> => {
+  const named = [
+    ...assets.projects.flatMap(({ name, callbackUrl: url }) =>
+      url === undefined ? [] : [{ key: callbackEndpoint(name), url }],
+    ),
+    ...[...taAssets(assets).values()].map(({ name, callbackUrl: url }) => ({
+      key: taEndpoint(name),
+      url,
+    })),
+  ];
+  return changeEndpoints(database, async (tx) => {
+    for (const endpoint of named) await registerEndpoint(tx, policy, endpoint);
+    const keys = named.map(({ key }) => key);
+    return withdrawAllBut(tx, keys, "the configuration no longer names it");
+  });
+};
