@@ -120,6 +120,10 @@ const passes = (error: Error): boolean =>
     ? PASSING_STATES.some((state) => error.code.startsWith(state))
     : isConnectionFailure(error);
 
+/** True when a row that the transaction wants was changed since its snapshot was taken. */
+export const isSerializationFailure = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "40001";
+
 /** True when the connection itself failed, not a statement on it. */
 export const isConnectionFailure = (error: unknown): boolean =>
   error instanceof Error &&

@@ -37,6 +37,7 @@ import {
 } from "../projections/transfer-event-groups.ts";
 import { transferEventIds } from "../projections/transfer-event-id.ts";
 import {
+  claimProgress,
   moveProgress,
   type Progress,
   readProgress,
@@ -78,98 +79,90 @@ export type Step = {
   readonly waitingFor: string | null;
 };
 
-/** Facts of one step, over all tokens of the scope; a reorganisation is followed in one step up to ten times that. */
-const STEP_FACTS = 10_000;
-const REPLACED_FACTS = 100_000;
+/** Facts of one part of a step, over all tokens of the scope. */
+const PART_FACTS = 10_000;
 
 /** Callbacks of one step, beyond the last one's whole block. */
 const STEP_CALLBACKS = 2_000;
 
-/** What the step will be made of, read in one snapshot. */
-type Reading = {
-  readonly progress: Progress;
-  readonly mark: ChainMark;
-  /** First block of the step; below `progress.nextBlock` after a rollback. */
-  readonly from: bigint;
-  /** First block after the step. */
-  readonly until: bigint;
-  readonly goal: bigint;
-  readonly last: bigint | null;
-  readonly tokens: readonly {
-    readonly token: TokenShape;
-    readonly facts: readonly EvmFact[];
-    readonly groups: Map<Address, readonly bigint[]>;
-    readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;
-  }[];
-  readonly undescribed: readonly Address[];
-};
-
 /**
- * Takes one step: follows a rollback, makes records of the next facts, enqueues callbacks of what has
- * become final.
+ * Takes one step, in one transaction: follows a rollback, makes records of the next facts, enqueues
+ * callbacks of what has become final. A step without a rollback is one part; after one it has as many
+ * as take the place of what is withdrawn, so that nobody sees a list without either.
  *
  * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
  */
-export const stepTransferEvents = async (session: Session, scope: TransferScope): Promise<Step> => {
-  const reading = await session.transaction(async (tx) => {
-    // Facts, rollbacks and finality of one moment.
+export const stepTransferEvents = (session: Session, scope: TransferScope): Promise<Step> =>
+  session.transaction(async (tx) => {
+    // Facts, rollbacks and finality of one moment, however many parts are read.
     await tx.sql`set transaction isolation level repeatable read`;
-    return read(tx, scope);
-  });
-  if (reading === null) {
-    return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
-  }
-  const { progress, mark, from, goal, undescribed } = reading;
-  const rolledBack = from < progress.nextBlock;
-  // A callback names the token: what it is called must be known before the record is seen.
-  const waiting = undescribed.length > 0;
-  const made = waiting ? EMPTY : recordsIn(scope, reading);
-  const after = { nextBlock: waiting ? from : reading.until, step: mark.step };
-  const finalBlock = lowest(mark.finalBlock, after.nextBlock - 1n);
-  const notified = lowest(progress.notifiedBlock, from - 1n);
-  const due = finalBlock > notified;
-  const idle = !rolledBack && after.nextBlock === progress.nextBlock && !due;
-  const waitingFor = waiting
-    ? `${undescribed.join(", ")} on chain ${scope.chainId} to tell name, symbol and decimals`
-    : null;
-  // A step of the log alone is noted with the next change: nobody else needs it.
-  if (idle) return { ...NOTHING, nextBlock: progress.nextBlock, goal, waitingFor };
+    const standing = await standingOf(tx, scope);
+    if (standing === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
+    const { progress, mark, goal, from } = standing;
+    const rolledBack = from < progress.nextBlock;
+    let part = await readPart(tx, scope, from);
+    const due =
+      lowest(mark.finalBlock, part.until - 1n) > lowest(progress.notifiedBlock, from - 1n);
+    if (!rolledBack && part.until === from && !due) {
+      // A step of the log alone is noted with the next change: nobody else needs it.
+      return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
+    }
 
-  const callbacks = await session.transaction(async (tx) => {
+    await claimProgress(tx, scope, progress);
     if (rolledBack) {
       await withdrawTransferEvents(tx, scope, from);
       await withdrawGroups(tx, scope, from);
     }
-    await appendTransferEvents(tx, scope, made.rows);
-    await appendGroups(tx, scope, made.groups);
-    const told = due
-      ? await notify(tx, scope, notified, finalBlock)
-      : { notifiedBlock: notified, callbacks: 0 };
-    await moveProgress(tx, scope, progress, { ...after, notifiedBlock: told.notifiedBlock });
-    return told.callbacks;
+    let records = 0;
+    const doubts: Doubt[] = [];
+    const replaced = lowest(progress.nextBlock, goal);
+    for (;;) {
+      const made = recordsIn(scope, part);
+      await appendTransferEvents(tx, scope, made.rows);
+      await appendGroups(tx, scope, made.groups);
+      records += made.rows.length;
+      doubts.push(...made.doubts);
+      if (part.until >= replaced || part.undescribed.length > 0) break;
+      part = await readPart(tx, scope, part.until);
+    }
+    const nextBlock = part.until;
+    const { notifiedBlock, callbacks } = await notify(
+      tx,
+      scope,
+      lowest(progress.notifiedBlock, from - 1n),
+      lowest(mark.finalBlock, nextBlock - 1n),
+    );
+    await moveProgress(tx, scope, progress, { nextBlock, step: mark.step, notifiedBlock });
+    return {
+      moved: true,
+      records,
+      callbacks,
+      doubts,
+      nextBlock,
+      goal,
+      waitingFor: waitingFor(scope, part),
+    };
   });
-  return {
-    moved: true,
-    records: made.rows.length,
-    callbacks,
-    doubts: made.doubts,
-    nextBlock: after.nextBlock,
-    goal,
-    waitingFor,
-  };
-};
 
 const NOTHING = { moved: false, records: 0, callbacks: 0, doubts: [], waitingFor: null } as const;
 
-type Made = {
-  readonly rows: readonly NewTransferEvent[];
-  readonly groups: readonly NewGroups[];
-  readonly doubts: readonly Doubt[];
+const waitingFor = ({ chainId }: TransferScope, { undescribed }: Part): string | null =>
+  undescribed.length === 0
+    ? null
+    : `${undescribed.join(", ")} on chain ${chainId} to tell name, symbol and decimals`;
+
+/** Where a scope stands, and what the log has for it. */
+type Standing = {
+  readonly progress: Progress;
+  readonly mark: ChainMark;
+  /** First block to make records of; below `progress.nextBlock` after a rollback. */
+  readonly from: bigint;
+  /** First block that the log does not have of every token. */
+  readonly goal: bigint;
 };
 
-const EMPTY: Made = { rows: [], groups: [], doubts: [] };
-
-const read = async (tx: Tx, scope: TransferScope): Promise<Reading | null> => {
+/** Null before the network was read. */
+const standingOf = async (tx: Tx, scope: TransferScope): Promise<Standing | null> => {
   const { chainId } = scope;
   const addresses = scope.tokens.map(({ address }) => address);
   const [progress, mark, goal] = await Promise.all([
@@ -180,8 +173,31 @@ const read = async (tx: Tx, scope: TransferScope): Promise<Reading | null> => {
   if (progress === null || mark === null || goal === null) return null;
   const survived = await rolledBackTo(tx, chainId, progress.step);
   const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
-  const room = from < progress.nextBlock ? REPLACED_FACTS : STEP_FACTS;
-  const each = Math.ceil(room / scope.tokens.length);
+  return { progress, mark, goal, from };
+};
+
+/** The facts of some blocks, and what their records need besides. */
+type Part = {
+  /** First block after the part. */
+  readonly until: bigint;
+  /** The last record before it. */
+  readonly last: bigint | null;
+  readonly tokens: readonly {
+    readonly token: TokenShape;
+    readonly facts: readonly EvmFact[];
+    readonly groups: Map<Address, readonly bigint[]>;
+    readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;
+  }[];
+  /**
+   * Tokens of these facts that have not described themselves yet. A callback names the token: what it
+   * is called must be known before a record is seen, so the part is empty then.
+   */
+  readonly undescribed: readonly Address[];
+};
+
+const readPart = async (tx: Tx, scope: TransferScope, from: bigint): Promise<Part> => {
+  const { chainId } = scope;
+  const each = Math.ceil(PART_FACTS / scope.tokens.length);
   const parts = await Promise.all(
     scope.tokens.map(async (token) => ({
       token,
@@ -190,24 +206,38 @@ const read = async (tx: Tx, scope: TransferScope): Promise<Reading | null> => {
   );
   const [first = from, ...others] = parts.map(({ nextBlock }) => nextBlock);
   const until = highest(lowest(first, ...others), from);
+  const seen = parts
+    .map(({ token, facts }) => ({
+      token,
+      facts: facts.filter(({ block }) => block.number < until),
+    }))
+    .filter(({ facts }) => facts.length > 0);
+  const undescribed = await scope.undescribed(
+    tx,
+    seen.map(({ token }) => token.address),
+  );
+  if (undescribed.length > 0) return { until: from, last: null, tokens: [], undescribed };
   const [last, ...tokens] = await Promise.all([
     lastTransferEventBefore(tx, scope, from),
-    ...parts.map(async ({ token, facts: all }) => {
-      const facts = all.filter(({ block }) => block.number < until);
+    ...seen.map(async ({ token, facts }) => {
       const [groups, schedules] = await Promise.all([
         groupsBefore(tx, scope, token.address, walletsOf(facts), from),
-        facts.length === 0 ? new Map<bigint, null>() : schedulesOf(tx, chainId, token.address),
+        schedulesOf(tx, chainId, token.address),
       ]);
       return { token, facts, groups, schedules };
     }),
   ]);
-  const seen = tokens.filter(({ facts }) => facts.length > 0).map(({ token }) => token.address);
-  const undescribed = await scope.undescribed(tx, seen);
-  return { progress, mark, from, until, goal, last, tokens, undescribed };
+  return { until, last, tokens, undescribed };
+};
+
+type Made = {
+  readonly rows: readonly NewTransferEvent[];
+  readonly groups: readonly NewGroups[];
+  readonly doubts: readonly Doubt[];
 };
 
 /** Records of all tokens of the scope in chain order, with their ids. */
-const recordsIn = ({ place }: TransferScope, { tokens, last }: Reading): Made => {
+const recordsIn = ({ place }: TransferScope, { tokens, last }: Part): Made => {
   const read = tokens.map(({ token, facts, groups, schedules }) => ({
     schedules,
     reading: readTransfers(token, facts, groups),
@@ -269,6 +299,7 @@ const notify = async (
   finalBlock: bigint,
 ): Promise<{ readonly notifiedBlock: bigint; readonly callbacks: number }> => {
   const { callbackOf } = scope;
+  if (finalBlock <= notified) return { notifiedBlock: notified, callbacks: 0 };
   if (callbackOf === null) return { notifiedBlock: finalBlock, callbacks: 0 };
   const { events, lastBlock } = await transferEventsOfBlocks(tx, scope, {
     afterBlock: notified,

@@ -1,6 +1,7 @@
 /** How far the records of each project on each network are: the watermarks of `transfer_events`. */
 import { pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 import type { Db, Tx } from "../database/connect.ts";
+import { isSerializationFailure } from "../database/database-error.ts";
 import { lowest } from "../evm/block-numbers.ts";
 import type { Remedy } from "../remedy.ts";
 import { identifier, int8 } from "./column-types.ts";
@@ -100,6 +101,26 @@ export const readProgress = async (
   return row === undefined
     ? null
     : { nextBlock: row.next_block, step: row.step, notifiedBlock: row.notified_block };
+};
+
+/**
+ * Takes a watermark for the rest of a repeatable-read transaction, before it writes: a second writer
+ * queues here, and then finds the watermark moved.
+ * @throws TransferEventsMovedError (stop)
+ */
+export const claimProgress = async (
+  { sql }: Tx,
+  scope: Scope,
+  { nextBlock }: Progress,
+): Promise<void> => {
+  try {
+    await sql`
+      select 1 from transfer_event_progress
+      where project = ${scope.project} and chain_id = ${scope.chainId} for no key update`;
+  } catch (error) {
+    if (isSerializationFailure(error)) throw new TransferEventsMovedError(scope, nextBlock);
+    throw error;
+  }
 };
 
 /**

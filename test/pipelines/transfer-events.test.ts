@@ -1,4 +1,5 @@
 /** One writer at a time, and nothing half-written: the pipeline of transfer events. */
+import { numberToHex } from "viem";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   moveProgress,
@@ -85,6 +86,66 @@ test("a process that dies in the middle leaves nothing half-written", async () =
 });
 
 const asText = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+
+test("what takes the place of more records than are made at a time appears in one transaction", async () => {
+  const BLOCKS = 52;
+  const GAS = "0xb71b00";
+  const to = Array.from({ length: 200 }, (_, n) => chain.wallet(1 + (n % 9)));
+  const from = chain.wallet(0);
+  const sent = () => chain.client.getTransactionCount({ address: from, blockTag: "latest" });
+  const batches = async (amount: number) => {
+    const data = chain.encode(token, "batchTransfer", [to, to.map(() => amount)]);
+    const first = await sent();
+    for (let n = 0; n < BLOCKS; n += 1) {
+      const nonce = numberToHex(first + n);
+      await chain.request("eth_sendTransaction", [
+        { from, to: token.address, data, gas: GAS, nonce },
+      ]);
+    }
+    await waitFor(sent, (count) => count === first + BLOCKS);
+  };
+  const projects = [
+    {
+      name: "acme",
+      tokens: [
+        evmAsset({
+          address: token.address,
+          chainId: chain.chainId,
+          rpc: [chain.url],
+          finality: 99,
+        }),
+      ],
+    },
+  ];
+  await using api = await serve(database, projects);
+  const stands = async () => {
+    const [row] = await database.sql<{ records: number; of: bigint; transactions: number }[]>`
+      select count(*)::int4 as records, max(amount)::int8 as of,
+             count(distinct xmin::text)::int4 as transactions
+      from transfer_events where amount < 1000000`;
+    return row;
+  };
+  const shown = (row: unknown) => JSON.stringify(row, asText);
+  await batches(1);
+  {
+    await using _index = await index(database, projects);
+    await waitFor(stands, (row) => row?.records === BLOCKS * 200, shown);
+  }
+  // The chain may have put two of them into one block.
+  const made = (await chain.client.getBlockNumber()) - token.receipt.blockNumber;
+  await chain.request("anvil_rollback", [Number(made)]);
+  await batches(2);
+  await using indexing = await index(database, projects);
+
+  const after = await waitFor(
+    stands,
+    (row) => row?.of === 2n,
+    (row) => shown({ row, statuses: [...indexing.statuses.values()], logged: indexing.logged }),
+  );
+
+  expect(after).toEqual({ records: BLOCKS * 200, of: 2n, transactions: 1 });
+  expect((await api.list("?limit=1000&order=desc")).every(({ amount }) => amount === 2)).toBe(true);
+});
 
 test("a token added to a project is read from its first block, and everything is in order again", async () => {
   await pay(10);
