@@ -14,7 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   memory: async () => [await (await import("./memory.ts")).memoryBench()],
   evm: async () => {
     const { evmBench } = await import("./evm.ts");
-    return [await evmBench({ perTransaction: 50 }), await evmBench({ transfers: 20_000 })];
+    return [await evmBench({ perTransaction: 50 }), await evmBench({ perTransaction: 1 })];
   },
   rest: async () => (await import("./rest.ts")).restBench(),
   callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
