@@ -12,6 +12,8 @@ export type ChainState = {
   readonly finalBlock: bigint;
   /** Next block to read of each token; tokens not in it begin at their `fromBlock`. */
   readonly nextBlock: ReadonlyMap<Address, bigint>;
+  /** First block read of each token; earlier than its `fromBlock` where that was raised since. */
+  readonly firstBlock: ReadonlyMap<Address, bigint>;
   /** Schedules already read, by `scheduleKey`, with the block that first named each. */
   readonly schedules: ReadonlyMap<string, bigint>;
 };
@@ -28,6 +30,7 @@ export const emptyChain: ChainState = {
   blocks: [],
   finalBlock: -1n,
   nextBlock: new Map(),
+  firstBlock: new Map(),
   schedules: new Map(),
 };
 
@@ -39,6 +42,8 @@ export type ReadingState = {
   readonly schedules: Map<string, bigint>;
   finalBlock: bigint;
   next(token: EvmToken): bigint;
+  /** Where the token's reading goes on after a rollback: never before the first block that was read. */
+  nextAfterRollback(token: EvmToken, toBlock: bigint): bigint;
   /** Moves as the store does when it keeps the batch. */
   apply(batch: EvmBatch): void;
 };
@@ -55,14 +60,16 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
     schedules: new Map(start.schedules),
     finalBlock: start.finalBlock,
     next: ({ address, fromBlock }) => nextBlock.get(address) ?? fromBlock,
+    nextAfterRollback: (token, toBlock) => {
+      const next = state.next(token);
+      const first = start.firstBlock.get(token.address) ?? token.fromBlock;
+      return next <= toBlock + 1n ? next : highest(toBlock + 1n, first);
+    },
     apply: (batch) => {
       if (batch.rollback !== null) {
         const { toBlock } = batch.rollback;
         for (const token of network.tokens) {
-          nextBlock.set(
-            token.address,
-            nextAfterRollback(token.fromBlock, state.next(token), toBlock),
-          );
+          nextBlock.set(token.address, state.nextAfterRollback(token, toBlock));
         }
         state.known.cutAbove(toBlock);
         // A log of the new chain names them anew.
@@ -81,7 +88,3 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
   };
   return state;
 };
-
-/** Where reading goes on after a rollback: never before the token's first block. */
-export const nextAfterRollback = (fromBlock: bigint, next: bigint, toBlock: bigint): bigint =>
-  next <= toBlock + 1n ? next : highest(toBlock + 1n, fromBlock);

@@ -109,8 +109,8 @@ const readState = async ({ sql }: Tx, network: EvmNetwork): Promise<[ChainState,
     sql<{ number: bigint; hash: Buffer; parent_hash: Buffer; timestamp: bigint }[]>`
       select number, hash, parent_hash, timestamp from evm_blocks
       where chain_id = ${chainId} order by number desc`,
-    sql<{ address: Buffer; next_block: bigint }[]>`
-      select address, next_block from evm_tokens where chain_id = ${chainId}`,
+    sql<{ address: Buffer; next_block: bigint; first_block: bigint }[]>`
+      select address, next_block, first_block from evm_tokens where chain_id = ${chainId}`,
     sql<{ token: Buffer; schedule_id: string; block: bigint }[]>`
       select token, schedule_id, block from evm_schedules where chain_id = ${chainId}`,
   ]);
@@ -130,6 +130,7 @@ const readState = async ({ sql }: Tx, network: EvmNetwork): Promise<[ChainState,
       blocks: newestFirst.slice(0, gap < 0 ? undefined : gap).reverse(),
       finalBlock: chains[0]?.final_block ?? -1n,
       nextBlock: new Map(tokens.map((row) => [hexOf(row.address), row.next_block])),
+      firstBlock: new Map(tokens.map((row) => [hexOf(row.address), row.first_block])),
       schedules: new Map(
         schedules.map((row) => [scheduleKey(hexOf(row.token), BigInt(row.schedule_id)), row.block]),
       ),

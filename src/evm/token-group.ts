@@ -1,6 +1,6 @@
 /** Tokens that are read together: those that stand at the same block. */
 import { lowest } from "./block-numbers.ts";
-import { nextAfterRollback, type ReadingState } from "./chain-state.ts";
+import type { ReadingState } from "./chain-state.ts";
 import type { EvmToken } from "./network.ts";
 
 export type TokenGroup = {
@@ -39,8 +39,7 @@ export const replacedTokens = (
   const first = toBlock + 1n;
   if (first > head) return undefined;
   const replaced = tokens.filter((token) => {
-    const next = state.next(token);
-    return next >= first && nextAfterRollback(token.fromBlock, next, toBlock) === first;
+    return state.next(token) >= first && state.nextAfterRollback(token, toBlock) === first;
   });
   return replaced.length === 0 ? undefined : { tokens: replaced, first, last: head };
 };

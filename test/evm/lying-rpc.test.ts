@@ -156,6 +156,7 @@ test("an RPC that is behind what is known is not taken for a reorganisation", as
     blocks,
     finalBlock: 1n,
     nextBlock: new Map([[token.address, head + 1n]]),
+    firstBlock: new Map(),
     schedules: new Map(),
   };
   const behind = blocks.at(-3);

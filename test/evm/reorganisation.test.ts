@@ -285,6 +285,23 @@ test("a token listed later catches up, whatever happens to the chain meanwhile",
   expect(catching.length).toBeGreaterThan(3);
 });
 
+test("a first block raised later leaves nothing out that a reorganisation below it replaces", async () => {
+  const whole = networkWith(20);
+  for (let i = 1; i <= 9; i += 1) await pay(i, i);
+  {
+    await using _ = following(whole);
+    await atHead(whole);
+  }
+  const raised = {
+    ...whole,
+    tokens: whole.tokens.map((each) => ({ ...each, fromBlock: each.fromBlock + 8n })),
+  };
+  await using _ = following(raised);
+  await reorganise(6, 9, 99);
+  await atHead(raised);
+  expect(await logged()).toEqual(await onChain(whole));
+});
+
 test("a batch that cannot be kept leaves the log as it was", async () => {
   const network = networkWith(12);
   {
@@ -318,6 +335,7 @@ test("a second process that reads the same chain is stopped", async () => {
   expect(await one.state()).toEqual({
     ...emptyChain,
     nextBlock: new Map([[token.address, 0n]]),
+    firstBlock: new Map([[token.address, 0n]]),
   });
   await two.append(batch);
   await expect(one.append(batch)).rejects.toMatchObject({
