@@ -285,6 +285,15 @@ CREATE TABLE "ta_transactions" (
 	CONSTRAINT "ta_transactions_tx_id_unique" UNIQUE("tx_id")
 );
 --> statement-breakpoint
+CREATE TABLE "ta_wallet_claims" (
+	"asset" text NOT NULL,
+	"wallet" text NOT NULL,
+	"request_id" uuid NOT NULL,
+	"claimed_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "ta_wallet_claims_asset_wallet_pk" PRIMARY KEY("asset","wallet"),
+	CONSTRAINT "ta_wallet_claims_request_id_unique" UNIQUE("request_id")
+);
+--> statement-breakpoint
 CREATE TABLE "holder_lifecycle_watermark" (
 	"pipeline" text PRIMARY KEY NOT NULL,
 	"chain_id" text,
@@ -487,6 +496,7 @@ ALTER TABLE "ta_request_history" ADD CONSTRAINT "ta_request_history_request_id_t
 ALTER TABLE "ta_requests" ADD CONSTRAINT "ta_requests_lane_id_ta_lanes_id_fk" FOREIGN KEY ("lane_id") REFERENCES "public"."ta_lanes"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "ta_purses" ADD CONSTRAINT "ta_purses_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "ta_transactions" ADD CONSTRAINT "ta_transactions_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "ta_wallet_claims" ADD CONSTRAINT "ta_wallet_claims_request_id_ta_requests_id_fk" FOREIGN KEY ("request_id") REFERENCES "public"."ta_requests"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");--> statement-breakpoint
 CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("endpoint","created_at") WHERE status = 'pending';--> statement-breakpoint

@@ -22,6 +22,7 @@ import { claimPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
 import type { Register } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
+import { claimWallet } from "./wallet-claims.ts";
 
 /** An asset that wallets are whitelisted for. */
 export type ProcessedAsset = {
@@ -48,6 +49,12 @@ export type Processing = {
 /** The next step has to wait longer than a turn; the request is taken up again later. */
 export const LATER = "later" as const;
 
+/** Another request has the wallet: there is nothing to do for this one until that one's end. */
+export const WALLET_TAKEN = "wallet taken" as const;
+
+/** Why a request has not come to its end in this turn. */
+export type Waiting = typeof LATER | typeof WALLET_TAKEN;
+
 /** After the first try; longer after each of the others. */
 const SIGNING_PAUSE_MS = 500;
 
@@ -58,7 +65,7 @@ const SIGNING_PAUSE_MS = 500;
 export const processRequest = async (
   work: Processing,
   request: OpenRequest,
-): Promise<Ending | typeof LATER> => {
+): Promise<Ending | Waiting> => {
   const { database, claim } = work;
   if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
   // What became of a transaction is told also when the investor's data were deleted meanwhile.
@@ -72,6 +79,7 @@ export const processRequest = async (
   if (!request.verifiedStatus) {
     return failed("INVALID_MESSAGE", "verifiedStatus is false: the wallet is not whitelisted");
   }
+  if (!(await claimWallet(database.sql, claim, request))) return WALLET_TAKEN;
   const signed = await sign(work, request);
   if (signed === LATER || !isSigned(signed)) return signed;
   return await broadcast(work, signed);

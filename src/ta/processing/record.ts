@@ -5,6 +5,7 @@ import type { Database, Tx } from "../../database/connect.ts";
 import { taEndpoint } from "../asset.ts";
 import type { SignedOrder } from "../ports/relay.ts";
 import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
+import { releaseWallet } from "./wallet-claims.ts";
 
 /** Why a request failed, as the interface specifies. */
 export type FailureReason =
@@ -61,7 +62,10 @@ export const recordEnding = (
   underClaim(database, claim, async (tx) => {
     const reason = ending.status === "FAILED" ? ending.reason : null;
     const message = await writeStatus(tx, request.id, ending.status, ending.message, reason);
-    if (request.kind === "whitelist") await releasePurse(tx, request);
+    if (request.kind === "whitelist") {
+      await releasePurse(tx, request);
+      await releaseWallet(tx, request);
+    }
     const endpoint = taEndpoint(request.asset);
     const [known] = await tx.sql`select 1 from callback_endpoints where key = ${endpoint}`;
     // An asset that lost its callback address still has its requests done.

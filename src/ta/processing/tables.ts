@@ -1,4 +1,7 @@
-/** Tables of the processing: transactions that were signed, what pays for them, whose holder is whose. */
+/**
+ * Tables of the processing: transactions that were signed, what pays for them, whose turn a wallet is,
+ * whose holder is whose.
+ */
 import {
   customType,
   numeric,
@@ -43,6 +46,22 @@ export const taPurses = pgTable("ta_purses", {
     .references(() => taRequests.id),
   claimedAt: at("claimed_at").notNull().defaultNow(),
 });
+
+/** The request in whose turn a wallet is, until its end: never two of one wallet at a time. */
+export const taWalletClaims = pgTable(
+  "ta_wallet_claims",
+  {
+    asset: text("asset").notNull(),
+    /** Canonical. */
+    wallet: text("wallet").notNull(),
+    requestId: uuid("request_id")
+      .notNull()
+      .unique()
+      .references(() => taRequests.id),
+    claimedAt: at("claimed_at").notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.asset, t.wallet] })],
+);
 
 /** The holder of the register that an investor is, drawn when his first wallet is registered. */
 export const taHolders = pgTable(

@@ -10,7 +10,7 @@ import {
   renewLane,
   restLane,
 } from "./lanes.ts";
-import { LATER, type ProcessedAsset, processRequest } from "./process-request.ts";
+import { LATER, type ProcessedAsset, processRequest, WALLET_TAKEN } from "./process-request.ts";
 import { recordEnding } from "./record.ts";
 
 /** What a worker works with. */
@@ -24,12 +24,15 @@ export type LaneWork = {
   readonly turnMs: number;
   /** How often a condition is looked at while it is waited for. */
   readonly lookMs: number;
-  /** After a failure of the ledger's node or of our own, a lane is left alone this long. */
+  /**
+   * After a failure of the ledger's node or of our own, a lane is left alone this long; while another
+   * request has its wallet, at the longest.
+   */
   readonly troubleMs: number;
 };
 
 /** When a lane is left. */
-export type LaneLeft = "idle" | "more" | "not ours";
+export type LaneLeft = "idle" | "more" | "waiting" | "not ours";
 
 /** The asset of a request is not configured in this process. Its lane waits. */
 class AssetMissingError extends Error {
@@ -68,7 +71,7 @@ export const workLane = async (
 };
 
 const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Promise<LaneLeft> => {
-  const { database, assets, turnMs, lookMs } = work;
+  const { database, assets, turnMs, lookMs, troubleMs } = work;
   const { sql } = database;
   const turnOver = AbortSignal.any([signal, AbortSignal.timeout(turnMs)]);
   for (;;) {
@@ -83,6 +86,11 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
     if (asset === undefined) throw new AssetMissingError(request.asset);
     const processing = { database, claim, asset, lookMs, signal, turnOver };
     const ending = await processRequest(processing, request);
+    if (ending === WALLET_TAKEN) {
+      // Not waited for here: workers are few, and whoever ends the other request wakes this lane.
+      await leaveLane(sql, claim, troubleMs);
+      return "waiting";
+    }
     if (ending !== LATER) {
       // The transaction may have been signed in this very turn.
       const ended = request.kind === "kyc" ? request : ((await firstOpen(sql, claim)) ?? request);

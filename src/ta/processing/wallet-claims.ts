@@ -1,0 +1,51 @@
+/**
+ * Requests that name one wallet of an asset are done one at a time, whoever's they are: the later one
+ * is to find what the earlier one did. Without that two of them see the wallet outside the group and
+ * sign two transactions.
+ *
+ * A claim is the request's, not a process's: it stands from before the register is looked at until the
+ * request's end, whatever crashes. It comes before the purse, and a request that pays has its wallet
+ * already: nobody waits for somebody who waits for him.
+ */
+import type { Sql, Tx } from "../../database/connect.ts";
+import type { LaneClaim, OpenRequest } from "./lanes.ts";
+
+/** Claims the request's wallet for it, or finds it claimed; false while another request has it. */
+export const claimWallet = async (
+  sql: Sql,
+  claim: LaneClaim,
+  { id, asset, wallet }: Pick<OpenRequest, "id" | "asset" | "wallet">,
+): Promise<boolean> => {
+  // A worker that lost its lane claims nothing more.
+  const claimed = await sql`
+    with lane as (
+      select id from ta_lanes where id = ${claim.id} and token = ${claim.token} for share
+    )
+    insert into ta_wallet_claims (asset, wallet, request_id)
+    select ${asset}, ${wallet}, ${id} from lane
+    on conflict (asset, wallet) do update set request_id = excluded.request_id
+      where ta_wallet_claims.request_id = excluded.request_id
+    returning 1`;
+  return claimed.length === 1;
+};
+
+/**
+ * Lets the next request have the wallet, and makes the lane of the one that has waited longest due.
+ * A lane that is missed (its row is locked just now) looks again by itself.
+ */
+export const releaseWallet = async (
+  { sql }: Pick<Tx, "sql">,
+  { id }: Pick<OpenRequest, "id">,
+): Promise<void> => {
+  await sql`
+    with released as (
+      delete from ta_wallet_claims where request_id = ${id} returning asset, wallet
+    )
+    update ta_lanes set wake_at = now() where id = (
+      select l.id from released
+      join ta_requests r on r.asset = released.asset and r.wallet = released.wallet
+        -- Only the first of a lane is PENDING: one that was taken up and waits.
+        and r.status = 'PENDING' and r.kind = 'whitelist'
+      join ta_lanes l on l.id = r.lane_id and l.leased_until is null
+      order by r.sequence limit 1 for update of l skip locked)`;
+};
