@@ -28,7 +28,7 @@ export const churn = (stage: Stage, { coinType }: CoinModel): void => {
   const other = drawWallet(
     stage,
     coinType,
-    (wallet) => wallet !== token.owner && !frozen.has(wallet) && stage.keyring.knows(wallet),
+    (wallet) => wallet !== token.owner && !frozen.has(wallet),
   );
   if (other === undefined) return;
   const { id, owner } = token;

@@ -82,7 +82,11 @@ const drawFrom = <Item extends { readonly owner: string }>(
   return undefined;
 };
 
-/** A random registered wallet of a coin type, and which fits; undefined when none was found. */
+/**
+ * A random registered wallet of a coin type that belongs to the simulation, and which fits; undefined
+ * when none was found. What somebody outside had registered is left to him: his wallet must not change
+ * its group, nor get tokens, while he looks at it.
+ */
 export const drawWallet = (
   stage: Stage,
   coinType: string,
@@ -91,7 +95,7 @@ export const drawWallet = (
   const { items } = rostersOf(stage.world.securities, coinType).wallets;
   for (let draws = 0; draws < DRAWS; draws += 1) {
     const wallet = pick(stage.world.dice, items);
-    if (wallet !== undefined && fits(wallet)) return wallet;
+    if (wallet !== undefined && stage.keyring.knows(wallet) && fits(wallet)) return wallet;
   }
   return undefined;
 };

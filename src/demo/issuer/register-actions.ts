@@ -58,12 +58,13 @@ export const registerActions: readonly Action[] = [
   {
     weight: 1,
     run: (stage, { coinType }, { registrar }) => {
-      const { wallets } = registerOf(stage.world.securities, coinType);
+      const { wallets, holders } = registerOf(stage.world.securities, coinType);
       const wallet = drawWallet(stage, coinType, (one) => wallets.get(one) !== 0n);
       const holderId = wallets.get(wallet ?? "");
       if (wallet === undefined || holderId === undefined) return;
+      const ours = holders.get(holderId)?.every((one) => stage.keyring.knows(one)) ?? false;
       transact(stage, registrar, [
-        chance(stage.world.dice, 0.3)
+        chance(stage.world.dice, 0.3) && ours
           ? { function: "removeHolder", args: { coinType, holderId } }
           : { function: "removeHolderAddress", args: { coinType, holderId, wallet } },
       ]);
@@ -73,8 +74,8 @@ export const registerActions: readonly Action[] = [
     weight: 2,
     run: (stage, { coinType }, { officer }) => {
       const { frozen, wallets } = registerOf(stage.world.securities, coinType);
-      const [longest] = frozen.keys();
       const release = frozen.size > wallets.size / 10;
+      const longest = frozen.keys().find((one) => stage.keyring.knows(one));
       const wallet = release ? longest : drawWallet(stage, coinType, (one) => !frozen.has(one));
       if (wallet === undefined) return;
       transact(stage, officer, [
