@@ -137,6 +137,10 @@ const settings = z.object({
     .string()
     .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
     .optional(),
+  // From what the cheapest transaction costs to the most that the network allows.
+  TA_SUI_GAS_BUDGET: wholeNumber(1_000_000, 50_000_000_000, "50000000")
+    .default(50_000_000)
+    .transform(BigInt),
   EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
   DEMO_SEED: z.string().min(1).default("1"),
   DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
@@ -202,6 +206,8 @@ export type Config = Readonly<{
     signerToken: string | undefined;
     suiAddress: string | undefined;
     evmAddress: string | undefined;
+    /** The most one transaction on Sui may cost, MIST. */
+    suiGasBudget: bigint;
   }>;
   /** Pause between looks at the head of an EVM chain. */
   evmPollMs: number;
@@ -286,6 +292,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
       signerToken: data.TA_SIGNER_TOKEN,
       suiAddress: data.TA_SUI_ADDRESS?.toLowerCase(),
       evmAddress: data.TA_EVM_ADDRESS?.toLowerCase(),
+      suiGasBudget: data.TA_SUI_GAS_BUDGET,
     },
     evmPollMs: data.EVM_POLL_MS,
     demo: {

@@ -19,6 +19,7 @@ import type { ServiceInfo } from "@protobuf-ts/runtime-rpc";
 import { base58 } from "../ledger/decode/base58.ts";
 import { digestOf } from "../ledger/decode/digest.ts";
 import { canonicalAddress } from "../ledger/move-type.ts";
+import { coinBalance } from "./chain/coins.ts";
 import { GAS_PRICE } from "./chain/execute.ts";
 import type { LiveObject } from "./chain/state.ts";
 import { RejectedTransactionError, type TransactionReceipt } from "./issuer/submissions.ts";
@@ -30,6 +31,9 @@ export type DemoNode = AsyncDisposable & {
   /** `127.0.0.1:port` */
   readonly host: string;
 };
+
+/** Most coins on a page, however many are asked for: a node may always give fewer. */
+const MOST_ON_PAGE = 50;
 
 /** Why a call is refused, in gRPC's terms. */
 class Refused extends Error {
@@ -102,10 +106,25 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
     }),
   });
   addService(server, GrpcTypes.StateService, {
-    // Coins of SUI only, all on one page: what a sender pays with.
-    ListOwnedObjects: answer(async ({ owner = "0x0" }: GrpcTypes.ListOwnedObjectsRequest) => ({
-      objects: source.gasCoinsOf(canonicalAddress(owner)).map(asMessage),
-    })),
+    // Coins of SUI only: what a sender pays with.
+    ListOwnedObjects: answer(
+      async ({ owner = "0x0", pageSize, pageToken }: GrpcTypes.ListOwnedObjectsRequest) => {
+        const after = pageToken === undefined ? "" : Buffer.from(pageToken).toString();
+        const rest = source
+          .gasCoinsOf(canonicalAddress(owner))
+          .filter(({ id }) => id > after)
+          .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+        const page = rest.slice(0, Math.min(pageSize ?? MOST_ON_PAGE, MOST_ON_PAGE));
+        const last = page.at(-1);
+        return {
+          objects: page.map((coin) => ({
+            ...asMessage(coin),
+            balance: coinBalance(coin.contents),
+          })),
+          ...(rest.length > page.length && last && { nextPageToken: Buffer.from(last.id) }),
+        };
+      },
+    ),
   });
 
   const port = await new Promise<number>((resolve, reject) =>

@@ -71,7 +71,9 @@ const configuredAccess = (
   const node = nodeOf(config);
   if (node !== undefined) opened.defer(() => node.close());
   return {
-    ...(node !== undefined && { sui: { node, packages, signerOf: () => suiSigner } }),
+    ...(node !== undefined && {
+      sui: { node, packages, signerOf: () => suiSigner, gasBudget: config.ta.suiGasBudget },
+    }),
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
 };
@@ -130,7 +132,7 @@ const demoAccess = async (
   };
   const evmSigner = evmSignerOf(config);
   return {
-    sui: { node, packages, signerOf },
+    sui: { node, packages, signerOf, gasBudget: config.ta.suiGasBudget },
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
 };

@@ -53,6 +53,7 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       coinType: coin.coinType,
       packageId: source.packages.at(-1) ?? "",
       treasuryId: async () => coin.treasuryId,
+      gasBudget: 50_000_000n,
     };
     const relay = suiRelay(settings);
     const [purse = ""] = await relay.purses(never);

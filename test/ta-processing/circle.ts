@@ -156,7 +156,7 @@ export type Done = {
 export const ended = async (
   { sql }: TestDatabase,
   id: string,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<Done> => {
   const look = () => sql<Done[]>`
     select id, status, reason, message, tx_id from ta_requests where id = ${id}`;

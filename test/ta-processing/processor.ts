@@ -7,6 +7,9 @@ import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { type ProcessingSettings, startProcessing } from "../../src/ta/processing/processing.ts";
 import { ASSET, type Circle, GROUP } from "./circle.ts";
 
+/** The most a transaction may cost, MIST. */
+export const GAS_BUDGET = 50_000_000n;
+
 /** Times that suit tests. */
 export const QUICK = {
   leaseMs: 3_000,
@@ -49,7 +52,7 @@ export const startProcessor = async (
         coinType: circle.coinType,
       },
     ],
-    { sui: { node, signerOf: () => signer, packages: source.packages } },
+    { sui: { node, signerOf: () => signer, packages: source.packages, gasBudget: GAS_BUDGET } },
     database.sql,
     (asset, what) => logger.error({ asset, what }),
   ).map((asset) => ({ ...asset, relay: around(asset.relay) }));

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { payingCoins } from "../../src/ta/ports/sui-relay.ts";
+import { ConfigError, readConfig } from "../../src/config.ts";
+import { suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { openSuiNode, payingCoins, suiRelay } from "../../src/ta/ports/sui-relay.ts";
+import { startCircle } from "./circle.ts";
+import { GAS_BUDGET } from "./processor.ts";
 
 test("a coin that is too small for the budget pays for nothing, whoever sent it", () => {
   const coins = [
@@ -9,4 +13,42 @@ test("a coin that is too small for the budget pays for nothing, whoever sent it"
     { balance: 100n },
   ];
   expect(payingCoins(coins, 50n)).toEqual(["sui:0x2", "sui:0x3"]);
+});
+
+test("coins that can pay are found on all pages up to a bound, and not finding any says how far", async () => {
+  // The demo's node gives 50 coins of 1,000 SUI on a page.
+  await using circle = await startCircle({ purses: 120 });
+  const { coinType, node, registrar, source } = circle;
+  const sui = openSuiNode({ host: node.host, tls: false });
+  const relayWith = (gasBudget: bigint) =>
+    suiRelay({
+      node: sui,
+      signer: suiKeySigner(source.secretKey(registrar)),
+      coinType,
+      packageId: source.packages.at(-1) ?? "",
+      treasuryId: async () => undefined,
+      gasBudget,
+    });
+  const { signal } = new AbortController();
+  try {
+    expect(new Set(await relayWith(GAS_BUDGET).purses(signal)).size).toBe(120);
+    const tooMuch = 1_001n * 1_000_000_000n;
+    await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow(/to pay gas with$/);
+
+    await source.submit({ sender: registrar, calls: [], purses: 430 });
+    expect(await relayWith(GAS_BUDGET).purses(signal)).toHaveLength(200);
+    await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow("first 500 coins: merge them");
+  } finally {
+    sui.close();
+  }
+});
+
+test("the gas budget is 0.05 SUI unless set, and one that no transaction could have is refused", () => {
+  expect(readConfig({}).ta.suiGasBudget).toBe(50_000_000n);
+  expect(readConfig({ TA_SUI_GAS_BUDGET: "120000000" }).ta.suiGasBudget).toBe(120_000_000n);
+  for (const wrong of ["0.05", "-1", "999999", "50000000001"]) {
+    const read = () => readConfig({ TA_SUI_GAS_BUDGET: wrong });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow("TA_SUI_GAS_BUDGET");
+  }
 });

@@ -46,7 +46,7 @@ const assets = processedAssets(
       coinType: settings.coinType,
     },
   ],
-  { sui: { node, signerOf: () => signer, packages } },
+  { sui: { node, signerOf: () => signer, packages, gasBudget: 50_000_000n } },
   database.sql,
   (asset, what) => logger.error({ asset, what }),
 );

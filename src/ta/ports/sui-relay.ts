@@ -50,16 +50,19 @@ export type SuiRelaySettings = {
   readonly packageId: string;
   /** Id of the coin type's `ControlledTreasury`; undefined while it is not on the ledger. */
   readonly treasuryId: () => Promise<string | undefined>;
-  /** The most one transaction may cost, MIST. */
-  readonly gasBudget?: bigint;
+  /** The most one transaction may cost, MIST; a coin that holds less pays for none. */
+  readonly gasBudget: bigint;
 };
 
-const GAS_BUDGET = 50_000_000n;
 const ANSWER_MS = 10_000;
 /** A transaction is answered when it is final: on a network about half a second, here longer is fine. */
 const EXECUTION_MS = 20_000;
-/** Most coins that pay in turns. */
+/** Most coins that pay in turns; more are not looked for. */
 const MOST_PURSES = 200;
+/** Coins asked for at once; a node may give fewer. */
+const PAGE_COINS = 1_000;
+/** Pages looked at: whoever is sent thousands of small coins must merge them. */
+const MOST_PAGES = 10;
 const GAS_COIN = "0x2::coin::Coin<0x2::sui::SUI>";
 
 /** Statuses with which a node says that it will never take this transaction. */
@@ -71,7 +74,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 
 /** The relay of one asset. */
 export const suiRelay = (settings: SuiRelaySettings): Relay => {
-  const { node, signer, coinType, packageId, gasBudget = GAS_BUDGET } = settings;
+  const { node, signer, coinType, packageId, gasBudget } = settings;
   const { ledgerService, stateService, transactionExecutionService } = node.client;
   let treasury: { readonly id: string; readonly sharedSince: string } | undefined;
 
@@ -97,24 +100,34 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     },
 
     purses: async (signal) => {
-      const { objects } = await ask(signal, (options) =>
-        stateService.listOwnedObjects(
-          {
-            owner: signer.address,
-            objectType: GAS_COIN,
-            pageSize: MOST_PURSES,
-            readMask: { paths: ["object_id", "balance"] },
-          },
-          options,
-        ),
-      );
-      const purses = payingCoins(objects, gasBudget);
+      const purses: string[] = [];
+      let looked = 0;
+      let pageToken: Uint8Array | undefined;
+      for (let pages = 0; pages < MOST_PAGES && purses.length < MOST_PURSES; pages += 1) {
+        const { objects, nextPageToken } = await ask(signal, (options) =>
+          stateService.listOwnedObjects(
+            {
+              owner: signer.address,
+              objectType: GAS_COIN,
+              pageSize: PAGE_COINS,
+              ...(pageToken !== undefined && { pageToken }),
+              readMask: { paths: ["object_id", "balance"] },
+            },
+            options,
+          ),
+        );
+        looked += objects.length;
+        purses.push(...payingCoins(objects, gasBudget));
+        pageToken = nextPageToken?.length ? nextPageToken : undefined;
+        if (pageToken === undefined) break;
+      }
       if (purses.length === 0) {
         throw new RelayUnavailableError(
-          `${signer.address} has no coin of ${gasBudget} MIST or more to pay gas with`,
+          `${signer.address} has no coin of ${gasBudget} MIST or more to pay gas with` +
+            (pageToken === undefined ? "" : ` among its first ${looked} coins: merge them`),
         );
       }
-      return purses;
+      return purses.slice(0, MOST_PURSES);
     },
 
     prepare: async (order, purse, signal) => {

@@ -16,7 +16,8 @@ export type LedgerAccess = {
     readonly signerOf: (asset: string) => SuiSigner | undefined;
     /** Addresses of the security-token package, original first. */
     readonly packages: readonly string[];
-    readonly gasBudget?: bigint | undefined;
+    /** The most one transaction may cost, MIST. */
+    readonly gasBudget: bigint;
   };
   readonly evm?: { readonly signer: EvmSigner };
 };
@@ -63,7 +64,7 @@ const suiSides = (
       coinType,
       packageId,
       treasuryId: () => treasuryIn(sql, coinType),
-      ...(gasBudget !== undefined && { gasBudget }),
+      gasBudget,
     }),
   };
 };
