@@ -3,9 +3,8 @@
  * without a network, and its policy lets it talk to this server only.
  */
 import { createHash } from "node:crypto";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
+import { type LargeText, largeBody, largeText } from "../http/large-text.ts";
 import type { App } from "../http/part.ts";
 
 /** What a first visitor finds, each in a tab of its own; the key is typed once per tab. */
@@ -58,12 +57,7 @@ const HEADERS = JSON.stringify({ "X-API-Key": "" }, null, 2);
 const VARIABLES = JSON.stringify({ coinType: "0x…::module::TYPE" }, null, 2);
 
 /** The page with what a browser is told about it. */
-type Page = {
-  readonly html: string;
-  readonly gzipped: Buffer;
-  readonly etag: string;
-  readonly policy: string;
-};
+type Page = LargeText & { readonly policy: string };
 
 /** Mounts `GET /graphiql`. The key is typed into its header editor and kept nowhere. */
 export const mountGraphiql = (app: App, endpoint: string): void => {
@@ -72,17 +66,9 @@ export const mountGraphiql = (app: App, endpoint: string): void => {
 
   app.get("/graphiql", async (request, reply) => {
     page ??= makePage(endpoint);
-    const { html, gzipped, etag, policy } = await page;
-    reply.headers({
-      "content-security-policy": policy,
-      "cache-control": "no-cache",
-      etag,
-      vary: "accept-encoding",
-    });
-    if (request.headers["if-none-match"] === etag) return reply.status(304).send();
-    reply.type("text/html; charset=utf-8");
-    if (!/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) return reply.send(html);
-    return reply.header("content-encoding", "gzip").send(gzipped);
+    const made = await page;
+    reply.type("text/html; charset=utf-8").header("content-security-policy", made.policy);
+    return reply.send(largeBody(request, reply, made));
   });
 };
 
@@ -105,12 +91,7 @@ const makePage = async (endpoint: string): Promise<Page> => {
     shouldPersistHeaders: false,
   };
   const html = renderGraphiQL(options).trim();
-  return {
-    html,
-    gzipped: await promisify(gzip)(html),
-    etag: `"${createHash("sha256").update(html).digest("base64url")}"`,
-    policy: policyFor(html),
-  };
+  return { ...(await largeText(html)), policy: policyFor(html) };
 };
 
 /**

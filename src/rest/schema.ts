@@ -21,12 +21,13 @@ const hex = (bytes: number, what: string) =>
 
 /** The query string of the list. */
 export const transferEventsQuery = z.strictObject({
-  tx_hash: hex(32, "a transaction hash")
-    .optional()
-    .meta({ description: "Only records of this transaction; any letter case." }),
-  recipient_address: hex(20, "an address")
-    .optional()
-    .meta({ description: "Only records whose recipient is this wallet; any letter case." }),
+  tx_hash: hex(32, "a transaction hash").optional().meta({
+    description: "Only records of this transaction: `0x` and 64 hex digits, any letter case.",
+  }),
+  recipient_address: hex(20, "an address").optional().meta({
+    description:
+      "Only records whose recipient is this wallet: `0x` and 40 hex digits, any letter case.",
+  }),
   order: z
     .enum(["asc", "desc"], "must be asc or desc")
     .default("asc")
@@ -44,7 +45,9 @@ export const transferEventsQuery = z.strictObject({
     .transform(BigInt)
     .pipe(z.bigint())
     .optional()
-    .meta({ description: "Id of the last record seen: the page begins beyond it." }),
+    .meta({
+      description: "Id of the last record seen: the page begins beyond it, in the order asked for.",
+    }),
 });
 
 const isoTime = z.iso
@@ -84,7 +87,7 @@ export const transferEventSchema = z
     created_at: isoTime.meta({
       description: "Time of the block, so that a replay gives the same.",
     }),
-    updated_at: isoTime,
+    updated_at: isoTime.meta({ description: "The same: records do not change." }),
     vesting_schedule: z
       .object({
         name: z.string(),
@@ -105,13 +108,15 @@ export const transferEventSchema = z
     token: z.object({
       _blockchain: z.string().meta({ description: "Slug of the network, such as avalanche_fuji." }),
       _token_type: z.string().meta({ description: "Such as comakery_security_token_v4." }),
-      id: z.int(),
+      id: z.int().positive().meta({ description: "Follows from chain and address." }),
       contract_address: z.string().regex(/^0x[0-9a-f]{40}$/),
-      decimal_places: z.int().min(0).max(255).nullable(),
+      decimal_places: z.int().min(0).max(255).nullable().meta({
+        description: "Null where the contract does not tell.",
+      }),
       name: z.string(),
-      symbol: z.string().nullable(),
+      symbol: z.string().nullable().meta({ description: "Null where the contract does not tell." }),
       created_at: isoTime.meta({ description: "When this service first read the token." }),
-      updated_at: isoTime,
+      updated_at: isoTime.meta({ description: "The same." }),
     }),
   })
   .meta({ description: "One token movement: one Transfer log." });

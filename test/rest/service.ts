@@ -6,6 +6,7 @@ import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { parseExactly } from "../../src/client/exact-json.mjs";
+import type { ApiDescription } from "../../src/http/api-description.ts";
 import { watchHealth } from "../../src/http/health.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
@@ -73,7 +74,11 @@ export type Api = AsyncDisposable & {
 export const serve = async (
   database: TestDatabase,
   projects: readonly Project[],
-  settings: { readonly quota?: number; readonly attempts?: number } = {},
+  settings: {
+    readonly quota?: number;
+    readonly attempts?: number;
+    readonly others?: readonly ApiDescription[];
+  } = {},
 ): Promise<Api & { readonly key: string }> => {
   const [first] = projects;
   if (first === undefined) throw new Error("no project, no key");
@@ -96,6 +101,7 @@ export const serve = async (
         db: database.db,
         projects: known,
         version: "1",
+        others: settings.others ?? [],
         limits: {
           limit: limit("default", settings.quota ?? 1_000_000),
           attempts: limit("attempts", settings.attempts ?? 1_000),

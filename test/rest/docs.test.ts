@@ -1,0 +1,155 @@
+/** The page to read the API on, in a real browser, and the description that it is made of. */
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { errorName } from "../../src/http/error-body.ts";
+import { LIST_PATH } from "../../src/rest/names.ts";
+import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
+import { taApi } from "../../src/ta/openapi.ts";
+import { chromiumPath, openPage, type Page } from "../chromium.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { type Api, evmAsset, type Project, serve } from "./service.ts";
+
+const chromium = await chromiumPath();
+if (chromium === undefined) console.warn("no chromium on this machine: its tests are skipped");
+
+let database: TestDatabase;
+let api: Api & { readonly key: string };
+
+const CHAIN = 43_113;
+const token = `0x${"acce".padStart(40, "0")}` as const;
+const wallet = `0x${"abc".padStart(40, "0")}` as const;
+const LARGE = 79_228_162_514_264_337_593_543_950_336n;
+
+const acme: Project = {
+  name: "acme",
+  tokens: [evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"] })],
+};
+const bounds = { bodyBytes: 15_728_640, fileBytes: 5_242_880, allBodiesBytes: 268_435_456 };
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  await database.sql`
+    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
+    values (${CHAIN}, ${Buffer.from(token.slice(2), "hex")}, 0, 0, 'Acme Shares', 'ACME', 18, now())`;
+  await database.sql`
+    insert into transfer_events (project, id, chain_id, block, block_timestamp, log_index, tx_hash,
+      token, method_name, amount, sender, recipient)
+    values ('acme', 1, ${CHAIN}, 1, 1700000000, 0, sha256('1'), ${Buffer.from(token.slice(2), "hex")},
+            'transfer', ${LARGE.toString()}, ${Buffer.from(wallet.slice(2), "hex")},
+            ${Buffer.from(wallet.slice(2), "hex")})`;
+  api = await serve(database, [acme], {
+    others: [taApi({ bounds, platformName: "platform" })],
+  });
+});
+
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  await database.close();
+});
+
+type Operation = { readonly summary: string };
+type Description = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Description["paths"];
+};
+
+const description = async (): Promise<Description> =>
+  JSON.parse((await api.get("/openapi.json", {})).text);
+
+const answer = z.object({
+  content: z.object({ "application/json": z.object({ example: z.unknown() }) }),
+});
+
+/** What each operation and webhook is called. */
+const summaries = ({ paths, webhooks }: Description) =>
+  [...Object.values(paths), ...Object.values(webhooks)]
+    .flatMap((methods) => Object.values(methods))
+    .map(({ summary }) => summary);
+
+test("the script travels compressed, and a second visit does not fetch it again", async () => {
+  const url = new URL("/docs/js/scalar.js", api.url);
+  const script = await fetch(url);
+  const text = await script.text();
+  expect(script.headers.get("content-encoding")).toBe("gzip");
+  expect(Number(script.headers.get("content-length"))).toBeLessThan(text.length / 3);
+  const etag = script.headers.get("etag") ?? "";
+  const again = await fetch(url, { headers: { "if-none-match": etag } });
+  expect({ status: again.status, body: await again.text() }).toEqual({ status: 304, body: "" });
+  const plain = await fetch(url, { headers: { "accept-encoding": "identity" } });
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(await plain.text()).toBe(text);
+});
+
+test("the description is valid OpenAPI 3.1", async () => {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(
+    JSON.parse(JSON.stringify(await description())),
+  );
+  expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  expect(validator.version).toBe("3.1");
+});
+
+/** What a page asked of anybody but its own server. */
+const elsewhere = ({ requested }: Page) => {
+  expect(requested).toContain(`${api.url}/openapi.json`);
+  return requested.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== api.url);
+};
+
+for (const bypassPolicy of [false, true]) {
+  const how = bypassPolicy ? "even without its policy" : "under its policy";
+  test.skipIf(chromium === undefined)(
+    `the page names every operation and asks nobody else for anything, ${how}`,
+    async () => {
+      await using page = await openPage(chromium ?? "", `${api.url}/docs`, { bypassPolicy });
+      const named = summaries(await description());
+      expect(named.length).toBeGreaterThanOrEqual(11);
+      const shown = "document.querySelector('aside, nav')?.innerText ?? ''";
+      for (const summary of named)
+        await page.until(`(${shown}).includes(${JSON.stringify(summary)})`);
+      await page.until("document.body.innerText.includes('X-Project-Api-Key')");
+      expect(elsewhere(page)).toEqual([]);
+      expect(page.complaints).toEqual([]);
+    },
+  );
+}
+
+test("what it shows as an example is what the API answers", async () => {
+  const { paths } = await description();
+  const { responses } = z
+    .object({ responses: z.record(z.string(), answer) })
+    .parse(paths[LIST_PATH]?.get);
+  for (const [status, { content }] of Object.entries(responses)) {
+    const { example } = content["application/json"];
+    if (status === "200") z.tuple([transferEventSchema.strict()]).parse(example);
+    else expect(errorSchema.parse(example).error).toBe(errorName(Number(status)));
+  }
+  expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "429", "500"]);
+});
+
+test.skipIf(chromium === undefined)(
+  "a request tried on the page is answered there, and the key is not kept",
+  async () => {
+    await using page = await openPage(chromium ?? "", `${api.url}/docs`);
+    const button = (text: string) =>
+      `[...document.querySelectorAll("button")].find((b) => b.innerText.includes(${JSON.stringify(text)}))`;
+    await page.until(button("Test Request"));
+    await page.evaluate(`{
+      const input = document.querySelector('input[id^="scalar-refs"]:not([type=checkbox])');
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")
+        .set.call(input, ${JSON.stringify(api.key)});
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      ${button("Test Request")}.click();
+    }`);
+    await page.until(button("Send get request"));
+    await page.evaluate(`${button("Send get request")}.click()`);
+    await page.until("document.body.innerText.includes('200 OK')");
+    // Not rounded on the way to the screen.
+    await page.until(`document.body.innerText.includes('"amount": ${LARGE}')`);
+    expect(
+      await page.evaluate("JSON.stringify([{ ...localStorage }, document.cookie])"),
+    ).not.toContain(api.key);
+    expect(elsewhere(page)).toEqual([]);
+    expect(page.complaints).toEqual([]);
+  },
+);
