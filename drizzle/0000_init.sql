@@ -55,6 +55,7 @@ CREATE TABLE "callback_messages" (
 	"lane" text NOT NULL,
 	"type" text NOT NULL,
 	"reference" text,
+	"key_id" text,
 	"body" text NOT NULL,
 	"status" text DEFAULT 'pending' NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,
@@ -483,11 +484,13 @@ CREATE TABLE "api_keys" (
 	"kind" text NOT NULL,
 	"subject" text,
 	"secret_sha256" "bytea" NOT NULL,
+	"callback_url" text,
 	"label" text,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"revoked_at" timestamp with time zone,
 	CONSTRAINT "api_keys_secret_sha256_unique" UNIQUE("secret_sha256"),
-	CONSTRAINT "api_keys_subject" CHECK (("api_keys"."kind" = 'graphql') = ("api_keys"."subject" is null))
+	CONSTRAINT "api_keys_subject" CHECK (("api_keys"."kind" = 'graphql') = ("api_keys"."subject" is null)),
+	CONSTRAINT "api_keys_callback_url" CHECK ("api_keys"."callback_url" is null or "api_keys"."kind" = 'ta')
 );
 --> statement-breakpoint
 ALTER TABLE "callback_messages" ADD CONSTRAINT "callback_messages_endpoint_callback_endpoints_key_fk" FOREIGN KEY ("endpoint") REFERENCES "public"."callback_endpoints"("key") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -501,6 +504,7 @@ CREATE INDEX "callback_lanes_wake" ON "callback_lanes" USING btree ("wake_at");-
 CREATE INDEX "callback_messages_pending" ON "callback_messages" USING btree ("endpoint","lane","sequence") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_oldest" ON "callback_messages" USING btree ("endpoint","created_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "callback_messages_of_endpoint" ON "callback_messages" USING btree ("endpoint","created_at","sequence");--> statement-breakpoint
+CREATE INDEX "callback_messages_of_key" ON "callback_messages" USING btree ("key_id","created_at","sequence") WHERE key_id is not null;--> statement-breakpoint
 CREATE INDEX "log_checkpoints_facts" ON "log_checkpoints" USING btree ("facts_total");--> statement-breakpoint
 CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_total");--> statement-breakpoint
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint

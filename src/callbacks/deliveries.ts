@@ -1,6 +1,6 @@
 /** What an endpoint's owner sees of its deliveries, and sending one of them again. */
 import { texts } from "../database/column-arrays.ts";
-import type { Database, Sql } from "../database/connect.ts";
+import type { Database, Sql, Tx } from "../database/connect.ts";
 import { announceArrivals } from "./arrivals.ts";
 import { holdEndpoints } from "./endpoints.ts";
 
@@ -38,14 +38,22 @@ export type DeliveryAttempt = {
 /** Attempts shown of one message; more can only come from many redeliveries. */
 const MOST_ATTEMPTS = 100;
 
+/** Whose messages: those of endpoints, or those that answer the requests of one key (`api_keys.id`). */
+export type Whose = { readonly endpoints: readonly string[] } | { readonly keyId: string };
+
+/** Of the messages `m`. */
+const belonging = (sql: Sql, whose: Whose) =>
+  "keyId" in whose
+    ? sql`m.key_id = ${whose.keyId}`
+    : sql`m.endpoint = any(${texts(whose.endpoints)}::text[])`;
+
 /**
- * Deliveries to endpoints, oldest first. `since` (inclusive) is when they were enqueued; `after` is the
- * id of the last one seen, for the next page.
+ * Deliveries, oldest first. `since` (inclusive) is when they were enqueued; `after` is the id of the
+ * last one seen, for the next page.
  */
 export const listDeliveries = async (
   { sql }: { readonly sql: Sql },
-  page: {
-    readonly endpoints: readonly string[];
+  page: Whose & {
     readonly since?: Date | undefined;
     readonly after?: string | undefined;
     readonly limit: number;
@@ -71,7 +79,7 @@ export const listDeliveries = async (
              where a.message_id = m.id and a.number > m.attempts - ${MOST_ATTEMPTS}
            ), '[]') as attempts
     from callback_messages m join callback_endpoints e on e.key = m.endpoint
-    where m.endpoint = any(${texts(page.endpoints)}::text[])
+    where ${belonging(sql, page)}
       and (${since}::timestamptz is null or m.created_at >= ${since}::timestamptz)
       and (${page.after ?? null}::text is null or (m.created_at, m.sequence) >
            (select created_at, sequence from callback_messages where id = ${page.after ?? null}::text))
@@ -88,9 +96,10 @@ const iso = (timestamp: string) => new Date(timestamp).toISOString();
 
 /**
  * `accepted`: it will be sent again; `pending`: it was still on its way and is tried at once;
- * `unknown`: these endpoints have no such message.
+ * `waiting`: it is sent once its address, which is withdrawn, is given again; `unknown`: it is none of
+ * theirs.
  */
-export type Redelivery = "accepted" | "pending" | "unknown";
+export type Redelivery = "accepted" | "pending" | "waiting" | "unknown";
 
 /**
  * Sends a message again, the same body under the same `webhook-id`, with a new schedule of attempts.
@@ -98,33 +107,51 @@ export type Redelivery = "accepted" | "pending" | "unknown";
  * It does not wait behind newer messages nor they behind it: a receiver that acts once per id is not
  * disturbed. Whoever asks for this wants deliveries at the address, so a disabled one is enabled; at a
  * withdrawn one the message waits with the others.
+ *
+ * @param to finds the endpoint where messages of this reference go now, if not where they went before
  */
 export const redeliver = (
   database: Pick<Database, "transaction">,
-  { endpoints, id }: { readonly endpoints: readonly string[]; readonly id: string },
+  {
+    id,
+    to = async () => undefined,
+    ...whose
+  }: Whose & {
+    readonly id: string;
+    readonly to?: (tx: Tx, reference: string) => Promise<string | undefined>;
+  },
 ): Promise<Redelivery> =>
   database.transaction(async (tx) => {
     await holdEndpoints(tx);
-    const [message] = await tx.sql<{ endpoint: string; lane: string; status: string }[]>`
-      select endpoint, lane, status from callback_messages
-      where id = ${id} and endpoint = any(${texts(endpoints)}::text[]) for no key update`;
+    const [message] = await tx.sql<
+      { endpoint: string; lane: string; status: string; reference: string | null }[]
+    >`
+      select endpoint, lane, status, reference from callback_messages m
+      where id = ${id} and ${belonging(tx.sql, whose)} for no key update`;
     if (message === undefined) return "unknown";
-    const { endpoint } = message;
-    if (message.status === "pending") {
+    const pending = message.status === "pending";
+    const moved =
+      pending || message.reference === null ? undefined : await to(tx, message.reference);
+    const endpoint = moved ?? message.endpoint;
+    const lane = pending ? message.lane : `redelivery:${id}`;
+    if (pending) {
       await tx.sql`
         update callback_lanes set due_at = least(due_at, now()), wake_at = least(wake_at, now())
-        where endpoint = ${endpoint} and lane = ${message.lane}
+        where endpoint = ${endpoint} and lane = ${lane}
           and (leased_until is null or leased_until <= now())`;
-      await announceArrivals(tx, [{ endpoint, lane: message.lane }]);
-      return "pending";
+    } else {
+      await tx.sql`
+        update callback_messages
+        set status = 'pending', scheduled = 0, endpoint = ${endpoint}, lane = ${lane}
+        where id = ${id}`;
+      await tx.sql`
+        update callback_endpoints
+        set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null
+        where key = ${endpoint} and disabled_at is not null`;
     }
-    const lane = `redelivery:${id}`;
-    await tx.sql`
-      update callback_messages set status = 'pending', scheduled = 0, lane = ${lane} where id = ${id}`;
-    await tx.sql`
-      update callback_endpoints
-      set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null
-      where key = ${endpoint} and disabled_at is not null`;
     await announceArrivals(tx, [{ endpoint, lane }]);
-    return "accepted";
+    const [{ withdrawn } = { withdrawn: false }] = await tx.sql<{ withdrawn: boolean }[]>`
+      select withdrawn_at is not null as withdrawn from callback_endpoints where key = ${endpoint}`;
+    if (withdrawn) return "waiting";
+    return pending ? "pending" : "accepted";
   });

@@ -35,7 +35,8 @@ const ADDRESSES = [7142, 0] as const;
 
 /** Addresses stay as they are until the transaction ends: its first statement, before rows are locked. */
 export const holdEndpoints = async ({ sql }: Tx): Promise<void> => {
-  await sql`select pg_advisory_xact_lock_shared(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
+  await sql`
+    select pg_advisory_xact_lock_shared(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`.execute();
 };
 
 /**
@@ -62,12 +63,16 @@ export const changeEndpoints = <Result>(
  * @throws CallbackAddressError (stop) when callbacks may not go there
  */
 export const registerEndpoint = async (
-  { sql }: Pick<Tx, "sql">,
+  tx: Pick<Tx, "sql">,
   policy: OutboundPolicy,
-  endpoint: { readonly key: string; readonly url: string },
+  { key, url }: { readonly key: string; readonly url: string },
+): Promise<void> => putEndpoint(tx, { key, url: checkCallbackUrl(url, policy).href });
+
+/** As `registerEndpoint`, for an address that was checked before. */
+export const putEndpoint = async (
+  { sql }: Pick<Tx, "sql">,
+  { key, url }: { readonly key: string; readonly url: string },
 ): Promise<void> => {
-  const { key } = endpoint;
-  const url = checkCallbackUrl(endpoint.url, policy).href;
   const [changed] = await sql<{ is_new: boolean }[]>`
     insert into callback_endpoints as e (key, url) values (${key}, ${url})
     on conflict (key) do update
@@ -96,28 +101,33 @@ const beginAnew = async ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> =
 /**
  * Withdraws every address but those named, inside `changeEndpoints`: nothing more is sent there, and
  * what waits for it waits. An attempt under way is not recorded, and made again when it is named again.
+ * @param prefix only those whose key begins so
  * @returns keys of those that were not withdrawn before
  */
 export const withdrawAllBut = async (
   { sql }: Tx,
   keys: readonly string[],
   reason: string,
+  prefix = "",
 ): Promise<readonly string[]> => {
   const withdrawn = await sql<{ key: string }[]>`
     update callback_endpoints set withdrawn_at = now(), withdrawn_reason = ${reason}
-    where withdrawn_at is null and key <> all(${texts(keys)}::text[]) returning key`;
+    where withdrawn_at is null and starts_with(key, ${prefix})
+      and key <> all(${texts(keys)}::text[])
+    returning key`;
   const gone = withdrawn.map(({ key }) => key);
   await sql`delete from callback_lanes where endpoint = any(${texts(gone)}::text[])`;
   return gone;
 };
 
-/** The address under a key; undefined when there is none. */
-export const findEndpoint = async (
+/** The address under a key, and those under longer ones (`key:…`); by key. */
+export const endpointsUnder = async (
   { sql }: Pick<Tx, "sql">,
   key: string,
-): Promise<CallbackEndpoint | undefined> => {
-  const [row] = await sql<
+): Promise<readonly CallbackEndpoint[]> => {
+  const rows = await sql<
     {
+      key: string;
       url: string;
       disabled_at: string | null;
       disabled_reason: string | null;
@@ -125,19 +135,18 @@ export const findEndpoint = async (
       withdrawn_reason: string | null;
     }[]
   >`
-    select url, to_json(disabled_at) #>> '{}' as disabled_at, disabled_reason,
+    select key, url, to_json(disabled_at) #>> '{}' as disabled_at, disabled_reason,
            to_json(withdrawn_at) #>> '{}' as withdrawn_at, withdrawn_reason
-    from callback_endpoints where key = ${key}`;
-  if (row === undefined) return undefined;
+    from callback_endpoints where key = ${key} or starts_with(key, ${`${key}:`}) order by key`;
   const date = (text: string | null) => (text === null ? null : new Date(text));
-  return {
-    key,
+  return rows.map((row) => ({
+    key: row.key,
     url: row.url,
     disabledAt: date(row.disabled_at),
     disabledReason: row.disabled_reason,
     withdrawnAt: date(row.withdrawn_at),
     withdrawnReason: row.withdrawn_reason,
-  };
+  }));
 };
 
 /**

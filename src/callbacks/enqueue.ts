@@ -34,6 +34,8 @@ export type Callback = {
   readonly type: string;
   /** What it is about, for the owner's list: a request id, a record id. */
   readonly reference?: string;
+  /** `api_keys.id` of the caller whose own it is, besides the endpoint's. */
+  readonly keyId?: string;
   /** Amounts as `bigint`: they are sent as exact integers. */
   readonly body: JsonValue;
 };
@@ -77,12 +79,12 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
       order by lock
     ) as locks`.execute();
   const written = tx.sql`
-    insert into callback_messages (id, endpoint, lane, type, reference, body)
-    select id, endpoint, lane, type, reference, body from unnest(
+    insert into callback_messages (id, endpoint, lane, type, reference, key_id, body)
+    select id, endpoint, lane, type, reference, key_id, body from unnest(
       ${column(({ id }) => id)}::text[], ${endpoints}::text[], ${lanes}::text[],
       ${column(({ type }) => type)}::text[], ${column(({ reference }) => reference)}::text[],
-      ${texts(bodies)}::text[]
-    ) with ordinality as given (id, endpoint, lane, type, reference, body, place)
+      ${column(({ keyId }) => keyId)}::text[], ${texts(bodies)}::text[]
+    ) with ordinality as given (id, endpoint, lane, type, reference, key_id, body, place)
     order by place
     on conflict (id) do nothing`.execute();
   // All three leave together; the connection runs them one after the other.

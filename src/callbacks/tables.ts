@@ -59,6 +59,8 @@ export const callbackMessages = pgTable(
     type: text("type").notNull(),
     /** What the message is about, for its owner: a request id, a record id. */
     reference: text("reference"),
+    /** `api_keys.id` of the caller whose request it answers; null for a project's. */
+    keyId: text("key_id"),
     /** Canonical JSON. */
     body: text("body").notNull(),
     /** `pending`, `delivered`, `failed` (given up) or `disabled` (its address was disabled first). */
@@ -83,8 +85,11 @@ export const callbackMessages = pgTable(
       .on(t.endpoint, t.lane, t.sequence)
       .where(sql`status = 'pending'`),
     index("callback_messages_oldest").on(t.endpoint, t.createdAt).where(sql`status = 'pending'`),
-    // The owner's list.
+    // The lists of a project, and of a caller.
     index("callback_messages_of_endpoint").on(t.endpoint, t.createdAt, t.sequence),
+    index("callback_messages_of_key")
+      .on(t.keyId, t.createdAt, t.sequence)
+      .where(sql`key_id is not null`),
   ],
 );
 

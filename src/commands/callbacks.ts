@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import { listDeliveries, redeliver } from "../callbacks/deliveries.ts";
-import { type CallbackEndpoint, enableEndpoint, findEndpoint } from "../callbacks/endpoints.ts";
+import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Database } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
 import { callbackEndpoint } from "../service/transfer-scopes.ts";
 import { taEndpoint } from "../ta/asset.ts";
+import { resultEndpoint } from "../ta/callback-address.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -36,7 +37,7 @@ type ListOptions = Whose & {
 const listCommand = () =>
   of(new Command("list"))
     .description(
-      "deliveries with their attempts, oldest first: JSON, one a line; on standard error, whether the address is disabled or withdrawn",
+      "deliveries with their attempts, oldest first: JSON, one a line; on standard error, which addresses are disabled or withdrawn",
     )
     .option("--since <time>", "only those enqueued from then on, ISO 8601")
     .option("--after <id>", "only those after this one, for the next page")
@@ -46,13 +47,13 @@ const listCommand = () =>
       if (Number.isNaN(from?.getTime())) {
         throw new UsageError(`--since ${since} is not a time, such as 2026-01-31T00:00:00Z`);
       }
-      await withAddress(whose, async (database, address) => {
-        const page = { endpoints: [address.key], since: from, after, limit };
+      await withAddresses(whose, async (database, addresses) => {
+        const endpoints = addresses.map(({ key }) => key);
+        const page = { endpoints, since: from, after, limit };
         for (const { endpoint: _, ...delivery } of await listDeliveries(database, page)) {
           process.stdout.write(`${JSON.stringify(delivery)}\n`);
         }
-        const closed = closedBecause(address);
-        if (closed !== undefined) process.stderr.write(`${address.url} ${closed}\n`);
+        reportClosed(addresses);
       });
     });
 
@@ -61,17 +62,20 @@ const redeliverCommand = () =>
     .description("send one again, under the same webhook-id; enables the address")
     .argument("<id>", "as `callbacks list` shows it")
     .action((id: string, whose: Whose) =>
-      withAddress(whose, async (database, address) => {
-        requireNamed(address);
-        const outcome = await redeliver(database, { endpoints: [address.key], id });
+      withAddresses(whose, async (database, addresses) => {
+        const endpoints = addresses.map(({ key }) => key);
+        const to = whose.asset === undefined ? undefined : resultEndpoint;
+        const outcome = await redeliver(database, { endpoints, id, ...(to && { to }) });
         if (outcome === "unknown") throw new UsageError(`${nameOf(whose)} has no callback ${id}`);
-        process.stderr.write(
-          outcome === "pending"
-            ? `${id} was not delivered yet; it is tried at once\n`
-            : `${id} is sent again\n`,
-        );
+        process.stderr.write(`${id} ${REDELIVERED[outcome]}\n`);
       }),
     );
+
+const REDELIVERED = {
+  accepted: "is sent again",
+  pending: "was not delivered yet; it is tried at once",
+  waiting: "is sent once its address, which is withdrawn, is configured again",
+} as const;
 
 type EnableOptions = Whose & { readonly resend?: boolean };
 
@@ -80,38 +84,33 @@ const enableCommand = () =>
     .description("send to an address again that was disabled, as by an answer of 410")
     .option("--resend", "first what was not sent meanwhile, in its order")
     .action(({ resend = false, ...whose }: EnableOptions) =>
-      withAddress(whose, async (database, address) => {
-        requireNamed(address);
-        await enableEndpoint(database, address.key, { resend });
+      withAddresses(whose, async (database, addresses) => {
+        for (const { key } of addresses) await enableEndpoint(database, key, { resend });
         process.stderr.write(`callbacks of ${nameOf(whose)} are sent again\n`);
+        reportClosed(addresses.filter(({ withdrawnAt }) => withdrawnAt !== null));
       }),
     );
 
 const nameOf = ({ project, asset }: Whose): string =>
   project === undefined ? `asset ${asset}` : `project ${project}`;
 
-/** Why nothing is sent there; undefined when it is. */
-const closedBecause = (address: CallbackEndpoint): string | undefined => {
-  const { withdrawnAt, withdrawnReason, disabledAt, disabledReason } = address;
-  if (withdrawnAt !== null) {
-    return `is withdrawn since ${withdrawnAt.toISOString()}: ${withdrawnReason}; what waits is kept`;
+/** Says of addresses that nothing is sent to, since when and why. */
+const reportClosed = (addresses: readonly CallbackEndpoint[]): void => {
+  for (const { url, withdrawnAt, withdrawnReason, disabledAt, disabledReason } of addresses) {
+    const closed =
+      withdrawnAt !== null
+        ? `withdrawn since ${withdrawnAt.toISOString()}: ${withdrawnReason}; what waits is kept`
+        : disabledAt !== null
+          ? `disabled since ${disabledAt.toISOString()}: ${disabledReason}`
+          : undefined;
+    if (closed !== undefined) process.stderr.write(`${url} is ${closed}\n`);
   }
-  if (disabledAt === null) return undefined;
-  return `is disabled since ${disabledAt.toISOString()}: ${disabledReason}`;
-};
-
-/** @throws UsageError at a withdrawn address: only the configuration brings it back */
-const requireNamed = (address: CallbackEndpoint): void => {
-  if (address.withdrawnAt === null) return;
-  throw new UsageError(
-    `${address.url} ${closedBecause(address)}; name it in ASSETS_FILE again, and it is sent in its order`,
-  );
 };
 
 /** @throws UsageError when there never was such a callback address */
-const withAddress = async (
+const withAddresses = async (
   whose: Whose,
-  act: (database: Database, address: CallbackEndpoint) => Promise<void>,
+  act: (database: Database, addresses: readonly CallbackEndpoint[]) => Promise<void>,
 ): Promise<void> => {
   const { project, asset } = whose;
   if ((project === undefined) === (asset === undefined)) {
@@ -120,7 +119,9 @@ const withAddress = async (
   const { config, logger } = openRuntime();
   await using storage = await openStorage(config, logger);
   const key = project === undefined ? taEndpoint(asset ?? "") : callbackEndpoint(project);
-  const address = await findEndpoint(storage.write, key);
-  if (address === undefined) throw new UsageError(`${nameOf(whose)} has no callback address here`);
-  await act(storage.write, address);
+  const addresses = await endpointsUnder(storage.write, key);
+  if (addresses.length === 0) {
+    throw new UsageError(`${nameOf(whose)} has no callback address here`);
+  }
+  await act(storage.write, addresses);
 };

@@ -1,9 +1,13 @@
 import { Command, Option } from "commander";
+import { checkCallbackUrl } from "../callbacks/outbound.ts";
+import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import type { Config } from "../config.ts";
 import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
+import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
 import { taAssets } from "../ta/asset.ts";
+import { changeCallbackUrl } from "../ta/callback-address.ts";
 import { registerKey } from "../ta/new-key.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -11,9 +15,10 @@ import { UsageError } from "./usage.ts";
 /** `holderbook keys`: who may ask. */
 export const keysCommand = () =>
   new Command("keys")
-    .description("keys of the interfaces: create, list, revoke")
+    .description("keys of the interfaces: create, list, callback-url, revoke")
     .addCommand(createCommand())
     .addCommand(listCommand())
+    .addCommand(callbackUrlCommand())
     .addCommand(revokeCommand());
 
 type CreateOptions = {
@@ -21,6 +26,7 @@ type CreateOptions = {
   readonly project?: string;
   readonly asset?: string;
   readonly publicKey?: string;
+  readonly callbackUrl?: string;
   readonly label?: string;
 };
 
@@ -35,15 +41,19 @@ const createCommand = () =>
     .option("--project <name>", "the project whose transfer events it reads (kind project)")
     .option("--asset <name>", "the asset whose requests it signs (kind ta)")
     .option("--public-key <base64>", "an Ed25519 public key to register; without it a pair is made")
+    .option(
+      "--callback-url <url>",
+      "where results of its requests go instead of the asset's address (kind ta)",
+    )
     .option("--label <text>", "what it is for, as the list shows it")
-    .action(async ({ kind, project, asset, publicKey, label }: CreateOptions) => {
+    .action(async ({ kind, project, asset, publicKey, callbackUrl, label }: CreateOptions) => {
       if (kind === "ta") {
         if (asset === undefined) throw new UsageError("--kind ta needs --asset <name>");
         if (project !== undefined) throw new UsageError("--project goes with --kind project");
-        return createTaKey({ asset, publicKey, label });
+        return createTaKey({ asset, publicKey, callbackUrl, label });
       }
-      if (asset !== undefined || publicKey !== undefined) {
-        throw new UsageError("--asset and --public-key go with --kind ta");
+      if (asset !== undefined || publicKey !== undefined || callbackUrl !== undefined) {
+        throw new UsageError("--asset, --public-key and --callback-url go with --kind ta");
       }
       if (kind === "project" && project === undefined) {
         throw new UsageError("--kind project needs --project <name>");
@@ -63,23 +73,39 @@ const createCommand = () =>
 const createTaKey = async (key: {
   readonly asset: string;
   readonly publicKey: string | undefined;
+  readonly callbackUrl: string | undefined;
   readonly label: string | undefined;
 }): Promise<void> => {
   const { config, logger } = openRuntime();
-  const known = [...taAssets(await configuredAssets(config)).keys()];
-  if (!known.includes(key.asset)) {
-    throw new UsageError(
-      `no asset ${key.asset}; those with "ta" are: ${known.join(", ") || "none"}`,
-    );
-  }
+  await checkAsset(config, key.asset);
+  const callbackUrl =
+    key.callbackUrl === undefined ? undefined : checkedUrl(config, key.callbackUrl);
   await using storage = await openStorage(config, logger);
-  const { id, publicKey, secretKey } = await registerKey(storage.write, key);
+  const { id, publicKey, secretKey } = await registerKey(storage.write, { ...key, callbackUrl });
   if (secretKey === undefined) {
     process.stderr.write(`key ${id} (ta) is registered\n`);
     process.stdout.write(`${publicKey}\n`);
   } else {
     process.stderr.write(`key ${id} (ta): keep the pair, it is not shown again\n`);
     process.stdout.write(`${JSON.stringify({ publicKey, secretKey })}\n`);
+  }
+};
+
+/** Only an asset that is served has callbacks. @throws UsageError */
+const checkAsset = async (config: Config, asset: string): Promise<void> => {
+  const known = [...taAssets(await configuredAssets(config)).keys()];
+  if (known.includes(asset)) return;
+  throw new UsageError(`no asset ${asset}; those with "ta" are: ${known.join(", ") || "none"}`);
+};
+
+/** A callback address as it is kept, held to the same rules as those of the assets file. */
+const checkedUrl = (config: Config, url: string): string => {
+  const { allowPrivate } = withDemoCallbacks(config).callbacks;
+  try {
+    return checkCallbackUrl(url, { allowPrivate }).href;
+  } catch (error) {
+    if (error instanceof CallbackAddressError) throw new UsageError(error.message);
+    throw error;
   }
 };
 
@@ -102,6 +128,29 @@ const listCommand = () =>
       for (const key of await listKeys(storage.write.db)) {
         process.stdout.write(`${JSON.stringify(key)}\n`);
       }
+    });
+
+const callbackUrlCommand = () =>
+  new Command("callback-url")
+    .description("give a key of the transfer agent another callback address of its own, or none")
+    .argument("<id>", "as `keys list` shows it")
+    .argument("[url]", "where results of its requests go from now on, those that wait included")
+    .option("--remove", "they go to the asset's address")
+    .action(async (id: string, url: string | undefined, { remove }: { remove?: boolean }) => {
+      if ((url === undefined) === (remove === undefined)) {
+        throw new UsageError("give the URL, or --remove");
+      }
+      const { config, logger } = openRuntime();
+      const address = url === undefined ? null : checkedUrl(config, url);
+      await using storage = await openStorage(config, logger);
+      const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
+      if (key?.kind !== "ta" || key.subject === null) {
+        throw new UsageError(`no key of the kind ta has the id ${id}; \`keys list\` shows them`);
+      }
+      await checkAsset(config, key.subject);
+      await changeCallbackUrl(storage.write, id, address);
+      const where = address ?? `the address of ${key.subject}`;
+      process.stderr.write(`results for key ${id} go to ${where}\n`);
     });
 
 const revokeCommand = () =>

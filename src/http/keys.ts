@@ -26,6 +26,8 @@ export const apiKeys = pgTable(
     subject: text("subject"),
     /** Of the key as it is presented: the secret, or the base64 text of the public key. */
     secretSha256: bytea("secret_sha256").notNull().unique(),
+    /** Address of its own for the results of its requests (kind `ta`); null: those of its asset. */
+    callbackUrl: text("callback_url"),
     /** What it is for, in its maker's words. */
     label: text("label"),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
@@ -34,6 +36,7 @@ export const apiKeys = pgTable(
   },
   (t) => [
     check("api_keys_subject", expression`(${t.kind} = 'graphql') = (${t.subject} is null)`),
+    check("api_keys_callback_url", expression`${t.callbackUrl} is null or ${t.kind} = 'ta'`),
     index("api_keys_created").on(t.createdAt, t.id),
   ],
 );
@@ -47,7 +50,12 @@ export type Key = {
 };
 
 /** A key as lists show it. */
-export type ListedKey = Key & { readonly createdAt: string; readonly revokedAt: string | null };
+export type ListedKey = Key & {
+  /** Where results of its requests go, when it has an address of its own. */
+  readonly callbackUrl: string | null;
+  readonly createdAt: string;
+  readonly revokedAt: string | null;
+};
 
 /** Anything that runs statements: the database, a `Db`, a transaction. */
 type Statements = { readonly sql: Sql };
@@ -81,20 +89,24 @@ export const registerPublicKey = async (
     readonly publicKey: string;
     readonly asset: string;
     readonly label?: string | undefined;
+    readonly callbackUrl?: string | undefined;
   },
 ): Promise<{ readonly id: string } | null> => {
   const id = newId();
   const { count } = await sql`
-    insert into api_keys (id, kind, subject, label, secret_sha256)
-    values (${id}, 'ta', ${key.asset}, ${key.label ?? null}, ${sha256(key.publicKey)})
+    insert into api_keys (id, kind, subject, callback_url, label, secret_sha256)
+    values (${id}, 'ta', ${key.asset}, ${key.callbackUrl ?? null}, ${key.label ?? null},
+            ${sha256(key.publicKey)})
     on conflict (secret_sha256) do nothing`;
   return count === 0 ? null : { id };
 };
 
 /** All keys, oldest first, without anything secret. */
 export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[]> => {
-  const rows = await sql<(Key & { created: string; revoked: string | null })[]>`
-    select id, kind, subject, label, ${isoUtc(sql, "created_at")} as created,
+  const rows = await sql<
+    (Omit<ListedKey, "createdAt" | "revokedAt"> & { created: string; revoked: string | null })[]
+  >`
+    select id, kind, subject, callback_url as "callbackUrl", label, ${isoUtc(sql, "created_at")} as created,
            ${isoUtc(sql, "revoked_at")} as revoked
     from api_keys order by created_at, id`;
   return rows.map(({ created, revoked, ...key }) => ({

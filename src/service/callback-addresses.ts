@@ -4,11 +4,12 @@ import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/
 import type { OutboundPolicy } from "../callbacks/outbound.ts";
 import type { Database } from "../database/connect.ts";
 import { taAssets, taEndpoint } from "../ta/asset.ts";
+import { moveResults, registerKeyAddresses } from "../ta/callback-address.ts";
 import { callbackEndpoint } from "./transfer-scopes.ts";
 
 /**
- * Makes the addresses of the database those of the assets file: registers what it names, withdraws
- * what it does not. Every process that delivers does so at its start, and the last one decides: all of
+ * Makes the addresses of the database those of the assets file, and of the keys of its assets:
+ * registers what is named, withdraws what is not. Every process that delivers does so at its start, and the last one decides: all of
  * them are to be given the same file. Returns the keys of what was withdrawn now.
  *
  * @throws CallbackAddressError, AssetsFileError (stop) with nothing changed
@@ -18,18 +19,21 @@ export const applyCallbackAddresses = (
   policy: OutboundPolicy,
   assets: Assets,
 ): Promise<readonly string[]> => {
+  const served = [...taAssets(assets).values()];
   const named = [
     ...assets.projects.flatMap(({ name, callbackUrl: url }) =>
       url === undefined ? [] : [{ key: callbackEndpoint(name), url }],
     ),
-    ...[...taAssets(assets).values()].map(({ name, callbackUrl: url }) => ({
-      key: taEndpoint(name),
-      url,
-    })),
+    ...served.map(({ name, callbackUrl: url }) => ({ key: taEndpoint(name), url })),
   ];
   return changeEndpoints(database, async (tx) => {
     for (const endpoint of named) await registerEndpoint(tx, policy, endpoint);
-    const keys = named.map(({ key }) => key);
+    const ofKeys = await registerKeyAddresses(
+      tx,
+      served.map(({ name }) => name),
+    );
+    await moveResults(tx);
+    const keys = [...named.map(({ key }) => key), ...ofKeys];
     return withdrawAllBut(tx, keys, "the configuration no longer names it");
   });
 };

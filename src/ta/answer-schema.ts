@@ -67,7 +67,11 @@ export const healthAnswer = z.object({
 export const deliveryAnswer = z.object({
   id: z.string().describe("`webhook-id` of the callback."),
   requestId: z.string().nullable(),
-  status: z.enum(["pending", "delivered", "failed", "disabled"]),
+  status: z
+    .enum(["pending", "withdrawn", "delivered", "failed", "disabled"])
+    .describe(
+      "`withdrawn`: it waits until its address is configured again; `disabled`: given up, its address was disabled.",
+    ),
   createdAt: time,
   deliveredAt: time.nullable(),
   attempts: z.array(

@@ -5,7 +5,7 @@ import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
 import { type Admit, admitted, signedRead } from "./admission.ts";
 import { answerGiven, remembering } from "./answered.ts";
-import { taEndpoint } from "./asset.ts";
+import { resultEndpoint } from "./callback-address.ts";
 import { sendAnswer } from "./mount-submissions.ts";
 import type { TaPartSettings } from "./part.ts";
 import { idempotencyKeyOf, readSignedBody } from "./signed-body.ts";
@@ -42,14 +42,14 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit
   app.get("/api/v1/callbacks", {
     onRequest: reader.onRequest,
     handler: async (request) => {
-      const { asset } = reader.callerOf(request);
+      const { id: keyId } = reader.callerOf(request);
       const { success, data, error } = deliveriesQuery.safeParse(request.query);
       if (!success) {
         const faults = error.issues.map(({ path, message }) => `${path.join(".")} ${message}`);
         throw new HttpError(400, faults.join("; "));
       }
       const deliveries = await listDeliveries(read.db, {
-        endpoints: [taEndpoint(asset.name)],
+        keyId,
         since: data.since === undefined ? undefined : within(Date.parse(data.since)),
         after: data.after,
         limit: data.limit,
@@ -83,9 +83,8 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit
       });
       const given = await answerGiven(database, fingerprint);
       if (given !== undefined) return sendAnswer(reply, given);
-      const endpoints = [taEndpoint(caller.asset.name)];
-      const known = deliveryId.test(id);
-      const outcome = known ? await redeliver(database, { endpoints, id }) : "unknown";
+      const own = { keyId: caller.id, id, to: resultEndpoint };
+      const outcome = deliveryId.test(id) ? await redeliver(database, own) : "unknown";
       if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
       const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
       // Not one transaction with the redelivery: twice the same message is harmless, by its id.
@@ -100,4 +99,5 @@ const within = (ms: number): Date => new Date(Math.min(Math.max(ms, EARLIEST_MS)
 const MESSAGE = {
   accepted: "it will be sent again; to send it once more within a day, give an Idempotency-Key",
   pending: "it is still on its way and is tried at once",
+  waiting: "it waits until its address is configured again",
 } as const;

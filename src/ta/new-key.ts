@@ -1,10 +1,11 @@
 /** Keys of callers of the transfer agent API: made here, or brought along. */
-
+import { changeEndpoints } from "../callbacks/endpoints.ts";
 import { publicKeyOf, publicTextOf } from "../client/ed25519.mjs";
 import { generateKeyPair, KeyFormatError } from "../client/index.mjs";
-import type { Sql } from "../database/connect.ts";
+import type { Database } from "../database/connect.ts";
 import { registerPublicKey } from "../http/keys.ts";
 import type { Remedy } from "../remedy.ts";
+import { followKeys } from "./callback-address.ts";
 
 /** A public key cannot be registered; the message says why. Stop: use another one. */
 export class PublicKeyRefusedError extends Error {
@@ -25,20 +26,26 @@ export type RegisteredKey = {
  * @throws PublicKeyRefusedError (stop) it is no Ed25519 key, is weak, or was registered before
  */
 export const registerKey = async (
-  database: { readonly sql: Sql },
+  database: Pick<Database, "transaction">,
   key: {
     readonly asset: string;
     readonly publicKey?: string | undefined;
+    /** Where results of its requests go, as `checkCallbackUrl` returns it; absent: to the asset's. */
+    readonly callbackUrl?: string | undefined;
     readonly label?: string | undefined;
   },
 ): Promise<RegisteredKey> => {
-  const { asset, label } = key;
+  const { asset, label, callbackUrl } = key;
   const pair =
     key.publicKey === undefined
       ? generateKeyPair()
       : { publicKey: canonicalKey(key.publicKey), secretKey: undefined };
   const { publicKey } = pair;
-  const registered = await registerPublicKey(database, { publicKey, asset, label });
+  const registered = await changeEndpoints(database, async (tx) => {
+    const made = await registerPublicKey(tx, { publicKey, asset, label, callbackUrl });
+    if (made !== null && callbackUrl !== undefined) await followKeys(tx, asset);
+    return made;
+  });
   if (registered === null) {
     throw new PublicKeyRefusedError(
       "this public key was registered before; every key is used once",

@@ -128,7 +128,7 @@ export const taApi = ({
       "/api/v1/callbacks": {
         get: {
           operationId: "listCallbacks",
-          summary: "The caller's own deliveries, oldest first",
+          summary: "Deliveries of the caller's own requests, oldest first",
           security: SIGNED,
           parameters: [
             timestamp,
@@ -181,7 +181,7 @@ export const taApi = ({
           operationId: "requestResultCallback",
           summary: "A request has reached its final state",
           description:
-            "Sent to the asset's callback URL, signed (Standard Webhooks, Ed25519, and X-Request-Sig-B64 over the canonical body), in order per investor.",
+            "Sent to the callback address of the key that signed the request, or else to the asset's; signed (Standard Webhooks, Ed25519, and X-Request-Sig-B64 over the canonical body), in order per investor.",
           requestBody: json(ref("TaResult")),
           responses: { "2XX": { description: "Received; it is not sent again." } },
         },

@@ -42,4 +42,4 @@ test("a project's callbacks are listed, and sent again after its address was dis
 
   // Another project's messages are nobody else's.
   expect(await run("redeliver", "two", "--project", "other")).toMatchObject({ code: 2 });
-});
+}, 120_000);

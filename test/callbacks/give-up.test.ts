@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { redeliver } from "../../src/callbacks/deliveries.ts";
 import {
   enableEndpoint,
-  findEndpoint,
+  endpointsUnder,
   registerEndpoint,
   UnknownEndpointError,
 } from "../../src/callbacks/endpoints.ts";
@@ -89,15 +89,13 @@ test("410 disables the address: what is pending is not sent, and what comes late
   expect(await deliveryOf(sender.database, "a1")).toMatchObject({
     attempts: [{ statusCode: 410, error: "answered 410; the address is disabled" }],
   });
-  expect(await findEndpoint(sender.database, ENDPOINT)).toMatchObject({
-    disabledAt: expect.any(Date),
-    disabledReason: "answered 410 Gone",
-  });
+  const disabled = { disabledAt: expect.any(Date), disabledReason: "answered 410 Gone" };
+  expect(await endpointsUnder(sender.database, ENDPOINT)).toMatchObject([disabled]);
   expect((await callbackFigures(sender.database)).disabled).toMatchObject([{ key: ENDPOINT }]);
 
   // Registering the same address again, as every start does, changes nothing.
   await registerEndpoint(sender.database, LOCAL, { key: ENDPOINT, url: receiver.url });
-  expect((await findEndpoint(sender.database, ENDPOINT))?.disabledAt).not.toBeNull();
+  expect(await endpointsUnder(sender.database, ENDPOINT)).toMatchObject([disabled]);
 
   gone = false;
   await enableEndpoint(sender.database, ENDPOINT, { resend: true });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { listDeliveries, redeliver } from "../../src/callbacks/deliveries.ts";
 import {
   changeEndpoints,
-  findEndpoint,
+  endpointsUnder,
   registerEndpoint,
   withdrawAllBut,
 } from "../../src/callbacks/endpoints.ts";
@@ -58,11 +58,13 @@ test("what waits for a withdrawn address waits; given again, it gets everything 
   );
   expect(await withdraw(database, [OTHER])).toEqual([ENDPOINT]);
   expect(await withdraw(database, [OTHER])).toEqual([]);
-  expect(await findEndpoint(database, ENDPOINT)).toMatchObject({
-    withdrawnAt: expect.any(Date),
-    withdrawnReason: "no longer configured",
-    disabledAt: null,
-  });
+  expect(await endpointsUnder(database, ENDPOINT)).toMatchObject([
+    {
+      withdrawnAt: expect.any(Date),
+      withdrawnReason: "no longer configured",
+      disabledAt: null,
+    },
+  ]);
 
   up = true;
   // A process with the former configuration still enqueues.
@@ -75,7 +77,7 @@ test("what waits for a withdrawn address waits; given again, it gets everything 
     () => well.accepted(),
     (ids) => ids.length === 1,
   );
-  expect(await redeliver(database, { endpoints: [ENDPOINT], id: "b1" })).toBe("pending");
+  expect(await redeliver(database, { endpoints: [ENDPOINT], id: "b1" })).toBe("waiting");
   await quiet(database);
   expect(receiver.received).toHaveLength(2);
   expect(await callbackFigures(database)).toEqual({
@@ -95,7 +97,7 @@ test("what waits for a withdrawn address waits; given again, it gets everything 
   expect(sent.filter((id) => id.startsWith("a"))).toEqual(["a1", "a2", "a3"]);
   expect(sent).toContain("b1");
   expect(told).toEqual([]);
-  expect(await findEndpoint(database, ENDPOINT)).toMatchObject({ withdrawnAt: null });
+  expect(await endpointsUnder(database, ENDPOINT)).toMatchObject([{ withdrawnAt: null }]);
 });
 
 test("a worker in the middle of a lane sends nothing after the withdrawal, and what it was sending comes again", async () => {
@@ -140,10 +142,9 @@ test("an address that had answered 410 stays disabled when it is given again; an
   await sender.settled();
   await withdraw(database);
   await register(database, { key: ENDPOINT, url: gone.url });
-  expect(await findEndpoint(database, ENDPOINT)).toMatchObject({
-    withdrawnAt: null,
-    disabledReason: "answered 410 Gone",
-  });
+  expect(await endpointsUnder(database, ENDPOINT)).toMatchObject([
+    { withdrawnAt: null, disabledReason: "answered 410 Gone" },
+  ]);
   await withdraw(database);
   await register(database, { key: ENDPOINT, url: receiver.url });
   await sender.send([{ id: "two" }]);

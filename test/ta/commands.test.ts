@@ -93,3 +93,41 @@ test("from the command line: a key, a signature, an accepted request, new data k
   expect((await send(path, { headers: signed })).status).toBe(200);
   expect(serving.printed.stderr).not.toMatch(/by-hand|Muster|grete/);
 }, 120_000);
+
+test("from the command line: a key gets a callback address of its own, another one, and none", async () => {
+  await using folder = await temporaryFolder();
+  await using database = await freshDatabase();
+  const file = join(folder.path, "assets.json");
+  await writeFile(file, JSON.stringify(ASSETS));
+  const settings = {
+    DATABASE_URL: database.url,
+    DATA_DIR: join(folder.path, "data"),
+    ASSETS_FILE: file,
+  };
+  const keys = (...args: readonly string[]) => runProgram(["keys", ...args], settings);
+  const create = (url: string) =>
+    keys("create", "--kind", "ta", "--asset", "acme-sui", "--callback-url", url);
+  const newest = async () => {
+    const { stdout } = await keys("list");
+    const { id, callbackUrl }: { id: string; callbackUrl: string | null } = JSON.parse(stdout);
+    return { id, callbackUrl };
+  };
+  expect(await create("https://hooks.example/results")).toMatchObject({ code: 0 });
+  const { id, callbackUrl } = await newest();
+  expect(callbackUrl).toBe("https://hooks.example/results");
+  const outcomes = await Promise.all([
+    create("http://hooks.example/results"),
+    create("https://127.0.0.1/results"),
+    keys("create", "--kind", "graphql", "--callback-url", "https://hooks.example/"),
+    keys("callback-url", id),
+    keys("callback-url", "key_none", "https://hooks.example/"),
+  ]);
+  const reasons = ["must begin with https://", "not public", "--kind ta", "--remove", "key_none"];
+  expect(outcomes.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+    reasons.map((why) => ({ code: 2, stderr: expect.stringContaining(why) })),
+  );
+  expect(await keys("callback-url", id, "https://hooks.example/2")).toMatchObject({ code: 0 });
+  expect(await newest()).toEqual({ id, callbackUrl: "https://hooks.example/2" });
+  expect(await keys("callback-url", id, "--remove")).toMatchObject({ code: 0 });
+  expect(await newest()).toEqual({ id, callbackUrl: null });
+}, 240_000);

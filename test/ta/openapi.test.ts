@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { z } from "zod";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
+import { findKey } from "../../src/http/keys.ts";
 import {
   acceptedAnswer,
   callbackKeysAnswer,
@@ -35,6 +36,7 @@ test("what is answered is what the description says, and the description names e
     { allowPrivate: true },
     { key: endpoint, url: "http://127.0.0.1:9/" },
   );
+  const key = await findKey(api.database, api.keys.publicKey);
   await api.database.transaction((tx) =>
     enqueueCallback(tx, {
       endpoint,
@@ -42,6 +44,7 @@ test("what is answered is what the description says, and the description names e
       id: "m-1",
       type: "kyc",
       reference: "r-1",
+      ...(key !== null && { keyId: key.id }),
       body: {},
     }),
   );

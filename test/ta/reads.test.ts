@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
-import { CACHE_MS, createKey, listKeys, revokeKey } from "../../src/http/keys.ts";
+import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
 import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
 import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
 import { until } from "../queue/until.ts";
@@ -128,21 +128,23 @@ test("a request shows its status and history to callers of its asset alone, sign
   expect((await api.get("/api/v1/requests/none")).status).toBe(404);
 });
 
-test("callers see their own deliveries, a page at a time, and have one sent again", async () => {
-  const policy = { allowPrivate: true };
-  for (const asset of ["acme-sui", "acme-evm"]) {
-    await registerEndpoint(api.database, policy, {
-      key: `ta:${asset}`,
-      url: "http://127.0.0.1:9/",
-    });
+test("callers see the deliveries of their own requests, a page at a time, and have one sent again", async () => {
+  const url = "http://127.0.0.1:9/";
+  await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
+  const colleague = await api.newKeys("acme-sui");
+  const callers = { mine: api.keys, other: colleague };
+  for (const [name, { publicKey }] of Object.entries(callers)) {
+    const key = await findKey(api.database, publicKey);
+    if (key === null) throw new Error("an unknown key");
     for (const n of [1, 2, 3]) {
       await api.database.transaction((tx) =>
         enqueueCallback(tx, {
-          endpoint: `ta:${asset}`,
+          endpoint: "ta:acme-sui",
           lane: `lane-${n}`,
-          id: `${asset}-${n}`,
+          id: `${name}-${n}`,
           type: "kyc",
           reference: `request-${n}`,
+          keyId: key.id,
           body: { n },
         }),
       );
@@ -151,7 +153,7 @@ test("callers see their own deliveries, a page at a time, and have one sent agai
   const page = await api.get("/api/v1/callbacks?limit=2&since=2020-01-01T00%3A00%3A00Z");
   expect(page.json).toEqual(
     [1, 2].map((n) => ({
-      id: `acme-sui-${n}`,
+      id: `mine-${n}`,
       requestId: `request-${n}`,
       status: "pending",
       createdAt: expect.stringMatching(/Z$/),
@@ -159,22 +161,23 @@ test("callers see their own deliveries, a page at a time, and have one sent agai
       attempts: [],
     })),
   );
-  expect((await api.get("/api/v1/callbacks?after=acme-sui-2")).json).toMatchObject([
-    { id: "acme-sui-3" },
-  ]);
+  expect((await api.get("/api/v1/callbacks?after=mine-2")).json).toMatchObject([{ id: "mine-3" }]);
+  const theirs = await api.get("/api/v1/callbacks", colleague);
+  expect(theirs.json).toMatchObject([1, 2, 3].map((n) => ({ id: `other-${n}` })));
+
   expect((await api.get("/api/v1/callbacks?since=2999-01-01T00%3A00%3A00Z")).json).toEqual([]);
   expect((await api.get("/api/v1/callbacks?limit=0&since=yesterday")).json.details).toMatch(
     /since.*limit/,
   );
 
-  await api.database.sql`update callback_messages set status = 'failed' where id = 'acme-sui-1'`;
-  const again = await api.post("/api/v1/callbacks/acme-sui-1/redeliver", {});
-  expect([again.status, again.json.id]).toEqual([202, "acme-sui-1"]);
+  await api.database.sql`update callback_messages set status = 'failed' where id = 'mine-1'`;
+  const again = await api.post("/api/v1/callbacks/mine-1/redeliver", {});
+  expect([again.status, again.json.id]).toEqual([202, "mine-1"]);
   const [message] = await api.database
-    .sql`select status from callback_messages where id = 'acme-sui-1'`;
+    .sql`select status from callback_messages where id = 'mine-1'`;
   expect(message).toEqual({ status: "pending" });
-  expect((await api.post("/api/v1/callbacks/acme-evm-1/redeliver", {})).status).toBe(404);
-  expect((await api.post("/api/v1/callbacks/acme-sui-1/redeliver", {})).json).toEqual(again.json);
+  expect((await api.post("/api/v1/callbacks/other-1/redeliver", {})).status).toBe(404);
+  expect((await api.post("/api/v1/callbacks/mine-1/redeliver", {})).json).toEqual(again.json);
 });
 
 test("what no database could look for is refused or found nowhere", async () => {

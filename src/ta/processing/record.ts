@@ -3,6 +3,7 @@ import { enqueueCallback } from "../../callbacks/enqueue.ts";
 import type { GivenUpHook } from "../../callbacks/record.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import { taEndpoint } from "../asset.ts";
+import { resultAddress } from "../callback-address.ts";
 import type { SignedOrder } from "../ports/relay.ts";
 import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
 import { releaseWallet } from "./wallet-claims.ts";
@@ -66,12 +67,11 @@ export const recordEnding = (
       await releasePurse(tx, request);
       await releaseWallet(tx, request);
     }
-    const endpoint = taEndpoint(request.asset);
-    const [known] = await tx.sql`select 1 from callback_endpoints where key = ${endpoint}`;
-    // An asset that lost its callback address still has its requests done.
-    if (known === undefined) return;
+    const address = await resultAddress(tx, request.id);
+    // Without any callback address requests are still done.
+    if (address === undefined) return;
     await enqueueCallback(tx, {
-      endpoint,
+      ...address,
       // The lane's number: in order per investor, and nothing about him.
       lane: `ta-${claim.id}`,
       id: `ta-${request.id}`,
