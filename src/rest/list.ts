@@ -14,17 +14,27 @@ export type ListQuery = z.infer<typeof transferEventsQuery>;
 export const readQuery = (query: unknown): ListQuery => {
   const { success, data, error } = transferEventsQuery.safeParse(query);
   if (success) return data;
-  throw new HttpError(400, error.issues.map(faultOf).join("; "));
+  throw new HttpError(400, error.issues.map((issue) => faultOf(issue, query)).join("; "));
 };
 
-const faultOf = (issue: z.core.$ZodIssue): string => {
+const faultOf = (issue: z.core.$ZodIssue, query: unknown): string => {
   if (issue.code === "unrecognized_keys") {
     const known = Object.keys(transferEventsQuery.shape).join(", ");
-    return `${issue.keys.join(", ")}: no such parameter; there are ${known}`;
+    return `${inShort(issue.keys)}: no such parameter; there are ${known}`;
   }
   const name = issue.path.map(String).join(".");
-  // Only a repeated parameter is not text.
-  return `${name}: ${issue.code === "invalid_type" ? "must be given once" : issue.message}`;
+  return `${name}: ${isRepeated(query, name) ? "must be given once" : issue.message}`;
+};
+
+const isRepeated = (query: unknown, name: string): boolean =>
+  typeof query === "object" &&
+  query !== null &&
+  Array.isArray(Object.getOwnPropertyDescriptor(query, name)?.value);
+
+/** Names that a caller made up: enough of them to find the mistake by. */
+const inShort = (names: readonly string[]): string => {
+  const some = names.slice(0, 5).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
+  return [...some, ...(names.length > some.length ? ["…"] : [])].join(", ");
 };
 
 /** A page: the text of the JSON array, and where the next one begins (null when this was the last). */
@@ -62,9 +72,12 @@ const distinctTokens = <T extends { readonly chainId: number; readonly token: st
   rows: readonly T[],
 ): readonly T[] => [...new Map(rows.map((row) => [`${row.chainId} ${row.token}`, row])).values()];
 
-/** `Link` to the next page: the same query, beyond the last record. */
+/**
+ * `Link` to the next page: the same query, beyond the last record. `host` is what the caller says it
+ * asked, if it says so; where that is no host, the link is relative to what it did ask.
+ */
 export const nextLink = (
-  origin: string,
+  { protocol, host }: { readonly protocol: string; readonly host: string | undefined },
   { tx_hash, recipient_address, order, limit }: ListQuery,
   next: string,
 ): string => {
@@ -75,5 +88,6 @@ export const nextLink = (
     limit: `${limit}`,
     after_id: next,
   });
-  return `<${origin}${LIST_PATH}?${query}>; rel="next"`;
+  const origin = URL.parse(`${protocol}://${host}`)?.origin ?? "null";
+  return `<${origin === "null" ? "" : `${origin}${LIST_PATH}`}?${query}>; rel="next"`;
 };

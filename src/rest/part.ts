@@ -49,19 +49,21 @@ export const restPart = ({
       }
       const { body, next } = await listPage(db, project, tokens, query);
       if (next !== null) {
-        reply.header("link", nextLink(`${request.protocol}://${request.host}`, query, next));
+        reply.header("link", nextLink(request, query, next));
       }
       return reply.type("application/json; charset=utf-8").send(body);
     });
 
     app.route({
-      method: ["POST", "PUT", "PATCH", "DELETE"],
+      method: app.supportedMethods.filter((method) => method !== "GET" && method !== "HEAD"),
       url: LIST_PATH,
-      handler: async (request) => {
+      // Before the body is read.
+      onRequest: async (request) => {
         throw new HttpError(405, `${request.method} is not served here; records are read by GET`, {
           allow: "GET, HEAD",
         });
       },
+      handler: async () => undefined,
     });
   };
 

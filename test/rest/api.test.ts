@@ -1,4 +1,6 @@
 /** The list as callers meet it: keys, filters, pages, exact numbers, errors, description. */
+import { once } from "node:events";
+import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
 import {
@@ -140,6 +142,7 @@ for (const [query, named] of [
   ["recipient_address=xyz", "recipient_address"],
   [`recipient_address=${wallet(1)}&recipient_address=${wallet(2)}`, "recipient_address"],
   ["order=up", "order"],
+  ["order=asc&order=desc", "order"],
   ["limit=0", "limit"],
   ["limit=1001", "limit"],
   ["limit=1e2", "limit"],
@@ -156,6 +159,75 @@ for (const [query, named] of [
   });
 }
 
+test("a repeated parameter is told so, whatever its values; made-up names are not repeated at length", async () => {
+  const detailsOf = async (query: string) =>
+    errorSchema.parse((await api.get(`${LIST}?${query}`)).body).details;
+  for (const query of ["order=asc&order=desc", "limit=1&limit=2", "after_id=1&after_id=1"]) {
+    const [name] = query.split("=");
+    expect(await detailsOf(query)).toBe(`${name}: must be given once`);
+  }
+  const names = Array.from({ length: 100 }, (_, n) => `${"x".repeat(100)}${n}=`);
+  const details = await detailsOf(names.join("&"));
+  expect(details).toMatch(/^(x{40}…, ){5}…: no such parameter/);
+  expect(await detailsOf("__proto__=1&constructor=2")).toMatch(/^__proto__, constructor: no such/);
+});
+
+/** `Link` in the answer to a request that says it asks this host. */
+const linkFor = async (host: string) => {
+  const headers = { "x-project-api-key": api.key, host };
+  const asked = request(new URL(`${LIST}?limit=1`, api.url), { headers }).end();
+  const [answer] = await once(asked, "response");
+  answer.resume();
+  return answer.headers.link;
+};
+
+test("the link to the next page leads where the caller asked, and to no host that is none", async () => {
+  const query = "order=asc&limit=1&after_id=1700000000000001";
+  const to = (place: string) => `<${place}?${query}>; rel="next"`;
+  expect(await linkFor("api.example:8443")).toBe(to(`http://api.example:8443${LIST}`));
+  expect(await linkFor("[::1]:4000")).toBe(to(`http://[::1]:4000${LIST}`));
+  expect(await linkFor("user@api.example")).toBe(to(`http://api.example${LIST}`));
+  for (const host of ['evil"><x', "a b", "host:port"]) expect(await linkFor(host)).toBe(to(""));
+});
+
+test("no other method is served, whatever it carries, and the answer says which are", async () => {
+  const bodies = [undefined, "{bad", "{}"];
+  for (const method of ["OPTIONS", "POST", "PUT", "PATCH", "DELETE"]) {
+    for (const body of bodies) {
+      const headers = { "x-project-api-key": api.key, "content-type": "application/json" };
+      const answer = await fetch(new URL(LIST, api.url), {
+        method,
+        headers,
+        ...(body !== undefined && { body }),
+      });
+      expect([method, body, answer.status, answer.headers.get("allow")]).toEqual([
+        method,
+        body,
+        405,
+        "GET, HEAD",
+      ]);
+      expect(errorSchema.parse(await answer.json()).error).toBe("BAD_REQUEST");
+    }
+  }
+  const head = await fetch(new URL(`${LIST}?limit=1`, api.url), {
+    method: "HEAD",
+    headers: { "x-project-api-key": api.key },
+  });
+  expect([head.status, await head.text(), head.headers.has("link")]).toEqual([200, "", true]);
+});
+
+test("any accept header gets JSON, and nothing is to be kept by a cache", async () => {
+  for (const accept of ["text/html", "image/png;q=0.1", "*/*", ""]) {
+    const answer = await api.get(`${LIST}?limit=1`, { "x-project-api-key": api.key, accept });
+    expect([accept, answer.status, answer.headers.get("content-type")]).toEqual([
+      accept,
+      200,
+      "application/json; charset=utf-8",
+    ]);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  }
+});
+
 test("limits and ids at their bounds are taken", async () => {
   expect(ids(await api.list("?limit=1"))).toEqual([1]);
   expect(await api.list("?limit=1000")).toHaveLength(25);
@@ -164,7 +236,7 @@ test("limits and ids at their bounds are taken", async () => {
   expect(await api.list(`?order=desc&after_id=${"9".repeat(30)}`)).toHaveLength(25);
 });
 
-test("without a good key nothing is told: 401, 403 for a key of another kind, 404 elsewhere, 405", async () => {
+test("without a good key nothing is told: 401, 403 for a key of another kind, 404 elsewhere", async () => {
   const { secret: graphqlKey } = await createKey(database, { kind: "graphql" });
   const { secret: unknownProject } = await createKey(database, {
     kind: "project",
@@ -186,8 +258,6 @@ test("without a good key nothing is told: 401, 403 for a key of another kind, 40
     expect(body.error).toBe(error);
     expect(body.requestId).toBe(answer.headers.get("x-request-id"));
   }
-  const posted = await fetch(new URL(LIST, api.url), { method: "POST", headers: as(api.key) });
-  expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
 test("a key over its quota is told when to come back", async () => {
