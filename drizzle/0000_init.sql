@@ -283,6 +283,7 @@ CREATE TABLE "ta_transactions" (
 	"tx_id" text NOT NULL,
 	"signed" "bytea" NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"reminded_at" timestamp with time zone,
 	CONSTRAINT "ta_transactions_tx_id_unique" UNIQUE("tx_id")
 );
 --> statement-breakpoint

@@ -64,8 +64,11 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
     txId = made.txId;
     expect(await relay.lookUp(txId, never)).toBeNull();
     // Twice at once and once more: it is one transaction.
-    await Promise.all([relay.submit(made.signed, never), relay.submit(made.signed, never)]);
-    await relay.submit(made.signed, never);
+    await Promise.all([
+      relay.submit(made.signed, never, false),
+      relay.submit(made.signed, never, false),
+    ]);
+    await relay.submit(made.signed, never, false);
     expect(await relay.lookUp(txId, never)).toMatchObject({ error: null });
     await until(
       "the transaction's facts",
@@ -76,8 +79,8 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
     // A coin that has moved on since: whoever names its old version is refused.
     const early = await signedBy(relay, { ...order, holderId: null, groupId: 3 });
     const late = await signedBy(relay, { ...order, holderId: null, groupId: 4 });
-    await relay.submit(early.signed, never);
-    await expect(relay.submit(late.signed, never)).rejects.toThrow(SubmissionRefusedError);
+    await relay.submit(early.signed, never, false);
+    await expect(relay.submit(late.signed, never, false)).rejects.toThrow(SubmissionRefusedError);
     expect(await relay.lookUp(late.txId, never)).toBeNull();
     // A signature that is another's, and a package that is not ours.
     const stranger = suiKeySigner(source.secretKey(source.staff(coin.coinType).admin));
@@ -86,10 +89,14 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       signer: { address: settings.signer.address, sign: stranger.sign },
     });
     const unsigned = await signedBy(forged, { ...order, holderId: null, groupId: 5 });
-    await expect(forged.submit(unsigned.signed, never)).rejects.toThrow(SubmissionRefusedError);
+    await expect(forged.submit(unsigned.signed, never, false)).rejects.toThrow(
+      SubmissionRefusedError,
+    );
     const foreign = suiRelay({ ...settings, packageId: source.foreignPackages[0] ?? "" });
     const strange = await signedBy(foreign, order);
-    await expect(foreign.submit(strange.signed, never)).rejects.toThrow(SubmissionRefusedError);
+    await expect(foreign.submit(strange.signed, never, false)).rejects.toThrow(
+      SubmissionRefusedError,
+    );
     node.close();
   }
   await source.close();

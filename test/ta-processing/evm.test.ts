@@ -1,85 +1,19 @@
-import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import pino from "pino";
 import { expect, test } from "vitest";
-import { openQueues } from "../../src/queue/queues.ts";
-import { startEvm } from "../../src/service/evm.ts";
 import { evmRelay, NoTransferGroupsError } from "../../src/ta/ports/evm-relay.ts";
 import { RelayUnavailableError } from "../../src/ta/ports/relay.ts";
 import { evmKeySigner } from "../../src/ta/ports/signer.ts";
-import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
-import { startProcessing } from "../../src/ta/processing/processing.ts";
-import { startAnvil } from "../evm/anvil.ts";
-import { freshDatabase } from "../postgres.ts";
-import { evmAsset } from "../rest/service.ts";
 import { acceptRequest, ended } from "./circle.ts";
-import { QUICK } from "./processor.ts";
-
-/** The first two of anvil's accounts, which everybody knows: the token's owner, and nobody. */
-const OWNER = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
-const STRANGER = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
-
-const silent = pino({ level: "silent" });
-const newEvmWallet = () => `0x${randomBytes(20).toString("hex")}`;
+import { EVM_ASSET, newEvmWallet, OWNER, STRANGER, startEvmCircle } from "./evm-circle.ts";
 
 for (const version of [2, 3, 4] as const) {
   test(`a wallet of a version ${version} token is put into the group, once and by one transaction`, async () => {
-    await using chain = await startAnvil();
-    await using database = await freshDatabase({ max: 10 });
-    const token = await chain.deploy(`SecurityTokenV${version}`, ["Acme", "ACM", 2, 1_000n]);
-    const evm = evmAsset({
-      name: "acme",
-      address: token.address,
-      chainId: chain.chainId,
-      rpc: [chain.url],
-      type: `comakery_security_token_v${version}`,
-      whitelistGroupId: 5,
-      ta: { callbackUrl: "http://127.0.0.1:9/" },
-    });
-    const stop = new AbortController();
-    await using _reading = await startEvm({
-      config: { evmPollMs: 50 },
-      logger: silent,
-      database,
-      assets: { projects: [{ name: "acme", tokens: [evm] }] },
-      signal: stop.signal,
-    });
-    const start = async (key: string) => {
-      const queues = openQueues({ databaseUrl: database.url, onError: () => undefined });
-      const [asset] = processedAssets(
-        [
-          {
-            name: "acme",
-            project: "acme",
-            callbackUrl: "http://127.0.0.1:9/",
-            whitelistGroupId: 5,
-            ledger: "evm",
-            token: evm,
-          },
-        ],
-        { evm: { signer: evmKeySigner(key) } },
-        database.sql,
-        () => undefined,
-      );
-      if (asset === undefined) throw new Error("the asset cannot be processed");
-      const processing = await startProcessing({
-        database,
-        queues,
-        assets: [asset],
-        logger: silent,
-        ...QUICK,
-      });
-      return {
-        [Symbol.asyncDispose]: async () => {
-          await processing.stop();
-          await queues.close();
-        },
-      };
-    };
-    const request = { asset: "acme", investorId: "i-1" };
+    await using circle = await startEvmCircle(version);
+    const { chain, database, token } = circle;
+    const request = { asset: EVM_ASSET, investorId: "i-1" };
     {
-      await using _processing = await start(OWNER);
+      await using _processing = await circle.process(OWNER);
       const wallets = [newEvmWallet(), newEvmWallet()];
       for (const wallet of wallets) {
         const id = await acceptRequest(database, { ...request, investorId: wallet, wallet });
@@ -102,21 +36,20 @@ for (const version of [2, 3, 4] as const) {
       const wallet = newEvmWallet();
       const both = await Promise.all(
         ["i-2", "i-3"].map((investorId) =>
-          acceptRequest(database, { asset: "acme", investorId, wallet }),
+          acceptRequest(database, { asset: EVM_ASSET, investorId, wallet }),
         ),
       );
-      await using _processing = await start(OWNER);
+      await using _processing = await circle.process(OWNER);
       const done = await Promise.all(both.map((id) => ended(database, id)));
       expect(done.map(({ reason }) => reason).toSorted()).toEqual(["ALREADY_WHITELISTED", null]);
       expect(done.filter(({ tx_id }) => tx_id !== null)).toHaveLength(1);
     }
-    await using _processing = await start(STRANGER);
+    await using _processing = await circle.process(STRANGER);
     const id = await acceptRequest(database, { ...request, wallet: newEvmWallet() });
     expect(await ended(database, id)).toMatchObject({
       status: "FAILED",
       reason: "BROADCAST_FAILED",
     });
-    stop.abort();
   });
 }
 

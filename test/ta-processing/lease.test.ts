@@ -39,10 +39,10 @@ test("a call that takes four leases and ten turns keeps its lane: nobody else wo
   let submitted = 0;
   const slow = (relay: Relay): Relay => ({
     ...relay,
-    submit: async (signed, signal) => {
+    submit: async (signed, signal, again) => {
       submitted += 1;
       await delay(2_400, undefined, { signal });
-      await relay.submit(signed, signal);
+      await relay.submit(signed, signal, again);
     },
   });
   const settings = { around: slow, leaseMs: 600, turnMs: 240 };
@@ -60,9 +60,9 @@ test("a worker that has lost its lane stops in the middle of a call, and the nex
   await using _processor = await startProcessor(circle, {
     around: (relay) => ({
       ...relay,
-      submit: async (signed, signal) => {
+      submit: async (signed, signal, again) => {
         begun += 1;
-        if (begun > 1) return await relay.submit(signed, signal);
+        if (begun > 1) return await relay.submit(signed, signal, again);
         await delay(60_000, undefined, { signal }).catch(() => undefined);
         stoppedBy = signal.reason;
         throw signal.reason;

@@ -99,12 +99,12 @@ test("requests that wait for one wallet keep no worker from others, and are each
     turnMs: 60_000,
     around: (relay) => ({
       ...relay,
-      submit: async (signed, signal) => {
+      submit: async (signed, signal, again) => {
         if (!held) {
           held = true;
           await delay(60_000, undefined, { signal: release.signal }).catch(() => undefined);
         }
-        await relay.submit(signed, signal);
+        await relay.submit(signed, signal, again);
       },
     }),
   });

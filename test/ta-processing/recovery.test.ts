@@ -36,9 +36,9 @@ test("a submission whose answer is lost is looked up, not signed again", async (
   await using _processor = await startProcessor(circle, {
     around: (relay) => ({
       ...counting(relay, seen),
-      submit: async (signed, signal) => {
+      submit: async (signed, signal, again) => {
         seen.submitted += 1;
-        await relay.submit(signed, signal);
+        await relay.submit(signed, signal, again);
         throw new RelayUnavailableError("the connection broke");
       },
     }),
@@ -129,8 +129,8 @@ test("a transaction under way is followed to its end although the investor's dat
   const before = await startProcessor(circle, {
     around: (relay) => ({
       ...relay,
-      submit: async (signed, signal) => {
-        await relay.submit(signed, signal);
+      submit: async (signed, signal, again) => {
+        await relay.submit(signed, signal, again);
         await delay(60_000, undefined, { signal });
       },
     }),

@@ -5,7 +5,6 @@
  * limit, and in every version its freeze: whitelisting changes the group and nothing else.
  */
 import {
-  BaseError,
   type Chain,
   createPublicClient,
   encodeFunctionData,
@@ -14,12 +13,11 @@ import {
   http,
   keccak256,
   parseAbi,
-  RpcRequestError,
-  TransactionNotFoundError,
-  TransactionReceiptNotFoundError,
 } from "viem";
 import type { Remedy } from "../../remedy.ts";
-import { type Relay, RelayUnavailableError, SubmissionRefusedError } from "./relay.ts";
+import { asked, isRevert } from "./evm-asked.ts";
+import { lookUpOn, offerTo } from "./evm-broadcast.ts";
+import { type Relay, RelayUnavailableError } from "./relay.ts";
 import type { EvmSigner } from "./signer.ts";
 
 /** The token has no transfer groups that could be set: no transfer agent for it. Stop. */
@@ -70,6 +68,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     rpcUrls: { default: { http: rpc } },
   };
   const transports = rpc.map((url) => http(url, { retryCount: 0, timeout: timeoutMs }));
+  const clients = transports.map((transport) => createPublicClient({ chain, transport }));
   const client = createPublicClient({ chain, transport: fallback(transports, { retryCount: 0 }) });
 
   return {
@@ -116,47 +115,11 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
       };
     },
 
-    submit: async (signed, signal) => {
-      const serializedTransaction: Hex = `0x${Buffer.from(signed).toString("hex")}`;
-      try {
-        await asked(signal, () => client.sendRawTransaction({ serializedTransaction }));
-      } catch (error) {
-        const cause = error instanceof RelayUnavailableError ? error.cause : undefined;
-        if (!(cause instanceof RpcAnswerError)) throw error;
-        const words = cause.message;
-        // It is there already, or its nonce is spent, perhaps by itself: the look-up tells.
-        if (/already known|known transaction|already imported/i.test(words)) return;
-        if (
-          /nonce too low|insufficient funds|intrinsic gas|invalid|exceeds|underpriced/i.test(words)
-        ) {
-          throw new SubmissionRefusedError(words, { cause: error });
-        }
-        throw error;
-      }
-    },
+    submit: (signed, signal, again) => offerTo(clients, signed, signal, again),
 
-    lookUp: async (txId, signal) => {
-      const receipt = await asked(signal, () =>
-        client.getTransactionReceipt({ hash: hex(txId) }).catch((error: unknown) => {
-          if (error instanceof TransactionReceiptNotFoundError) return null;
-          if (error instanceof TransactionNotFoundError) return null;
-          throw error;
-        }),
-      );
-      if (receipt === null) return null;
-      return {
-        place: receipt.blockNumber,
-        error: receipt.status === "success" ? null : "reverted by the contract",
-      };
-    },
+    lookUp: (txId, signal) => lookUpOn(clients, hex(txId), signal),
   };
 };
-
-/** The RPC answered, with an error; the message is its own words. */
-class RpcAnswerError extends Error {
-  override readonly name = "RpcAnswerError";
-  readonly remedy: Remedy = "retry";
-}
 
 /** The call that puts a wallet into a group, by token type. */
 const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
@@ -182,37 +145,3 @@ const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
 };
 
 const hex = (text: string): Hex => `0x${text.slice(2)}`;
-
-/**
- * A call's answer; what it fails with becomes RelayUnavailableError. Nobody waits for it once `signal`
- * aborts, though it may still reach the chain.
- */
-const asked = async <Answer>(signal: AbortSignal, call: () => Promise<Answer>): Promise<Answer> => {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([call(), aborted]);
-  } catch (cause) {
-    if (signal.aborted) throw signal.reason;
-    const answer = answerIn(cause);
-    const why = answer ?? (cause instanceof BaseError ? cause.shortMessage : "does not answer");
-    // The error of viem stays here: its message names the URL, which may hold a provider's key.
-    throw new RelayUnavailableError(`the chain's RPC: ${why}`, {
-      cause: answer === undefined ? undefined : new RpcAnswerError(answer),
-    });
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-};
-
-/** What the RPC itself answered, when it answered with an error. */
-const answerIn = (error: unknown): string | undefined => {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    if (at instanceof RpcRequestError) return at.details;
-  }
-  return undefined;
-};
-
-const isRevert = (error: unknown): boolean => /revert/i.test(answerIn(error) ?? "");

@@ -50,9 +50,10 @@ export type Relay = {
   prepare(order: WhitelistOrder, purse: string, signal: AbortSignal): Promise<UnsignedOrder>;
   /**
    * Submits; what becomes of it is for `lookUp` to say. The same one may be submitted again.
+   * @param again whether it may have been submitted before: a refusal alone then says nothing
    * @throws SubmissionRefusedError (stop)
    */
-  submit(signed: Uint8Array, signal: AbortSignal): Promise<void>;
+  submit(signed: Uint8Array, signal: AbortSignal, again: boolean): Promise<void>;
   /** Null when the ledger's node does not know it. */
   lookUp(txId: string, signal: AbortSignal): Promise<Executed | null>;
 };

@@ -8,6 +8,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
+import type { Logger } from "../../logger.ts";
 import {
   type Executed,
   type Relay,
@@ -18,6 +19,7 @@ import {
 import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
 import { holderIdOf } from "./holder-ids.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
+import { warnWhenOverdue } from "./overdue.ts";
 import { claimPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
 import type { Register } from "./register.ts";
@@ -38,6 +40,7 @@ export type Processing = {
   readonly database: Pick<Database, "sql" | "transaction">;
   readonly claim: LaneClaim;
   readonly asset: ProcessedAsset;
+  readonly logger: Pick<Logger, "info" | "warn">;
   /** How often a condition is looked at while it is waited for. */
   readonly lookMs: number;
   /** Aborts when the worker is to come to a stop, or has lost the lane: calls are cut off. */
@@ -70,7 +73,8 @@ export const processRequest = async (
   if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
   // What became of a transaction is told also when the investor's data were deleted meanwhile.
   if (request.txId !== null && request.signed !== null) {
-    return await broadcast(work, { ...request, txId: request.txId, signed: request.signed });
+    const signed = { ...request, txId: request.txId, signed: request.signed };
+    return await broadcast(work, signed, { again: true });
   }
   if (!request.stored) {
     return failed("PII_STORAGE_ERROR", "the investor's data are not stored; send them again");
@@ -82,7 +86,7 @@ export const processRequest = async (
   if (!(await claimWallet(database.sql, claim, request))) return WALLET_TAKEN;
   const signed = await sign(work, request);
   if (signed === LATER || !isSigned(signed)) return signed;
-  return await broadcast(work, signed);
+  return await broadcast(work, signed, { again: false });
 };
 
 /** A request whose transaction is stored. */
@@ -161,18 +165,23 @@ const trySigning = async (
   }
 };
 
-/** Gets the stored transaction onto the ledger, and waits until the projections show what it did. */
+/**
+ * Gets the stored transaction onto the ledger, and waits until the projections show what it did.
+ * `again`: it was found stored, so it may have been submitted before.
+ */
 const broadcast = async (
   work: Processing,
   request: SignedRequest,
+  { again }: { readonly again: boolean },
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset, signal } = work;
   const { relay, register } = asset;
   const { txId } = request;
   let executed = await relay.lookUp(txId, signal);
   if (executed === null) {
+    if (again) await warnWhenOverdue(database, work.logger, request);
     await renewLane(database.sql, claim);
-    const refusal = await submitted(relay, request.signed, signal);
+    const refusal = await submitted(() => relay.submit(request.signed, signal, again));
     const known = await waitFor(work, async () => {
       executed = await relay.lookUp(txId, signal);
       return executed !== null || refusal !== undefined;
@@ -213,13 +222,9 @@ const settled = async (
 };
 
 /** Why the node refused the transaction; undefined when it took it. */
-const submitted = async (
-  relay: Relay,
-  signed: Uint8Array,
-  signal: AbortSignal,
-): Promise<string | undefined> => {
+const submitted = async (submit: () => Promise<void>): Promise<string | undefined> => {
   try {
-    await relay.submit(signed, signal);
+    await submit();
     return undefined;
   } catch (error) {
     if (error instanceof SubmissionRefusedError) return error.message;

@@ -52,6 +52,7 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
   const work: LaneWork = {
     database,
     assets: new Map(settings.assets.map((asset) => [asset.name, asset])),
+    logger,
     leaseMs: settings.leaseMs ?? LEASE_MS,
     turnMs: settings.turnMs ?? TURN_MS,
     lookMs: settings.lookMs ?? LOOK_MS,

@@ -31,6 +31,8 @@ export const taTransactions = pgTable("ta_transactions", {
   /** Signed and ready to be submitted; public once it is. */
   signed: bytea("signed").notNull(),
   createdAt: at("created_at").notNull().defaultNow(),
+  /** When it was last said in the log that it is overdue. */
+  remindedAt: at("reminded_at"),
 });
 
 /**

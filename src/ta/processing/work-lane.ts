@@ -1,5 +1,6 @@
 /** One turn of work on one lane: its open requests, one after the other, each after the one before. */
 import type { Database } from "../../database/connect.ts";
+import type { Logger } from "../../logger.ts";
 import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,
@@ -18,6 +19,7 @@ export type LaneWork = {
   readonly database: Pick<Database, "sql" | "transaction">;
   /** By name. */
   readonly assets: ReadonlyMap<string, ProcessedAsset>;
+  readonly logger: Pick<Logger, "info" | "warn">;
   /** How long a lane stays claimed without a sign of life; it is renewed as long as there is one. */
   readonly leaseMs: number;
   /** After this a lane with more to do lets others have a turn; a call under way is not cut off. */
@@ -71,7 +73,7 @@ export const workLane = async (
 };
 
 const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Promise<LaneLeft> => {
-  const { database, assets, turnMs, lookMs, troubleMs } = work;
+  const { database, assets, logger, turnMs, lookMs, troubleMs } = work;
   const { sql } = database;
   const turnOver = AbortSignal.any([signal, AbortSignal.timeout(turnMs)]);
   for (;;) {
@@ -84,7 +86,7 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) throw new AssetMissingError(request.asset);
-    const processing = { database, claim, asset, lookMs, signal, turnOver };
+    const processing = { database, claim, asset, logger, lookMs, signal, turnOver };
     const ending = await processRequest(processing, request);
     if (ending === WALLET_TAKEN) {
       // Not waited for here: workers are few, and whoever ends the other request wakes this lane.
