@@ -9,7 +9,15 @@ import { openQueues } from "../../src/queue/queues.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { until } from "../queue/until.ts";
-import { acceptRequest, type Circle, ended, historyOf, newWallet, startCircle } from "./circle.ts";
+import {
+  ASSET,
+  acceptRequest,
+  type Circle,
+  ended,
+  historyOf,
+  newWallet,
+  startCircle,
+} from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
 /** Delivers the circle's callbacks, three attempts each. */
@@ -87,4 +95,35 @@ test("a successful request whose callback is given up fails, and says what was d
     "FAILED",
   ]);
   expect(receiver.received).toHaveLength(3);
+});
+
+test("a request that ends without any callback address is named in the log, once, and nothing personal with it", async () => {
+  await using circle = await startCircle();
+  await using processor = await startProcessor(circle);
+  const { database } = circle;
+  const said = () => processor.logged.filter((line) => line.includes("no address to call back"));
+  const id = await acceptRequest(database, { investorId: "c-3", kind: "kyc" });
+  expect((await ended(database, id)).status).toBe("SUCCESS");
+  const [line = ""] = await until("the line", said, (lines) => lines.length > 0);
+  const told: Readonly<Record<string, unknown>> = JSON.parse(line);
+  expect(told).toMatchObject({ level: 30, requestId: id, asset: ASSET });
+  const members = ["asset", "hostname", "level", "msg", "pid", "requestId", "time"];
+  expect(Object.keys(told).toSorted()).toEqual(members);
+  const next = await acceptRequest(database, { investorId: "c-3", kind: "kyc" });
+  await until("the next line", said, (lines) => lines.some((each) => each.includes(next)));
+  expect(said()).toHaveLength(2);
+});
+
+test("a request whose result is called back is not said to lack an address", async () => {
+  await using receiver = await startReceiver();
+  await using circle = await startCircle({ callbackUrl: receiver.url });
+  await using _sending = await startSending(circle);
+  await using processor = await startProcessor(circle);
+  await acceptRequest(circle.database, { investorId: "c-4", kind: "kyc" });
+  await until(
+    "the callback",
+    () => receiver.accepted().length,
+    (count) => count === 1,
+  );
+  expect(processor.logged.filter((line) => line.includes("no address to call back"))).toEqual([]);
 });

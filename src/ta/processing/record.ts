@@ -53,13 +53,17 @@ export const recordSigned = (
     await writeStatus(tx, request.id, "PENDING", `signed transaction ${txId}`);
   });
 
-/** The final state, its callback, and what the request held free again. @throws LaneLostError */
+/**
+ * The final state, its callback, and what the request held free again.
+ * @returns whether there is an address to call back
+ * @throws LaneLostError
+ */
 export const recordEnding = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,
   request: OpenRequest,
   ending: Ending,
-): Promise<void> =>
+): Promise<boolean> =>
   underClaim(database, claim, async (tx) => {
     const reason = ending.status === "FAILED" ? ending.reason : null;
     const message = await writeStatus(tx, request.id, ending.status, ending.message, reason);
@@ -69,7 +73,7 @@ export const recordEnding = (
     }
     const address = await resultAddress(tx, request.id);
     // Without any callback address requests are still done.
-    if (address === undefined) return;
+    if (address === undefined) return false;
     await enqueueCallback(tx, {
       ...address,
       // The lane's number: in order per investor, and nothing about him.
@@ -89,6 +93,7 @@ export const recordEnding = (
         timestamp: new Date().toISOString(),
       },
     });
+    return true;
   });
 
 /** What paid for the request's transaction may pay for another one. */

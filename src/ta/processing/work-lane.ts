@@ -96,7 +96,11 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
     if (ending !== LATER) {
       // The transaction may have been signed in this very turn.
       const ended = request.kind === "kyc" ? request : ((await firstOpen(sql, claim)) ?? request);
-      await recordEnding(database, claim, ended, ending);
+      const called = await recordEnding(database, claim, ended, ending);
+      if (!called) {
+        const about = { requestId: request.id, asset: request.asset };
+        logger.info(about, "transfer agent: a request ended, and there is no address to call back");
+      }
     }
     if (ending === LATER || turnOver.aborted) {
       await leaveLane(sql, claim, 0);
