@@ -5,7 +5,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** What an interface adds to the document. Names of schemas and security schemes are unique over all. */
 export type ApiDescription = {
   /** Headings, of the interface's operations and webhooks. */
-  readonly tags?: readonly { readonly name: string; readonly description: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Members;
   readonly webhooks?: Members;
   readonly components: {
@@ -20,7 +20,7 @@ export const describeTogether = <Base extends ApiDescription>(
   others: readonly ApiDescription[],
 ) => ({
   ...base,
-  tags: [base, ...others].flatMap(({ tags = [] }) => tags),
+  tags: [base, ...others].flatMap(({ tags }) => tags),
   paths: merged(base.paths, ...others.map(({ paths }) => paths)),
   webhooks: merged(base.webhooks, ...others.map(({ webhooks }) => webhooks)),
   components: {

@@ -30,8 +30,11 @@ const shape = z.object(
         abort: true,
       })
       .regex(MEDIA_TYPE, "must be a media type, such as application/pdf"),
-    size: z.int("must be the number of bytes of the decoded file").min(0, "must not be negative"),
-    data: z.string("must be base64 text"),
+    size: z
+      .int("must be the number of bytes of the decoded file")
+      .min(0, "must not be negative")
+      .describe("Bytes of the decoded file."),
+    data: z.string("must be base64 text").describe("Standard base64 with padding."),
   },
   "must be a file object",
 );

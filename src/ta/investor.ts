@@ -32,7 +32,11 @@ const words = (most: number) =>
     abort: true,
   });
 
-const id = words(128).regex(/^[^\p{Cc}]+$/u, "must not hold control characters");
+const id = words(128)
+  .regex(/^[^\p{Cc}]+$/u, "must not hold control characters")
+  .describe(
+    "Your own name for the investor: a pseudonym. It is not encrypted and comes back in callbacks.",
+  );
 
 /** Local part of RFC 5322 without quotes, letters of any script; a domain of at least two labels. */
 const EMAIL =
@@ -44,7 +48,8 @@ const dob = z
   .string("must be text")
   .regex(/^\d{4}-\d{2}-\d{2}$/, { error: "must be a date as YYYY-MM-DD", abort: true })
   .refine((text) => isDay(text), { error: "must be a real date as YYYY-MM-DD", abort: true })
-  .refine((text) => text < new Date().toISOString().slice(0, 10), "must be in the past");
+  .refine((text) => text < new Date().toISOString().slice(0, 10), "must be in the past")
+  .describe("YYYY-MM-DD, in the past.");
 
 const isDay = (text: string): boolean => {
   const day = new Date(`${text}T00:00:00Z`);
@@ -53,7 +58,8 @@ const isDay = (text: string): boolean => {
 
 const countryCode = z
   .string("must be text")
-  .refine((text) => countryCodes.has(text), "must be an ISO 3166-1 alpha-2 code in capitals");
+  .refine((text) => countryCodes.has(text), "must be an ISO 3166-1 alpha-2 code in capitals")
+  .describe("Assigned ISO 3166-1 alpha-2, in capitals.");
 
 const phone = z
   .string("must be text")
@@ -61,7 +67,8 @@ const phone = z
     error: "must be a phone number in E.164 form, such as +14155550123",
     abort: true,
   })
-  .refine((text) => isValidPhoneNumber(text), "must be a valid phone number");
+  .refine((text) => isValidPhoneNumber(text), "must be a valid phone number")
+  .describe("E.164: + and digits.");
 
 const address = z.object(
   { street: words(500), city: words(200), countryCode, postalCode: words(32) },
@@ -87,10 +94,14 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
           if (wallet !== undefined) return wallet;
           context.addIssue({ code: "custom", message: WALLET_FORM[ledger] });
           return z.NEVER;
-        }),
+        })
+        .describe(
+          "Sui: 0x and 1 to 64 hex digits. EVM: 0x and 40, in mixed case with a right checksum.",
+        ),
       primary_phone: phone,
       tin: words(64)
         .transform((tin) => (tin === sentinel ? null : tin))
+        .describe(`Tax number; ${sentinel} means none.`)
         .optional(),
       accreditation: z
         .enum(
@@ -98,8 +109,8 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
           "must be accredited, non_accredited or pending",
         )
         .optional(),
-      ssn: words(64).optional(),
-      passportNumber: words(64).optional(),
+      ssn: words(64).describe("Of investors in the US.").optional(),
+      passportNumber: words(64).describe("Of investors elsewhere.").optional(),
       identityDocumentCountry: countryCode.optional(),
       identityDocument: file.optional(),
       proofOfAddress: file.optional(),
@@ -113,7 +124,10 @@ export const submissionSchema = (rules: SubmissionRules) =>
   z.object(
     {
       investor: investor(rules),
-      verifiedStatus: z.boolean("must be true or false").optional(),
+      verifiedStatus: z
+        .boolean("must be true or false")
+        .describe("Whether verification passed; true unless given.")
+        .optional(),
       verifiedAt: z
         .string(DATE_TIME)
         .max(LONGEST_DATE_TIME, { error: DATE_TIME, abort: true })
@@ -122,6 +136,9 @@ export const submissionSchema = (rules: SubmissionRules) =>
         .refine(
           (text) => Date.parse(text) <= Date.now() + CLOCK_SKEW_MS,
           "must not be in the future",
+        )
+        .describe(
+          "When it was completed: date-time with offset, not in the future; now unless given.",
         )
         .optional(),
     },

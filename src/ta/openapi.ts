@@ -14,6 +14,7 @@ import {
 } from "./answer-schema.ts";
 import { submissionSchema } from "./investor.ts";
 import { deliveriesQuery } from "./mount-deliveries.ts";
+import * as examples from "./openapi-examples.ts";
 import type { TaPartSettings } from "./part.ts";
 
 /** As a JSON Schema, the dialect of OpenAPI 3.1: of what is sent, before it is brought into one form. */
@@ -21,6 +22,8 @@ const schemaOf = (schema: z.ZodType) => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   return rest;
 };
+
+const shown = (schema: object, example: unknown) => ({ ...schema, examples: [example] });
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
@@ -73,6 +76,8 @@ const pathParameter = (name: string, description: string) => ({
   schema: { type: "string" },
 });
 
+const TAG = "Transfer agent";
+
 const KEY_ALONE = [{ taKey: [] }];
 const SIGNED = [{ taKey: [], taSignature: [] }];
 
@@ -85,6 +90,7 @@ export const taApi = ({
   const rules = { ledger: "sui", platformName, maxFileBytes: bounds.fileBytes } as const;
   const submission = (operationId: string, summary: string) => ({
     post: {
+      tags: [TAG],
       operationId,
       summary,
       description: `At most ${bounds.bodyBytes} bytes, each file at most ${bounds.fileBytes} decoded. The body may be written in any way that is I-JSON (RFC 7493).`,
@@ -98,11 +104,19 @@ export const taApi = ({
     },
   });
   return {
+    tags: [
+      {
+        name: TAG,
+        description:
+          "Whitelisting and KYC. POST requests are signed over their body, some reads over method, path and time; `holderbook ta sign` and `signRequest` of `holderbook/client` do it. Results come as signed callbacks.",
+      },
+    ],
     paths: {
       "/api/v1/investor/whitelist": submission("whitelistInvestor", "Whitelist a wallet"),
       "/api/v1/investor/kyc": submission("submitKyc", "Store KYC data without whitelisting"),
       "/api/v1/investor/whitelist_status/{wallet_address}": {
         get: {
+          tags: [TAG],
           operationId: "whitelistStatus",
           summary: "Whether a wallet is whitelisted",
           security: KEY_ALONE,
@@ -115,6 +129,7 @@ export const taApi = ({
       },
       "/api/v1/requests/{requestId}": {
         get: {
+          tags: [TAG],
           operationId: "requestStatus",
           summary: "A request and everything that happened to it",
           security: SIGNED,
@@ -127,6 +142,7 @@ export const taApi = ({
       },
       "/api/v1/callbacks": {
         get: {
+          tags: [TAG],
           operationId: "listCallbacks",
           summary: "Deliveries of the caller's own requests, oldest first",
           security: SIGNED,
@@ -147,6 +163,7 @@ export const taApi = ({
       },
       "/api/v1/callbacks/{id}/redeliver": {
         post: {
+          tags: [TAG],
           operationId: "redeliverCallback",
           summary: "Send a callback again, under the same webhook-id",
           security: SIGNED,
@@ -160,6 +177,7 @@ export const taApi = ({
       },
       "/api/v1/callback_pk": {
         get: {
+          tags: [TAG],
           operationId: "callbackKeys",
           summary: "Public keys that callbacks are signed with",
           security: [],
@@ -168,6 +186,7 @@ export const taApi = ({
       },
       "/api/v1/health": {
         get: {
+          tags: [TAG],
           operationId: "taHealth",
           summary: "Requests waiting and under way",
           security: [],
@@ -178,11 +197,13 @@ export const taApi = ({
     webhooks: {
       requestResult: {
         post: {
+          tags: [TAG],
           operationId: "requestResultCallback",
           summary: "A request has reached its final state",
           description:
             "Sent to the callback address of the key that signed the request, or else to the asset's; signed (Standard Webhooks, Ed25519, and X-Request-Sig-B64 over the canonical body), in order per investor.",
-          requestBody: json(ref("TaResult")),
+          security: [],
+          requestBody: { required: true, ...json(ref("TaResult")) },
           responses: { "2XX": { description: "Received; it is not sent again." } },
         },
       },
@@ -204,16 +225,16 @@ export const taApi = ({
         },
       },
       schemas: {
-        TaSubmission: schemaOf(submissionSchema(rules)),
-        TaAccepted: schemaOf(acceptedAnswer),
-        TaRequest: schemaOf(requestAnswer),
-        TaWhitelistStatus: schemaOf(whitelistStatusAnswer),
-        TaDelivery: schemaOf(deliveryAnswer),
-        TaRedelivery: schemaOf(redeliveryAnswer),
-        TaCallbackKeys: schemaOf(callbackKeysAnswer),
-        TaHealth: schemaOf(healthAnswer),
-        TaResult: schemaOf(resultCallback),
-        TaError: schemaOf(errorAnswerSchema),
+        TaSubmission: shown(schemaOf(submissionSchema(rules)), examples.submission),
+        TaAccepted: shown(schemaOf(acceptedAnswer), examples.accepted),
+        TaRequest: shown(schemaOf(requestAnswer), examples.request),
+        TaWhitelistStatus: shown(schemaOf(whitelistStatusAnswer), examples.whitelistStatus),
+        TaDelivery: shown(schemaOf(deliveryAnswer), examples.delivery),
+        TaRedelivery: shown(schemaOf(redeliveryAnswer), examples.redelivery),
+        TaCallbackKeys: shown(schemaOf(callbackKeysAnswer), examples.callbackKeys),
+        TaHealth: shown(schemaOf(healthAnswer), examples.health),
+        TaResult: shown(schemaOf(resultCallback), examples.result),
+        TaError: shown(schemaOf(errorAnswerSchema), examples.refusal),
       },
     },
   };

@@ -5,6 +5,8 @@ import { z } from "zod";
 import { errorName } from "../../src/http/error-body.ts";
 import { LIST_PATH } from "../../src/rest/names.ts";
 import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
+import * as answers from "../../src/ta/answer-schema.ts";
+import { submissionSchema } from "../../src/ta/investor.ts";
 import { taApi } from "../../src/ta/openapi.ts";
 import { chromiumPath, openPage, type Page } from "../chromium.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -52,6 +54,9 @@ type Operation = { readonly summary: string };
 type Description = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Description["paths"];
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly examples?: readonly unknown[] }>>;
+  };
 };
 
 const description = async (): Promise<Description> =>
@@ -114,8 +119,8 @@ for (const bypassPolicy of [false, true]) {
   );
 }
 
-test("what it shows as an example is what the API answers", async () => {
-  const { paths } = await description();
+test("what it shows as an example is what the APIs take and answer", async () => {
+  const { paths, components } = await description();
   const { responses } = z
     .object({ responses: z.record(z.string(), answer) })
     .parse(paths[LIST_PATH]?.get);
@@ -125,6 +130,32 @@ test("what it shows as an example is what the API answers", async () => {
     else expect(errorSchema.parse(example).error).toBe(errorName(Number(status)));
   }
   expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "429", "500"]);
+
+  const rules = {
+    ledger: "sui",
+    platformName: "platform",
+    maxFileBytes: bounds.fileBytes,
+  } as const;
+  const schemas: Readonly<Record<string, z.ZodType>> = {
+    TaSubmission: submissionSchema(rules),
+    TaAccepted: answers.acceptedAnswer.strict(),
+    TaRequest: answers.requestAnswer.strict(),
+    TaWhitelistStatus: answers.whitelistStatusAnswer.strict(),
+    TaDelivery: answers.deliveryAnswer.strict(),
+    TaRedelivery: answers.redeliveryAnswer.strict(),
+    TaCallbackKeys: answers.callbackKeysAnswer.strict(),
+    TaHealth: answers.healthAnswer.strict(),
+    TaResult: answers.resultCallback.strict(),
+    TaError: answers.errorAnswerSchema.strict(),
+  };
+  for (const [name, schema] of Object.entries(schemas)) {
+    const [example] = components.schemas[name]?.examples ?? [];
+    const { error } = await schema.safeParseAsync(example);
+    expect([name, error]).toEqual([name, undefined]);
+  }
+  expect(Object.keys(components.schemas).filter((name) => name.startsWith("Ta"))).toEqual(
+    Object.keys(schemas),
+  );
 });
 
 test.skipIf(chromium === undefined)(
