@@ -1,9 +1,13 @@
 import { toEventSelector } from "viem";
 import type { Sql } from "../../database/connect.ts";
 import { bytesOf } from "../../evm/hex-bytes.ts";
+import { groupsBefore } from "../../projections/transfer-event-groups.ts";
 import type { Register } from "./register.ts";
 
 type Hex = `0x${string}`;
+
+/** Later than every block. */
+const LAST_BLOCK = 2n ** 63n - 2n;
 
 /** Topic of the log that a change of a wallet's transfer group leaves. */
 const GROUP_SET = bytesOf(toEventSelector("AddressTransferGroup(address,address,uint256)"));
@@ -24,17 +28,20 @@ export const evmRegister = (
       where project = ${project} and chain_id = ${chainId}`;
     return row !== undefined && row.next_block > tip;
   };
-  /** First group of a wallet at the end of a block, or now. */
-  const groupAt = async (wallet: string, block: bigint | null) => {
-    const [row] = await sql<{ groups: string }[]>`
-      select groups from transfer_event_groups
-      where project = ${project} and chain_id = ${chainId} and token = ${token}
-        and wallet = ${bytesOf(hexWallet(wallet))}
-        and (${block}::int8 is null or block <= ${block}::int8)
-      order by block desc, log_index desc limit 1`;
-    const [group] = row === undefined || row.groups === "" ? [] : row.groups.split(",");
-    // A wallet whose group was never set is in group 0, and setting that would log nothing.
-    return BigInt(group ?? "0");
+  /**
+   * Group of a wallet at the end of a block, or now; null when it was never put into one. The contract
+   * has it in group 0 then, which the assets file does not take as the one to whitelist into.
+   */
+  const groupAt = async (wallet: string, block: bigint = LAST_BLOCK) => {
+    const asked = new Set([hexWallet(wallet)]);
+    const groups = await groupsBefore(
+      { sql },
+      { project, chainId },
+      scope.token,
+      asked,
+      block + 1n,
+    );
+    return groups.get(hexWallet(wallet))?.[0] ?? null;
   };
   const isFinal = async (block: bigint) => {
     const found = await sql`
@@ -44,7 +51,7 @@ export const evmRegister = (
   return {
     hasReached,
 
-    place: async (wallet) => ({ registered: true, group: await groupAt(wallet, null) }),
+    place: async (wallet) => ({ registered: true, group: await groupAt(wallet) }),
 
     confirmed: async (wallet, groupId, { txId, place }) => {
       const address = bytesOf(hexWallet(wallet));

@@ -1,5 +1,6 @@
 /** What the projections say about a wallet: the side of processing that reads. */
 import type { Sql } from "../../database/connect.ts";
+import { newestGroup } from "../../projections/holder-events.ts";
 
 /** Where a wallet stands in an asset's register. */
 export type WalletPlace = {
@@ -39,17 +40,13 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
   },
 
   place: async (wallet) => {
-    const [group] = await sql<{ event_type: string; group_id: string }[]>`
-      select event_type, group_id from holder_events
-      where coin_type = ${coinType} and address = ${wallet} and group_id is not null
-      order by position desc limit 1`;
     const [membership] = await sql<{ added: boolean }[]>`
       select event_type = 'holder_address_added' as added from holder_events
       where coin_type = ${coinType} and address = ${wallet} and holder_id is not null
       order by position desc limit 1`;
     return {
       registered: membership?.added ?? false,
-      group: group?.event_type === "address_joined_group" ? BigInt(group.group_id) : null,
+      group: await newestGroup({ sql }, coinType, wallet),
     };
   },
 
