@@ -26,16 +26,23 @@ export class MasterKeyError extends Error {
  * Reads the master key: `configured` (base64 of 32 bytes) when given, else `file`, which is made with
  * a random key the first time. Processes that start together get the same one.
  *
+ * @param existing never make one: for commands that are about what a service's own key has sealed
  * @throws MasterKeyError (stop)
  */
 export const readMasterKey = async (settings: {
   readonly configured?: string | undefined;
   readonly file: string;
+  readonly existing?: boolean | undefined;
 }): Promise<Uint8Array> => {
-  const { configured, file } = settings;
+  const { configured, file, existing = false } = settings;
   if (configured !== undefined) return decode(configured, "the configured master key");
   const present = await readPrivate(file);
   if (present !== undefined) return decode(present, file);
+  if (existing) {
+    throw new MasterKeyError(
+      `there is no ${file}; give this command the keys or the DATA_DIR of your service`,
+    );
+  }
   await create(file);
   return decode((await readPrivate(file)) ?? "", file);
 };

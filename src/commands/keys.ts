@@ -6,9 +6,9 @@ import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
-import { taAssets } from "../ta/asset.ts";
 import { changeCallbackUrl } from "../ta/callback-address.ts";
 import { registerKey } from "../ta/new-key.ts";
+import { checkAsset } from "./known-asset.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -91,13 +91,6 @@ const createTaKey = async (key: {
   }
 };
 
-/** Only an asset that is served has callbacks. @throws UsageError */
-const checkAsset = async (config: Config, asset: string): Promise<void> => {
-  const known = [...taAssets(await configuredAssets(config)).keys()];
-  if (known.includes(asset)) return;
-  throw new UsageError(`no asset ${asset}; those with "ta" are: ${known.join(", ") || "none"}`);
-};
-
 /** A callback address as it is kept, held to the same rules as those of the assets file. */
 const checkedUrl = (config: Config, url: string): string => {
   const { allowPrivate } = withDemoCallbacks(config).callbacks;
@@ -124,7 +117,7 @@ const listCommand = () =>
     .description("every key: JSON, one a line, without the secrets")
     .action(async () => {
       const { config, logger } = openRuntime();
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { existing: true });
       for (const key of await listKeys(storage.write.db)) {
         process.stdout.write(`${JSON.stringify(key)}\n`);
       }
@@ -142,7 +135,7 @@ const callbackUrlCommand = () =>
       }
       const { config, logger } = openRuntime();
       const address = url === undefined ? null : checkedUrl(config, url);
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { existing: true });
       const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
       if (key?.kind !== "ta" || key.subject === null) {
         throw new UsageError(`no key of the kind ta has the id ${id}; \`keys list\` shows them`);
@@ -159,7 +152,7 @@ const revokeCommand = () =>
     .argument("<id>", "as `keys list` shows it")
     .action(async (id: string) => {
       const { config, logger } = openRuntime();
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { existing: true });
       if (!(await revokeKey(storage.write.db, id))) {
         throw new UsageError(`no active key has the id ${id}; \`keys list\` shows them`);
       }

@@ -13,7 +13,7 @@ export const statusCommand = () =>
     .option("--json", "one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
       const { config, logger } = openRuntime();
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { existing: true });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const rows = [{ ...log, pipeline: "log" }, ...pipelines].map((mark) => row(mark, log.next));
       process.stdout.write(json ? `${JSON.stringify(rows)}\n` : table(rows));

@@ -6,18 +6,13 @@
  *
  * Layout below the data folder: `postgres/` (the cluster and its password), `postgres.log`.
  */
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { platform } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import type { Remedy } from "../remedy.ts";
-import { type Postgres, preparePostgres, runPostgres } from "./postgres-process.ts";
-
-const run = promisify(execFile);
+import { type Postgres, preparePostgres, programOf, runPostgres } from "./postgres-process.ts";
 
 /** How long the server may take to start (after a crash it replays its journal) or to stop. */
 const DEADLINE_MS = 60_000;
@@ -49,6 +44,15 @@ export class EmbeddedPostgresError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
+/** Whether a cluster stands below the data folder already; starts nothing. */
+export const hasCluster = async (dataDir: string): Promise<boolean> =>
+  stat(join(clusterIn(dataDir), PASSWORD_FILE)).then(
+    () => true,
+    () => false,
+  );
+
+const clusterIn = (dataDir: string): string => join(resolve(dataDir), "postgres");
+
 /**
  * Starts Postgres on `<dataDir>/postgres`, creating the cluster the first time, or joins the server
  * that already runs there. A lock left by a crash is recovered; a server left running by a crash is
@@ -67,7 +71,7 @@ export const startEmbeddedPostgres = async (options: {
     throw new EmbeddedPostgresError(`DATA_DIR cannot be used: ${error.message}`);
   });
   const postgres = await preparePostgres(dataDir);
-  const cluster = join(dataDir, "postgres");
+  const cluster = clusterIn(dataDir);
   const password = await createClusterOnce(postgres, dataDir, cluster);
 
   const running = await runningServer(cluster);
@@ -268,24 +272,6 @@ const readLock = async (cluster: string) => {
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === "ready" };
-};
-
-/** Command and parent of a process; undefined when there is none. */
-const programOf = async (pid: number) => {
-  // Slim container images have no `ps`; Linux tells the same in a file.
-  const found =
-    platform() === "linux"
-      ? /^\d+ \((?<command>.*)\) \S (?<parent>\d+) /s.exec(
-          await readFile(`/proc/${pid}/stat`, "utf8").catch(() => ""),
-        )
-      : /^\s*(?<parent>\d+)\s+(?<command>.+?)\s*$/.exec(
-          await run("ps", ["-o", "ppid=,comm=", "-p", String(pid)]).then(
-            ({ stdout }) => stdout,
-            () => "",
-          ),
-        );
-  const { command, parent } = found?.groups ?? {};
-  return command === undefined ? undefined : { command, parent: Number(parent) };
 };
 
 /** Port of the server once it accepts connections. */

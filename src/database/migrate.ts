@@ -67,10 +67,15 @@ export const migrate = async (database: Database): Promise<{ readonly applied: n
  */
 export const migrationsPending = async (database: Database): Promise<number> => {
   const migrations = readMigrationFiles({ migrationsFolder: FOLDER });
+  if (!(await wasMigrated(database))) return migrations.length;
+  return (await missing(database.sql, migrations)).length;
+};
+
+/** Whether this database was ever ours: some version of Holderbook has migrated it. */
+export const wasMigrated = async (database: Pick<Database, "sql">): Promise<boolean> => {
   const [table] = await database.sql<{ found: boolean }[]>`
     select to_regclass('drizzle.__drizzle_migrations') is not null as found`;
-  if (!table?.found) return migrations.length;
-  return (await missing(database.sql, migrations)).length;
+  return table?.found ?? false;
 };
 
 type Migrations = ReturnType<typeof readMigrationFiles>;

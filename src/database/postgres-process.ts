@@ -3,7 +3,7 @@
  * run as the system user `postgres` (created when missing).
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmod, readdir } from "node:fs/promises";
+import { chmod, readdir, readFile } from "node:fs/promises";
 import { createRequire, findPackageJSON } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
@@ -79,6 +79,26 @@ export const postgresPrograms = (): string => {
   } catch {
     throw new EmbeddedPostgresUnavailableError(`no embedded Postgres for ${platform()} ${arch()}`);
   }
+};
+
+/** Command and parent of a process; undefined when there is none. */
+export const programOf = async (
+  pid: number,
+): Promise<{ readonly command: string; readonly parent: number } | undefined> => {
+  // Slim container images have no `ps`; Linux tells the same in a file.
+  const found =
+    platform() === "linux"
+      ? /^\d+ \((?<command>.*)\) \S (?<parent>\d+) /s.exec(
+          await readFile(`/proc/${pid}/stat`, "utf8").catch(() => ""),
+        )
+      : /^\s*(?<parent>\d+)\s+(?<command>.+?)\s*$/.exec(
+          await run("ps", ["-o", "ppid=,comm=", "-p", String(pid)]).then(
+            ({ stdout }) => stdout,
+            () => "",
+          ),
+        );
+  const { command, parent } = found?.groups ?? {};
+  return command === undefined ? undefined : { command, parent: Number(parent) };
 };
 
 const postgresUser = async () => {

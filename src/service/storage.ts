@@ -1,11 +1,13 @@
 /** The database of this process: a given one, or the embedded one, migrated and connected. */
 
+import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { connect, type Database } from "../database/connect.ts";
 import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
-import { startEmbeddedPostgres } from "../database/embedded.ts";
-import { migrate } from "../database/migrate.ts";
+import { hasCluster, startEmbeddedPostgres } from "../database/embedded.ts";
+import { migrate, wasMigrated } from "../database/migrate.ts";
 import type { Logger } from "../logger.ts";
+import type { Remedy } from "../remedy.ts";
 
 /** Connections for the two kinds of work. Closing ends them, and the embedded server if it is ours. */
 export type Storage = AsyncDisposable & {
@@ -20,16 +22,43 @@ export type Storage = AsyncDisposable & {
 };
 
 /**
+ * A command about existing data found none: the settings lead to another database than the service's.
+ * Give it the service's own.
+ */
+export class NoDatabaseError extends Error {
+  override readonly name = "NoDatabaseError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ databaseUrl, dataDir }: Pick<Config, "databaseUrl" | "dataDir">) {
+    const where =
+      databaseUrl === undefined
+        ? `there is no database in ${resolve(dataDir)} (DATA_DIR)`
+        : "the database of DATABASE_URL holds nothing of Holderbook";
+    super(
+      `${where}; give this command the DATABASE_URL or DATA_DIR of your service, or start the service first`,
+    );
+  }
+}
+
+/**
  * Connects, starting the embedded Postgres when `DATABASE_URL` is not set.
  *
  * @param migrated apply missing migrations first; `false` leaves the database as it is
+ * @param existing never begin a database: for commands that are about what is there
  * @throws DatabaseUnreachableError when nobody answers, or does not let us in
+ * @throws NoDatabaseError with `existing`, when there is none, or nothing of ours in it
  */
 export const openStorage = async (
   config: Config,
   logger: Logger,
-  { migrated = true }: { readonly migrated?: boolean } = {},
+  {
+    migrated = true,
+    existing = false,
+  }: { readonly migrated?: boolean; readonly existing?: boolean } = {},
 ): Promise<Storage> => {
+  if (existing && config.databaseUrl === undefined && !(await hasCluster(config.dataDir))) {
+    throw new NoDatabaseError(config);
+  }
   const embedded =
     config.databaseUrl === undefined
       ? await startEmbeddedPostgres({
@@ -51,6 +80,7 @@ export const openStorage = async (
     await embedded?.stop();
   };
   try {
+    if (existing && !(await wasMigrated(write))) throw new NoDatabaseError(config);
     if (migrated) {
       const { applied } = await migrate(write);
       if (applied > 0) logger.info({ applied }, "migrated the database");

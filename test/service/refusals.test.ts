@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
+import { inServer, withDatabase } from "../postgres-setup.ts";
 import { runProgram, temporaryFolder } from "./process.ts";
 
 test("a database that nobody answers for is one line that names the setting", async () => {
@@ -27,7 +28,7 @@ test("a folder that cannot be used, and a port that is taken, are one line each"
   await using folder = await temporaryFolder();
   const file = join(folder.path, "file");
   await writeFile(file, "");
-  const data = await runProgram(["status"], { DATA_DIR: file });
+  const data = await runProgram(["migrate"], { DATA_DIR: file });
   expect(data.code).toBe(1);
   expect(data.stderr).toMatch(/^holderbook: EmbeddedPostgresError: DATA_DIR cannot be used: .*\n$/);
 
@@ -45,3 +46,54 @@ test("a folder that cannot be used, and a port that is taken, are one line each"
   expect(port.code).toBe(1);
   expect(port.stderr).toMatch(/^holderbook: listen EADDRINUSE.*; set PORT to another one.*\n$/);
 });
+
+/** Commands that say or change something about what is there. */
+const ABOUT_EXISTING = [
+  ["status"],
+  ["rebuild", "token_activity"],
+  ["callbacks", "list", "--project", "acme"],
+  ["callbacks", "redeliver", "te_1", "--project", "acme"],
+  ["callbacks", "enable", "--project", "acme"],
+  ["callbacks", "rotate"],
+  ["pii", "rotate"],
+  ["pii", "delete", "--asset", "demo-a", "--investor", "inv-1"],
+  ["keys", "list"],
+  ["keys", "revoke", "gql_1"],
+];
+
+test("a command about existing data begins no database where there is none, and says what to set", async () => {
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, "mistyped");
+  await Promise.all(
+    ABOUT_EXISTING.map(async (args) => {
+      const { code, stdout, stderr } = await runProgram(args, { DATA_DIR: dataDir });
+      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+      expect(stderr).toBe(
+        `holderbook: NoDatabaseError: there is no database in ${dataDir} (DATA_DIR); give this command the DATABASE_URL or DATA_DIR of your service, or start the service first\n`,
+      );
+    }),
+  );
+  expect(await readdir(folder.path)).toEqual([]);
+}, 120_000);
+
+test("a command about existing data leaves a database alone that is not ours", async () => {
+  const server = inject("postgresUrl");
+  const name = `somebody_else_${process.pid}`;
+  await inServer(server, (sql) => sql.unsafe(`create database ${name}`));
+  try {
+    const url = withDatabase(server, name);
+    for (const args of ABOUT_EXISTING.slice(0, 2)) {
+      const { code, stdout, stderr } = await runProgram(args, { DATABASE_URL: url });
+      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+      expect(stderr).toContain("the database of DATABASE_URL holds nothing of Holderbook");
+    }
+    await inServer(url, async (sql) => {
+      const [row] = await sql`
+        select count(*)::int4 as made from pg_tables
+        where schemaname not in ('pg_catalog', 'information_schema')`;
+      expect(row).toEqual({ made: 0 });
+    });
+  } finally {
+    await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+  }
+}, 60_000);
