@@ -22,8 +22,11 @@ export class SealedError extends Error {
   override readonly name = "SealedError";
   readonly remedy: Remedy = "stop";
 
-  constructor(row: string) {
-    super(`${row} was sealed with another master key; give this process the key that sealed it`);
+  constructor(row: string, advice?: string) {
+    const remedy = advice === undefined ? "" : `: ${advice}`;
+    super(
+      `${row} was sealed with another master key; give this process the key that sealed it${remedy}`,
+    );
   }
 }
 
@@ -35,11 +38,20 @@ export const seal = (masterKey: Uint8Array, row: string, secret: Uint8Array): Ui
   return Buffer.concat([Buffer.of(VERSION), nonce, sealed, cipher.getAuthTag()]);
 };
 
-/** @throws SealedError (stop) */
-export const unseal = (masterKey: Uint8Array, row: string, sealed: Uint8Array): Uint8Array => {
+/**
+ * Opens the secret of the row named `row`.
+ * @param advice how that key is given, for the error
+ * @throws SealedError (stop)
+ */
+export const unseal = (
+  masterKey: Uint8Array,
+  row: string,
+  sealed: Uint8Array,
+  advice?: string,
+): Uint8Array => {
   const bytes = Buffer.from(sealed);
   const tagAt = bytes.length - TAG_BYTES;
-  if (bytes[0] !== VERSION || tagAt < 1 + NONCE_BYTES) throw new SealedError(row);
+  if (bytes[0] !== VERSION || tagAt < 1 + NONCE_BYTES) throw new SealedError(row, advice);
   const nonce = bytes.subarray(1, 1 + NONCE_BYTES);
   const decipher = createDecipheriv("aes-256-gcm", masterKey, nonce, {
     authTagLength: TAG_BYTES,
@@ -51,6 +63,6 @@ export const unseal = (masterKey: Uint8Array, row: string, sealed: Uint8Array): 
       decipher.final(),
     ]);
   } catch {
-    throw new SealedError(row);
+    throw new SealedError(row, advice);
   }
 };

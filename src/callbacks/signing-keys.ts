@@ -8,7 +8,8 @@
  *                        └── overlap ──┘ both sign
  *
  * `webhook-signature` carries a signature of every key that is valid at the time, so that a receiver
- * which knows either of them verifies; `X-Request-Sig-B64` has room for one and uses the newest.
+ * which knows either of them verifies; `X-Request-Sig-B64` has room for one and uses the newest that
+ * has begun, which receivers know by then.
  */
 import { createHash, type KeyObject } from "node:crypto";
 import { generateKeyPair, secretKeyOf } from "../client/ed25519.mjs";
@@ -22,8 +23,16 @@ const KEYS_LOCK = 6_204_117_233_559n;
 /** Keys are read again after this, so that a rotation by another process is noticed. */
 const FRESH_MS = 5_000;
 
-const HOUR_SECONDS = 3_600;
-const DAY_SECONDS = 24 * HOUR_SECONDS;
+const DAY_SECONDS = 86_400;
+
+/**
+ * `X-Request-Sig-B64` has one signature, so a receiver must know the new key when that begins to sign:
+ * two days are enough for whoever reads the list once a day, also when one time fails or comes late.
+ */
+const ANNOUNCE_SECONDS = 2 * DAY_SECONDS;
+
+/** For receivers that know one key alone, of the two that `webhook-signature` is made with. */
+const OVERLAP_SECONDS = DAY_SECONDS;
 
 /** As `GET /api/v1/callback_pk` shows a key; times are ISO 8601, null: not known yet. */
 export type PublicKeyEntry = {
@@ -50,16 +59,21 @@ export type SigningKeys = {
   current(now?: Date): Promise<SigningKeyRing>;
   publicKeys(now?: Date): Promise<CallbackPublicKeys>;
   /**
-   * Makes a new key: announced now, signing in `announceSeconds` (an hour), the old one valid for
-   * `overlapSeconds` (a day) after that. Both 0 when the old key is compromised: it is then no longer
-   * trusted at once, and other processes follow within 5 s.
+   * Makes a new key: announced now, signing in `announceSeconds` (two days), the old one valid for
+   * `overlapSeconds` (a day) after that. Other processes follow within 5 s.
    * @throws RotationUnderWayError (wait) while an announced key does not sign yet
    */
-  rotate(timing?: {
-    readonly announceSeconds?: number;
-    readonly overlapSeconds?: number;
-  }): Promise<CallbackPublicKeys>;
+  rotate(timing?: Partial<RotationTiming>): Promise<CallbackPublicKeys>;
 };
+
+/** Seconds: until the new key signs, and from then on until the old one is trusted no more. */
+export type RotationTiming = {
+  readonly announceSeconds: number;
+  readonly overlapSeconds: number;
+};
+
+/** For a key that is compromised: the new one signs at once, and the old one is trusted no more. */
+export const AT_ONCE: RotationTiming = { announceSeconds: 0, overlapSeconds: 0 };
 
 /** A key has been announced and does not sign yet: wait until then, or replace it at once (both 0). */
 export class RotationUnderWayError extends Error {
@@ -132,26 +146,47 @@ export const openSigningKeys = async (
       const [first, ...others] = await signingAt(now);
       return [first.secret, ...others.map(({ secret }) => secret)];
     },
-    rotate: async ({ announceSeconds = HOUR_SECONDS, overlapSeconds = DAY_SECONDS } = {}) => {
-      await database.transaction(async ({ sql }) => {
-        await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
-        const [announced] = await sql<{ key_id: string; not_before: string }[]>`
-          select key_id, to_json(not_before) #>> '{}' as not_before from callback_keys
-          where not_before > now() and (not_after is null or not_after > now())`;
-        if (announced !== undefined && announceSeconds > 0) {
-          throw new RotationUnderWayError(announced.key_id, new Date(announced.not_before));
-        }
-        await sql`
-          update callback_keys
-          set not_after = now() + make_interval(secs => ${announceSeconds + overlapSeconds})
-          where not_after is null or not_after > now() + make_interval(secs => ${announceSeconds + overlapSeconds})`;
-        await insertKey(sql, masterKey, announceSeconds);
+    rotate: async (timing = {}) => {
+      await addKey(database, masterKey, {
+        announceSeconds: ANNOUNCE_SECONDS,
+        overlapSeconds: OVERLAP_SECONDS,
+        ...timing,
       });
       known = undefined;
       return publicKeys();
     },
   };
 };
+
+/**
+ * Replaces the keys at once without opening the old ones: for when the master key that sealed them is
+ * lost. Processes that have another master key than this one cannot sign any more.
+ */
+export const replaceSigningKeys = (
+  database: Pick<Database, "transaction">,
+  masterKey: Uint8Array,
+): Promise<void> => addKey(database, masterKey, AT_ONCE);
+
+/** @throws RotationUnderWayError */
+const addKey = (
+  database: Pick<Database, "transaction">,
+  masterKey: Uint8Array,
+  { announceSeconds, overlapSeconds }: RotationTiming,
+): Promise<void> =>
+  database.transaction(async ({ sql }) => {
+    await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
+    const [announced] = await sql<{ key_id: string; not_before: string }[]>`
+      select key_id, to_json(not_before) #>> '{}' as not_before from callback_keys
+      where not_before > now() and (not_after is null or not_after > now())`;
+    if (announced !== undefined && announceSeconds > 0) {
+      throw new RotationUnderWayError(announced.key_id, new Date(announced.not_before));
+    }
+    const until = announceSeconds + overlapSeconds;
+    await sql`
+      update callback_keys set not_after = now() + make_interval(secs => ${until})
+      where not_after is null or not_after > now() + make_interval(secs => ${until})`;
+    await insertKey(sql, masterKey, announceSeconds);
+  });
 
 const lives = ({ until }: Key, now: Date): boolean => until === undefined || until > now;
 
@@ -169,10 +204,13 @@ const rowsOf = (sql: Sql) => sql<Row[]>`
   from callback_keys where not_after is null or not_after > now()
   order by not_before desc, key_id`;
 
+const LOST =
+  "set CALLBACK_MASTER_KEY, or put back the file callback-master-key of DATA_DIR. When it is lost for good: holderbook callbacks rotate --now --lost-master-key";
+
 const openKey = (row: Row, masterKey: Uint8Array): Key => {
   const from = new Date(row.not_before);
   const until = row.not_after === null ? undefined : new Date(row.not_after);
-  const seed = unseal(masterKey, rowName(row.key_id), row.sealed_secret);
+  const seed = unseal(masterKey, rowName(row.key_id), row.sealed_secret, LOST);
   return {
     keyId: row.key_id,
     publicKey: row.public_key,

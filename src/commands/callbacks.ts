@@ -7,18 +7,23 @@ import { callbackEndpoint } from "../service/transfer-scopes.ts";
 import { taEndpoint } from "../ta/asset.ts";
 import { resultEndpoint } from "../ta/callback-address.ts";
 import { wholeNumberArgument } from "./arguments.ts";
+import { rotateCommand } from "./callbacks-rotate.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook callbacks`: what was sent to a project's or an asset's address, and sending it again. */
+/**
+ * `holderbook callbacks`: what was sent to a project's or an asset's address, sending it again, and the
+ * keys that sign it.
+ */
 export const callbacksCommand = () =>
   new Command("callbacks")
     .description(
-      "callbacks of projects and of the transfer agent's assets: list, redeliver, enable",
+      "callbacks of projects and of the transfer agent's assets: list, redeliver, enable, rotate",
     )
     .addCommand(listCommand())
     .addCommand(redeliverCommand())
-    .addCommand(enableCommand());
+    .addCommand(enableCommand())
+    .addCommand(rotateCommand());
 
 /** Whose callbacks: one of the two. */
 type Whose = { readonly project?: string; readonly asset?: string };
@@ -117,7 +122,7 @@ const withAddresses = async (
     throw new UsageError("give --project <name> or --asset <name>");
   }
   const { config, logger } = openRuntime();
-  await using storage = await openStorage(config, logger);
+  await using storage = await openStorage(config, logger, { existing: true });
   const key = project === undefined ? taEndpoint(asset ?? "") : callbackEndpoint(project);
   const addresses = await endpointsUnder(storage.write, key);
   if (addresses.length === 0) {

@@ -22,6 +22,17 @@ export type CallbackService = AsyncDisposable & {
   deliver(assets: Assets): Promise<void>;
 };
 
+/**
+ * The key that seals the signing keys, as configured.
+ * @param existing never make one, see `readMasterKey`
+ * @throws MasterKeyError (stop)
+ */
+export const callbackMasterKey = (
+  { callbacks: { masterKey }, dataDir }: Pick<Config, "callbacks" | "dataDir">,
+  { existing }: { readonly existing?: boolean } = {},
+): Promise<Uint8Array> =>
+  readMasterKey({ configured: masterKey, file: join(dataDir, "callback-master-key"), existing });
+
 /** Prepares callbacks. Disposing of it ends delivering; what is under way ends first. */
 export const openCallbackService = async (settings: {
   readonly config: Config;
@@ -30,13 +41,9 @@ export const openCallbackService = async (settings: {
   readonly onGivenUp?: GivenUpHook;
 }): Promise<CallbackService> => {
   const { config, logger, storage, onGivenUp } = settings;
-  const { allowPrivate, masterKey, retrySeconds } = config.callbacks;
+  const { allowPrivate, retrySeconds } = config.callbacks;
   const policy = { allowPrivate };
-  const key = await readMasterKey({
-    configured: masterKey,
-    file: join(config.dataDir, "callback-master-key"),
-  });
-  const signingKeys = await openSigningKeys(storage.write, key);
+  const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
   const queues = openQueues({
     databaseUrl: storage.url,
     redisUrl: config.redisUrl,

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { canonicalJson } from "holderbook/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -33,6 +34,7 @@ const present = (program: string, ...args: string[]) =>
     () => false,
   );
 
+const masterKey = randomBytes(32);
 const amount = 2n ** 96n;
 const body = canonicalJson({ amount, id: 1042 });
 const id = "te_acme_1042";
@@ -46,11 +48,13 @@ let service: { readonly url: string; close(): void };
 beforeAll(async () => {
   database = await freshDatabase();
   folder = await mkdtemp(join(tmpdir(), "holderbook-docs-"));
-  const keys = await openSigningKeys(database, randomBytes(32));
+  const keys = await openSigningKeys(database, masterKey);
   const listed = await keys.publicKeys();
   publicKeys = listed.keys.map(({ publicKey }) => publicKey);
   headers = signatureHeaders(await keys.current(), { id, body }, new Date());
-  const server = createServer((_request, response) => response.end(JSON.stringify(listed)));
+  const server = createServer(async (_request, response) => {
+    response.end(JSON.stringify(await keys.publicKeys()));
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   service = { url: `http://127.0.0.1:${port}`, close: () => server.close() };
@@ -147,4 +151,29 @@ test.skipIf(!openssl)(
     expect((await verify(body)).stdout).toContain("Signature Verified Successfully");
     await expect(verify(body.replace("1042", "1043"))).rejects.toThrow();
   },
+);
+
+test.skipIf(!openssl)(
+  "what the page says about renewing the signing key can be done as it stands, beside a running service",
+  async () => {
+    const section = page.split("### Renewing the signing key")[1] ?? "";
+    const [, commands = ""] = /```sh\n(.*?)```/s.exec(section) ?? [];
+    const env = {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      HOLDERBOOK_URL: service.url,
+      DATABASE_URL: database.url,
+      CALLBACK_MASTER_KEY: masterKey.toString("base64"),
+    };
+    const { stdout } = await run("sh", ["-e", "-c", commands], { cwd: root, env });
+    expect(stdout).toContain('"notAfter":"');
+    const shown = async () => (await fetch(`${service.url}/api/v1/callback_pk`)).json();
+    const listed = await until(
+      "both keys in the list",
+      async () => z.object({ keys: z.array(z.unknown()) }).parse(await shown()).keys,
+      (keys) => keys.length === 2,
+    );
+    expect(stdout).toContain(JSON.stringify(listed));
+  },
+  60_000,
 );

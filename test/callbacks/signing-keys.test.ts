@@ -2,18 +2,21 @@ import { createPublicKey, randomBytes } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { verifyCallback } from "holderbook/client";
+import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
 import { MasterKeyError, readMasterKey } from "../../src/callbacks/master-key.ts";
 import { SealedError, seal, unseal } from "../../src/callbacks/sealed.ts";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import {
+  AT_ONCE,
   NoSigningKeyError,
   openSigningKeys,
   RotationUnderWayError,
 } from "../../src/callbacks/signing-keys.ts";
 import { publicTextOf } from "../../src/client/ed25519.mjs";
 import { freshDatabase } from "../postgres.ts";
+import { until } from "../queue/until.ts";
+import { runProgram, temporaryFolder } from "../service/process.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -85,12 +88,104 @@ test("a new key is announced, then signs beside the old one, then alone", async 
   }
 });
 
+test("a receiver that reads the list once a day verifies both signatures all the way through a rotation", async () => {
+  await using database = await freshDatabase();
+  const keys = await openSigningKeys(database, randomBytes(32));
+  const before = (await keys.publicKeys()).keys.map(({ publicKey }) => publicKey);
+  await keys.rotate();
+  const rotatedAt = Date.now();
+  for (let readAtHour = 0; readAtHour < 24; readAtHour += 1) {
+    let known: readonly string[] = before;
+    for (let hour = 1; hour <= 5 * 24; hour += 1) {
+      const now = new Date(rotatedAt + hour * HOUR_MS);
+      // Signed just before it reads again, with a day-old list.
+      const ring = await keys.current(now);
+      const message = { id: "evt_1", body: "{}" };
+      const headers = signatureHeaders(ring, message, now);
+      const publicKeys = [...known];
+      const signature = headers["x-request-sig-b64"] ?? "";
+      const plain = () => verifyBodySignature({ body: "{}", signature, publicKeys });
+      expect(plain, `hour ${hour}, when the list is read at ${readAtHour}:00`).not.toThrow();
+      expect(verifyCallback({ headers, body: "{}", publicKeys, now }).id).toBe("evt_1");
+      if (hour % 24 === readAtHour) {
+        known = (await keys.publicKeys(now)).keys.map(({ publicKey }) => publicKey);
+      }
+    }
+    expect(known).not.toEqual(before);
+  }
+});
+
+test("from the command line: a rotation that running processes follow, and one at once", async () => {
+  await using database = await freshDatabase();
+  const masterKey = randomBytes(32);
+  const settings = {
+    DATABASE_URL: database.url,
+    CALLBACK_MASTER_KEY: masterKey.toString("base64"),
+  };
+  const running = await openSigningKeys(database, masterKey);
+  const { publicKey: first } = await running.publicKeys();
+  const rotate = (...options: readonly string[]) =>
+    runProgram(["callbacks", "rotate", ...options], settings);
+
+  const announced = await rotate();
+  expect(announced.code, announced.stderr).toBe(0);
+  expect(announced.stderr).toMatch(/^key cbk_\w+ is announced and signs from 20.* on; cbk_\w+ /);
+  const listed = await until(
+    "the announced key in the other process's list",
+    () => running.publicKeys(),
+    ({ keys }) => keys.length === 2,
+    10_000,
+  );
+  expect(listed).toEqual(JSON.parse(announced.stdout));
+  expect(listed.publicKey).toBe(first);
+  const again = await rotate();
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("RotationUnderWayError")]);
+
+  const replaced = await rotate("--now");
+  expect(replaced.code, replaced.stderr).toBe(0);
+  const alone = await until(
+    "the new key alone in the other process's list",
+    () => running.publicKeys(),
+    ({ keys }) => keys.length === 1,
+    10_000,
+  );
+  expect(alone).toEqual(JSON.parse(replaced.stdout));
+  expect(await running.current()).toHaveLength(1);
+  expect(alone.publicKey).not.toBe(first);
+}, 240_000);
+
+test("keys whose master key is lost are named at the start, and replaced only when that is said", async () => {
+  await using folder = await temporaryFolder();
+  await using database = await freshDatabase();
+  await openSigningKeys(database, randomBytes(32));
+  const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder.path, "data") };
+  const rotate = (...options: readonly string[]) =>
+    runProgram(["callbacks", "rotate", ...options], settings);
+  const started = await runProgram(["start"], { ...settings, PORT: "0", DEMO_HISTORY: "10" });
+  expect(started.code).toBe(1);
+  expect(started.stderr).toMatch(/SealedError: callback signing key cbk_.*CALLBACK_MASTER_KEY/);
+  await rm(join(folder.path, "data"), { recursive: true, force: true });
+
+  // No key of its own making: that one would seal what nobody else opens.
+  expect(await rotate("--now")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("there is no"),
+  });
+  expect((await rotate("--lost-master-key")).code).toBe(2);
+  const replaced = await rotate("--now", "--lost-master-key");
+  expect(replaced.code, replaced.stderr).toBe(0);
+  expect(JSON.parse(replaced.stdout).keys).toHaveLength(1);
+  const file = join(folder.path, "data", "callback-master-key");
+  const keys = await openSigningKeys(database, await readMasterKey({ file, existing: true }));
+  expect(await keys.current()).toHaveLength(1);
+}, 240_000);
+
 test("a compromised key is replaced at once and no longer listed", async () => {
   await using database = await freshDatabase();
   const keys = await openSigningKeys(database, randomBytes(32));
   const before = await keys.publicKeys();
   await keys.rotate();
-  const after = await keys.rotate({ announceSeconds: 0, overlapSeconds: 0 });
+  const after = await keys.rotate(AT_ONCE);
   expect(after.keys).toHaveLength(1);
   expect(after.publicKey).not.toBe(before.publicKey);
   expect(await keys.current()).toHaveLength(1);

@@ -1,0 +1,46 @@
+import { Command } from "commander";
+import {
+  AT_ONCE,
+  type CallbackPublicKeys,
+  openSigningKeys,
+  replaceSigningKeys,
+} from "../callbacks/signing-keys.ts";
+import { callbackMasterKey } from "../service/callbacks.ts";
+import { openStorage } from "../service/storage.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
+
+type RotateOptions = { readonly now?: boolean; readonly lostMasterKey?: boolean };
+
+/** `holderbook callbacks rotate`: a new key to sign callbacks with; running processes follow by themselves. */
+export const rotateCommand = () =>
+  new Command("rotate")
+    .description(
+      "renew the key that callbacks are signed with: announced for two days, then it signs, beside the old one for a day more; prints what callback_pk shows from now on",
+    )
+    .option(
+      "--now",
+      "the key is compromised: sign with a new one at once, trust the old one no more",
+    )
+    .option("--lost-master-key", "with --now: the master key that sealed the old ones is lost")
+    .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {
+      if (lostMasterKey && !now) throw new UsageError("--lost-master-key goes with --now");
+      const { config, logger } = openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      const masterKey = await callbackMasterKey(config, { existing: !lostMasterKey });
+      if (lostMasterKey) await replaceSigningKeys(storage.write, masterKey);
+      const keys = await openSigningKeys(storage.write, masterKey);
+      const shown = lostMasterKey ? await keys.publicKeys() : await keys.rotate(now ? AT_ONCE : {});
+      process.stderr.write(`${told(shown)}\n`);
+      if (lostMasterKey) process.stderr.write(SEALED_ANEW);
+      process.stdout.write(`${JSON.stringify(shown)}\n`);
+    });
+
+const SEALED_ANEW =
+  "it is sealed with the master key of this command (CALLBACK_MASTER_KEY, or callback-master-key in DATA_DIR): give every process the same one and restart it\n";
+
+/** What happens when, and what the operator has to do: mostly nothing. */
+const told = ({ keys: [fresh, old] }: CallbackPublicKeys): string =>
+  old === undefined
+    ? `key ${fresh?.keyId} signs now, alone; tell the receivers to read callback_pk again`
+    : `key ${fresh?.keyId} is announced and signs from ${fresh?.notBefore} on; ${old.keyId} signs along until ${old.notAfter}`;
