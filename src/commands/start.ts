@@ -7,6 +7,7 @@ import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks
 import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { type Ledger, openLedger } from "../service/ledger-source.ts";
+import { configuredVault } from "../service/pii.ts";
 import { startServing } from "../service/serving.ts";
 import { startKey } from "../service/start-key.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
@@ -59,6 +60,8 @@ export const startCommand = () =>
     try {
       // Another chain's log must not be served as this one's.
       await indexing.opened;
+      // Before any request is processed: data that nobody can open would be called stored.
+      await (await configuredVault(config, storage)).checkKeys();
       const office = { config, logger, storage, assets, ledger, callbacks };
       await using _agent = await startTransferAgent(office);
       await using serving = await startServing({

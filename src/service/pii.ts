@@ -5,14 +5,20 @@ import { readPiiKeys } from "../ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../ta/pii/vault.ts";
 import type { Storage } from "./storage.ts";
 
-/** Opens the vault. @throws PiiKeysError | MasterKeyError (stop) */
+/**
+ * Opens the vault.
+ * @param existing never make a key, see `readPiiKeys`
+ * @throws PiiKeysError | MasterKeyError (stop)
+ */
 export const configuredVault = async (
   config: Pick<Config, "dataDir" | "ta">,
   { write }: Pick<Storage, "write">,
+  { existing }: { readonly existing?: boolean } = {},
 ): Promise<PiiVault> => {
   const keys = await readPiiKeys({
     configured: config.ta.piiKeys,
     file: join(config.dataDir, "pii-key"),
+    existing,
   });
   return openVault(write, keys);
 };

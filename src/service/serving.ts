@@ -59,7 +59,11 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
     attempts: perMinute("attempts", ATTEMPTS_PER_MINUTE),
   });
   const { db } = storage.read;
-  const ta = await taRequests({ config, storage, assets, limits: limits() });
+  // Its keys are the business of processes that serve it.
+  const ta =
+    only === undefined || only === "ta"
+      ? await taRequests({ config, storage, assets, limits: limits() })
+      : undefined;
   const parts = [
     graphqlPart({
       sources: { db, packages, pipelines: ledgerPipelines, now: Date.now },
@@ -69,10 +73,10 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       db,
       projects,
       version: VERSION,
-      others: only === undefined ? [ta.description] : [],
+      others: only === undefined && ta !== undefined ? [ta.description] : [],
       limits: limits(),
     }),
-    ta.part,
+    ...(ta === undefined ? [] : [ta.part]),
   ].filter(({ name }) => only === undefined || name === only);
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);

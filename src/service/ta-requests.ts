@@ -1,7 +1,5 @@
 /** The requests of the transfer agent in this process: what its part of the server needs. */
-import { join } from "node:path";
 import type { Assets } from "../assets.ts";
-import { readMasterKey } from "../callbacks/master-key.ts";
 import { openSigningKeys } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import type { ApiDescription } from "../http/api-description.ts";
@@ -12,6 +10,7 @@ import { taAssets } from "../ta/asset.ts";
 import { taApi } from "../ta/openapi.ts";
 import { type TaPartSettings, taPart } from "../ta/part.ts";
 import { VERSION } from "../version.ts";
+import { callbackMasterKey } from "./callbacks.ts";
 import { configuredVault } from "./pii.ts";
 import type { Storage } from "./storage.ts";
 
@@ -24,7 +23,7 @@ export type TaRequests = {
   readonly description: ApiDescription;
 };
 
-/** Prepares interface C. @throws AssetsFileError | MasterKeyError | PiiKeysError (stop) */
+/** Prepares interface C. @throws AssetsFileError | MasterKeyError | PiiKeysError | PiiKeyLostError (stop) */
 export const taRequests = async (settings: {
   readonly config: Config;
   readonly storage: Storage;
@@ -34,11 +33,9 @@ export const taRequests = async (settings: {
   const { config, storage, assets, limits } = settings;
   const { write: database, read } = storage;
   const { bodyBytes, fileBytes, platformName } = config.ta;
-  const masterKey = await readMasterKey({
-    configured: config.callbacks.masterKey,
-    file: join(config.dataDir, "callback-master-key"),
-  });
+  const masterKey = await callbackMasterKey(config);
   const vault = await configuredVault(config, storage);
+  await vault.checkKeys();
   const bounds = { bodyBytes, fileBytes, allBodiesBytes: LARGE_BODIES * bodyBytes };
   const part = taPart({
     database,

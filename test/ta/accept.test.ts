@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAcceptance } from "../../src/ta/accept.ts";
 import { fingerprints, forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/answered.ts";
-import { ringOf } from "../../src/ta/pii/pii-keys.ts";
-import { openVault, PiiDeletedError } from "../../src/ta/pii/vault.ts";
+import { PiiKeyLostError, ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault, PiiDeletedError, PiiKeyPresentError } from "../../src/ta/pii/vault.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { submission } from "./submissions.ts";
 
@@ -135,6 +135,23 @@ test("a deleted investor is gone, his requests and what was done with his data a
   const accesses = await database.sql`
     select action from ta_pii_accesses where request_id = ${requestId} order by id`;
   expect(accesses.map(({ action }) => action)).toEqual(["delete", "open"]);
+});
+
+test("what a lost key sealed is named and can be deleted, and nothing else is", async () => {
+  const { ask, vault } = accepting();
+  const { requestId } = await ask("lost", "inv-lost");
+  const strange = openVault(database, ringOf([key("strange")]));
+  await expect(strange.checkKeys()).rejects.toThrow(PiiKeyLostError);
+  await expect(vault.deleteSealedWith("first", "test")).rejects.toThrow(PiiKeyPresentError);
+  expect(await vault.holds(requestId)).toBe(true);
+  // Whoever else has a key of that name has lost ours.
+  const impostor = openVault(database, ringOf([key("first")]));
+  await expect(impostor.checkKeys()).rejects.toThrow(
+    "another key than the one that is named first",
+  );
+  expect(await impostor.deleteSealedWith("nobody's", "test")).toBe(0);
+  expect(await impostor.deleteSealedWith("first", "test")).toBeGreaterThan(0);
+  await expect(vault.open(requestId, "late")).rejects.toThrow(PiiDeletedError);
 });
 
 test("a record moved to another request does not open", async () => {

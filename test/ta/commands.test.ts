@@ -45,6 +45,8 @@ test("from the command line: a key, a signature, an accepted request, new data k
     ASSETS_FILE: at("assets.json"),
     SECURITY_TOKEN_PACKAGES: "0x5",
     PORT: "0",
+    DEMO_HISTORY: "10",
+    ALLOW_PRIVATE_CALLBACKS: "true",
     PII_KEYS: oldKey,
   };
   const run = async (args: readonly string[], changes: Record<string, string> = {}) => {
@@ -86,13 +88,46 @@ test("from the command line: a key, a signature, an accepted request, new data k
   const signed = headersIn(await run(["ta", "sign", "--key", at("key.json"), "--get", path]));
   expect((await send(path, { headers: signed })).status).toBe(200);
 
-  const both = { PII_KEYS: `new:${randomBytes(32).toString("base64")},${oldKey}` };
+  const newKey = `new:${randomBytes(32).toString("base64")}`;
+  const both = { PII_KEYS: `${newKey},${oldKey}` };
+  const refused = async (args: readonly string[], changes: Record<string, string>) => {
+    const { code, stdout, stderr } = await runProgram(args, { ...settings, ...changes });
+    expect(stdout).toBe("");
+    return { code, stderr };
+  };
+  // The old key was dropped too early: nobody could open the data any more.
+  for (const args of [["serve", "ta"], ["start"], ["pii", "rotate"]]) {
+    expect(await refused(args, { PII_KEYS: newKey }), args.join(" ")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /PiiKeyLostError: investors' data are sealed with key old, which PII_KEYS lacks: .*--lost-key old\n$/,
+      ),
+    });
+  }
+  const other = `old:${randomBytes(32).toString("base64")}`;
+  expect((await refused(["serve", "ta"], { PII_KEYS: other })).stderr).toContain(
+    "another key than the one that is named old here",
+  );
+
   expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 1 });
-  const remove = ["pii", "delete", "--asset", "acme-sui", "--investor", "by-hand"];
-  expect(JSON.parse(await run(remove, both))).toEqual({ deleted: 1 });
+  expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 0 });
+  const remove = (asset: string) => ["pii", "delete", "--asset", asset, "--investor", "by-hand"];
+  expect(await refused(remove("acme-siu"), both)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('those with "ta" are: acme-sui'),
+  });
+  expect(JSON.parse(await run(remove("acme-sui"), both))).toEqual({ deleted: 1 });
+  expect(await refused(remove("acme-sui"), both)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("acme-sui has no data of this investor"),
+  });
+  expect(await refused(["pii", "rotate"], both)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("holds no data of investors"),
+  });
   expect((await send(path, { headers: signed })).status).toBe(200);
   expect(serving.printed.stderr).not.toMatch(/by-hand|Muster|grete/);
-}, 120_000);
+}, 240_000);
 
 test("from the command line: a key gets a callback address of its own, another one, and none", async () => {
   await using folder = await temporaryFolder();

@@ -5,7 +5,7 @@
  * Both are bound to the request: neither can be moved to another row unnoticed.
  */
 import { randomBytes } from "node:crypto";
-import { MASTER_KEY_BYTES, seal, unseal } from "../../callbacks/sealed.ts";
+import { MASTER_KEY_BYTES, SealedError, seal, unseal } from "../../callbacks/sealed.ts";
 import { PiiKeyMissingError, type PiiKeys } from "./pii-keys.ts";
 
 /** A record as it stands in `ta_pii_records`. */
@@ -44,6 +44,21 @@ export const resealKey = (
   keyId: keys.current.id,
   sealedKey: seal(keys.current.key, keyName(requestId), recordKey(keys, requestId, record)),
 });
+
+/** Whether the keys open a record's key: its data stay closed. */
+export const opensKey = (
+  keys: PiiKeys,
+  requestId: string,
+  record: Omit<SealedRecord, "sealed">,
+): boolean => {
+  try {
+    recordKey(keys, requestId, record);
+    return true;
+  } catch (error) {
+    if (error instanceof PiiKeyMissingError || error instanceof SealedError) return false;
+    throw error;
+  }
+};
 
 const recordKey = (
   keys: PiiKeys,

@@ -43,16 +43,42 @@ export class PiiKeyMissingError extends Error {
 const FILE_KEY_ID = "file";
 
 /**
+ * There are data that these keys do not open: a key was dropped too early, or the settings are another
+ * service's. Stop: put the key back, or delete what nobody can open any more.
+ */
+export class PiiKeyLostError extends Error {
+  override readonly name = "PiiKeyLostError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(lost: readonly string[], keys: PiiKeys) {
+    const each = lost.map((id) =>
+      keys.find(id) === undefined
+        ? `key ${id}, which PII_KEYS lacks`
+        : `another key than the one that is named ${id} here`,
+    );
+    const file = lost.includes(FILE_KEY_ID)
+      ? ` (key ${FILE_KEY_ID} is the file pii-key of DATA_DIR; beside PII_KEYS it is written as ${FILE_KEY_ID}: and its content)`
+      : "";
+    super(
+      `investors' data are sealed with ${each.join(", and with ")}: put it back behind the others${file}. When it is lost for good: holderbook pii delete --lost-key ${lost[0]}`,
+    );
+  }
+}
+
+/**
  * Reads the keys: `configured` as `id:base64,id:base64`, the sealing one first; without it the one in
  * `file`, made at random the first time.
+ * @param existing never make one, see `readMasterKey`
  * @throws PiiKeysError | MasterKeyError (stop)
  */
 export const readPiiKeys = async (settings: {
   readonly configured?: string | undefined;
   readonly file: string;
+  readonly existing?: boolean | undefined;
 }): Promise<PiiKeys> => {
-  if (settings.configured !== undefined) return ringOf(parse(settings.configured));
-  const key = await readMasterKey({ file: settings.file });
+  const { configured, file, existing } = settings;
+  if (configured !== undefined) return ringOf(parse(configured));
+  const key = await readMasterKey({ file, existing });
   return ringOf([{ id: FILE_KEY_ID, key }]);
 };
 

@@ -6,8 +6,8 @@ import { texts } from "../../database/column-arrays.ts";
 import type { Database } from "../../database/connect.ts";
 import type { Remedy } from "../../remedy.ts";
 import type { Submission } from "../submission.ts";
-import { openRecord, resealKey, type SealedRecord, sealRecord } from "./envelope.ts";
-import type { PiiKeys } from "./pii-keys.ts";
+import { openRecord, opensKey, resealKey, type SealedRecord, sealRecord } from "./envelope.ts";
+import { PiiKeyLostError, type PiiKeys } from "./pii-keys.ts";
 
 /** Keeps investors' data; a default with Postgres, another one where they must live elsewhere. */
 export type PiiVault = {
@@ -31,6 +31,19 @@ export type PiiVault = {
     purpose: string,
   ): Promise<number>;
   /**
+   * Deletes everything that a key sealed which is lost, and returns how many records there were.
+   * @throws PiiKeyPresentError (stop) when the key is there: nothing was deleted
+   */
+  deleteSealedWith(keyId: string, purpose: string): Promise<number>;
+  /** Whether it holds nothing at all. */
+  isEmpty(): Promise<boolean>;
+  /**
+   * Looks whether the keys are there that records are sealed with, by the key of one record of each;
+   * opens no data.
+   * @throws PiiKeyLostError (stop)
+   */
+  checkKeys(): Promise<void>;
+  /**
    * Seals every record's key with the current key; records stay readable all the time. Returns how
    * many were sealed anew. Safe to stop and to run again.
    */
@@ -44,6 +57,16 @@ export class PiiDeletedError extends Error {
 
   constructor(requestId: string) {
     super(`there are no investor data of request ${requestId}; they were deleted`);
+  }
+}
+
+/** What a key sealed was to be deleted as lost, but the key is configured and opens it. Stop. */
+export class PiiKeyPresentError extends Error {
+  override readonly name = "PiiKeyPresentError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(keyId: string) {
+    super(`key ${keyId} is not lost: it opens what it sealed, and nothing was deleted`);
   }
 }
 
@@ -73,6 +96,30 @@ export const openVault = (
         where ta_pii_records.request_id = renewed.request_id`;
       return renewed.length;
     });
+
+  /** Names of the keys that records are sealed with, of those that cannot be opened here. */
+  const lostKeys = async (): Promise<readonly string[]> => {
+    // One look into the index per key, however many records there are.
+    const samples = await database.sql<
+      { key_id: string; request_id: string; sealed_key: Uint8Array }[]
+    >`
+      with recursive used as (
+        (select key_id from ta_pii_records order by key_id limit 1)
+        union all
+        select (select r.key_id from ta_pii_records r where r.key_id > used.key_id
+                order by r.key_id limit 1)
+        from used where used.key_id is not null
+      )
+      select used.key_id, sample.request_id, sample.sealed_key from used cross join lateral (
+        select r.request_id, r.sealed_key from ta_pii_records r where r.key_id = used.key_id limit 1
+      ) sample`;
+    return samples
+      .filter(
+        ({ key_id: keyId, request_id: requestId, sealed_key: sealedKey }) =>
+          !opensKey(keys, requestId, { keyId, sealedKey }),
+      )
+      .map(({ key_id }) => key_id);
+  };
 
   return {
     seal: (requestId, submission) =>
@@ -113,6 +160,28 @@ export const openVault = (
         )
         select count(*)::int4 as deleted from deleted`;
       return row?.deleted ?? 0;
+    },
+
+    deleteSealedWith: async (keyId, purpose) => {
+      if (keys.find(keyId) !== undefined && !(await lostKeys()).includes(keyId)) {
+        throw new PiiKeyPresentError(keyId);
+      }
+      const [row] = await database.sql<{ deleted: number }[]>`
+        with deleted as (
+          delete from ta_pii_records where key_id = ${keyId} returning request_id
+        ), recorded as (
+          insert into ta_pii_accesses (request_id, action, purpose)
+          select request_id, 'delete', ${purpose} from deleted
+        )
+        select count(*)::int4 as deleted from deleted`;
+      return row?.deleted ?? 0;
+    },
+
+    isEmpty: async () => (await database.sql`select 1 from ta_pii_records limit 1`).length === 0,
+
+    checkKeys: async () => {
+      const lost = await lostKeys();
+      if (lost.length > 0) throw new PiiKeyLostError(lost, keys);
     },
 
     rotate: async () => {
