@@ -447,13 +447,16 @@ CREATE TABLE "transfer_event_groups" (
 CREATE TABLE "transfer_event_progress" (
 	"project" text collate "C" NOT NULL,
 	"chain_id" bigint NOT NULL,
-	"settings" text NOT NULL,
+	"place" smallint NOT NULL,
+	"settings" text DEFAULT '' NOT NULL,
 	"first_block" bigint NOT NULL,
 	"next_block" bigint NOT NULL,
-	"step" bigint NOT NULL,
-	"notified_block" bigint NOT NULL,
+	"step" bigint DEFAULT 0 NOT NULL,
+	"notified_block" bigint DEFAULT -1 NOT NULL,
+	"silent_block" bigint DEFAULT -1 NOT NULL,
 	"committed_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "transfer_event_progress_project_chain_id_pk" PRIMARY KEY("project","chain_id")
+	CONSTRAINT "transfer_event_progress_project_chain_id_pk" PRIMARY KEY("project","chain_id"),
+	CONSTRAINT "transfer_event_progress_project_place_unique" UNIQUE("project","place")
 );
 --> statement-breakpoint
 CREATE TABLE "transfer_events" (

@@ -82,6 +82,17 @@ const assetsFile = z
           what: `token ${token.name}`,
           path: ["projects", p, "tokens", t, "name"],
         })),
+        // One record cannot show the settings of both.
+        ...project.tokens.flatMap((token, t) =>
+          token.ledger === "evm"
+            ? [
+                {
+                  what: `${token.address.toLowerCase()} on chain ${token.chainId} of project ${project.name}`,
+                  path: ["projects", p, "tokens", t, "address"],
+                },
+              ]
+            : [],
+        ),
       ];
       for (const { what, path } of entries) {
         const before = seen.get(what);

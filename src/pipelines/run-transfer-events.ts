@@ -4,8 +4,9 @@ import { type Database, databaseRemedy, type Session } from "../database/connect
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { evmLogChannel } from "../evm/log-store.ts";
 import type { Logger } from "../logger.ts";
-import { forgetOtherScopes, registerScope } from "../projections/transfer-event-progress.ts";
-import { stepTransferEvents, type TransferScope } from "./transfer-events.ts";
+import { registerScope, withdrawOtherScopes } from "../projections/transfer-event-progress.ts";
+import { stepTransferEvents } from "./transfer-events.ts";
+import type { TransferScope } from "./transfer-standing.ts";
 
 /** Where the records of one project on one network are, as this process knows. */
 export type TransferEventsStatus = {
@@ -59,13 +60,8 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
       });
       const { session } = lock;
       await session.transaction(async (tx) => {
-        await forgetOtherScopes(tx, scopes);
-        for (const scope of scopes) {
-          await registerScope(tx, scope, {
-            settings: settingsOf(scope),
-            firstBlock: scope.firstBlock,
-          });
-        }
+        await withdrawOtherScopes(tx, scopes);
+        for (const scope of scopes) await registerScope(tx, scope, scope.firstBlock);
       });
       board.all({ state: "running", reason: null });
       failures = 0;
@@ -90,20 +86,6 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
     }
   }
 };
-
-/** What the records of a scope follow from, besides the chain: other settings, other records. */
-const settingsOf = ({ place, tokens }: TransferScope): string =>
-  JSON.stringify({
-    // Raised when this code makes other records of the same facts.
-    version: 1,
-    place,
-    // With the first block of each: facts from before those that were read are of earlier records.
-    tokens: tokens
-      .map(({ address, type, lockup, identityRegistry, fromBlock }) =>
-        [address, type, lockup, identityRegistry, fromBlock].map((each) => each ?? "-").join(" "),
-      )
-      .sort(),
-  });
 
 type Board = ReturnType<typeof statusBoard>;
 

@@ -9,18 +9,11 @@
  * the transaction that writes what took its place. A record's callback is enqueued in the transaction
  * that finds its block final, which is the one that writes it when the block is final by then.
  */
-import { type Callback, enqueueCallbacks } from "../callbacks/enqueue.ts";
+import { enqueueCallbacks } from "../callbacks/enqueue.ts";
 import type { Session, Tx } from "../database/connect.ts";
 import { highest, lowest } from "../evm/block-numbers.ts";
 import type { Address, EvmFact, ReleaseSchedule } from "../evm/fact.ts";
-import {
-  type ChainMark,
-  chainMark,
-  logEnd,
-  readFacts,
-  rolledBackTo,
-  schedulesOf,
-} from "../evm/log-reads.ts";
+import { readFacts, schedulesOf } from "../evm/log-reads.ts";
 import type { EvmToken } from "../evm/network.ts";
 import {
   type Doubt,
@@ -36,34 +29,15 @@ import {
   withdrawGroups,
 } from "../projections/transfer-event-groups.ts";
 import { transferEventIds } from "../projections/transfer-event-id.ts";
-import {
-  claimProgress,
-  moveProgress,
-  type Progress,
-  readProgress,
-} from "../projections/transfer-event-progress.ts";
+import { claimProgress, moveProgress } from "../projections/transfer-event-progress.ts";
 import {
   appendTransferEvents,
   lastTransferEventBefore,
   type NewTransferEvent,
-  type Scope,
-  type TransferEvent,
   transferEventsOfBlocks,
   withdrawTransferEvents,
 } from "../projections/transfer-events.ts";
-
-/** The tokens of one project on one network. */
-export type TransferScope = Scope & {
-  /** Place of the network among the project's, from 0: part of the ids. */
-  readonly place: number;
-  readonly tokens: readonly EvmToken[];
-  /** First block of the tokens. */
-  readonly firstBlock: bigint;
-  /** The callback of a record; null where the project has no address for them. */
-  readonly callbackOf: ((event: TransferEvent) => Callback) | null;
-  /** Tokens that have not described themselves yet: their records wait. */
-  readonly undescribed: (tx: Tx, tokens: readonly Address[]) => Promise<readonly Address[]>;
-};
+import { standingOf, type TransferScope } from "./transfer-standing.ts";
 
 /** What one step did. */
 export type Step = {
@@ -86,63 +60,99 @@ const PART_FACTS = 10_000;
 const STEP_CALLBACKS = 2_000;
 
 /**
- * Takes one step, in one transaction: follows a rollback, makes records of the next facts, enqueues
- * callbacks of what has become final. A step without a rollback is one part; after one it has as many
- * as take the place of what is withdrawn, so that nobody sees a list without either.
+ * Takes one step, in one transaction: follows a rollback, or new settings, makes records of the next
+ * facts, enqueues callbacks of what has become final. A step that withdraws nothing is one part; else
+ * it has as many as take the place of what is withdrawn, so that nobody sees a list without either.
  *
  * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
  */
-export const stepTransferEvents = (session: Session, scope: TransferScope): Promise<Step> =>
-  session.transaction(async (tx) => {
-    // Facts, rollbacks and finality of one moment, however many parts are read.
-    await tx.sql`set transaction isolation level repeatable read`;
-    const standing = await standingOf(tx, scope);
-    if (standing === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
-    const { progress, mark, goal, from } = standing;
-    const rolledBack = from < progress.nextBlock;
-    let part = await readPart(tx, scope, from);
-    const due =
-      lowest(mark.finalBlock, part.until - 1n) > lowest(progress.notifiedBlock, from - 1n);
-    if (!rolledBack && part.until === from && !due) {
-      // A step of the log alone is noted with the next change: nobody else needs it.
-      return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
-    }
+export const stepTransferEvents = async (session: Session, scope: TransferScope): Promise<Step> => {
+  try {
+    return await session.transaction((tx) => step(tx, scope));
+  } catch (error) {
+    if (error instanceof ReplacementWaits) return error.step;
+    throw error;
+  }
+};
 
-    await claimProgress(tx, scope, progress);
-    if (rolledBack) {
-      await withdrawTransferEvents(tx, scope, from);
-      await withdrawGroups(tx, scope, from);
+/** What is to take the place of records cannot be made yet: everything stays as it was. */
+class ReplacementWaits extends Error {
+  readonly step: Step;
+
+  constructor(step: Step) {
+    super(`waits for ${step.waitingFor}`);
+    this.step = step;
+  }
+}
+
+const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
+  // Facts, rollbacks and finality of one moment, however many parts are read.
+  await tx.sql`set transaction isolation level repeatable read`;
+  const standing = await standingOf(tx, scope);
+  if (standing === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
+  const { progress, mark, goal, settings, from, tokens } = standing;
+  const anew = settings !== progress.settings;
+  if (tokens.length === 0) {
+    const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
+    return { ...NOTHING, nextBlock: from, goal, waitingFor };
+  }
+  let part = await readPart(tx, scope, tokens, from);
+  // Made anew, messages are the same; those that were not to be sent before still are not.
+  const notified = anew ? progress.silentBlock : lowest(progress.notifiedBlock, from - 1n);
+  const due = lowest(mark.finalBlock, part.until - 1n) > notified;
+  const replaces = anew || from < progress.nextBlock;
+  if (!replaces && part.until === from && !due) {
+    // A step of the log alone is noted with the next change: nobody else needs it.
+    return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
+  }
+
+  await claimProgress(tx, scope, progress);
+  if (replaces) {
+    await withdrawTransferEvents(tx, scope, from);
+    await withdrawGroups(tx, scope, from);
+  }
+  let records = 0;
+  const doubts: Doubt[] = [];
+  const replaced = lowest(progress.nextBlock, goal);
+  for (;;) {
+    const made = recordsIn(progress.place, part);
+    await appendTransferEvents(tx, scope, made.rows);
+    await appendGroups(tx, scope, made.groups);
+    records += made.rows.length;
+    doubts.push(...made.doubts);
+    if (part.until >= replaced) break;
+    if (part.undescribed.length > 0) {
+      const waits = { nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
+      throw new ReplacementWaits({ ...NOTHING, ...waits });
     }
-    let records = 0;
-    const doubts: Doubt[] = [];
-    const replaced = lowest(progress.nextBlock, goal);
-    for (;;) {
-      const made = recordsIn(scope, part);
-      await appendTransferEvents(tx, scope, made.rows);
-      await appendGroups(tx, scope, made.groups);
-      records += made.rows.length;
-      doubts.push(...made.doubts);
-      if (part.until >= replaced || part.undescribed.length > 0) break;
-      part = await readPart(tx, scope, part.until);
-    }
-    const nextBlock = part.until;
-    const { notifiedBlock, callbacks } = await notify(
-      tx,
-      scope,
-      lowest(progress.notifiedBlock, from - 1n),
-      lowest(mark.finalBlock, nextBlock - 1n),
-    );
-    await moveProgress(tx, scope, progress, { nextBlock, step: mark.step, notifiedBlock });
-    return {
-      moved: true,
-      records,
-      callbacks,
-      doubts,
-      nextBlock,
-      goal,
-      waitingFor: waitingFor(scope, part),
-    };
+    part = await readPart(tx, scope, tokens, part.until);
+  }
+  const nextBlock = part.until;
+  const { notifiedBlock, callbacks } = await notify(
+    tx,
+    scope,
+    notified,
+    lowest(mark.finalBlock, nextBlock - 1n),
+  );
+  await moveProgress(tx, scope, progress, {
+    settings,
+    firstBlock: anew ? from : progress.firstBlock,
+    nextBlock,
+    step: mark.step,
+    notifiedBlock,
+    silentBlock:
+      scope.callbacksOf === null ? notifiedBlock : lowest(progress.silentBlock, notifiedBlock),
   });
+  return {
+    moved: true,
+    records,
+    callbacks,
+    doubts,
+    nextBlock,
+    goal,
+    waitingFor: waitingFor(scope, part),
+  };
+};
 
 const NOTHING = { moved: false, records: 0, callbacks: 0, doubts: [], waitingFor: null } as const;
 
@@ -150,31 +160,6 @@ const waitingFor = ({ chainId }: TransferScope, { undescribed }: Part): string |
   undescribed.length === 0
     ? null
     : `${undescribed.join(", ")} on chain ${chainId} to tell name, symbol and decimals`;
-
-/** Where a scope stands, and what the log has for it. */
-type Standing = {
-  readonly progress: Progress;
-  readonly mark: ChainMark;
-  /** First block to make records of; below `progress.nextBlock` after a rollback. */
-  readonly from: bigint;
-  /** First block that the log does not have of every token. */
-  readonly goal: bigint;
-};
-
-/** Null before the network was read. */
-const standingOf = async (tx: Tx, scope: TransferScope): Promise<Standing | null> => {
-  const { chainId } = scope;
-  const addresses = scope.tokens.map(({ address }) => address);
-  const [progress, mark, goal] = await Promise.all([
-    readProgress(tx, scope),
-    chainMark(tx, chainId),
-    logEnd(tx, chainId, addresses),
-  ]);
-  if (progress === null || mark === null || goal === null) return null;
-  const survived = await rolledBackTo(tx, chainId, progress.step);
-  const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
-  return { progress, mark, goal, from };
-};
 
 /** The facts of some blocks, and what their records need besides. */
 type Part = {
@@ -195,11 +180,16 @@ type Part = {
   readonly undescribed: readonly Address[];
 };
 
-const readPart = async (tx: Tx, scope: TransferScope, from: bigint): Promise<Part> => {
+const readPart = async (
+  tx: Tx,
+  scope: TransferScope,
+  of: readonly EvmToken[],
+  from: bigint,
+): Promise<Part> => {
   const { chainId } = scope;
-  const each = Math.ceil(PART_FACTS / scope.tokens.length);
+  const each = Math.ceil(PART_FACTS / of.length);
   const parts = await Promise.all(
-    scope.tokens.map(async (token) => ({
+    of.map(async (token) => ({
       token,
       ...(await readFacts(tx, chainId, token.address, from, each)),
     })),
@@ -237,7 +227,7 @@ type Made = {
 };
 
 /** Records of all tokens of the scope in chain order, with their ids. */
-const recordsIn = ({ place }: TransferScope, { tokens, last }: Part): Made => {
+const recordsIn = (place: number, { tokens, last }: Part): Made => {
   const read = tokens.map(({ token, facts, groups, schedules }) => ({
     schedules,
     reading: readTransfers(token, facts, groups),
@@ -298,14 +288,14 @@ const notify = async (
   notified: bigint,
   finalBlock: bigint,
 ): Promise<{ readonly notifiedBlock: bigint; readonly callbacks: number }> => {
-  const { callbackOf } = scope;
+  const { callbacksOf } = scope;
   if (finalBlock <= notified) return { notifiedBlock: notified, callbacks: 0 };
-  if (callbackOf === null) return { notifiedBlock: finalBlock, callbacks: 0 };
+  if (callbacksOf === null) return { notifiedBlock: finalBlock, callbacks: 0 };
   const { events, lastBlock } = await transferEventsOfBlocks(tx, scope, {
     afterBlock: notified,
     toBlock: finalBlock,
     limit: STEP_CALLBACKS,
   });
-  await enqueueCallbacks(tx, events.map(callbackOf));
+  await enqueueCallbacks(tx, await callbacksOf(tx, events));
   return { notifiedBlock: lastBlock, callbacks: events.length };
 };

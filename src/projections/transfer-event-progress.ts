@@ -1,37 +1,45 @@
 /** How far the records of each project on each network are: the watermarks of `transfer_events`. */
-import { pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { pgTable, primaryKey, smallint, text, timestamp, unique } from "drizzle-orm/pg-core";
 import type { Db, Tx } from "../database/connect.ts";
 import { isSerializationFailure } from "../database/database-error.ts";
-import { lowest } from "../evm/block-numbers.ts";
 import type { Remedy } from "../remedy.ts";
 import { identifier, int8 } from "./column-types.ts";
-import type { Scope } from "./transfer-events.ts";
+import { withdrawGroups } from "./transfer-event-groups.ts";
+import { type Scope, withdrawTransferEvents } from "./transfer-events.ts";
 
 export const transferEventProgressTable = pgTable(
   "transfer_event_progress",
   {
     project: identifier("project").notNull(),
     chainId: int8("chain_id").notNull(),
-    /** Tokens, how they are read, and the network's place, as the records were made with them. */
-    settings: text("settings").notNull(),
+    /** Place of the network among the project's, from 0, as long as this database lives: part of the ids. */
+    place: smallint("place").notNull(),
+    /** What the records were made with, see `settingsOf`; empty while there are none. */
+    settings: text("settings").notNull().default(""),
     /** First block of the tokens. */
     firstBlock: int8("first_block").notNull(),
     /** Next block to make records of: every one below is in them. */
     nextBlock: int8("next_block").notNull(),
     /** Step of the network's log that was seen last: rollbacks after it are still to be followed. */
-    step: int8("step").notNull(),
+    step: int8("step").notNull().default(sql`0`),
     /** Callbacks of all records up to this block are enqueued. */
-    notifiedBlock: int8("notified_block").notNull(),
+    notifiedBlock: int8("notified_block").notNull().default(sql`-1`),
+    /** Records up to this block became final while the project had no callback address: never sent. */
+    silentBlock: int8("silent_block").notNull().default(sql`-1`),
     committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.project, t.chainId] })],
+  (t) => [primaryKey({ columns: [t.project, t.chainId] }), unique().on(t.project, t.place)],
 );
 
-/** Where a project stands on a network. */
+/** Where the records of a project on a network stand. */
 export type Progress = {
+  readonly settings: string;
+  readonly firstBlock: bigint;
   readonly nextBlock: bigint;
   readonly step: bigint;
   readonly notifiedBlock: bigint;
+  readonly silentBlock: bigint;
 };
 
 /**
@@ -50,57 +58,58 @@ export class TransferEventsMovedError extends Error {
 }
 
 /**
- * Makes the watermark of a scope, or keeps it. When tokens, how they are read, or the network's place
- * have changed, the records so far are forgotten: their ids and contents follow from those.
+ * Makes the watermark of a scope, or keeps it. A new network takes the place after all that the project
+ * has ever had, so that the ids of others stay what they are.
  */
 export const registerScope = async (
   { sql }: Tx,
   { project, chainId }: Scope,
-  { settings, firstBlock }: { readonly settings: string; readonly firstBlock: bigint },
+  firstBlock: bigint,
 ): Promise<void> => {
-  const [kept] = await sql<{ settings: string; first_block: bigint }[]>`
-    select settings, first_block from transfer_event_progress
-    where project = ${project} and chain_id = ${chainId} for update`;
-  if (kept?.settings === settings) return;
-  if (kept !== undefined) await forgetScope({ sql }, { project, chainId });
-  // A later first block takes nothing away: the log still has what was before it.
-  const first = kept === undefined ? firstBlock : lowest(kept.first_block, firstBlock);
   await sql`
-    insert into transfer_event_progress
-      (project, chain_id, settings, first_block, next_block, step, notified_block)
-    values (${project}, ${chainId}, ${settings}, ${first}, ${first}, 0, -1)`;
+    insert into transfer_event_progress (project, chain_id, place, first_block, next_block)
+    select ${project}, ${chainId}, coalesce(max(place) + 1, 0), ${firstBlock}, ${firstBlock}
+    from transfer_event_progress where project = ${project}
+    on conflict (project, chain_id) do nothing`;
 };
 
-/** Forgets the records of scopes that are not configured any more. */
-export const forgetOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Promise<void> => {
+/** Withdraws the records of scopes that are not configured any more. */
+export const withdrawOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Promise<void> => {
   const rows = await tx.sql<{ project: string; chain_id: bigint }[]>`
-    select project, chain_id from transfer_event_progress`;
+    select project, chain_id from transfer_event_progress where settings <> ''`;
   for (const { project, chain_id } of rows) {
     const chainId = Number(chain_id);
     if (scopes.some((scope) => scope.project === project && scope.chainId === chainId)) continue;
-    await forgetScope(tx, { project, chainId });
+    await withdrawTransferEvents(tx, { project, chainId }, 0n);
+    await withdrawGroups(tx, { project, chainId }, 0n);
+    await tx.sql`
+      update transfer_event_progress set settings = '', next_block = first_block
+      where project = ${project} and chain_id = ${chainId}`;
   }
-};
-
-const forgetScope = async ({ sql }: Pick<Tx, "sql">, { project, chainId }: Scope) => {
-  await Promise.all([
-    sql`delete from transfer_events where project = ${project} and chain_id = ${chainId}`,
-    sql`delete from transfer_event_groups where project = ${project} and chain_id = ${chainId}`,
-    sql`delete from transfer_event_progress where project = ${project} and chain_id = ${chainId}`,
-  ]);
 };
 
 /** Null for a scope that was never registered. */
 export const readProgress = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
-): Promise<Progress | null> => {
-  const [row] = await sql<{ next_block: bigint; step: bigint; notified_block: bigint }[]>`
-    select next_block, step, notified_block from transfer_event_progress
-    where project = ${project} and chain_id = ${chainId}`;
-  return row === undefined
-    ? null
-    : { nextBlock: row.next_block, step: row.step, notifiedBlock: row.notified_block };
+): Promise<(Progress & { readonly place: number }) | null> => {
+  const [row] = await sql<(Progress & { readonly place: number })[]>`
+    select place, settings, first_block as "firstBlock", next_block as "nextBlock", step,
+           notified_block as "notifiedBlock", silent_block as "silentBlock"
+    from transfer_event_progress where project = ${project} and chain_id = ${chainId}`;
+  return row ?? null;
+};
+
+/** First block of which a token's records are not made yet; null while none of its are. */
+export const recordsEnd = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: `0x${string}`,
+): Promise<bigint | null> => {
+  const [row] = await sql<{ next_block: bigint }[]>`
+    select next_block from transfer_event_progress
+    where project = ${project} and chain_id = ${chainId} and position(${token} in settings) > 0`;
+  return row?.next_block ?? null;
 };
 
 /**
@@ -135,10 +144,11 @@ export const moveProgress = async (
 ): Promise<void> => {
   const { count } = await sql`
     update transfer_event_progress
-    set next_block = ${to.nextBlock}, step = ${to.step}, notified_block = ${to.notifiedBlock},
+    set settings = ${to.settings}, first_block = ${to.firstBlock}, next_block = ${to.nextBlock},
+        step = ${to.step}, notified_block = ${to.notifiedBlock}, silent_block = ${to.silentBlock},
         committed_at = clock_timestamp()
     where project = ${scope.project} and chain_id = ${scope.chainId}
-      and next_block = ${from.nextBlock} and step = ${from.step}
+      and settings = ${from.settings} and next_block = ${from.nextBlock} and step = ${from.step}
       and notified_block = ${from.notifiedBlock}`;
   if (count !== 1) throw new TransferEventsMovedError(scope, from.nextBlock);
 };

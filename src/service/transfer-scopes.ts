@@ -4,7 +4,7 @@ import type { Assets } from "../assets.ts";
 import type { Callback } from "../callbacks/enqueue.ts";
 import { highest, lowest } from "../evm/block-numbers.ts";
 import type { EvmNetwork } from "../evm/network.ts";
-import type { TransferScope } from "../pipelines/transfer-events.ts";
+import type { TransferScope } from "../pipelines/transfer-standing.ts";
 import { MOST_NETWORKS, TransferEventIdError } from "../projections/transfer-event-id.ts";
 import type { TransferEvent } from "../projections/transfer-events.ts";
 import { type Project, projectsOf, type TokenBook, tokenBook } from "../rest/projects.ts";
@@ -14,8 +14,7 @@ import { recordValue } from "../rest/record.ts";
 export const callbackEndpoint = (project: string): string => `project:${project}`;
 
 /**
- * One scope per project and network. A project's networks are numbered as the file lists them: a new
- * one goes to the end, or ids of the others change.
+ * One scope per project and network.
  * @throws TransferEventIdError (stop) for a project of too many networks
  */
 export const transferScopes = (
@@ -30,7 +29,7 @@ export const transferScopes = (
       );
     }
     const book = tokenBook(project);
-    return chainIds.map((chainId, place) => scopeOf(project, book, networks, chainId, place));
+    return chainIds.map((chainId) => scopeOf(project, book, networks, chainId));
   });
 
 const scopeOf = (
@@ -38,7 +37,6 @@ const scopeOf = (
   book: TokenBook,
   networks: readonly EvmNetwork[],
   chainId: number,
-  place: number,
 ): TransferScope => {
   const own = new Set(
     project.tokens.filter((token) => token.chainId === chainId).map(({ address }) => address),
@@ -50,11 +48,15 @@ const scopeOf = (
   return {
     project: project.name,
     chainId,
-    place,
     tokens,
     firstBlock: highest(lowest(first, ...others), 0n),
-    callbackOf:
-      project.callbackUrl === undefined ? null : (event) => callbackOf(project.name, book, event),
+    callbacksOf:
+      project.callbackUrl === undefined
+        ? null
+        : async (tx, events) => {
+            await book.load(tx, events);
+            return events.map((event) => callbackOf(project.name, book, event));
+          },
     undescribed: async (tx, addresses) => {
       const asked = addresses.map((token) => ({ chainId, token }));
       await book.load(tx, asked);
@@ -68,8 +70,9 @@ const callbackOf = (project: string, book: TokenBook, event: TransferEvent): Cal
   const token = book.of(event);
   if (token === null) throw new Error(`record ${event.id} of ${event.token} has no token`);
   const { id, chainId, block, txHash, logIndex } = event;
-  // A record that a reorganisation moved is another message; one that it left alone is not.
-  const cause = `${project} ${id} ${chainId} ${block} ${txHash} ${logIndex}`;
+  // By its place on the chain: a record that a reorganisation moved is another message, one that was
+  // made anew with other settings is not, whatever its id.
+  const cause = `${project} ${chainId} ${block} ${txHash} ${logIndex}`;
   return {
     endpoint: callbackEndpoint(project),
     lane: `${chainId}:${event.token}`,

@@ -8,6 +8,7 @@ import {
   TransferEventsMovedError,
 } from "../../src/projections/transfer-event-progress.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
+import { Refusal, startProxy } from "../evm/proxy.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import {
   evmAsset,
@@ -161,6 +162,73 @@ test("a token added to a project is read from its first block, and everything is
   expect(amounts(records)).toEqual([1_000_000, 10, 500, 20]);
 });
 
+test("what was listed stays listed until an added token has been read as far", async () => {
+  const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
+  await pay(10);
+  let open = false;
+  await using proxy = await startProxy(chain.url, {
+    // The logs of the other token alone cannot be had yet.
+    answer: ({ method, params }, result) =>
+      !open && method === "eth_getLogs" && JSON.stringify(params).includes(other.address)
+        ? new Refusal(-32_000, "not yet")
+        : result,
+  });
+  const project = (...tokens: readonly Deployed[]): Project => ({
+    name: "acme",
+    tokens: tokens.map(({ address }) =>
+      evmAsset({ address, chainId: chain.chainId, rpc: [proxy.url], finality: 1 }),
+    ),
+  });
+  await using api = await serve(database, [project(token, other)]);
+  {
+    await using _index = await index(database, [project(token)]);
+    await api.until(({ length }) => length === 2);
+  }
+  const before = await api.list();
+  await using indexing = await index(database, [project(token, other)]);
+  const seen = new Set<number>();
+  const watched = async () => {
+    const records = await api.list();
+    seen.add(records.length);
+    return { records: records.length, statuses: [...indexing.statuses.values()] };
+  };
+  await waitFor(watched, () => indexing.logged.some((line) => line.includes("not yet")), String);
+  open = true;
+  await waitFor(
+    watched,
+    ({ records }) => records === 3,
+    (last) => JSON.stringify(last, asText),
+  );
+
+  expect(Math.min(...seen)).toBe(before.length);
+  expect(amounts(await api.list())).toEqual([1_000_000, 500, 10]);
+});
+
+test("a network that is no longer listed takes its records along, and leaves the ids of the others", async () => {
+  await using second = await startAnvil({ chainId: 31_338 });
+  const other = await second.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
+  const [one] = acme(token).tokens;
+  if (one === undefined) throw new Error("a token");
+  const two = evmAsset({
+    address: other.address,
+    chainId: 31_338,
+    rpc: [second.url],
+    network: "other",
+  });
+  await using api = await serve(database, [{ name: "acme", tokens: [one, two] }]);
+  {
+    await using _index = await index(database, [{ name: "acme", tokens: [one, two] }]);
+    await api.until(({ length }) => length === 2);
+  }
+  const [ofOther] = (await api.list()).filter(({ amount }) => amount === 500);
+
+  await using _index = await index(database, [{ name: "acme", tokens: [two] }]);
+  await second.send(other, "transfer", [chain.wallet(1), 7]);
+  const after = await api.until((records) => records.some(({ amount }) => amount === 7));
+  expect(after[0]).toEqual(ofOther);
+  expect(amounts(after)).toEqual([500, 7]);
+});
+
 test("a token that is read anew from an earlier block has the records of that block too", async () => {
   const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
   await pay(20);
@@ -186,7 +254,7 @@ test("a token that is read anew from an earlier block has the records of that bl
 
 test("a watermark that somebody else has moved refuses the batch by name", async () => {
   const scope = { project: "acme", chainId: 1 };
-  await database.transaction((tx) => registerScope(tx, scope, { settings: "", firstBlock: 5n }));
+  await database.transaction((tx) => registerScope(tx, scope, 5n));
   const seen = await readProgress(database.db, scope);
   if (seen === null) throw new Error("registered, and not there");
   const moved = { ...seen, nextBlock: 6n };

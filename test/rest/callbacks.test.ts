@@ -59,6 +59,42 @@ test("a callback is the record of the list, signed, and comes once its block is 
   }
 });
 
+test("a record that was listed before a restart and becomes final after it is called back", async () => {
+  const projects = [projectWith(3, receiver.url)];
+  await using _delivery = await deliver(database);
+  await using api = await serve(database, projects);
+  {
+    await using _index = await index(database, projects);
+    await pay(10);
+    await api.until(({ length }) => length === 2);
+  }
+  await using _index = await index(database, projects);
+  await chain.request("anvil_mine", ["0x4"]);
+  await waitFor(amounts, ({ length }) => length === 2);
+  expect(amounts()).toEqual([1_000_000, 10]);
+});
+
+test("records made anew with another token beside them are the same messages", async () => {
+  const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
+  await pay(10);
+  const project = projectWith(0, receiver.url);
+  const asset = evmAsset({
+    address: other.address,
+    chainId: chain.chainId,
+    rpc: [chain.url],
+    finality: 0,
+  });
+  await using _delivery = await deliver(database);
+  {
+    await using _index = await index(database, [project]);
+    await waitFor(amounts, ({ length }) => length === 2);
+  }
+  await using _index = await index(database, [{ ...project, tokens: [asset, ...project.tokens] }]);
+  await pay(20);
+  await waitFor(amounts, (seen) => seen.includes(20) && seen.includes(500));
+  expect(amounts().toSorted((a, b) => a - b)).toEqual([10, 20, 500, 1_000_000]);
+});
+
 test("what a reorganisation replaced was never called back; what took its place is", async () => {
   const projects = [projectWith(3, receiver.url)];
   await using _index = await index(database, projects);

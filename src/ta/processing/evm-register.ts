@@ -2,6 +2,7 @@ import { toEventSelector } from "viem";
 import type { Sql } from "../../database/connect.ts";
 import { bytesOf } from "../../evm/hex-bytes.ts";
 import { groupsBefore } from "../../projections/transfer-event-groups.ts";
+import { recordsEnd } from "../../projections/transfer-event-progress.ts";
 import type { Register } from "./register.ts";
 
 type Hex = `0x${string}`;
@@ -23,10 +24,8 @@ export const evmRegister = (
   const { project, chainId } = scope;
   const token = bytesOf(scope.token);
   const hasReached = async (tip: bigint) => {
-    const [row] = await sql<{ next_block: bigint }[]>`
-      select next_block from transfer_event_progress
-      where project = ${project} and chain_id = ${chainId}`;
-    return row !== undefined && row.next_block > tip;
+    const end = await recordsEnd({ sql }, scope, scope.token);
+    return end !== null && end > tip;
   };
   /**
    * Group of a wallet at the end of a block, or now; null when it was never put into one. The contract
