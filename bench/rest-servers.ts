@@ -1,0 +1,63 @@
+/** The transfer events API as it ships, and beside it a bare fastify handler that runs the same SQL. */
+import fastify from "fastify";
+import pino from "pino";
+import type { Database } from "../src/database/connect.ts";
+import { watchHealth } from "../src/http/health.ts";
+import { createKey } from "../src/http/keys.ts";
+import { createMetrics } from "../src/http/metrics.ts";
+import { databaseProgress } from "../src/http/progress.ts";
+import { createRateLimit } from "../src/http/rate-limit.ts";
+import { createServer } from "../src/http/server.ts";
+import { transferEvents } from "../src/projections/transfer-events.ts";
+import { LIST_PATH } from "../src/rest/names.ts";
+import { restPart } from "../src/rest/part.ts";
+import type { Call } from "./rest-load.ts";
+import { benchTokens, PROJECT } from "./rest-records.ts";
+
+/** Both servers over one database; a call is made of the list's query string. */
+export type Servers = AsyncDisposable & {
+  ours(query: string): Call;
+  bare(query: string): Call;
+};
+
+export const openServers = async (database: Database): Promise<Servers> => {
+  const { db } = database;
+  const limit = (policy: string) =>
+    createRateLimit({ policy, quota: 1_000_000_000, windowSeconds: 60 });
+  const health = watchHealth({
+    progress: databaseProgress(db, []),
+    version: "bench",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  });
+  const server = await createServer({
+    parts: [
+      restPart({
+        db,
+        projects: [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],
+        version: "bench",
+        limits: { limit: limit("default"), attempts: limit("attempts") },
+      }),
+    ],
+    logger: pino({ level: "warn" }),
+    version: "bench",
+    health,
+    metrics: createMetrics(health),
+    unready: async () => null,
+    trustProxy: false,
+  });
+  const bare = fastify();
+  bare.get(LIST_PATH, () => transferEvents(db, { project: PROJECT, order: "asc", limit: 100 }));
+  const where = { port: 0, host: "127.0.0.1" };
+  const { secret: key } = await createKey(database, { kind: "project", subject: PROJECT });
+  const [ourUrl, bareUrl] = [await server.listen(where), await bare.listen(where)];
+  return {
+    ours: (query) => ({ url: `${ourUrl}${LIST_PATH}?${query}`, key }),
+    bare: (query) => ({ url: `${bareUrl}${LIST_PATH}?${query}`, key }),
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await bare.close();
+      await health[Symbol.asyncDispose]();
+    },
+  };
+};
