@@ -10,6 +10,7 @@ import fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "../logger.ts";
+import { keepEarlyAnswers } from "./early-answer.ts";
 import { answerTo, errorBody } from "./error-body.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
@@ -82,6 +83,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     },
   });
 
+  keepEarlyAnswers(app);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, ...securityHeaders });
   });
