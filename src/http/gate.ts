@@ -26,15 +26,24 @@ export type Admission<Key> = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
+/** What a request brings to the gate. */
+export type Visitor = {
+  readonly presented: string | undefined;
+  readonly remoteAddress: string;
+};
+
 export type Gate<Key> = {
   /**
-   * Lets a request in.
+   * Lets a request in, and counts it for its key.
    * @throws HttpError 401 without a good key, 403 for a key of another interface, 429 over a limit
    */
-  admit(request: {
-    readonly presented: string | undefined;
-    readonly remoteAddress: string;
-  }): Promise<Admission<Key>>;
+  admit(visitor: Visitor): Promise<Admission<Key>>;
+  /**
+   * Knows the key and counts nothing for it: for keys that are no secret, whose owner has yet to prove
+   * that the request is his.
+   * @throws HttpError as `admit` does, but for the limit of the key
+   */
+  identify(visitor: Visitor): Promise<Key>;
 };
 
 /** Our keys are shorter; a longer text is not worth hashing. */
@@ -57,27 +66,32 @@ export const createGate = <Key extends { readonly id: string }>({
     return verdict.allowed ? new HttpError(401, message) : attempts.refusal(verdict);
   };
 
+  const identify: Gate<Key>["identify"] = async ({ presented, remoteAddress }) => {
+    if (presented === undefined || presented === "") {
+      throw refuse(remoteAddress, `send your key in the header ${header}`);
+    }
+    if (presented.length > LONGEST_KEY) throw refuse(remoteAddress, "this is not a key");
+    // Behind one proxy all callers share an address: one with an old key must not shut out the rest.
+    const digest = createHash("sha256").update(presented).digest("base64");
+    const verdict = attempts.peek(remoteAddress);
+    if (!verdict.allowed && !known.has(digest)) throw attempts.refusal(verdict);
+
+    const key = await verify(presented).catch((error: unknown) => {
+      if (error instanceof HttpError) attempts.take(remoteAddress);
+      throw error;
+    });
+    if (key === null) {
+      known.delete(digest);
+      throw refuse(remoteAddress, `the key in ${header} is unknown, expired or revoked`);
+    }
+    known.add(digest);
+    return key;
+  };
+
   return {
-    async admit({ presented, remoteAddress }) {
-      if (presented === undefined || presented === "") {
-        throw refuse(remoteAddress, `send your key in the header ${header}`);
-      }
-      if (presented.length > LONGEST_KEY) throw refuse(remoteAddress, "this is not a key");
-      // Behind one proxy all callers share an address: one with an old key must not shut out the rest.
-      const digest = createHash("sha256").update(presented).digest("base64");
-      const verdict = attempts.peek(remoteAddress);
-      if (!verdict.allowed && !known.has(digest)) throw attempts.refusal(verdict);
-
-      const key = await verify(presented).catch((error: unknown) => {
-        if (error instanceof HttpError) attempts.take(remoteAddress);
-        throw error;
-      });
-      if (key === null) {
-        known.delete(digest);
-        throw refuse(remoteAddress, `the key in ${header} is unknown, expired or revoked`);
-      }
-      known.add(digest);
-
+    identify,
+    async admit(visitor) {
+      const key = await identify(visitor);
       const counted = limit.take(key.id);
       if (!counted.allowed) throw limit.refusal(counted);
       return { key, headers: limit.headers(counted) };

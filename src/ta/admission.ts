@@ -1,72 +1,131 @@
-/** Letting requests in: the key first, then, where one is asked for, the signature. */
+/**
+ * Letting requests in: the key first, then, where one is asked for, the signature.
+ *
+ * A key of this interface is public. What counts for the key is what its owner signed; anything else
+ * counts for the address it came from, so that nobody can use up what belongs to somebody else.
+ */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { HttpError } from "../http/http-error.ts";
-import type { RateLimit } from "../http/rate-limit.ts";
-import { type Caller, requireReadSignature } from "./authenticate.ts";
+import type { Gate, GateSettings } from "../http/gate.ts";
+import {
+  type Caller,
+  requireReadSignature,
+  requireSignature,
+  requireSignatureForm,
+} from "./authenticate.ts";
+import type { BodyRoom } from "./body-room.ts";
+import { headerOf } from "./header.ts";
+import { type Pace, readBody } from "./read-body.ts";
+import { parseSignedBody, type SignedBody } from "./signed-body.ts";
 
-/** Lets a caller in by his key. */
-export type Admit = (request: FastifyRequest) => Promise<{
-  readonly key: Caller;
-  /** Rate-limit fields of the answer. */
-  readonly headers: Readonly<Record<string, string>>;
-}>;
+/** A hook that runs before anything of the body is read. */
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-/** A header that must not stand twice. */
-export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
-  const value = request.headers[name];
-  return typeof value === "string" ? value : undefined;
+export type Admission = {
+  /** Lets a request in by its key alone. @throws HttpError 401, 403, 429 */
+  byKey(request: FastifyRequest, reply: FastifyReply): Promise<Caller>;
+  /** Lets a request in whose method, path and time are signed. @throws HttpError 401, 403, 429 */
+  readonly signedRead: Hook;
+  /** Lets the body of a request come: whoever has no good key, or sends no signature, sends it for nothing. */
+  readonly beforeBody: Hook;
+  /** Who sent a request that one of the hooks let in. */
+  callerOf(request: FastifyRequest): Caller;
+  /**
+   * Reads the body of a request that `beforeBody` let come, and checks who signed it.
+   * @throws StrictJsonError (400), HttpError 401, 408, 413, 429, 503
+   */
+  signedBody(request: FastifyRequest, reply: FastifyReply): Promise<SignedBody>;
 };
 
-/**
- * Admits signed requests before their bodies are read: whoever has no good key, or sends no signature,
- * sends the body for nothing.
- */
-export const admitted = (admit: Admit) => {
+export type AdmissionSettings = {
+  readonly gate: Pick<Gate<Caller>, "identify">;
+  /** Of a key; and of an address without a good key, or without a good signature by that key. */
+  readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;
+  readonly room: BodyRoom;
+  readonly pace: Pace;
+};
+
+export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admission => {
+  const { limit, attempts } = limits;
   const callers = new WeakMap<object, Caller>();
+
+  const callerOf = (request: FastifyRequest): Caller => {
+    const caller = callers.get(request);
+    if (caller === undefined) throw new Error("a handler ran without its onRequest hook");
+    return caller;
+  };
+
+  const identified = (request: FastifyRequest): Promise<Caller> =>
+    gate.identify({
+      presented: headerOf(request, "x-api-key"),
+      remoteAddress: request.ip,
+    });
+
+  const count = (who: string, reply: FastifyReply) => {
+    const verdict = limit.take(who);
+    if (!verdict.allowed) throw limit.refusal(verdict);
+    reply.headers(limit.headers(verdict));
+  };
+
+  /** Whoever proves nothing is slowed down like whoever tries keys; who signs well never is. */
+  const checked = <T>(request: FastifyRequest, caller: Caller, check: () => T): T => {
+    try {
+      return check();
+    } catch (error) {
+      const verdict = attempts.take(unproven(request, caller));
+      throw verdict.allowed ? error : attempts.refusal(verdict);
+    }
+  };
+
+  const beforeSignature: Hook = async (request) => {
+    const caller = await identified(request);
+    checked(request, caller, () => requireSignatureForm(signatureOf(request)));
+    const verdict = limit.peek(caller.id);
+    if (!verdict.allowed) throw limit.refusal(verdict);
+    callers.set(request, caller);
+  };
+
   return {
-    onRequest: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const { key, headers } = await admit(request);
-      reply.headers(headers);
-      if (headerOf(request, "x-request-sig-b64") === undefined) {
-        throw new HttpError(401, "send the signature of the request in X-Request-Sig-B64");
-      }
-      callers.set(request, key);
-    },
-    callerOf: (request: FastifyRequest): Caller => {
-      const caller = callers.get(request);
-      if (caller === undefined) throw new Error("a handler ran without its onRequest hook");
+    callerOf,
+    byKey: async (request, reply) => {
+      const caller = await identified(request);
+      count(unproven(request, caller), reply);
       return caller;
     },
+    signedRead: async (request, reply) => {
+      await beforeSignature(request, reply);
+      const caller = callerOf(request);
+      const signed = {
+        method: request.method,
+        path: request.raw.url ?? "",
+        timestamp: headerOf(request, "x-request-timestamp"),
+        signature: signatureOf(request),
+      };
+      checked(request, caller, () => requireReadSignature(caller, signed, Date.now()));
+      count(caller.id, reply);
+    },
+    beforeBody: beforeSignature,
+    signedBody: async (request, reply) => {
+      const caller = callerOf(request);
+      const place = room({ address: request.ip, keyId: caller.id });
+      reply.raw.once("close", place.leave);
+      const bytes = await readBody(request.raw, {
+        announced: headerOf(request, "content-length"),
+        mostBytes: request.routeOptions.bodyLimit,
+        pace,
+        grow: place.grow,
+      });
+      const body = checked(request, caller, () => {
+        const parsed = parseSignedBody(bytes);
+        requireSignature(caller, signatureOf(request), parsed.canonical);
+        return parsed;
+      });
+      count(caller.id, reply);
+      return body;
+    },
   };
 };
 
-/** Admits requests without a body whose method, path and time are signed. */
-export const signedRead = (admit: Admit, attempts: RateLimit) => {
-  const { onRequest, callerOf } = admitted(admit);
-  const signed: typeof onRequest = async (request, reply) => {
-    await onRequest(request, reply);
-    countFailures(attempts, request.ip, () =>
-      requireReadSignature(
-        callerOf(request),
-        {
-          method: request.method,
-          path: request.raw.url ?? "",
-          timestamp: headerOf(request, "x-request-timestamp"),
-          signature: headerOf(request, "x-request-sig-b64"),
-        },
-        Date.now(),
-      ),
-    );
-  };
-  return { onRequest: signed, callerOf };
-};
+const signatureOf = (request: FastifyRequest) => headerOf(request, "x-request-sig-b64");
 
-/** Whoever sends wrong signatures is slowed down like whoever tries keys. */
-export const countFailures = (attempts: RateLimit, address: string, check: () => void): void => {
-  try {
-    check();
-  } catch (error) {
-    const verdict = attempts.take(address);
-    throw verdict.allowed ? error : attempts.refusal(verdict);
-  }
-};
+/** Somebody at an address who shows a key, and has not shown that it is his. */
+const unproven = ({ ip }: FastifyRequest, { id }: Caller): string => `${id} at ${ip}`;

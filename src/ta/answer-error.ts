@@ -5,30 +5,32 @@ import { IdempotencyKeyReusedError } from "./answered.ts";
 import { InvalidRequestError } from "./invalid-request.ts";
 import { StrictJsonError } from "./strict-json.ts";
 
-/** `bodyBytes`: the limit that a refused body exceeded. */
-export const errorAnswer =
-  (bodyBytes: number) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    if (error instanceof InvalidRequestError) {
-      const { statusCode, message, code } = error;
-      return reply.status(statusCode).send({
-        ...errorBody(statusCode, message, request.id),
-        ...(code !== undefined && { code }),
-      });
-    }
-    const ours = statusOf(error, bodyBytes);
-    const { statusCode, details, headers } = ours ?? answerTo(error, request.id);
-    if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
-    return reply
-      .status(statusCode)
-      .headers(headers)
-      .send(errorBody(statusCode, details, request.id));
-  };
+export const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  if (error instanceof InvalidRequestError) {
+    const { statusCode, message, code } = error;
+    return reply.status(statusCode).send({
+      ...errorBody(statusCode, message, request.id),
+      ...(code !== undefined && { code }),
+    });
+  }
+  const ours = statusOf(error);
+  const { statusCode, details, headers } = ours ?? answerTo(error, request.id);
+  if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
+  return reply
+    .status(statusCode)
+    .headers(headers)
+    .send(errorBody(statusCode, details, request.id));
+};
 
-const statusOf = (error: unknown, bodyBytes: number) => {
+const statusOf = (error: unknown) => {
   if (error instanceof StrictJsonError) return answer(400, error.message);
   if (error instanceof IdempotencyKeyReusedError) return answer(422, error.message);
-  if (error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_BODY_TOO_LARGE") {
-    return answer(413, `the body is larger than the limit of ${bodyBytes} bytes`);
+  if (
+    error instanceof Error &&
+    "code" in error &&
+    error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE"
+  ) {
+    return answer(415, "send the body as JSON, with the header Content-Type: application/json");
   }
   return undefined;
 };

@@ -70,6 +70,17 @@ const publicKey = (text: string): KeyObject => {
 const BAD_SIGNATURE =
   "X-Request-Sig-B64 does not fit: it must be base64 of an Ed25519 signature by the key in X-Api-Key";
 
+/** Bytes of an Ed25519 signature. */
+const SIGNATURE_BYTES = 64;
+
+/** @throws HttpError 401 for what cannot be a signature, whatever was signed */
+export const requireSignatureForm = (signature: string | undefined): void => {
+  if (signature === undefined) {
+    throw new HttpError(401, "send the signature of the request in X-Request-Sig-B64");
+  }
+  if (strictBase64(signature)?.length !== SIGNATURE_BYTES) throw new HttpError(401, BAD_SIGNATURE);
+};
+
 /** @throws HttpError 401 when the signature is not of these bytes by this key */
 export const requireSignature = (
   { publicKey }: Caller,

@@ -1,29 +1,63 @@
-/** Bounds the memory that bodies under way take together. */
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { HttpError } from "../http/http-error.ts";
+/**
+ * Bounds the memory of bodies under way: in all, and how much of it one sender may have. What counts
+ * are the bytes that have come, not those that were announced: nobody takes room with a header field.
+ *
+ * A body arrives before its signature can be checked, and a key is public: whoever knows it can send
+ * under it. So room is shared out by address, and by key within an address.
+ */
 
-/** Bodies of this size are not worth counting. */
+/** Bodies up to this size are not worth counting: there is always room for one more. */
 const SMALL_BYTES = 64 * 1024;
 
-/**
- * Reserves room for a request's body until its connection is done with it; a body without
- * `Content-Length` counts as the largest one.
- */
-export const bodyRoom = (settings: { readonly totalBytes: number; readonly bodyBytes: number }) => {
-  let taken = 0;
-  /** @throws HttpError 503 while there is no room */
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const length = Number(request.headers["content-length"] ?? settings.bodyBytes);
-    // One that is too large is refused by its length, before it takes any room.
-    if (length <= SMALL_BYTES || length > settings.bodyBytes) return;
-    if (taken + length > settings.totalBytes) {
-      throw new HttpError(503, "too many large requests at once; try again in a few seconds", {
-        "retry-after": "3",
-      });
-    }
-    taken += length;
-    reply.raw.once("close", () => {
-      taken -= length;
-    });
+/** Shares of the room: one address leaves some for others, one key some for others of its address. */
+const SHARE_OF_ADDRESS = 3 / 4;
+const SHARE_OF_KEY = 1 / 2;
+
+/** Whoever sends a body. */
+export type Sender = {
+  readonly address: string;
+  /** `api_keys.id` of the key it came with. */
+  readonly keyId: string;
+};
+
+/** The room of one body. */
+export type Place = {
+  /** Makes room for a body that has come so far; false when there is none. */
+  grow(toBytes: number): boolean;
+  /** Gives all of it back. Safe to call twice. */
+  leave(): void;
+};
+
+/** Room for `totalBytes` of bodies. */
+export type BodyRoom = (sender: Sender) => Place;
+
+export const bodyRoom = (totalBytes: number): BodyRoom => {
+  const taken = new Map<string, number>();
+  const add = (name: string, bytes: number) => {
+    const now = (taken.get(name) ?? 0) + bytes;
+    if (now > 0) taken.set(name, now);
+    else taken.delete(name);
+  };
+  return ({ address, keyId }) => {
+    const bounds = new Map([
+      ["all", totalBytes],
+      [`address ${address}`, totalBytes * SHARE_OF_ADDRESS],
+      [`key ${keyId} ${address}`, totalBytes * SHARE_OF_KEY],
+    ]);
+    let held = 0;
+    const hold = (bytes: number) => {
+      for (const name of bounds.keys()) add(name, bytes - held);
+      held = bytes;
+    };
+    return {
+      grow(toBytes) {
+        if (toBytes <= SMALL_BYTES) return true;
+        const more = toBytes - held;
+        const fits = [...bounds].every(([name, most]) => (taken.get(name) ?? 0) + more <= most);
+        if (fits) hold(toBytes);
+        return fits;
+      },
+      leave: () => hold(0),
+    };
   };
 };

@@ -3,12 +3,12 @@ import { z } from "zod";
 import { listDeliveries, redeliver } from "../callbacks/deliveries.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
-import { type Admit, admitted, signedRead } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import { answerGiven, remembering } from "./answered.ts";
 import { resultEndpoint } from "./callback-address.ts";
 import { sendAnswer } from "./mount-submissions.ts";
 import type { TaPartSettings } from "./part.ts";
-import { idempotencyKeyOf, readSignedBody } from "./signed-body.ts";
+import { idempotencyKeyOf } from "./signed-body.ts";
 
 /** Times that Postgres and ISO 8601 with four digits of a year both have. */
 const EARLIEST_MS = 0;
@@ -34,15 +34,13 @@ export const deliveriesQuery = z.object({
 /** Bytes of a redelivery's body, `{}`; larger ones of others' making are ignored anyway. */
 const SMALL_BODY = 64 * 1024;
 
-export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit): void => {
-  const { database, read, fingerprints, limits } = settings;
-  const reader = signedRead(admit, limits.attempts);
-  const writer = admitted(admit);
+export const mountDeliveries = (app: App, settings: TaPartSettings, admission: Admission): void => {
+  const { database, read, fingerprints } = settings;
 
   app.get("/api/v1/callbacks", {
-    onRequest: reader.onRequest,
+    onRequest: admission.signedRead,
     handler: async (request) => {
-      const { id: keyId } = reader.callerOf(request);
+      const { id: keyId } = admission.callerOf(request);
       const { success, data, error } = deliveriesQuery.safeParse(request.query);
       if (!success) {
         const faults = error.issues.map(({ path, message }) => `${path.join(".")} ${message}`);
@@ -67,10 +65,10 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admit: Admit
 
   app.post<{ Params: { id: string } }>("/api/v1/callbacks/:id/redeliver", {
     bodyLimit: SMALL_BODY,
-    onRequest: writer.onRequest,
+    onRequest: admission.beforeBody,
     handler: async (request, reply) => {
-      const caller = writer.callerOf(request);
-      const { value, canonical } = readSignedBody(request, caller, limits.attempts);
+      const { value, canonical } = await admission.signedBody(request, reply);
+      const caller = admission.callerOf(request);
       if (typeof value !== "object" || value === null || Array.isArray(value)) {
         throw new HttpError(400, "the body must be a JSON object: {}");
       }

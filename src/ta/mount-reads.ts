@@ -2,7 +2,7 @@
 import { canonicalJson } from "../client/index.mjs";
 import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
-import { type Admit, signedRead } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import { canonicalWallet, WALLET_FORM } from "./asset.ts";
 import type { TaPartSettings } from "./part.ts";
 import { newestWhitelistRequest, requestFigures, requestStatus } from "./request-reads.ts";
@@ -10,16 +10,13 @@ import { walletGroup } from "./wallet-group.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-export const mountReads = (app: App, settings: TaPartSettings, admit: Admit): void => {
+export const mountReads = (app: App, settings: TaPartSettings, admission: Admission): void => {
   const { read, version, signingKeys } = settings;
-  const signedBy = signedRead(admit, settings.limits.attempts);
 
   app.get<{ Params: { wallet: string } }>(
     "/api/v1/investor/whitelist_status/:wallet",
     async (request, reply) => {
-      const { key, headers } = await admit(request);
-      reply.headers(headers);
-      const { asset } = key;
+      const { asset } = await admission.byKey(request, reply);
       const wallet = canonicalWallet(asset.ledger, request.params.wallet);
       if (wallet === undefined) {
         throw new HttpError(400, `wallet_address ${WALLET_FORM[asset.ledger]}`);
@@ -41,9 +38,9 @@ export const mountReads = (app: App, settings: TaPartSettings, admit: Admit): vo
   );
 
   app.get<{ Params: { requestId: string } }>("/api/v1/requests/:requestId", {
-    onRequest: signedBy.onRequest,
+    onRequest: admission.signedRead,
     handler: async (request) => {
-      const { asset } = signedBy.callerOf(request);
+      const { asset } = admission.callerOf(request);
       const { requestId } = request.params;
       const found = UUID.test(requestId)
         ? await requestStatus(read.db, { asset: asset.name, requestId: requestId.toLowerCase() })

@@ -2,39 +2,39 @@
 import type { FastifyReply } from "fastify";
 import type { App } from "../http/part.ts";
 import type { RequestKind } from "./accept.ts";
-import { type Admit, admitted } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import type { Answer } from "./answered.ts";
 import type { TaAsset } from "./asset.ts";
-import { bodyRoom } from "./body-room.ts";
 import { submissionCheck } from "./check-submission.ts";
 import type { TaPartSettings } from "./part.ts";
-import { idempotencyKeyOf, readSignedBody } from "./signed-body.ts";
+import { idempotencyKeyOf } from "./signed-body.ts";
 
 const PATHS: Readonly<Record<RequestKind, string>> = {
   whitelist: "/api/v1/investor/whitelist",
   kyc: "/api/v1/investor/kyc",
 };
 
-export const mountSubmissions = (app: App, settings: TaPartSettings, admit: Admit): void => {
-  const { accept, fingerprints, limits, bounds, platformName } = settings;
+export const mountSubmissions = (
+  app: App,
+  settings: TaPartSettings,
+  admission: Admission,
+): void => {
+  const { accept, fingerprints, bounds, platformName } = settings;
   const checkFor = (ledger: TaAsset["ledger"]) =>
     submissionCheck({ ledger, platformName, maxFileBytes: bounds.fileBytes });
   const checks = { sui: checkFor("sui"), evm: checkFor("evm") };
-  const reserve = bodyRoom({ totalBytes: bounds.allBodiesBytes, bodyBytes: bounds.bodyBytes });
-  const signedBy = admitted(admit);
 
   for (const kind of ["whitelist", "kyc"] as const) {
     app.post(PATHS[kind], {
       bodyLimit: bounds.bodyBytes,
-      onRequest: [signedBy.onRequest, reserve],
+      onRequest: admission.beforeBody,
       handler: async (request, reply) => {
-        const caller = signedBy.callerOf(request);
-        const { value, canonical } = readSignedBody(request, caller, limits.attempts);
+        const { value, canonical } = await admission.signedBody(request, reply);
         const idempotencyKey = idempotencyKeyOf(request);
-        const { asset } = caller;
+        const { id: keyId, asset } = admission.callerOf(request);
         const submission = await checks[asset.ledger](value);
         const fingerprint = fingerprints({
-          keyId: caller.id,
+          keyId,
           path: PATHS[kind],
           canonicalBody: canonical,
           idempotencyKey,

@@ -4,17 +4,19 @@ import type { Database } from "../database/connect.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import type { App, Part } from "../http/part.ts";
 import type { Acceptance } from "./accept.ts";
-import { type Admit, headerOf } from "./admission.ts";
-import { errorAnswer } from "./answer-error.ts";
+import { admission } from "./admission.ts";
+import { answerError } from "./answer-error.ts";
 import type { Fingerprints } from "./answered.ts";
 import type { TaAsset } from "./asset.ts";
 import { type Caller, callerLookup } from "./authenticate.ts";
+import { bodyRoom } from "./body-room.ts";
 import { mountFormerPaths } from "./former-paths.ts";
 import { mountDeliveries } from "./mount-deliveries.ts";
 import { mountReads } from "./mount-reads.ts";
 import { mountSubmissions } from "./mount-submissions.ts";
 import { taApi } from "./openapi.ts";
 import { refuseOtherMethods } from "./other-methods.ts";
+import { BODY_PACE, type Pace } from "./read-body.ts";
 
 export type TaPartSettings = {
   /** Accepts requests and redeliveries. */
@@ -42,6 +44,8 @@ export type TaBounds = {
   readonly fileBytes: number;
   /** Bodies under way in this process, together. */
   readonly allBodiesBytes: number;
+  /** How fast a body must come; `BODY_PACE` unless given. */
+  readonly pace?: Pace;
 };
 
 const DOCUMENT_PATH = "/openapi.json";
@@ -50,25 +54,27 @@ const DOCUMENT_PATH = "/openapi.json";
 const KEY_HEADER = "X-Api-Key";
 
 export const taPart = (settings: TaPartSettings): Part => {
-  const { assets, read, limits } = settings;
+  const { assets, read, limits, bounds } = settings;
   const gate = createGate({
     ...limits,
     header: KEY_HEADER,
     verify: callerLookup(read.db, assets),
   });
-  const admit: Admit = (request) =>
-    gate.admit({ presented: headerOf(request, "x-api-key"), remoteAddress: request.ip });
+  const admitted = admission({
+    gate,
+    limits,
+    room: bodyRoom(bounds.allBodiesBytes),
+    pace: bounds.pace ?? BODY_PACE,
+  });
 
   const mount = (app: App): void => {
     app.removeAllContentTypeParsers();
-    // The bytes themselves: what was signed is decided here, not by a parser that forgives.
-    app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
-      done(null, body),
-    );
-    app.setErrorHandler(errorAnswer(settings.bounds.bodyBytes));
-    mountSubmissions(app, settings, admit);
-    mountReads(app, settings, admit);
-    mountDeliveries(app, settings, admit);
+    // Not read here: whoever sent a body is known, and what was signed is decided, further on.
+    app.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
+    app.setErrorHandler(answerError);
+    mountSubmissions(app, settings, admitted);
+    mountReads(app, settings, admitted);
+    mountDeliveries(app, settings, admitted);
     mountFormerPaths(app);
     refuseOtherMethods(app);
   };

@@ -1,35 +1,20 @@
-/** Reading a signed body: I-JSON, its canonical form, and the caller's signature over that. */
+/** A signed body: I-JSON, and its canonical form, which is what was signed. */
 import type { FastifyRequest } from "fastify";
 import { canonicalJson, type JsonValue } from "../client/index.mjs";
 import { HttpError } from "../http/http-error.ts";
-import type { RateLimit } from "../http/rate-limit.ts";
-import { countFailures, headerOf } from "./admission.ts";
-import { type Caller, requireSignature } from "./authenticate.ts";
+import { headerOf } from "./header.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
-/** A body whose signature fits. */
 export type SignedBody = {
   readonly value: JsonValue;
   /** What was signed. */
   readonly canonical: Uint8Array;
 };
 
-/**
- * @throws StrictJsonError (400) before the signature can be checked
- * @throws HttpError 401 when it does not fit
- */
-export const readSignedBody = (
-  request: FastifyRequest,
-  caller: Caller,
-  attempts: RateLimit,
-): SignedBody => {
-  const bytes = request.body instanceof Uint8Array ? request.body : new Uint8Array();
+/** @throws StrictJsonError (400): without a canonical form there is no signature to check */
+export const parseSignedBody = (bytes: Uint8Array): SignedBody => {
   const value = parseStrictJson(bytes);
-  const canonical = Buffer.from(canonicalJson(value));
-  countFailures(attempts, request.ip, () =>
-    requireSignature(caller, headerOf(request, "x-request-sig-b64"), canonical),
-  );
-  return { value, canonical };
+  return { value, canonical: Buffer.from(canonicalJson(value)) };
 };
 
 /** Longest `Idempotency-Key`. */

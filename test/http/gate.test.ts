@@ -29,7 +29,7 @@ const gateWith = (limits: { readonly quota?: number; readonly attempts?: number 
       return error instanceof HttpError ? error.statusCode : error;
     }
   };
-  return { knock, good, asked };
+  return { knock, good, asked, gate };
 };
 
 test("a good key is let in and told what it has left", async () => {
@@ -67,4 +67,13 @@ test("callers behind the same address as a failing one keep coming in once they 
   expect(await knock("alice")).toContain("alice");
   good.delete("alice");
   expect(await knock("alice")).toBe(429);
+});
+
+test("a key that is only identified is not counted for", async () => {
+  const { knock, gate } = gateWith({ quota: 1 });
+  for (let i = 0; i < 5; i += 1) {
+    const key = await gate.identify({ presented: "alice", remoteAddress: "192.0.2.9" });
+    expect(key).toEqual({ id: "alice" });
+  }
+  expect(await knock("alice")).toContain("r=0");
 });

@@ -17,6 +17,7 @@ import type { TaAsset } from "../../src/ta/asset.ts";
 import { taPart } from "../../src/ta/part.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
+import type { Pace } from "../../src/ta/read-body.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 export const COIN = `0x${"7".padStart(64, "0")}::acme::ACME`;
@@ -101,6 +102,9 @@ export const startApi = async (
     readonly bodyBytes?: number;
     readonly fileBytes?: number;
     readonly attempts?: number;
+    /** Requests a minute of one key. */
+    readonly limit?: number;
+    readonly pace?: Pace;
   } = {},
 ): Promise<Api> => {
   const database = await freshDatabase({ max: 8 });
@@ -136,10 +140,15 @@ export const startApi = async (
         fingerprints: fingerprints(randomBytes(32)),
         signingKeys,
         limits: {
-          limit: limit("default", 1_000_000),
+          limit: limit("default", settings.limit ?? 1_000_000),
           attempts: limit("attempts", settings.attempts ?? 1_000_000),
         },
-        bounds: { bodyBytes, fileBytes, allBodiesBytes: 4 * bodyBytes },
+        bounds: {
+          bodyBytes,
+          fileBytes,
+          allBodiesBytes: 4 * bodyBytes,
+          ...(settings.pace !== undefined && { pace: settings.pace }),
+        },
         platformName: "platform",
         version: "test",
       }),
