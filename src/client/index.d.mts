@@ -7,6 +7,7 @@ export {
   CallbackSignatureError,
   CallbackTooOldError,
   type PublicKey,
+  type PublicKeys,
   type VerifiedCallback,
   verifyBodySignature,
   verifyCallback,

@@ -24,6 +24,9 @@ export type CallbackHeaders =
 /** Base64 of 32 bytes, with or without `whpk_`; or an entry of `keys` of `GET /api/v1/callback_pk`. */
 export type PublicKey = string | { readonly publicKey: string };
 
+/** One key, several, or the whole answer of `GET /api/v1/callback_pk`. */
+export type PublicKeys = PublicKey | readonly PublicKey[] | { readonly keys: readonly PublicKey[] };
+
 /** A callback that is what it says it is. */
 export type VerifiedCallback = {
   /** `webhook-id`: the same whenever the same message is delivered again. Act once per id. */
@@ -50,11 +53,12 @@ export type VerifiedCallback = {
  * @throws CallbackSignatureError no signature fits any key
  * @throws CallbackTooOldError signed longer ago, or further ahead, than the tolerance
  * @throws KeyFormatError one of the public keys is not one
+ * @throws TypeError called with something else than that, such as a body that was parsed
  */
 export declare const verifyCallback: (callback: {
   readonly headers: CallbackHeaders;
   readonly body: string | Uint8Array;
-  readonly publicKeys: PublicKey | readonly PublicKey[];
+  readonly publicKeys: PublicKeys;
   readonly toleranceSeconds?: number;
   readonly now?: Date;
 }) => VerifiedCallback;
@@ -70,5 +74,5 @@ export declare const verifyBodySignature: (signed: {
   /** Value of the header `X-Request-Sig-B64`. */
   readonly signature: string;
   readonly body: string | Uint8Array;
-  readonly publicKeys: PublicKey | readonly PublicKey[];
+  readonly publicKeys: PublicKeys;
 }) => void;

@@ -33,6 +33,8 @@ export const verifyCallback = ({
   toleranceSeconds = TOLERANCE_SECONDS,
   now = new Date(),
 }) => {
+  checkClock(toleranceSeconds, now);
+  const bytes = bytesOf(body);
   const id = header(headers, "webhook-id");
   const timestamp = header(headers, "webhook-timestamp");
   // Without dots the three parts of what is signed cannot run into one another.
@@ -42,10 +44,7 @@ export const verifyCallback = ({
     throw new CallbackMalformedError("webhook-timestamp is not a number of seconds");
   }
   const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
-  const signed = Buffer.concat([
-    Buffer.from(`${id}.${timestamp}.`),
-    typeof body === "string" ? Buffer.from(body) : body,
-  ]);
+  const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), bytes]);
 
   const keys = keysOf(publicKeys);
   const signatures = signaturesIn(header(headers, "webhook-signature"));
@@ -69,19 +68,47 @@ export const verifyCallback = ({
 };
 
 export const verifyBodySignature = ({ signature, body, publicKeys }) => {
-  const bytes = strictBase64(signature);
-  if (bytes === undefined) throw new CallbackMalformedError("the signature is not base64");
-  const signed = typeof body === "string" ? Buffer.from(body) : body;
-  if (!keysOf(publicKeys).some((key) => verifyBytes(signed, bytes, key))) {
+  const signed = bytesOf(body);
+  const decoded = typeof signature === "string" ? strictBase64(signature) : undefined;
+  if (decoded === undefined) throw new CallbackMalformedError("the signature is not base64");
+  if (!keysOf(publicKeys).some((key) => verifyBytes(signed, decoded, key))) {
     throw new CallbackSignatureError("the signature of the body fits none of the public keys");
   }
 };
 
-/** One key, several, or what `callback_pk` answered. */
+/** A comparison with NaN is never true: without this a wrong tolerance would accept any age. */
+const checkClock = (toleranceSeconds, now) => {
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0) {
+    throw new TypeError(`toleranceSeconds is ${String(toleranceSeconds)}, not a number of seconds`);
+  }
+  if (!(now instanceof Date) || Number.isNaN(now.getTime())) {
+    throw new TypeError("now is not a valid Date");
+  }
+};
+
+const bytesOf = (body) => {
+  if (typeof body === "string") return Buffer.from(body);
+  if (body instanceof Uint8Array) return body;
+  throw new TypeError(
+    "body must be the text or bytes as received, not parsed: the signature is over them",
+  );
+};
+
+/** One key, several, or the whole answer of `callback_pk`. */
 const keysOf = (given) => {
-  const list = Array.isArray(given) ? given : [given];
+  // An array has `keys`, too: a method.
+  const all = Array.isArray(given?.keys) ? given.keys : given;
+  const list = Array.isArray(all) ? all : [all];
   if (list.length === 0) throw new CallbackMalformedError("no public key was given");
-  return list.map((key) => publicKeyOf(typeof key === "string" ? key : key.publicKey));
+  return list.map((key) => {
+    const text = typeof key === "string" ? key : key?.publicKey;
+    if (typeof text !== "string") {
+      throw new TypeError(
+        "publicKeys must be keys in base64, or what GET /api/v1/callback_pk answers",
+      );
+    }
+    return publicKeyOf(text);
+  });
 };
 
 /** `v1a,<base64>` each; other versions (v1 is a shared secret) are not for us. */
@@ -99,6 +126,9 @@ const signaturesIn = (text) => {
 
 /** Of `Headers`, of Node's `IncomingHttpHeaders`, or of a plain object in any letter case. */
 const header = (headers, name) => {
+  if (headers === null || typeof headers !== "object") {
+    throw new TypeError("headers must be those of the request");
+  }
   const found =
     typeof headers.get === "function"
       ? headers.get(name)

@@ -116,6 +116,28 @@ test("a callback signed too long ago, or too far ahead, is refused and says by h
   expect(at(60, 30)).toThrow(CallbackTooOldError);
 });
 
+test("the whole answer of callback_pk is a list of keys, the older ones too", () => {
+  const answer = {
+    publicKey: other.publicKey,
+    algorithm: "ed25519",
+    keys: [{ publicKey: other.publicKey }, { publicKey: keys.publicKey }],
+  };
+  expect(verifyCallback({ headers: headers(), body, publicKeys: answer, now }).id).toBe("msg_1");
+});
+
+test("a call that could not have refused an old message is refused itself", () => {
+  const call = (change: object) => () =>
+    Reflect.apply(verifyCallback, undefined, [
+      { headers: headers(), body, publicKeys: keys.publicKey, ...change },
+    ]);
+  expect(call({ toleranceSeconds: Number.NaN })).toThrow(/toleranceSeconds is NaN/);
+  expect(call({ toleranceSeconds: "5m" })).toThrow(/toleranceSeconds is 5m/);
+  expect(call({ now: new Date("yesterday") })).toThrow(/now is not a valid Date/);
+  expect(call({ now, body: JSON.parse(body) })).toThrow(/body must be the text or bytes/);
+  expect(call({ now, publicKeys: undefined })).toThrow(/publicKeys must be keys/);
+  expect(call({ now, headers: undefined })).toThrow(/headers must be those of the request/);
+});
+
 test("what is not a callback at all is named", () => {
   const cases: [Record<string, string | undefined>, RegExp][] = [
     [{ "webhook-id": undefined }, /header webhook-id is missing/],
