@@ -1,7 +1,7 @@
-/** Uploaded files: base64, size, and whether the content is what it is said to be. */
-import { fileTypeFromBuffer, supportedMimeTypes } from "file-type";
+/** Uploaded files: their form, base64 and size. */
 import { z } from "zod";
 import { strictBase64 } from "../client/ed25519.mjs";
+import { contentIs } from "./file-content.ts";
 import type { FileCode } from "./invalid-request.ts";
 
 /** Characters of a media type with its parameters. */
@@ -60,39 +60,3 @@ export const investorFile = (maxBytes: number) =>
       refuse("data", "does not hold what contentType says", "INVALID_DATA");
     }
   });
-
-/** Types of containers are told by what stands in their first part. */
-const LOOKED_AT_BYTES = 256 * 1024;
-
-/** Other names of types, as `file-type` calls them. */
-const SAME: ReadonlyMap<string, string> = new Map([
-  ["image/jpg", "image/jpeg"],
-  ["image/pjpeg", "image/jpeg"],
-  ["image/x-png", "image/png"],
-  ["application/x-pdf", "application/pdf"],
-  ["image/heif", "image/heic"],
-]);
-
-/** Type and subtype alone, under the one name that is compared. */
-const essenceOf = (mediaType: string): string => {
-  const [type = ""] = mediaType.split(";", 1);
-  const essence = type.trim().toLowerCase();
-  return SAME.get(essence) ?? essence;
-};
-
-/** Types that `file-type` knows by their content; it gives some of them parameters. */
-const TOLD_BY_CONTENT: ReadonlySet<string> = new Set([...supportedMimeTypes].map(essenceOf));
-
-/** Says nothing about the content, so nothing contradicts it. */
-const ANYTHING = "application/octet-stream";
-
-const contentIs = async (contentType: string, bytes: Uint8Array): Promise<boolean> => {
-  const said = essenceOf(contentType);
-  if (said === ANYTHING) return true;
-  // A damaged file may break its own parser: then it is not what it is said to be.
-  const found = await fileTypeFromBuffer(bytes.subarray(0, LOOKED_AT_BYTES)).catch(() => "broken");
-  if (found === "broken") return false;
-  if (typeof found === "object") return essenceOf(found.mime) === said;
-  // Plain text and the like have no magic bytes; what has them must show them.
-  return !TOLD_BY_CONTENT.has(said);
-};

@@ -1,0 +1,93 @@
+/** Whether the content of a file is what its media type says. */
+import { fileTypeFromBuffer, supportedMimeTypes } from "file-type";
+
+/** Other names of types, as `file-type` calls them. */
+const SAME: ReadonlyMap<string, string> = new Map([
+  ["image/jpg", "image/jpeg"],
+  ["image/pjpeg", "image/jpeg"],
+  ["image/x-png", "image/png"],
+  // An animation is a PNG too, and calls itself one.
+  ["image/apng", "image/png"],
+  ["image/x-ms-bmp", "image/bmp"],
+  ["image/x-bmp", "image/bmp"],
+  ["image/x-windows-bmp", "image/bmp"],
+  ["image/x-tiff", "image/tiff"],
+  ["image/heif", "image/heic"],
+  ["image/vnd.microsoft.icon", "image/x-icon"],
+  ["application/x-pdf", "application/pdf"],
+  ["text/rtf", "application/rtf"],
+  ["application/x-rtf", "application/rtf"],
+  ["text/xml", "application/xml"],
+  ["application/x-zip-compressed", "application/zip"],
+  ["application/x-zip", "application/zip"],
+  ["application/x-gzip", "application/gzip"],
+]);
+
+/** Type and subtype alone, under the one name that is compared. */
+const essenceOf = (mediaType: string): string => {
+  const [type = ""] = mediaType.split(";", 1);
+  const essence = type.trim().toLowerCase();
+  return SAME.get(essence) ?? essence;
+};
+
+/** The older Office formats are compound files: each is told by the name of the stream it keeps its text in. */
+const COMPOUND = "application/x-cfb";
+const COMPOUND_STREAMS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["application/msword", ["WordDocument"]],
+  ["application/vnd.ms-excel", ["Workbook", "Book"]],
+  ["application/vnd.ms-powerpoint", ["PowerPoint Document"]],
+  ["application/vnd.ms-outlook", ["__properties_version1.0"]],
+]);
+
+/** Told by its declaration, which may be left out. */
+const XML = "application/xml";
+const isXml = (essence: string): boolean => essence === XML || essence.endsWith("+xml");
+
+/** Types that `file-type` knows by their content; it gives some of them parameters. */
+const TOLD_BY_CONTENT: ReadonlySet<string> = new Set([
+  ...[...supportedMimeTypes].map(essenceOf).filter((essence) => !isXml(essence)),
+  ...COMPOUND_STREAMS.keys(),
+]);
+
+/** Says nothing about the content, so nothing contradicts it; but nobody is identified by a program. */
+const ANYTHING = "application/octet-stream";
+const PROGRAMS: ReadonlySet<string> = new Set([
+  "application/x-msdownload",
+  "application/x-elf",
+  "application/x-mach-binary",
+  "application/wasm",
+  "application/java-vm",
+  "application/java-archive",
+  "application/vnd.android.package-archive",
+  "application/x-deb",
+  "application/x-rpm",
+  "application/x-ms-shortcut",
+  "application/x-shockwave-flash",
+  "application/x-google-chrome-extension",
+  "application/x-xpinstall",
+]);
+
+/**
+ * False when the content is known to be something else, or should be known by its first bytes and is
+ * not. Types without such bytes (text/plain, text/csv, application/json) pass with any content that is
+ * of no type that is known.
+ */
+export const contentIs = async (contentType: string, bytes: Uint8Array): Promise<boolean> => {
+  const said = essenceOf(contentType);
+  // A damaged file may break its own parser: then it is not what it is said to be.
+  const type = await fileTypeFromBuffer(bytes).catch(() => "broken" as const);
+  if (type === "broken") return said === ANYTHING;
+  if (type === undefined) return !TOLD_BY_CONTENT.has(said);
+  const found = essenceOf(type.mime);
+  if (said === ANYTHING) return !PROGRAMS.has(found);
+  if (found === XML) return isXml(said);
+  const streams = found === COMPOUND ? COMPOUND_STREAMS.get(said) : undefined;
+  if (streams !== undefined) return streams.some((name) => holdsStream(bytes, name));
+  return found === said;
+};
+
+/** The directory of a compound file names its streams in UTF-16. */
+const holdsStream = (bytes: Uint8Array, name: string): boolean =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(
+    Buffer.from(`${name}\0`, "utf16le"),
+  );
