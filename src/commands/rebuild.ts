@@ -2,21 +2,27 @@ import { Argument, Command } from "commander";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipeline } from "../pipelines/register.ts";
+import { remakeTransferEvents } from "../projections/transfer-event-progress.ts";
 import { openStorage } from "../service/storage.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-const NAMES = ledgerPipelines.map(({ name }) => name);
+const EVM = "transfer_events";
+const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
 
-/** `holderbook rebuild`: empties a pipeline, so that whoever runs it next fills it from the log. */
+/**
+ * `holderbook rebuild`: empties a pipeline, so that whoever runs it next fills it from the log. Transfer
+ * events stay listed until those made anew take their place.
+ */
 export const rebuildCommand = () =>
   new Command("rebuild")
     .description("empty a pipeline; the next start or index fills it again from the log")
     .addArgument(new Argument("<pipeline>", "which one").choices(NAMES))
     .action(async (name: string) => {
       const pipeline = ledgerPipelines.find((one) => one.name === name);
-      if (pipeline === undefined) throw new UsageError(`no pipeline is called ${name}`);
+      if (pipeline === undefined && name !== EVM)
+        throw new UsageError(`no pipeline is called ${name}`);
       const { config, logger, signal } = openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       // A refusal is at once: waiting would empty the pipeline hours later, when nobody expects it.
@@ -25,6 +31,11 @@ export const rebuildCommand = () =>
         signal: AbortSignal.any([signal, held.signal]),
         onStandby: () => held.abort(new PipelineBusyError(name)),
       });
+      if (pipeline === undefined) {
+        await lock.session.transaction(remakeTransferEvents);
+        process.stderr.write(`${name} is made anew from the log by the next start or index\n`);
+        return;
+      }
       await resetPipeline(lock.session, pipeline);
       process.stderr.write(`${name} is empty; start or index fills it from the log\n`);
     });

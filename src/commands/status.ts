@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { ageSeconds } from "../http/health.ts";
 import { readWatermarks, type Watermark } from "../http/progress.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { type RecordsMark, recordsMarks } from "../projections/transfer-event-progress.ts";
 import { openStorage } from "../service/storage.ts";
 import { duration } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
@@ -15,7 +16,11 @@ export const statusCommand = () =>
       const { config, logger } = openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
-      const rows = [{ ...log, pipeline: "log" }, ...pipelines].map((mark) => row(mark, log.next));
+      const records = await recordsMarks(storage.read.db);
+      const rows = [
+        ...[{ ...log, pipeline: "log" }, ...pipelines].map((mark) => row(mark, log.next)),
+        ...records.map(recordsRow),
+      ];
       process.stdout.write(json ? `${JSON.stringify(rows)}\n` : table(rows));
     });
 
@@ -24,6 +29,14 @@ const row = ({ pipeline, next, mark }: Watermark, end: bigint | null) => ({
   checkpoint: mark?.checkpoint.toString() ?? null,
   behindLog: end === null || next === null ? null : (end - next).toString(),
   ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, Date.now()),
+});
+
+/** Blocks in the place of checkpoints; how old they are, the chain's health tells. */
+const recordsRow = ({ project, network, nextBlock, headBlock }: RecordsMark) => ({
+  pipeline: `transfer_events ${project} ${network}`,
+  checkpoint: nextBlock === 0n ? null : (nextBlock - 1n).toString(),
+  behindLog: headBlock === null ? null : (headBlock + 1n - nextBlock).toString(),
+  ageSeconds: null,
 });
 
 const table = (rows: readonly ReturnType<typeof row>[]) => {

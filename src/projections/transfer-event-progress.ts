@@ -100,6 +100,29 @@ export const readProgress = async (
   return row ?? null;
 };
 
+/** Has all records made anew by whoever runs the pipeline next; until then they are served as they are. */
+export const remakeTransferEvents = async ({ sql }: Pick<Tx, "sql">): Promise<void> => {
+  await sql`update transfer_event_progress set settings = 'to be made anew' where settings <> ''`;
+};
+
+/** How far a project's records on a network are, beside the network's newest block. */
+export type RecordsMark = {
+  readonly project: string;
+  /** Slug, such as `avalanche_fuji`. */
+  readonly network: string;
+  readonly nextBlock: bigint;
+  /** Null before the network was first read. */
+  readonly headBlock: bigint | null;
+};
+
+/** Every project on every network that has records, by name. */
+export const recordsMarks = async ({
+  sql,
+}: Pick<Db, "sql">): Promise<readonly RecordsMark[]> => sql<RecordsMark[]>`
+  select p.project, c.network, p.next_block as "nextBlock", c.head_block as "headBlock"
+  from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
+  where p.settings <> '' order by p.project, p.place`;
+
 /** First block of which a token's records are not made yet; null while none of its are. */
 export const recordsEnd = async (
   { sql }: Pick<Db, "sql">,

@@ -5,6 +5,7 @@ import {
   moveProgress,
   readProgress,
   registerScope,
+  remakeTransferEvents,
   TransferEventsMovedError,
 } from "../../src/projections/transfer-event-progress.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
@@ -250,6 +251,23 @@ test("a token that is read anew from an earlier block has the records of that bl
   await using _index = await index(database, [from(1)]);
   const records = await api.until(({ length }) => length === 3);
   expect(amounts(records)).toEqual([1_000_000, 500, 20]);
+});
+
+test("records that are to be made anew are listed until they are, and come out the same", async () => {
+  const projects = [acme(token)];
+  await using api = await serve(database, projects);
+  {
+    await using _index = await index(database, projects);
+    await api.until(({ length }) => length === 1);
+  }
+  const versions = () => database.sql<{ xmin: string }[]>`select xmin::text from transfer_events`;
+  const [before, rows] = [await api.list(), await versions()];
+  await database.transaction(remakeTransferEvents);
+  expect(await api.list()).toEqual(before);
+
+  await using _index = await index(database, projects);
+  await waitFor(versions, ([row]) => row?.xmin !== rows[0]?.xmin, JSON.stringify);
+  expect(await api.list()).toEqual(before);
 });
 
 test("a watermark that somebody else has moved refuses the batch by name", async () => {
