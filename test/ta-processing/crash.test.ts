@@ -130,6 +130,7 @@ for (const { backend, skip, investors, each } of [
       const addedBy = new Map(added.map(({ address, tx_digest }) => [address, tx_digest]));
       for (const { wallet, tx_id } of whitelisted) expect(addedBy.get(wallet)).toBe(tx_id);
       expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+      expect(await database.sql`select 1 from ta_wallet_claims`).toHaveLength(0);
     },
   );
 }
