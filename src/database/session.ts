@@ -76,12 +76,19 @@ export type ConnectionSettings = {
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 
+/**
+ * Longest pause before a lost connection is tried again. Whoever asks something meanwhile waits for it,
+ * and in the driver's default up to 20 s to hear that nobody answers.
+ */
+const RECONNECT_SECONDS = 1;
+
 /** A writer that hangs inside a transaction must not hold its locks for ever. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 
 /** Options of postgres.js that every connection of ours has. */
 export const connectionOptions = (settings: ConnectionSettings) => ({
   connect_timeout: CONNECT_TIMEOUT_SECONDS,
+  backoff: (retries: number) => Math.min(RECONNECT_SECONDS, 3 ** retries / 100),
   // The default prints notices to the console.
   onnotice: () => undefined,
   types: {

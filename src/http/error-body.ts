@@ -2,6 +2,7 @@
  * The error body of everything that is not GraphQL (specification, interface C, "Errors"), and what
  * a caller may be told of an error.
  */
+import { databaseRemedy } from "../database/database-error.ts";
 import { HttpError } from "./http-error.ts";
 
 /** Values of the member `error`. */
@@ -44,6 +45,23 @@ export const errorBody = (statusCode: number, details: string, requestId: string
 /** Shown in place of an error that was not meant for the caller. */
 export const internalDetails = (requestId: string): string =>
   `something went wrong on our side; quote request id ${requestId} when you report it`;
+
+/** Seconds; a database that restarts takes some. */
+const AWAY_SECONDS = 5;
+
+/**
+ * As `answerTo`, where an error of the database that passes is one of the answers: 503, to be sent
+ * again.
+ */
+export const answerOrLater = (error: unknown, requestId: string): Answer => {
+  const answer = answerTo(error, requestId);
+  if (answer.statusCode !== 500 || databaseRemedy(error) !== "retry") return answer;
+  return {
+    statusCode: 503,
+    details: "the database does not answer in time; send this again in a few seconds",
+    headers: { "retry-after": String(AWAY_SECONDS) },
+  };
+};
 
 /**
  * What to answer to an error that reached the edge: its own words when it is an `HttpError`, or the

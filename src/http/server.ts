@@ -11,7 +11,7 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "../logger.ts";
 import { keepEarlyAnswers } from "./early-answer.ts";
-import { answerTo, errorBody } from "./error-body.ts";
+import { answerOrLater, errorBody } from "./error-body.ts";
 import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { operations, signpost } from "./operations.ts";
@@ -132,7 +132,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
 
 /** Logs what the caller is not told, and answers with the common error body. */
 const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const { statusCode, details, headers } = answerTo(error, request.id);
+  const { statusCode, details, headers } = answerOrLater(error, request.id);
   if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
   return reply
     .status(statusCode)

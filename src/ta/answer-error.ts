@@ -1,6 +1,6 @@
 /** Errors of this API as its callers see them (specification, interface C, "Errors"). */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { answerTo, errorBody } from "../http/error-body.ts";
+import { answerOrLater, errorBody } from "../http/error-body.ts";
 import { IdempotencyKeyReusedError } from "./answered.ts";
 import { InvalidRequestError } from "./invalid-request.ts";
 import { StrictJsonError } from "./strict-json.ts";
@@ -14,7 +14,7 @@ export const answerError = (error: unknown, request: FastifyRequest, reply: Fast
     });
   }
   const ours = statusOf(error);
-  const { statusCode, details, headers } = ours ?? answerTo(error, request.id);
+  const { statusCode, details, headers } = ours ?? answerOrLater(error, request.id);
   if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
   return reply
     .status(statusCode)

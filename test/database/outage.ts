@@ -24,25 +24,35 @@ export const breakableWay = async (url: string) => {
       });
     }
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const listen = (port: number) =>
+    new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening));
+  await listen(0);
   const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
   const way = new URL(url);
   way.hostname = "127.0.0.1";
-  way.port = String(typeof address === "object" ? address?.port : 0);
+  way.port = String(port);
   const breakOff = () => {
     cut = true;
     for (const socket of open) socket.destroy();
   };
+  const leave = async () => {
+    breakOff();
+    await new Promise((closed) => server.close(closed));
+  };
   return {
     url: way.href,
-    /** Ends every connection and refuses new ones. */
+    /** Ends every connection, and every new one as soon as it is made, as a proxy does. */
     break: breakOff,
     mend: () => {
       cut = false;
     },
-    [Symbol.asyncDispose]: async () => {
-      breakOff();
-      await new Promise((closed) => server.close(closed));
+    /** Ends every connection and listens no more, as a server that was stopped. */
+    leave,
+    comeBack: async () => {
+      cut = false;
+      await listen(port);
     },
+    [Symbol.asyncDispose]: leave,
   };
 };

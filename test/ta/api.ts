@@ -105,10 +105,15 @@ export const startApi = async (
     /** Requests a minute of one key. */
     readonly limit?: number;
     readonly pace?: Pace;
+    /** The URL by which the service reaches its database. */
+    readonly way?: (url: string) => Promise<string>;
   } = {},
 ): Promise<Api> => {
-  const database = await freshDatabase({ max: 8 });
-  const read = connect({ url: database.url, max: 4, applicationName: "test-read", readOnly: true });
+  const database = await freshDatabase();
+  const { way = async (direct: string) => direct } = settings;
+  const there = { url: await way(database.url), applicationName: "test-service" };
+  const write = connect({ ...there, max: 8 });
+  const read = connect({ ...there, max: 4, readOnly: true });
   const log: string[] = [];
   const logger = pino(
     { level: "debug", base: null },
@@ -119,8 +124,8 @@ export const startApi = async (
       },
     }),
   );
-  const signingKeys = await openSigningKeys(database, randomBytes(32));
-  const vault = openVault(database, ringOf([{ id: "test", key: randomBytes(32) }]));
+  const signingKeys = await openSigningKeys(write, randomBytes(32));
+  const vault = openVault(write, ringOf([{ id: "test", key: randomBytes(32) }]));
   const health = watchHealth({
     progress: databaseProgress(read.db, []),
     version: "test",
@@ -133,10 +138,10 @@ export const startApi = async (
   const server = await createServer({
     parts: [
       taPart({
-        database,
+        database: write,
         read,
         assets: ASSETS,
-        accept: createAcceptance({ database, vault }),
+        accept: createAcceptance({ database: write, vault }),
         fingerprints: fingerprints(randomBytes(32)),
         signingKeys,
         limits: {
@@ -202,7 +207,7 @@ export const startApi = async (
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await health[Symbol.asyncDispose]();
-      await read.close();
+      await Promise.all([read.close(), write.close()]);
       await database.close();
     },
   };

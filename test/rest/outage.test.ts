@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { connect } from "../../src/database/connect.ts";
+import { errorSchema } from "../../src/rest/schema.ts";
+import { breakableWay } from "../database/outage.ts";
+import { freshDatabase } from "../postgres.ts";
+import { evmAsset, serve, waitFor } from "./service.ts";
+
+test("while the database is away the list is 503 with a time to wait, and afterwards it is there", async () => {
+  await using direct = await freshDatabase();
+  await using way = await breakableWay(direct.url);
+  await using database = connect({ url: way.url, max: 2, applicationName: "test" });
+  const token = evmAsset({
+    address: `0x${"ac".repeat(20)}`,
+    chainId: 43_113,
+    rpc: ["http://127.0.0.1:1"],
+  });
+  await using api = await serve({ ...database, url: way.url }, [{ name: "p", tokens: [token] }]);
+  expect(await api.list()).toEqual([]);
+  await way.leave();
+  const away = await api.get("/r/api/v2/transfer_events");
+  expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(errorSchema.strict().parse(away.body)).toMatchObject({
+    error: "INTERNAL_ERROR",
+    details: "the database does not answer in time; send this again in a few seconds",
+  });
+  await way.comeBack();
+  await waitFor(
+    async () => (await api.get("/r/api/v2/transfer_events")).status,
+    (status) => status === 200,
+  );
+});
