@@ -49,6 +49,10 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
     "Something went wrong on our side; quote `requestId` when you report it.",
     "something went wrong on our side; quote request id 6f1c2b1e-58f0-4c57-9d2a-3f0a7be1c9d4 when you report it",
   ],
+  503: [
+    "The database is away; `Retry-After` says when to send it again.",
+    "the database does not answer in time; send this again in a few seconds",
+  ],
 };
 
 const TAG = "Transfer events";
@@ -75,7 +79,11 @@ const errorAnswers = Object.fromEntries(
     status,
     {
       description,
-      headers: { ...REQUEST_ID, ...(status === "429" && { ...LIMITS, ...RETRY_AFTER }) },
+      headers: {
+        ...REQUEST_ID,
+        ...(status === "429" && LIMITS),
+        ...(["429", "503"].includes(status) && RETRY_AFTER),
+      },
       content: {
         "application/json": {
           schema: ref("Error"),
