@@ -119,10 +119,10 @@ CREATE TABLE "evm_schedules" (
 	"token" "bytea" NOT NULL,
 	"schedule_id" numeric(78, 0) NOT NULL,
 	"block" bigint NOT NULL,
-	"release_count" numeric(78, 0),
-	"delay_until_first_release_in_seconds" numeric(78, 0),
-	"initial_release_portion_in_bips" numeric(78, 0),
-	"period_between_releases_in_seconds" numeric(78, 0),
+	"release_count" numeric(78, 0) NOT NULL,
+	"delay_until_first_release_in_seconds" numeric(78, 0) NOT NULL,
+	"initial_release_portion_in_bips" numeric(78, 0) NOT NULL,
+	"period_between_releases_in_seconds" numeric(78, 0) NOT NULL,
 	CONSTRAINT "evm_schedules_chain_id_token_schedule_id_pk" PRIMARY KEY("chain_id","token","schedule_id")
 );
 --> statement-breakpoint

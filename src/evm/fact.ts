@@ -10,6 +10,9 @@ import type { Hex } from "viem";
 /** `0x` and 40 hex digits, always in lower case: addresses are compared as strings. */
 export type Address = `0x${string}`;
 
+/** Brings an address to the form of ours. */
+export const lowerCase = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;
+
 /** The address mints come from and burns go to. */
 export const zeroAddress: Address = "0x0000000000000000000000000000000000000000";
 
@@ -68,8 +71,7 @@ export type ScheduleFact = {
   readonly scheduleId: bigint;
   /** Block whose log first named the schedule: withdrawn with it. */
   readonly block: bigint;
-  /** Null when the contract refuses the question: it is then not of a known generation. */
-  readonly schedule: ReleaseSchedule | null;
+  readonly schedule: ReleaseSchedule;
 };
 
 /**
@@ -97,7 +99,10 @@ export type EvmBatch = {
   readonly blocks: readonly LinkedBlock[];
   /** Kept blocks below this number are settled and may be forgotten. */
   readonly keepFrom: bigint;
-  /** Blocks up to this one are final by configuration; never decreases, -1 while none is. */
+  /**
+   * Blocks up to this one are final by configuration; -1 while none is. Decreases only in a batch that
+   * rolls back below it.
+   */
   readonly finalBlock: bigint;
   /** The newest block of the chain when this was read. */
   readonly head: EvmBlock;

@@ -6,25 +6,47 @@ import { evmLogChannel } from "./log-store.ts";
 import type { EvmNetwork } from "./network.ts";
 import type { TokenDescription } from "./rpc/contract-calls.ts";
 
-/** Tokens of the network that have not been asked yet: those that the log has facts of, and others. */
-export const undescribedTokens = async (
+/** Tokens of a network that are still to be asked how they are called. */
+export type OpenDescriptions = {
+  /** Never described, and the log has facts of them. */
+  readonly due: readonly Address[];
+  /** Never described, and without a fact so far. */
+  readonly waiting: readonly Address[];
+  /** Described, and without a name, a symbol or decimals. */
+  readonly partial: readonly Address[];
+  /** Newest block that was seen of the chain; null before the first. */
+  readonly head: bigint | null;
+};
+
+export const openDescriptions = async (
   db: Db,
   { chainId, tokens }: EvmNetwork,
-): Promise<{ readonly due: readonly Address[]; readonly waiting: readonly Address[] }> => {
-  const rows = await db.sql<{ address: Buffer; logged: boolean }[]>`
-    select address, exists (
+): Promise<OpenDescriptions> => {
+  const rows = await db.sql<
+    { address: Buffer; described: boolean; logged: boolean; head_block: bigint | null }[]
+  >`
+    select address, described_at is not null as described, head_block, exists (
       select 1 from evm_facts f where f.chain_id = t.chain_id and f.token = t.address) as logged
-    from evm_tokens t
-    where chain_id = ${chainId} and described_at is null`;
-  const logged = new Map(rows.map((row) => [hexOf(row.address), row.logged]));
-  const open = tokens.map(({ address }) => address).filter((each) => logged.has(each));
+    from evm_tokens t join evm_chains c using (chain_id)
+    where chain_id = ${chainId}
+      and (described_at is null or name is null or symbol is null or decimals is null)`;
+  const open = rows
+    .map(({ address, ...row }) => ({ ...row, address: hexOf(address) }))
+    .filter(({ address }) => tokens.some((token) => token.address === address));
+  const some = (wanted: (row: (typeof open)[number]) => boolean) =>
+    open.filter(wanted).map(({ address }) => address);
   return {
-    due: open.filter((each) => logged.get(each)),
-    waiting: open.filter((each) => !logged.get(each)),
+    due: some(({ described, logged }) => logged && !described),
+    waiting: some(({ described, logged }) => !logged && !described),
+    partial: some(({ described }) => described),
+    head: rows[0]?.head_block ?? null,
   };
 };
 
-/** Keeps a token's description; the time of the first one stays. Wakes who waits with records for it. */
+/**
+ * Keeps a token's description: what it says now, and of the rest what it said before; the time of the
+ * first one stays. Wakes who waits with records for it.
+ */
 export const recordDescription = async (
   db: Db,
   chainId: number,
@@ -35,9 +57,11 @@ export const recordDescription = async (
   await db.sql`
     with described as (
       update evm_tokens
-      set name = ${name}, symbol = ${symbol}, decimals = ${decimals},
-          total_supply = ${totalSupply === null ? null : `${totalSupply}`},
-          contract_version = ${contractVersion}, described_at = coalesce(described_at, now())
+      set name = coalesce(${name}, name), symbol = coalesce(${symbol}, symbol),
+          decimals = coalesce(${decimals}::int2, decimals),
+          total_supply = coalesce(${totalSupply === null ? null : `${totalSupply}`}::numeric, total_supply),
+          contract_version = coalesce(${contractVersion}, contract_version),
+          described_at = coalesce(described_at, now())
       where chain_id = ${chainId} and address = ${bytesOf(token)} returning 1
     )
     select pg_notify(${evmLogChannel}, ${`${chainId}`}) from described`;

@@ -147,6 +147,17 @@ export const logEnd = async (
   return row?.tokens === tokens.length ? row.next_block : null;
 };
 
+/** First block that the log has of a token; null before it has begun. */
+export const firstBlockOf = async (
+  db: Pick<Db, "sql">,
+  chainId: number,
+  token: Address,
+): Promise<bigint | null> => {
+  const [row] = await db.sql<{ first_block: bigint }[]>`
+    select first_block from evm_tokens where chain_id = ${chainId} and address = ${bytesOf(token)}`;
+  return row?.first_block ?? null;
+};
+
 /** Lowest block that every rollback after `step` left standing; null when there was none. */
 export const rolledBackTo = async (
   db: Db,
@@ -159,27 +170,27 @@ export const rolledBackTo = async (
   return row?.to_block ?? null;
 };
 
-/** Schedules of a token by id; null where the contract refused to tell. */
+/** Schedules of a token by id; those that the contract refuses to tell are absent. */
 export const schedulesOf = async (
   db: Db,
   chainId: number,
   token: Address,
-): Promise<ReadonlyMap<bigint, ReleaseSchedule | null>> => {
-  const rows = await db.sql<Record<string, string | null>[]>`
-    select schedule_id, release_count, delay_until_first_release_in_seconds as delay,
+): Promise<ReadonlyMap<bigint, ReleaseSchedule>> => {
+  const rows = await db.sql<
+    { schedule_id: string; count: string; delay: string; portion: string; period: string }[]
+  >`
+    select schedule_id, release_count as count, delay_until_first_release_in_seconds as delay,
            initial_release_portion_in_bips as portion, period_between_releases_in_seconds as period
     from evm_schedules where chain_id = ${chainId} and token = ${bytesOf(token)}`;
   return new Map(
-    rows.map(({ schedule_id: id, release_count: count, delay, portion, period }) => [
-      BigInt(id ?? 0),
-      count && delay && portion && period
-        ? {
-            releaseCount: BigInt(count),
-            delayUntilFirstReleaseInSeconds: BigInt(delay),
-            initialReleasePortionInBips: BigInt(portion),
-            periodBetweenReleasesInSeconds: BigInt(period),
-          }
-        : null,
+    rows.map(({ schedule_id, count, delay, portion, period }) => [
+      BigInt(schedule_id),
+      {
+        releaseCount: BigInt(count),
+        delayUntilFirstReleaseInSeconds: BigInt(delay),
+        initialReleasePortionInBips: BigInt(portion),
+        periodBetweenReleasesInSeconds: BigInt(period),
+      },
     ]),
   );
 };

@@ -202,8 +202,7 @@ const insertSchedules = async (
   schedules: readonly ScheduleFact[],
 ) => {
   if (schedules.length === 0) return;
-  const numbers = (of: (schedule: ScheduleFact) => bigint | undefined) =>
-    bigints(schedules.map((each) => of(each) ?? null));
+  const numbers = (of: (schedule: ScheduleFact) => bigint) => bigints(schedules.map(of));
   // Ranges read ahead of one another may both have met it.
   await sql`
     insert into evm_schedules (chain_id, token, schedule_id, block, release_count,
@@ -213,10 +212,10 @@ const insertSchedules = async (
       ${byteas(schedules.map(({ token }) => bytesOf(token)))}::bytea[],
       ${numbers(({ scheduleId }) => scheduleId)}::numeric[],
       ${numbers(({ block }) => block)}::int8[],
-      ${numbers(({ schedule }) => schedule?.releaseCount)}::numeric[],
-      ${numbers(({ schedule }) => schedule?.delayUntilFirstReleaseInSeconds)}::numeric[],
-      ${numbers(({ schedule }) => schedule?.initialReleasePortionInBips)}::numeric[],
-      ${numbers(({ schedule }) => schedule?.periodBetweenReleasesInSeconds)}::numeric[])
+      ${numbers(({ schedule }) => schedule.releaseCount)}::numeric[],
+      ${numbers(({ schedule }) => schedule.delayUntilFirstReleaseInSeconds)}::numeric[],
+      ${numbers(({ schedule }) => schedule.initialReleasePortionInBips)}::numeric[],
+      ${numbers(({ schedule }) => schedule.periodBetweenReleasesInSeconds)}::numeric[])
     on conflict do nothing`;
 };
 

@@ -6,14 +6,22 @@ import type { EvmFact, ScheduleFact } from "./fact.ts";
 import { readSchedules } from "./rpc/contract-calls.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
 
+export type SchedulesAsked = {
+  readonly facts: readonly EvmFact[];
+  /** Schedules already read, by `scheduleKey`. */
+  readonly known: ReadonlyMap<string, unknown>;
+  /** Number of the chain's newest block. */
+  readonly head: bigint;
+};
+
 /**
  * Reads the schedules that `facts` create, or fund without having created them within what was read
- * (a token followed from a later block), each once, at the block of the log.
+ * (a token followed from a later block), each once, at the block of the log. One that the contract
+ * refuses to tell is left out, and asked for again when another log names it.
  */
 export const newSchedules = async (
   endpoint: Endpoint,
-  facts: readonly EvmFact[],
-  known: ReadonlyMap<string, unknown>,
+  { facts, known, head }: SchedulesAsked,
   signal: AbortSignal,
 ): Promise<readonly ScheduleFact[]> => {
   const named = new Map<string, { readonly fact: EvmFact; readonly scheduleId: bigint }>();
@@ -32,14 +40,13 @@ export const newSchedules = async (
       scheduleId,
       block: fact.block.number,
     })),
+    head,
     signal,
   );
-  return asked.map(({ fact, scheduleId }, i) => ({
-    token: fact.token,
-    scheduleId,
-    block: fact.block.number,
-    schedule: schedules[i] ?? null,
-  }));
+  return asked.flatMap(({ fact, scheduleId }, i) => {
+    const schedule = schedules[i];
+    return schedule ? [{ token: fact.token, scheduleId, block: fact.block.number, schedule }] : [];
+  });
 };
 
 const scheduleIn = (fact: EvmFact): bigint | undefined => {

@@ -104,7 +104,7 @@ export const evmFacts = pgTable(
   (t) => [primaryKey({ columns: [t.chainId, t.token, t.block, t.logIndex] })],
 );
 
-/** Release schedules, each read once. The numbers are null where the contract refused to tell. */
+/** Release schedules, each read once. */
 export const evmSchedules = pgTable(
   "evm_schedules",
   {
@@ -113,10 +113,10 @@ export const evmSchedules = pgTable(
     scheduleId: uint256("schedule_id").notNull(),
     /** Block whose log first named it. */
     block: int8("block").notNull(),
-    releaseCount: uint256("release_count"),
-    delayUntilFirstReleaseInSeconds: uint256("delay_until_first_release_in_seconds"),
-    initialReleasePortionInBips: uint256("initial_release_portion_in_bips"),
-    periodBetweenReleasesInSeconds: uint256("period_between_releases_in_seconds"),
+    releaseCount: uint256("release_count").notNull(),
+    delayUntilFirstReleaseInSeconds: uint256("delay_until_first_release_in_seconds").notNull(),
+    initialReleasePortionInBips: uint256("initial_release_portion_in_bips").notNull(),
+    periodBetweenReleasesInSeconds: uint256("period_between_releases_in_seconds").notNull(),
   },
   (t) => [primaryKey({ columns: [t.chainId, t.token, t.scheduleId] })],
 );

@@ -101,7 +101,6 @@ test("a rollback takes back facts, schedules and blocks above it, and is on reco
       blocks: [14n, 15n, 16n, 17n, 18n, 19n, 20n].map(block),
       schedules: [
         { token, scheduleId: 0n, block: 9n, schedule },
-        { token, scheduleId: 1n, block: 11n, schedule: null },
         { token, scheduleId: 2n, block: 16n, schedule },
       ],
     }),
@@ -118,12 +117,7 @@ test("a rollback takes back facts, schedules and blocks above it, and is on reco
   );
   expect((await readFacts(database.db, 7, token, 0n, 1000)).nextBlock).toBe(16n);
   expect((await log.state()).blocks).toEqual([block(15n)]);
-  expect(await schedulesOf(database.db, 7, token)).toEqual(
-    new Map([
-      [0n, schedule],
-      [1n, null],
-    ]),
-  );
+  expect(await schedulesOf(database.db, 7, token)).toEqual(new Map([[0n, schedule]]));
   expect(await rolledBackTo(database.db, 7, 1n)).toBe(15n);
   expect(await rolledBackTo(database.db, 7, 2n)).toBe(null);
   expect(await chainMark(database.db, 7)).toMatchObject({ step: 2n, finalBlock: 5n });

@@ -169,24 +169,31 @@ test("a token that could not be asked when its first log came is asked again, wi
   await following;
 });
 
-test("what a contract does not say is null, and so is what is no contract", async () => {
+test("what a contract does not say is null; what says nothing at all is not believed", async () => {
   const plain = await chain.deploy("SecurityTokenV4", ["Beta", "B", 0, 1]);
-  const rpc = openRpc(chain.chainId, [chain.url]);
-  const describe = (address: typeof plain.address) =>
-    rpc.use((endpoint) => describeToken(endpoint, address, never), never);
+  const { chainId } = chain;
+  const block = await chain.client.getBlockNumber();
+  const rpc = openRpc(chainId, [chain.url], { attempts: 1 });
+  const describe = (address: typeof plain.address, at = block) =>
+    rpc.use((endpoint) => {
+      const asked = { chainId, token: address, block: at };
+      return describeToken(endpoint, asked, never);
+    }, never);
   expect(await describe(plain.address)).toMatchObject({ decimals: 0, contractVersion: null });
-  expect(await describe(chain.wallet(3))).toEqual({
-    name: null,
-    symbol: null,
-    decimals: null,
-    totalSupply: null,
-    contractVersion: null,
+  const silent = { name: "LyingRpcError", lie: "contract without answers", remedy: "retry" };
+  await expect(describe(chain.wallet(3))).rejects.toMatchObject(silent);
+  // A node that has not got that far says so; it must not pass for a contract without decimals.
+  await expect(describe(plain.address, block + 1n)).rejects.toMatchObject({
+    name: "RpcRefusedError",
+    remedy: "retry",
   });
 });
 
-test("a schedule is read at its block, at the latest where that is pruned, and null where refused", async () => {
+test("a schedule is read at its block, at the newest where that is pruned, and null where refused", async () => {
   await chain.send(token, "createReleaseSchedule", [3, 7, 100, 9]);
   const block = await chain.client.getBlockNumber();
+  await chain.client.mine({ blocks: 1 });
+  const head = block + 1n;
   const asked = [
     { contract: token.address, scheduleId: 0n, block },
     { contract: token.address, scheduleId: 5n, block },
@@ -199,18 +206,27 @@ test("a schedule is read at its block, at the latest where that is pruned, and n
   };
   const read = (url: string) =>
     openRpc(chain.chainId, [url], { attempts: 1 }).use(
-      (endpoint) => readSchedules(endpoint, asked, never),
+      (endpoint) => readSchedules(endpoint, asked, head, never),
       never,
     );
   expect(await read(chain.url)).toEqual([schedule, null]);
 
   await using pruned = await startProxy(chain.url, {
     answer: ({ method, params }, result) =>
-      method === "eth_call" && params[1] !== "latest"
+      method === "eth_call" && params[1] !== `0x${head.toString(16)}`
         ? new Refusal(-32000, "missing trie node: state is not available")
         : result,
   });
   expect(await read(pruned.url)).toEqual([schedule, null]);
+
+  // One that is behind both blocks has not seen the schedule: that is no answer.
+  await using behind = await startProxy(chain.url, {
+    answer: ({ method, params }, result) =>
+      method === "eth_call" && params[1] !== "latest"
+        ? new Refusal(-32000, "header not found")
+        : result,
+  });
+  await expect(read(behind.url)).rejects.toMatchObject({ name: "RpcRefusedError" });
 
   // A node that cannot say is not a contract that refuses.
   await using broken = await startProxy(chain.url, {

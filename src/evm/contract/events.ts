@@ -10,7 +10,7 @@ import {
   toEventSelector,
 } from "viem";
 import type { Remedy } from "../../remedy.ts";
-import type { Address, EvmFact } from "../fact.ts";
+import { type Address, type EvmFact, lowerCase } from "../fact.ts";
 
 /** Transfers and vesting: what becomes transfer records. */
 const recordEvents = parseAbi([
@@ -137,8 +137,6 @@ export const decodeEvent = (fact: EvmFact): TokenEvent | undefined => {
   }
 };
 
-const lower = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;
-
 /** The address in a topic: its last 20 bytes; the twelve before them must be zero. */
 const addressIn = (topic: Hex | undefined): Address => {
   if (topic === undefined || !topic.startsWith("0x000000000000000000000000")) {
@@ -172,15 +170,27 @@ const others = (fact: EvmFact): TokenEvent => {
     case "ScheduleFunded":
       return funding(event.args);
     case "AddressTransferGroup":
-      return { kind: "group set", wallet: lower(event.args.addr), group: event.args.value };
+      return { kind: "group set", wallet: lowerCase(event.args.addr), group: event.args.value };
     case "RegionsSet":
-      return { kind: "regions set", wallet: lower(event.args.owner), regions: event.args.regions };
+      return {
+        kind: "regions set",
+        wallet: lowerCase(event.args.owner),
+        regions: event.args.regions,
+      };
     case "RegionAdded":
-      return { kind: "region added", wallet: lower(event.args.owner), region: event.args.region };
+      return {
+        kind: "region added",
+        wallet: lowerCase(event.args.owner),
+        region: event.args.region,
+      };
     case "RegionRemoved":
-      return { kind: "region removed", wallet: lower(event.args.owner), region: event.args.region };
+      return {
+        kind: "region removed",
+        wallet: lowerCase(event.args.owner),
+        region: event.args.region,
+      };
     case "IdentityRemoved":
-      return { kind: "identity removed", wallet: lower(event.args.owner) };
+      return { kind: "identity removed", wallet: lowerCase(event.args.owner) };
     default:
       throw new Error(`no decoder for ${event.eventName}`);
   }
@@ -204,7 +214,7 @@ const funding = (args: {
   readonly timelockId: bigint;
 }): TokenEvent => ({
   kind: "schedule funded",
-  to: lower(args.to),
+  to: lowerCase(args.to),
   scheduleId: args.scheduleId,
   amount: args.amount,
   commencementTimestamp: args.commencementTimestamp,

@@ -4,7 +4,7 @@
  * deployment has its own address.
  */
 import { decodeFunctionData, type Hex, parseAbi, slice, toFunctionSelector } from "viem";
-import type { Address } from "../fact.ts";
+import { type Address, lowerCase } from "../fact.ts";
 import { selectorOf } from "./functions.ts";
 
 /** A call from one contract to another. */
@@ -65,13 +65,13 @@ const unwrap = (call: Call): readonly Call[] => {
     case "multiSend":
       return packed(args[0]);
     case "execute":
-      if (args.length === 3) return [{ to: lower(args[0]), input: args[2] }];
-      return [{ to: lower(args[0].to), input: args[0].data }];
+      if (args.length === 3) return [{ to: lowerCase(args[0]), input: args[2] }];
+      return [{ to: lowerCase(args[0].to), input: args[0].data }];
     case "executeBatch": {
       if (args.length === 3) return zip(args[0], args[2]);
       const [first, second] = args;
       return isRequests(first)
-        ? first.map(({ to, data }) => ({ to: lower(to), input: data }))
+        ? first.map(({ to, data }) => ({ to: lowerCase(to), input: data }))
         : zip(first, Array.isArray(second) ? second : []);
     }
     case "multicall":
@@ -93,21 +93,19 @@ const isRequests = (value: Requests | readonly Hex[]): value is Requests =>
   value.every((item) => typeof item === "object");
 
 const targets = (calls: readonly { readonly target: Hex; readonly callData: Hex }[]) =>
-  calls.map(({ target, callData }) => ({ to: lower(target), input: callData }));
+  calls.map(({ target, callData }) => ({ to: lowerCase(target), input: callData }));
 
 const zip = (to: readonly Hex[], data: readonly Hex[]): readonly Call[] => {
   if (to.length !== data.length) throw new Error("targets and data differ in number");
-  return to.map((address, i) => ({ to: lower(address), input: data[i] ?? "0x" }));
+  return to.map((address, i) => ({ to: lowerCase(address), input: data[i] ?? "0x" }));
 };
-
-const lower = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;
 
 const DELEGATE_CALL = 1;
 
 /** Safe's operation: a delegate call is understood only into a MultiSend. */
 const operation = (to: Hex, data: Hex, kind: number): Call => {
   const known = kind !== DELEGATE_CALL || selectorOf(data) === MULTI_SEND;
-  return { to: known ? lower(to) : null, input: data };
+  return { to: known ? lowerCase(to) : null, input: data };
 };
 
 const MULTI_SEND = toFunctionSelector("multiSend(bytes)");

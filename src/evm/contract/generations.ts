@@ -29,15 +29,11 @@ export type Generation = {
    * - `recipient`: the one to the recipient.
    */
   readonly vestingLeg: "holder" | "pair" | "recipient";
-  /** A movement through the contract is logged as two Transfers, in and out. */
-  readonly pairs: boolean;
   /**
    * Where regulatory groups come from: `AddressTransferGroup` logs (a wallet never set is in group
    * 0), the regions of an identity registry (none when no registry is configured), or nowhere.
    */
   readonly groups: "transfer groups" | "regions" | "none";
-  /** Vesting lives in a contract of its own, whose address is configured as `lockup`. */
-  readonly separateLockup: boolean;
 };
 
 /** What is known of each generation. Of v4 no code is public: it moves tokens as v5 does. */
@@ -45,36 +41,26 @@ export const generations: Readonly<Record<TokenType, Generation>> = {
   comakery_security_token_v1: {
     version: 1,
     vestingLeg: "holder",
-    pairs: false,
     groups: "none",
-    separateLockup: true,
   },
   comakery_security_token_v2: {
     version: 2,
     vestingLeg: "holder",
-    pairs: false,
     groups: "transfer groups",
-    separateLockup: false,
   },
   comakery_security_token_v3: {
     version: 3,
     vestingLeg: "pair",
-    pairs: true,
     groups: "transfer groups",
-    separateLockup: false,
   },
   comakery_security_token_v4: {
     version: 4,
     vestingLeg: "recipient",
-    pairs: false,
     groups: "transfer groups",
-    separateLockup: false,
   },
   comakery_security_token_v5: {
     version: 5,
     vestingLeg: "recipient",
-    pairs: false,
     groups: "regions",
-    separateLockup: false,
   },
 };

@@ -1,6 +1,6 @@
 /** What a call to a moving function says about the Transfers it causes. */
 import { decodeFunctionData, type Hex } from "viem";
-import { type Address, zeroAddress } from "../fact.ts";
+import { type Address, lowerCase, zeroAddress } from "../fact.ts";
 import { movingFunctions } from "./functions.ts";
 
 /** One movement that a call asks for. */
@@ -30,36 +30,36 @@ const asked = (input: Hex): readonly Movement[] | undefined => {
     case "transferTimelock":
     case "fundReleaseSchedule":
     case "transferHolding":
-      return [{ to: lower(args[0]), amount: args[1] }];
+      return [{ to: lowerCase(args[0]), amount: args[1] }];
     case "mint":
     case "mintTokenType":
     case "mintReleaseSchedule":
     case "mintReleaseScheduleTokenType":
-      return [{ from: zeroAddress, to: lower(args[0]), amount: args[1] }];
+      return [{ from: zeroAddress, to: lowerCase(args[0]), amount: args[1] }];
     case "transferFrom":
     case "forceTransferBetween":
-      return [{ from: lower(args[0]), to: lower(args[1]), amount: args[2] }];
+      return [{ from: lowerCase(args[0]), to: lowerCase(args[1]), amount: args[2] }];
     case "softBurn":
     case "burnHolding":
-      return [{ from: lower(args[0]), to: zeroAddress, amount: args[1] }];
+      return [{ from: lowerCase(args[0]), to: zeroAddress, amount: args[1] }];
     case "batchTransfer":
     case "batchFundReleaseSchedule":
-      return args[0].map((to, i) => ({ to: lower(to), amount: args[1][i] ?? 0n }));
+      return args[0].map((to, i) => ({ to: lowerCase(to), amount: args[1][i] ?? 0n }));
     case "batchMintReleaseSchedule":
     case "batchMintReleaseScheduleTokenType":
       return args[0].map((to, i) => ({
         from: zeroAddress,
-        to: lower(to),
+        to: lowerCase(to),
         amount: args[1][i] ?? 0n,
       }));
     case "fundReleaseScheduleWithHolding":
-      return [{ to: lower(args[0].to), amount: args[0].amount }];
+      return [{ to: lowerCase(args[0].to), amount: args[0].amount }];
     case "batchFundReleaseScheduleWithHolding":
-      return args[0].map(({ to, amount }) => ({ to: lower(to), amount }));
+      return args[0].map(({ to, amount }) => ({ to: lowerCase(to), amount }));
     case "burn": {
       const [first, second] = args;
       if (typeof first === "string") {
-        return [{ from: lower(first), to: zeroAddress, amount: second ?? 0n }];
+        return [{ from: lowerCase(first), to: zeroAddress, amount: second ?? 0n }];
       }
       // Inside a timelock the contract knows the amount; otherwise the caller's own tokens burn.
       return second === undefined ? [{ to: zeroAddress, amount: first }] : undefined;
@@ -68,5 +68,3 @@ const asked = (input: Hex): readonly Movement[] | undefined => {
       return undefined;
   }
 };
-
-const lower = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;

@@ -2,8 +2,9 @@
 import { decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import { tokenReads } from "../contract/functions.ts";
 import type { Address, ReleaseSchedule } from "../fact.ts";
+import { chainIdCall, checkChainId } from "./chain-id.ts";
 import type { Endpoint, Outcome } from "./endpoint.ts";
-import type { RpcRefusedError } from "./errors.ts";
+import { LyingRpcError, type RpcRefusedError } from "./errors.ts";
 import { hex } from "./logs.ts";
 import { data } from "./replies.ts";
 
@@ -17,8 +18,10 @@ const isRevert = ({ code, details }: RpcRefusedError) =>
   code === 3 || /revert|invalid opcode|invalid jump|out of gas/i.test(details);
 
 /**
- * Parameters of release schedules, each at the block that named it; at the latest block where the node
- * has pruned that state (schedules are append-only). Null where the contract refuses.
+ * Parameters of release schedules, each at the block that named it; at the newest block where the node has
+ * pruned that state (schedules are append-only). Null where the contract refuses. Blocks are asked for by
+ * number: a node that has not got that far refuses, and says nothing of the contract.
+ * @param head number of the chain's newest block
  * @throws RpcRefusedError (retry) when the node refuses for reasons of its own
  */
 export const readSchedules = async (
@@ -28,6 +31,7 @@ export const readSchedules = async (
     readonly scheduleId: bigint;
     readonly block: bigint;
   }[],
+  head: bigint,
   signal: AbortSignal,
 ): Promise<readonly (ReleaseSchedule | null)[]> => {
   const calls = asked.map(({ contract, scheduleId, block }) => {
@@ -44,7 +48,7 @@ export const readSchedules = async (
   );
   const again = calls.filter((_, i) => then[i]?.ok === false);
   const now = await endpoint.outcomes(
-    again.map(({ contract, input }) => call(contract, input, "latest")),
+    again.map(({ contract, input }) => call(contract, input, hex(head))),
     signal,
   );
   const latest = new Map(again.map((each, i) => [each, now[i]]));
@@ -83,36 +87,55 @@ const resultIn = (endpoint: Endpoint, outcome: Outcome | undefined): Hex | null 
   return result === "0x" ? null : result;
 };
 
-/** A token as it describes itself now. */
+/** A question to a token as it stood after a block. */
+export type TokenAsked = {
+  readonly chainId: number;
+  readonly token: Address;
+  readonly block: bigint;
+};
+
+/** A token as it describes itself. */
 export type TokenDescription = {
   /** Null where the contract does not say, or says something that is not text. */
   readonly name: string | null;
   readonly symbol: string | null;
   readonly decimals: number | null;
-  /** In the smallest unit, at the time of reading. */
+  /** In the smallest unit, at the block of reading. */
   readonly totalSupply: bigint | null;
   /** Only newer contracts say, such as "5.0.0". */
   readonly contractVersion: string | null;
 };
 
 /**
- * Reads a token's description at the latest block.
- * @throws RpcRefusedError (retry) when the node refuses for reasons of its own
+ * Reads a token's description at a block that has logs of it below, or its own.
+ * @throws LyingRpcError (retry) when it answers nothing at all: the node does not have the contract
+ * @throws WrongChainError (stop) when the endpoint is of another chain by now
+ * @throws RpcRefusedError (retry) when the node refuses for reasons of its own, such as a block that it
+ *   does not have yet
  */
 export const describeToken = async (
   endpoint: Endpoint,
-  token: Address,
+  { chainId, token, block }: TokenAsked,
   signal: AbortSignal,
 ): Promise<TokenDescription> => {
   const names = ["name", "symbol", "decimals", "totalSupply", "contractVersion"] as const;
-  const outcomes = await endpoint.outcomes(
-    names.map((functionName) =>
-      call(token, encodeFunctionData({ abi: tokenReads, functionName }), "latest"),
-    ),
+  const [id, ...outcomes] = await endpoint.outcomes(
+    [
+      chainIdCall,
+      ...names.map((functionName) =>
+        call(token, encodeFunctionData({ abi: tokenReads, functionName }), hex(block)),
+      ),
+    ],
     signal,
   );
+  checkChainId(endpoint.label, chainId, id);
+  const results = outcomes.map((outcome) => resultIn(endpoint, outcome));
+  if (results.every((result) => result === null)) {
+    const what = `${token} answers nothing at block ${block}, although it has logs`;
+    throw new LyingRpcError(endpoint.label, "contract without answers", what);
+  }
   const [name, symbol, decimals, totalSupply, contractVersion] = names.map((functionName, i) => {
-    const result = resultIn(endpoint, outcomes[i]);
+    const result = results[i] ?? null;
     if (result === null) return null;
     try {
       return decodeFunctionResult({ abi: tokenReads, functionName, data: result });
@@ -127,6 +150,51 @@ export const describeToken = async (
     totalSupply: typeof totalSupply === "bigint" ? totalSupply : null,
     contractVersion: text(contractVersion),
   };
+};
+
+/** A token's supply at a block, in its smallest unit; null where contract or node do not tell. */
+export const readTotalSupply = async (
+  endpoint: Endpoint,
+  { chainId, token, block }: TokenAsked,
+  signal: AbortSignal,
+): Promise<bigint | null> => {
+  const input = encodeFunctionData({ abi: tokenReads, functionName: "totalSupply" });
+  const [id, outcome] = await endpoint.outcomes(
+    [chainIdCall, call(token, input, hex(block))],
+    signal,
+  );
+  checkChainId(endpoint.label, chainId, id);
+  if (outcome?.ok !== true) return null;
+  const result = data(endpoint.label, "result of eth_call", outcome.result);
+  return result.length === 66 ? BigInt(result) : null;
+};
+
+/** Which of the contracts stood at a block; none where the node does not know so old a state. */
+export const contractsAt = async (
+  endpoint: Endpoint,
+  {
+    chainId,
+    contracts,
+    block,
+  }: {
+    readonly chainId: number;
+    readonly contracts: readonly Address[];
+    readonly block: bigint;
+  },
+  signal: AbortSignal,
+): Promise<readonly Address[]> => {
+  const [id, ...codes] = await endpoint.outcomes(
+    [
+      chainIdCall,
+      ...contracts.map((address) => ({ method: "eth_getCode", params: [address, hex(block)] })),
+    ],
+    signal,
+  );
+  checkChainId(endpoint.label, chainId, id);
+  return contracts.filter((_, i) => {
+    const code = codes[i];
+    return code?.ok === true && data(endpoint.label, "code", code.result) !== "0x";
+  });
 };
 
 /** Postgres refuses NUL inside text. */
