@@ -1,5 +1,5 @@
 /** How far a chain has been read: what the reader starts from, and what the log keeps for it. */
-import { highest } from "./block-numbers.ts";
+import { highest, lowest } from "./block-numbers.ts";
 import type { Address, EvmBatch, LinkedBlock } from "./fact.ts";
 import { type KnownBlocks, knownBlocks } from "./known-blocks.ts";
 import type { EvmNetwork, EvmToken } from "./network.ts";
@@ -42,6 +42,8 @@ export type ReadingState = {
   readonly schedules: Map<string, bigint>;
   finalBlock: bigint;
   next(token: EvmToken): bigint;
+  /** The first block that was read, or will be, of any token. */
+  first(): bigint;
   /** Where the token's reading goes on after a rollback: never before the first block that was read. */
   nextAfterRollback(token: EvmToken, toBlock: bigint): bigint;
   /** Moves as the store does when it keeps the batch. */
@@ -55,6 +57,7 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
       start.nextBlock.get(address) ?? fromBlock,
     ]),
   );
+  const firstOf = ({ address, fromBlock }: EvmToken) => start.firstBlock.get(address) ?? fromBlock;
   const state: ReadingState = {
     known: knownBlocks(start.blocks),
     schedules: new Map(start.schedules),
@@ -62,8 +65,11 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
     next: ({ address, fromBlock }) => nextBlock.get(address) ?? fromBlock,
     nextAfterRollback: (token, toBlock) => {
       const next = state.next(token);
-      const first = start.firstBlock.get(token.address) ?? token.fromBlock;
-      return next <= toBlock + 1n ? next : highest(toBlock + 1n, first);
+      return next <= toBlock + 1n ? next : highest(toBlock + 1n, firstOf(token));
+    },
+    first: () => {
+      const [some = 0n, ...others] = network.tokens.map(firstOf);
+      return lowest(some, ...others);
     },
     apply: (batch) => {
       if (batch.rollback !== null) {

@@ -3,8 +3,9 @@ import { highest, lowest } from "./block-numbers.ts";
 import type { LinkedBlock } from "./fact.ts";
 import type { KnownBlocks } from "./known-blocks.ts";
 import type { EvmNetwork, Finality } from "./network.ts";
-import type { Endpoint, Outcome } from "./rpc/endpoint.ts";
-import { FinalityViolatedError, LyingRpcError, RpcUnavailableError } from "./rpc/errors.ts";
+import { chainIdCall, checkChainId } from "./rpc/chain-id.ts";
+import { type Endpoint, type Outcome, resultOf } from "./rpc/endpoint.ts";
+import { LyingRpcError, RpcUnavailableError } from "./rpc/errors.ts";
 import { hex } from "./rpc/logs.ts";
 import { readBlocks } from "./rpc/range.ts";
 import { readBlock } from "./rpc/replies.ts";
@@ -13,7 +14,12 @@ export type ChainView = {
   readonly head: LinkedBlock;
   /** Newest final block by the network's setting; -1 while there is none. */
   readonly finalBlock: bigint;
-  /** Newest known block that is still in the chain; null when the newest known one is. */
+  /** Where the chain left the known blocks; null while the newest known one is in it. */
+  readonly fork: Fork | null;
+};
+
+export type Fork = {
+  /** Newest known block that is still in the chain; null when none is. */
   readonly ancestor: LinkedBlock | null;
 };
 
@@ -26,7 +32,7 @@ const FIRST_LOOK_BACK = 16;
  * An endpoint below the newest known block is only behind as long as its head is known: a chain that
  * lost blocks counts as replaced once it has a block of its own in their place.
  *
- * @throws FinalityViolatedError (stop) when no known block is in the chain any more
+ * @throws WrongChainError (stop) when the endpoint is of another chain by now
  * @throws RpcUnavailableError (retry) when the endpoint is behind everything that is known
  */
 export const viewChain = async (
@@ -42,10 +48,14 @@ export const viewChain = async (
     ...(typeof finality === "string" && finality !== "latest" ? [finality] : []),
     ...(tip === undefined ? [] : [hex(tip.number)]),
   ];
-  const outcomes = await endpoint.outcomes(
-    blocks.map((block) => ({ method: "eth_getBlockByNumber", params: [block, false] })),
+  const [id, ...outcomes] = await endpoint.outcomes(
+    [
+      chainIdCall,
+      ...blocks.map((block) => ({ method: "eth_getBlockByNumber", params: [block, false] })),
+    ],
     signal,
   );
+  checkChainId(endpoint.label, network.chainId, id);
   const answers = new Map(blocks.map((block, i) => [block, outcomes[i]]));
   const head = blockIn(endpoint, answers.get("latest"));
   if (head === undefined) {
@@ -55,7 +65,7 @@ export const viewChain = async (
     head,
     finalBlock: finalIn(endpoint, finality, head, answers.get(String(finality))),
   };
-  if (tip === undefined) return { ...view, ancestor: null };
+  if (tip === undefined) return { ...view, fork: null };
 
   const compared = tip.number <= head.number ? tip : known.at(head.number);
   if (compared === undefined) {
@@ -73,18 +83,13 @@ export const viewChain = async (
       `asked for block ${compared.number}, got ${now?.number ?? "none"}, its head is ${head.number}`,
     );
   }
-  if (now.hash === compared.hash) return { ...view, ancestor: null };
-  return {
-    ...view,
-    ancestor: await commonAncestor(endpoint, network.chainId, known, compared.number - 1n, signal),
-  };
+  if (now.hash === compared.hash) return { ...view, fork: null };
+  const ancestor = await commonAncestor(endpoint, known, compared.number - 1n, signal);
+  return { ...view, fork: { ancestor } };
 };
 
-const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) => {
-  if (outcome === undefined) return undefined;
-  if (!outcome.ok) throw outcome.error;
-  return readBlock(endpoint.label, outcome.result);
-};
+const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) =>
+  outcome === undefined ? undefined : readBlock(endpoint.label, resultOf(outcome));
 
 const finalIn = (
   endpoint: Endpoint,
@@ -104,26 +109,18 @@ const finalIn = (
 
 const commonAncestor = async (
   endpoint: Endpoint,
-  chainId: number,
   known: KnownBlocks,
   from: bigint,
   signal: AbortSignal,
-): Promise<LinkedBlock> => {
+): Promise<LinkedBlock | null> => {
   let number = from;
   for (let count = FIRST_LOOK_BACK; ; count *= 2) {
     const candidates = known.downFrom(number, count);
     const oldest = candidates.at(-1);
-    if (oldest === undefined) {
-      throw new FinalityViolatedError(
-        chainId,
-        number + 1n,
-        "and none of the kept blocks below it is left",
-      );
-    }
-    const blocks = await readBlocks(
+    if (oldest === undefined) return null;
+    const { blocks } = await readBlocks(
       endpoint,
       candidates.map((block) => block.number),
-      () => false,
       signal,
     );
     const hashes = new Set(blocks.map(({ hash }) => hash));

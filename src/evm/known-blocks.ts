@@ -7,6 +7,7 @@ import type { LinkedBlock } from "./fact.ts";
 export type KnownBlocks = {
   /** The newest; undefined while none is known. */
   tip(): LinkedBlock | undefined;
+  oldest(): LinkedBlock | undefined;
   at(number: bigint): LinkedBlock | undefined;
   /** The newest `count` up to `number`, newest first. */
   downFrom(number: bigint, count: number): readonly LinkedBlock[];
@@ -29,6 +30,7 @@ export const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
 
   return {
     tip: () => known.at(-1),
+    oldest: () => known[0],
     at: (number) => {
       const index = indexOf(number);
       return index < 0 ? undefined : known[index];

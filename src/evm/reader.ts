@@ -19,6 +19,7 @@ import {
   logRangeDefaults,
 } from "./log-range.ts";
 import type { EvmNetwork } from "./network.ts";
+import { rollbackOf } from "./rollback.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
 import { FinalityViolatedError, LyingRpcError } from "./rpc/errors.ts";
 import { type RangeRead, readRange } from "./rpc/range.ts";
@@ -36,6 +37,8 @@ export type ReaderSettings = {
   /** Settled ranges read ahead of the consumer. */
   readonly ahead: number;
   readonly range: LogRangeSettings;
+  /** The other endpoints are asked for their heads when the head has stood still for so long. */
+  readonly stillMs: number;
   /** After every look at a chain that has nothing new: it answered. */
   readonly onQuiet: () => void;
 };
@@ -46,6 +49,7 @@ export const readerDefaults: ReaderSettings = {
   followBlocks: 100,
   ahead: 3,
   range: logRangeDefaults,
+  stillMs: 60_000,
   onQuiet: () => undefined,
 };
 
@@ -72,12 +76,16 @@ export async function* readChain(
   const options = { ...readerDefaults, ...settings };
   const state = readingState(network, start);
   const range = adaptiveRange(options.range);
+  const reading: Reading = { network, rpc, state, range, options };
+  let newest = { block: -1n, seenAt: 0 };
   for (;;) {
-    // Looked at and read at one endpoint: what one node calls the head another may not have yet.
-    const { view, batch } = await rpc.use(
-      (endpoint) => stepAtHead(endpoint, network, state, range, options, signal),
-      signal,
-    );
+    const { view, batch } = await nextAtHead(reading, signal);
+    const now = performance.now();
+    if (view.head.number > newest.block) newest = { block: view.head.number, seenAt: now };
+    else if (now - newest.seenAt >= options.stillMs) {
+      await rpc.leaveBehind(newest.block, signal);
+      newest = { ...newest, seenAt: performance.now() };
+    }
     if (batch !== null) {
       yield batch;
       state.apply(batch);
@@ -102,7 +110,14 @@ export async function* readChain(
       for await (const part of catchUp(
         rpc,
         group,
-        { range, ahead: options.ahead, known: state.schedules, until: turn },
+        {
+          chainId: network.chainId,
+          range,
+          ahead: options.ahead,
+          known: state.schedules,
+          head: view.head.number,
+          until: turn,
+        },
         signal,
       )) {
         const caught: EvmBatch = { ...common, ...part };
@@ -121,17 +136,41 @@ export async function* readChain(
 const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettings): bigint =>
   lowest(finalBlock, view.head.number - BigInt(options.followDepth));
 
+type Reading = {
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  readonly state: ReadingState;
+  readonly range: LogRange;
+  readonly options: ReaderSettings;
+};
+
+type Step = { readonly view: ChainView; readonly batch: EvmBatch | null };
+
+/**
+ * Looks at the head and reads there, at one endpoint: what one node calls the head another may not have
+ * yet. A chain that replaced final blocks is followed once every endpoint shows it.
+ */
+const nextAtHead = async (reading: Reading, signal: AbortSignal): Promise<Step> => {
+  const step = (agreed: boolean) =>
+    reading.rpc.use((endpoint) => stepAtHead(endpoint, reading, agreed, signal), signal);
+  try {
+    return await step(false);
+  } catch (error) {
+    if (error instanceof FinalityViolatedError && error.canRollBack) return step(true);
+    throw error;
+  }
+};
+
 /** One look at the head, with what is to be withdrawn and read there; no batch when nothing changed. */
 const stepAtHead = async (
   endpoint: Endpoint,
-  network: EvmNetwork,
-  state: ReadingState,
-  range: LogRange,
-  options: ReaderSettings,
+  { network, state, range, options }: Reading,
+  agreed: boolean,
   signal: AbortSignal,
-): Promise<{ readonly view: ChainView; readonly batch: EvmBatch | null }> => {
+): Promise<Step> => {
+  const { chainId } = network;
   const view = await viewChain(endpoint, network, state.known, signal);
-  const rollback = rollbackTo(view, network, state);
+  const rollback = rollbackOf(endpoint.label, view, network, state, agreed);
   // What took the place of final blocks is as young as any other.
   const kept = rollback === null ? state.finalBlock : lowest(state.finalBlock, rollback.toBlock);
   const finalBlock = highest(view.finalBlock, kept);
@@ -144,7 +183,7 @@ const stepAtHead = async (
     return { view, batch: null };
   }
   const common = {
-    chainId: network.chainId,
+    chainId,
     rollback,
     keepFrom: settled,
     finalBlock,
@@ -163,35 +202,18 @@ const stepAtHead = async (
   const last = lowest(group.last, highest(most, replacedUpTo));
   const read = await readRange(
     endpoint,
-    { tokens, first, last, linked: { range, parent } },
+    { chainId, tokens, first, last, linked: { range, parent } },
     signal,
   );
   if (rollback === null) checkKnown(endpoint, state, read);
-  const schedules = await newSchedules(
-    endpoint,
-    read.facts,
+  const known =
     rollback === null
       ? state.schedules
-      : new Map([...state.schedules].filter(([, block]) => block <= rollback.toBlock)),
-    signal,
-  );
+      : new Map([...state.schedules].filter(([, block]) => block <= rollback.toBlock));
+  const asked = { facts: read.facts, known, head: view.head.number };
+  const schedules = await newSchedules(endpoint, asked, signal);
   const addresses = tokens.map(({ address }) => address);
   return { view, batch: { ...common, ...read, tokens: addresses, first, last, schedules } };
-};
-
-const rollbackTo = (view: ChainView, network: EvmNetwork, state: ReadingState) => {
-  if (view.ancestor === null) return null;
-  const toBlock = view.ancestor.number;
-  const belowFinal = toBlock < state.finalBlock;
-  // A depth in blocks is the operator's estimate; a tag is the chain's own word.
-  if (belowFinal && (network.finality === "safe" || network.finality === "finalized")) {
-    throw new FinalityViolatedError(
-      network.chainId,
-      toBlock + 1n,
-      `which its tag "${network.finality}" had covered (up to block ${state.finalBlock})`,
-    );
-  }
-  return { toBlock, belowFinal };
 };
 
 /** A token that catches up inside the followed blocks must see the same ones. */

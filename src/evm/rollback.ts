@@ -1,0 +1,52 @@
+/** How far a chain that left the known blocks is followed back. */
+import { highest, lowest } from "./block-numbers.ts";
+import type { ReadingState } from "./chain-state.ts";
+import type { ChainView } from "./chain-view.ts";
+import type { EvmBatch } from "./fact.ts";
+import type { EvmNetwork } from "./network.ts";
+import { FinalityViolatedError } from "./rpc/errors.ts";
+
+/**
+ * What to withdraw; null when the chain only grew. Where none of the known blocks is left, all that is
+ * not final goes: what is known begins with the first block that was read, or above the final one.
+ *
+ * @param label the endpoint that showed the chain like this
+ * @param agreed every endpoint shows it: follow the chain also below a block that is final by depth
+ * @throws FinalityViolatedError (stop) when a final block was replaced, or all that is known was
+ */
+export const rollbackOf = (
+  label: string,
+  { fork }: ChainView,
+  network: EvmNetwork,
+  state: ReadingState,
+  agreed: boolean,
+): EvmBatch["rollback"] => {
+  if (fork === null) return null;
+  const { chainId, finality } = network;
+  const { finalBlock } = state;
+  const oldest = state.known.oldest()?.number ?? 0n;
+  const unread = state.first() - 1n;
+  if (fork.ancestor === null && oldest <= finalBlock && oldest > unread + 1n) {
+    throw new FinalityViolatedError(label, {
+      chainId,
+      block: oldest,
+      why: "and none of the blocks that are kept is left",
+      canRollBack: false,
+    });
+  }
+  const toBlock = fork.ancestor?.number ?? lowest(oldest - 1n, highest(unread, finalBlock));
+  const belowFinal = toBlock < finalBlock;
+  if (belowFinal && !agreed) {
+    // A depth in blocks is the operator's estimate; a tag is the chain's own word.
+    const tag = finality === "safe" || finality === "finalized";
+    throw new FinalityViolatedError(label, {
+      chainId,
+      block: toBlock + 1n,
+      why: tag
+        ? `which its tag "${finality}" had covered (up to block ${finalBlock})`
+        : `which "finality": ${JSON.stringify(finality)} had covered (up to block ${finalBlock})`,
+      canRollBack: !tag,
+    });
+  }
+  return { toBlock, belowFinal };
+};
