@@ -18,10 +18,14 @@ export type SettledPart = {
 };
 
 export type CatchUpSettings = {
+  readonly chainId: number;
   readonly range: LogRange;
   /** Ranges under way at once. */
   readonly ahead: number;
+  /** Schedules already read, by `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
+  /** Number of the chain's newest block. */
+  readonly head: bigint;
   /** `performance.now()` after which no further range is begun. */
   readonly until: number;
 };
@@ -33,9 +37,10 @@ export type CatchUpSettings = {
 export async function* catchUp(
   rpc: Rpc,
   group: TokenGroup,
-  { range, ahead, known, until }: CatchUpSettings,
+  settings: CatchUpSettings,
   signal: AbortSignal,
 ): AsyncGenerator<SettledPart> {
+  const { range, ahead, until } = settings;
   const abandoned = new AbortController();
   const stop = AbortSignal.any([signal, abandoned.signal]);
   const underWay: Promise<readonly SettledPart[]>[] = [];
@@ -44,7 +49,7 @@ export async function* catchUp(
   const begin = () => {
     const end = next + BigInt(range.size()) - 1n;
     const last = end < group.last ? end : group.last;
-    const reading = readSettled(rpc, { ...group, first: next, last }, range, known, stop);
+    const reading = readSettled(rpc, { ...group, first: next, last }, settings, stop);
     // It is awaited in its turn; until then its failure is nobody's.
     reading.catch(() => undefined);
     underWay.push(reading);
@@ -68,27 +73,26 @@ export async function* catchUp(
 const readSettled = async (
   rpc: Rpc,
   { tokens, first, last }: TokenGroup,
-  range: LogRange,
-  known: ReadonlyMap<string, unknown>,
+  { chainId, range, known, head }: CatchUpSettings,
   signal: AbortSignal,
 ): Promise<readonly SettledPart[]> => {
   const parts: SettledPart[] = [];
   for (let from = first; from <= last; ) {
-    const blocks = Math.min(range.size(), Number(last - from) + 1);
-    const to = from + BigInt(blocks) - 1n;
+    const size = Math.min(range.size(), Number(last - from) + 1);
+    const to = from + BigInt(size) - 1n;
     try {
       const part = await rpc.use(async (endpoint) => {
-        const read = await readRange(endpoint, { tokens, first: from, last: to }, signal);
-        const schedules = await newSchedules(endpoint, read.facts, known, signal);
-        const newest = read.blocks.slice(-1);
-        return { first: from, last: to, facts: read.facts, schedules, blocks: newest };
+        const asked = { chainId, tokens, first: from, last: to };
+        const { facts, blocks } = await readRange(endpoint, asked, signal);
+        const schedules = await newSchedules(endpoint, { facts, known, head }, signal);
+        return { first: from, last: to, facts, schedules, blocks: blocks.slice(-1) };
       }, signal);
-      range.answered(blocks, part.facts.length);
+      range.answered(size, part.facts.length);
       parts.push(part);
       from = to + 1n;
     } catch (error) {
       if (!(error instanceof LogRangeRefusedError)) throw error;
-      range.refused(error.blocks, error.hint);
+      range.refused(error);
     }
   }
   return parts;

@@ -4,6 +4,15 @@
  * halved when refused, grown when answered.
  */
 
+export type RangeRefusal = {
+  /** How many were asked for. */
+  readonly blocks: number;
+  /** The size that the provider proposed, if it did. */
+  readonly hint?: number | undefined;
+  /** It may as well have been an outage, which says nothing about sizes. */
+  readonly doubtful?: boolean;
+};
+
 export type LogRange = {
   /** Blocks to ask for now, at least 1. */
   size(): number;
@@ -12,8 +21,7 @@ export type LogRange = {
    * anything about a larger one.
    */
   answered(blocks: number, logs: number): void;
-  /** A range of `blocks` blocks was refused; `hint` is the size that the provider named, if it did. */
-  refused(blocks: number, hint?: number): void;
+  refused(refusal: RangeRefusal): void;
 };
 
 export type LogRangeSettings = {
@@ -28,11 +36,15 @@ export const logRangeDefaults: LogRangeSettings = { first: 100, most: 500_000, l
 /** Answers after which a refused size is tried again: what was dense or slow may not be any more. */
 const FORGET_AFTER = 200;
 
+/** The same where it may have been an outage: reading in single blocks must not outlast it for long. */
+const FORGET_DOUBTFUL_AFTER = 20;
+
 export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): LogRange => {
   let size = settings.first;
   /** Smallest size refused; sizes below it are searched by bisection instead of doubled. */
   let refusedAt = Number.POSITIVE_INFINITY;
   let answersSince = 0;
+  let forgetAfter = FORGET_AFTER;
 
   const within = (blocks: number) => Math.max(1, Math.min(Math.floor(blocks), settings.most));
 
@@ -40,7 +52,7 @@ export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): Lo
     size: () => size,
     answered: (blocks, logs) => {
       answersSince += 1;
-      if (answersSince >= FORGET_AFTER) refusedAt = Number.POSITIVE_INFINITY;
+      if (answersSince >= forgetAfter) refusedAt = Number.POSITIVE_INFINITY;
       if (logs > settings.logs) {
         size = within((blocks * settings.logs) / logs);
         return;
@@ -52,7 +64,8 @@ export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): Lo
       const nearby = refusedAt - size <= refusedAt / 10;
       size = within(wanted < refusedAt ? Math.min(wanted, middle) : nearby ? size : middle);
     },
-    refused: (blocks, hint) => {
+    refused: ({ blocks, hint, doubtful = false }) => {
+      forgetAfter = doubtful ? FORGET_DOUBTFUL_AFTER : FORGET_AFTER;
       refusedAt = Math.min(refusedAt, Math.max(2, blocks));
       answersSince = 0;
       size = within(

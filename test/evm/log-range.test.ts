@@ -143,7 +143,7 @@ test("a range grows to just below what is refused and stays there", () => {
     const blocks = range.size();
     if (blocks > 2_000) {
       refusals += 1;
-      range.refused(blocks);
+      range.refused({ blocks });
     } else range.answered(blocks, 10);
   }
   expect(range.size()).toBeGreaterThan(1_700);
@@ -161,9 +161,9 @@ test("a range shrinks to the density of logs, and grows again where they are few
 
 test("a range of one block is never refused away, and the proposed size is taken", () => {
   const range = adaptiveRange({ first: 8, most: 100, logs: 10 });
-  for (let i = 0; i < 9; i += 1) range.refused(range.size());
+  for (let i = 0; i < 9; i += 1) range.refused({ blocks: range.size() });
   expect(range.size()).toBe(1);
   const other = adaptiveRange({ first: 5_000, most: 100_000, logs: 10 });
-  other.refused(5_000, 777);
+  other.refused({ blocks: 5_000, hint: 777 });
   expect(other.size()).toBe(777);
 });

@@ -4,7 +4,7 @@ import type { Address } from "../fact.ts";
 import { isEmptyBloom, mayLog } from "./bloom.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
-import { array, type RawBlock, type RawLog } from "./replies.ts";
+import { array, type RawBlock, type RawLog, readReceiptLogs } from "./replies.ts";
 
 /** Each block must be the child of the one before it; `parent` is the hash before the first. */
 export const checkLinks = (
@@ -107,4 +107,38 @@ export const checkNothingMissing = async (
       `left out logs that it gives when asked for the block alone: ${JSON.stringify(missed).slice(0, 300)}`,
     );
   }
+};
+
+/**
+ * The receipt of a transaction must have the same logs of the contracts, in the same order. Nodes keep
+ * logs and receipts in different places, so one that lost, repeated or changed logs contradicts itself.
+ * Numbers of logs are not compared: some chains count them differently in receipts.
+ */
+export const checkReceipt = (
+  endpoint: string,
+  contracts: readonly Address[],
+  logs: readonly RawLog[],
+  hash: Hex,
+  receipt: unknown,
+) => {
+  const kept = readReceiptLogs(endpoint, receipt)?.filter(({ address }) =>
+    contracts.includes(address),
+  );
+  // Nodes drop receipts of old transactions: that says nothing about the logs.
+  if (kept === undefined) return;
+  const given = logs.filter(({ transactionHash }) => transactionHash === hash);
+  const content = ({ address, topics, data }: Pick<RawLog, "address" | "topics" | "data">) =>
+    [address, ...topics, data].join();
+  const same =
+    kept.length === given.length &&
+    kept.every((log, i) => {
+      const other = given[i];
+      return other !== undefined && content(log) === content(other);
+    });
+  if (same) return;
+  throw new LyingRpcError(
+    endpoint,
+    "receipt of a transaction",
+    `gives ${given.length} logs of transaction ${hash}, whose receipt has ${kept.length}, or others`,
+  );
 };

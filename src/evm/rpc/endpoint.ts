@@ -5,6 +5,7 @@
 import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
+import { isObject } from "./replies.ts";
 
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] };
 
@@ -12,6 +13,15 @@ export type RpcCall = { readonly method: string; readonly params: readonly unkno
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcRefusedError };
+
+/**
+ * The result of a call; undefined for none.
+ * @throws RpcRefusedError (retry) when it was refused
+ */
+export const resultOf = (outcome: Outcome | undefined): unknown => {
+  if (outcome?.ok === false) throw outcome.error;
+  return outcome?.result;
+};
 
 export type Endpoint = {
   /** Scheme and host: without path or credentials, which may hold keys. */
@@ -23,7 +33,11 @@ export type Endpoint = {
    */
   batch(calls: readonly RpcCall[], signal: AbortSignal, most?: number): Promise<readonly unknown[]>;
   /** As `batch`, with the refusal of a call as its outcome. */
-  outcomes(calls: readonly RpcCall[], signal: AbortSignal): Promise<readonly Outcome[]>;
+  outcomes(
+    calls: readonly RpcCall[],
+    signal: AbortSignal,
+    most?: number,
+  ): Promise<readonly Outcome[]>;
 };
 
 export type EndpointSettings = {
@@ -45,10 +59,27 @@ export const endpointDefaults: EndpointSettings = {
   maxResponseBytes: 64 * 1024 * 1024,
 };
 
-/** @param url http or https; credentials in it are sent as basic authentication */
-export const openEndpoint = (url: string, settings: EndpointSettings): Endpoint => {
-  const { protocol, host } = new URL(url);
-  const label = `${protocol}//${host}`;
+/**
+ * Names of endpoints, in their order: scheme and host, because the rest of a URL may hold keys. Several
+ * at one host are numbered.
+ */
+export const labelsOf = (urls: readonly string[]): readonly string[] => {
+  const hosts = urls.map((url) => {
+    const { protocol, host } = new URL(url);
+    return `${protocol}//${host}`;
+  });
+  return hosts.map((host, i) => {
+    const before = hosts.slice(0, i).filter((each) => each === host).length;
+    return before === 0 ? host : `${host} (${before + 1})`;
+  });
+};
+
+/**
+ * @param url http or https; credentials in it are sent as basic authentication
+ * @param label as of `labelsOf`
+ */
+export const openEndpoint = (url: string, label: string, settings: EndpointSettings): Endpoint => {
+  const hide = keysHidden(url);
   const client = getHttpRpcClient(url, {
     timeout: 0,
     maxResponseBodySize: settings.maxResponseBytes,
@@ -88,8 +119,12 @@ export const openEndpoint = (url: string, settings: EndpointSettings): Endpoint 
   ): Promise<readonly Outcome[]> => {
     try {
       const { reply, ids } = await post(calls, signal);
-      if (calls.length === 1) return [outcomeOf(label, calls[0], reply)];
-      if (Array.isArray(reply)) return inOrder(label, calls, ids, reply);
+      if (calls.length === 1) return [outcomeOf(label, calls[0], reply, hide)];
+      if (Array.isArray(reply)) {
+        const byId = new Map(reply.filter(isObject).map((each) => [each.id, each]));
+        // By id: servers may answer in any order.
+        return calls.map((call, i) => outcomeOf(label, call, byId.get(ids[i]), hide));
+      }
       // One answer for the whole batch: refused as such, most often for its size.
       size = Math.max(1, Math.min(size, Math.floor(calls.length / 2)));
     } catch (error) {
@@ -128,28 +163,29 @@ export const openEndpoint = (url: string, settings: EndpointSettings): Endpoint 
 
   return {
     label,
-    outcomes: (calls, signal) => outcomes(calls, signal),
-    batch: async (calls, signal, most) =>
-      (await outcomes(calls, signal, most)).map((outcome) => {
-        if (!outcome.ok) throw outcome.error;
-        return outcome.result;
-      }),
+    outcomes,
+    batch: async (calls, signal, most) => (await outcomes(calls, signal, most)).map(resultOf),
   };
 };
 
-/** Answers of a batch by id: servers may answer in any order. */
-const inOrder = (
-  label: string,
-  calls: readonly RpcCall[],
-  ids: readonly number[],
-  replies: readonly unknown[],
-): readonly Outcome[] => {
-  const byId = new Map<unknown, unknown>();
-  for (const reply of replies) if (isObject(reply)) byId.set(reply.id, reply);
-  return calls.map((call, i) => outcomeOf(label, call, byId.get(ids[i])));
+/** Takes what of a URL may be a key out of a text: some providers quote it in their errors. */
+const keysHidden = (url: string): ((text: string) => string) => {
+  const { username, password, pathname, searchParams } = new URL(url);
+  const keys = [username, password, ...pathname.split("/"), ...searchParams.values()].filter(
+    ({ length }) => length >= SHORTEST_KEY,
+  );
+  return (text) => keys.reduce((hidden, key) => hidden.replaceAll(key, "…"), text);
 };
 
-const outcomeOf = (label: string, call: RpcCall | undefined, reply: unknown): Outcome => {
+/** Shorter parts of a path are words, such as `v2` or `mainnet`. */
+const SHORTEST_KEY = 8;
+
+const outcomeOf = (
+  label: string,
+  call: RpcCall | undefined,
+  reply: unknown,
+  hide: (text: string) => string,
+): Outcome => {
   const method = call?.method ?? "a call";
   if (!isObject(reply)) {
     throw new LyingRpcError(label, "malformed reply", `${method} was not answered`);
@@ -157,7 +193,7 @@ const outcomeOf = (label: string, call: RpcCall | undefined, reply: unknown): Ou
   const { error } = reply;
   if (isObject(error)) {
     const code = typeof error.code === "number" ? error.code : 0;
-    const message = typeof error.message === "string" ? error.message : "without a message";
+    const message = typeof error.message === "string" ? hide(error.message) : "without a message";
     if (isRateLimit(code, message)) throw rateLimited(label, null, message);
     return { ok: false, error: new RpcRefusedError(label, method, code, message) };
   }
@@ -204,8 +240,8 @@ const unavailable = (
   if (status === 408 || status === 504 || status === 524) {
     return new RpcUnavailableError(label, "timeout", `HTTP ${status}`, retryAfter);
   }
-  if (status !== undefined && status !== 200) {
-    const reason = status === 500 ? "server error" : "failure";
+  if (status !== undefined && (status < 200 || status >= 300)) {
+    const reason = status === 401 || status === 403 ? "failure" : "status";
     return new RpcUnavailableError(label, reason, `HTTP ${status}`, retryAfter);
   }
   const details = error instanceof HttpRequestError ? causeOf(error) : "the answer is not JSON";
@@ -221,6 +257,3 @@ const causeOf = (error: Error): string => {
     ? innermost.code
     : innermost.message;
 };
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

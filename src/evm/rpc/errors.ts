@@ -10,8 +10,11 @@ import type { Remedy } from "../../remedy.ts";
 export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
   readonly remedy: Remedy = "retry";
-  /** `server error` is HTTP 500, with which some nodes answer what is too much for them. */
-  readonly reason: "rate limit" | "timeout" | "too large" | "server error" | "failure";
+  /**
+   * `status` is an HTTP status that says nothing by itself: some nodes answer what is too much for them
+   * with 400, 500 or 503. `behind` is an endpoint whose head others are far beyond.
+   */
+  readonly reason: "rate limit" | "timeout" | "too large" | "status" | "behind" | "failure";
   /** How long the endpoint asked to be left alone; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
 
@@ -56,7 +59,9 @@ export type Lie =
   | "removed log"
   | "bloom of a block"
   | "missing logs"
-  | "transaction of a log";
+  | "transaction of a log"
+  | "receipt of a transaction"
+  | "contract without answers";
 
 /**
  * Answers of the endpoint contradict the question or one another. Nothing of them is used. Retry,
@@ -74,7 +79,10 @@ export class LyingRpcError extends Error {
   }
 }
 
-/** Every endpoint is of another chain than configured: correct `rpc` or `chainId`, then restart. */
+/**
+ * The endpoint is of another chain than configured: correct `rpc` or `chainId`, then restart. It is not
+ * asked again; the chain is read from the other ones, and reading stops where there is none.
+ */
 export class WrongChainError extends Error {
   override readonly name = "WrongChainError";
   readonly remedy: Remedy = "stop";
@@ -85,16 +93,35 @@ export class WrongChainError extends Error {
 }
 
 /**
- * The chain was replaced further back than blocks are kept, or below what its own tag calls final.
- * Stop: compare the RPC with another one; if the chain did that, rebuild the network's tables.
+ * By what the endpoint says, the chain replaced a block that was final, or more blocks than are kept.
+ * Every other endpoint is asked before it is believed. Stop: compare with a node of another provider; if
+ * the chain did that, read it anew with `holderbook evm reread`.
  */
 export class FinalityViolatedError extends Error {
   override readonly name = "FinalityViolatedError";
   readonly remedy: Remedy = "stop";
+  /** Finality was an estimate of the operator's, and what is left of the known blocks can be kept. */
+  readonly canRollBack: boolean;
 
-  constructor(chainId: number, block: bigint, why: string) {
+  constructor(
+    endpoint: string,
+    {
+      chainId,
+      block,
+      why,
+      canRollBack,
+    }: {
+      readonly chainId: number;
+      /** The lowest one known to be replaced. */
+      readonly block: bigint;
+      readonly why: string;
+      readonly canRollBack: boolean;
+    },
+  ) {
     super(
-      `chain ${chainId}: block ${block} was replaced, ${why}; compare the RPC with another one, then rebuild this chain`,
+      `${endpoint}: block ${block} of chain ${chainId} was replaced, ${why}; ` +
+        `compare with a node of another provider, and if the chain did that: holderbook evm reread --chain ${chainId}`,
     );
+    this.canRollBack = canRollBack;
   }
 }

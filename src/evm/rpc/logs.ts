@@ -11,6 +11,7 @@ import { array, type RawLog, readLog } from "./replies.ts";
  */
 export class LogRangeRefusedError extends Error {
   override readonly name = "LogRangeRefusedError";
+  override readonly cause: RpcRefusedError | RpcUnavailableError;
   readonly remedy = "retry";
   readonly blocks: number;
   /** Size of the range that the endpoint proposed; undefined when it proposed none. */
@@ -24,7 +25,8 @@ export class LogRangeRefusedError extends Error {
     hint: number | undefined,
     cause: RpcRefusedError | RpcUnavailableError,
   ) {
-    super(`${endpoint}: logs of ${blocks} blocks were refused`, { cause });
+    super(`${endpoint}: logs of ${blocks} blocks were refused`);
+    this.cause = cause;
     this.blocks = blocks;
     this.hint = hint;
     this.doubtful = cause instanceof RpcUnavailableError && cause.reason !== "too large";
@@ -112,7 +114,7 @@ export const readLogsInParts = async (
       from = to + 1n;
     } catch (error) {
       if (!(error instanceof LogRangeRefusedError)) throw error;
-      range.refused(error.blocks, error.hint);
+      range.refused(error);
     }
   }
   return logs;
@@ -147,7 +149,7 @@ const checkOrder = (endpoint: string, logs: readonly RawLog[]) => {
 const isOfRange = (error: unknown): error is RpcRefusedError | RpcUnavailableError =>
   error instanceof RpcRefusedError ||
   (error instanceof RpcUnavailableError &&
-    ["timeout", "too large", "server error"].includes(error.reason));
+    ["timeout", "too large", "status"].includes(error.reason));
 
 /** "…this block range should work: [0x10, 0x1f]": what Alchemy, Infura and others propose. */
 const hintIn = (error: Error, first: bigint): number | undefined => {

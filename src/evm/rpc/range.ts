@@ -1,13 +1,15 @@
 /**
  * All facts of some tokens in a range of blocks, read at one endpoint and checked against one another:
- * logs against headers, headers against their parents and blooms, transactions against headers.
+ * logs against headers, headers against their parents and blooms, transactions against headers, the logs
+ * of one transaction against its receipt.
  */
 import type { Hex } from "viem";
 import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../fact.ts";
 import type { LogRange } from "../log-range.ts";
 import { contractsOf, type EvmToken } from "../network.ts";
-import { checkBlooms, checkLinks, checkLogs, checkNothingMissing } from "./checks.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { chainIdCall, checkChainId } from "./chain-id.ts";
+import { checkBlooms, checkLinks, checkLogs, checkNothingMissing, checkReceipt } from "./checks.ts";
+import { type Endpoint, type Outcome, type RpcCall, resultOf } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
 import { hex, readLogs, readLogsInParts } from "./logs.ts";
 import { type RawBlock, type RawLog, readBlock, readTransactionReply } from "./replies.ts";
@@ -20,6 +22,7 @@ export type RangeRead = {
 };
 
 export type RangeAsked = {
+  readonly chainId: number;
   readonly tokens: readonly EvmToken[];
   readonly first: bigint;
   /** Inclusive, and not above the head. */
@@ -46,6 +49,7 @@ const WHOLE_BLOCK_TRANSACTIONS = 8;
 const WHOLE_BLOCKS_AT_ONCE = 20;
 
 /**
+ * @throws WrongChainError (stop) when the endpoint is of another chain by now
  * @throws LyingRpcError (retry) when answers contradict the question or one another
  * @throws LogRangeRefusedError when a settled range is too large for the endpoint
  */
@@ -54,7 +58,7 @@ export const readRange = async (
   asked: RangeAsked,
   signal: AbortSignal,
 ): Promise<RangeRead> => {
-  const { tokens, first, last, linked } = asked;
+  const { chainId, tokens, first, last, linked } = asked;
   const contracts = [...new Set(tokens.flatMap(contractsOf))];
   const logs = linked
     ? await readLogsInParts(endpoint, contracts, first, last, linked.range, signal)
@@ -72,12 +76,22 @@ export const readRange = async (
     : [...new Set([...transactionsIn.keys(), last])];
   const whole = (number: bigint) =>
     (transactionsIn.get(number)?.size ?? 0) >= WHOLE_BLOCK_TRANSACTIONS;
-  const blocks = await readBlocks(endpoint, numbers, whole, signal);
+  const sample = logs[Math.floor(Math.random() * logs.length)]?.transactionHash;
+  const { blocks, beside } = await readBlocks(endpoint, numbers, signal, whole, [
+    chainIdCall,
+    ...(sample === undefined ? [] : [{ method: "eth_getTransactionReceipt", params: [sample] }]),
+  ]);
+  const [id, receipt] = beside;
+  checkChainId(endpoint.label, chainId, id);
 
   if (linked) checkLinks(endpoint.label, blocks, linked.parent);
   const byNumber = new Map(blocks.map((block) => [block.number, block]));
   checkLogs(endpoint.label, logs, byNumber);
   checkBlooms(endpoint.label, logs, byNumber);
+  // A node that has no receipts any more, or refuses them, is not contradicted by that.
+  if (sample !== undefined && receipt?.ok === true) {
+    checkReceipt(endpoint.label, contracts, logs, sample, receipt.result);
+  }
   if (linked) await checkNothingMissing(endpoint, contracts, logs, blocks, signal);
 
   const transactions = await readTransactions(endpoint, transactionsIn, byNumber, signal);
@@ -93,29 +107,37 @@ export const readRange = async (
   };
 };
 
-/** Blocks by number, ascending, each checked to be the one asked for. */
+/**
+ * Blocks by number, ascending, each checked to be the one asked for.
+ * @param whole numbers of the blocks to read with all their transactions
+ * @param beside calls that go along in the same request; what becomes of them is given back
+ */
 export const readBlocks = async (
   endpoint: Endpoint,
   numbers: readonly bigint[],
-  whole: (number: bigint) => boolean,
   signal: AbortSignal,
-): Promise<readonly RawBlock[]> => {
-  const read = async (some: readonly bigint[], full: boolean, most?: number) => {
-    const calls = some.map((number) => ({
-      method: "eth_getBlockByNumber",
-      params: [hex(number), full],
-    }));
-    const answers = await endpoint.batch(calls, signal, most);
-    return some.map((number, i) => blockAt(endpoint.label, number, answers[i]));
-  };
-  const parts = await Promise.all([
-    read(
-      numbers.filter((number) => !whole(number)),
-      false,
-    ),
-    read(numbers.filter(whole), true, WHOLE_BLOCKS_AT_ONCE),
+  whole: (number: bigint) => boolean = () => false,
+  beside: readonly RpcCall[] = [],
+): Promise<{ readonly blocks: readonly RawBlock[]; readonly beside: readonly Outcome[] }> => {
+  const call = (full: boolean) => (number: bigint) => ({
+    method: "eth_getBlockByNumber",
+    params: [hex(number), full],
+  });
+  const headers = numbers.filter((number) => !whole(number));
+  const full = numbers.filter(whole);
+  const [ahead, behind] = headers.length > 0 ? [beside, []] : [[], beside];
+  const [small, large] = await Promise.all([
+    endpoint.outcomes([...ahead, ...headers.map(call(false))], signal),
+    endpoint.outcomes([...behind, ...full.map(call(true))], signal, WHOLE_BLOCKS_AT_ONCE),
   ]);
-  return parts.flat().sort((a, b) => (a.number < b.number ? -1 : 1));
+  const answers = [...small.slice(ahead.length), ...large.slice(behind.length)];
+  const blocks = [...headers, ...full].map((number, i) =>
+    blockAt(endpoint.label, number, resultOf(answers[i])),
+  );
+  return {
+    blocks: blocks.sort((a, b) => (a.number < b.number ? -1 : 1)),
+    beside: [...small.slice(0, ahead.length), ...large.slice(0, behind.length)],
+  };
 };
 
 const blockAt = (endpoint: string, number: bigint, answer: unknown): RawBlock => {

@@ -79,7 +79,8 @@ const object = (endpoint: string, what: string, value: unknown) => {
   return value;
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+/** A JSON object: neither null nor an array. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const array = (endpoint: string, what: string, value: unknown): readonly unknown[] => {
@@ -98,11 +99,7 @@ export const readLog = (endpoint: string, value: unknown): RawLog => {
     );
   }
   return {
-    address: data(endpoint, "address of a log", log.address, 20),
-    topics: array(endpoint, "topics of a log", log.topics).map((topic) =>
-      data(endpoint, "topic of a log", topic, 32),
-    ),
-    data: data(endpoint, "data of a log", log.data),
+    ...contentOf(endpoint, log),
     blockNumber: number(endpoint, "block number of a log", log.blockNumber),
     blockHash: data(endpoint, "block hash of a log", log.blockHash, 32),
     transactionHash: data(endpoint, "transaction hash of a log", log.transactionHash, 32),
@@ -110,6 +107,26 @@ export const readLog = (endpoint: string, value: unknown): RawLog => {
     logIndex: index(endpoint, "index of a log", log.logIndex),
   };
 };
+
+/** What the logs in a transaction's receipt say; undefined when the node has no receipt. */
+export const readReceiptLogs = (
+  endpoint: string,
+  value: unknown,
+): readonly Pick<RawLog, "address" | "topics" | "data">[] | undefined => {
+  if (value === null || value === undefined) return undefined;
+  const receipt = object(endpoint, "receipt", value);
+  return array(endpoint, "logs of a receipt", receipt.logs).map((log) =>
+    contentOf(endpoint, object(endpoint, "log of a receipt", log)),
+  );
+};
+
+const contentOf = (endpoint: string, log: Readonly<Record<string, unknown>>) => ({
+  address: data(endpoint, "address of a log", log.address, 20),
+  topics: array(endpoint, "topics of a log", log.topics).map((topic) =>
+    data(endpoint, "topic of a log", topic, 32),
+  ),
+  data: data(endpoint, "data of a log", log.data),
+});
 
 /** A block; undefined when the node has none of that number. */
 export const readBlock = (endpoint: string, value: unknown): RawBlock | undefined => {

@@ -1,12 +1,19 @@
 /**
- * The RPC of one chain: several endpoints, used in order of preference. One that fails, refuses or
- * lies is left alone for a while (longer each time, with jitter, or as long as it asked), and the work
- * is done again at the next.
+ * The RPC of one chain: several endpoints, used in order of preference. One that fails, refuses, lies or
+ * stays behind is left alone for a while (longer each time, with jitter, or as long as it asked), and
+ * the work is done again at the next.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { chainIdCall, checkChainId } from "./chain-id.ts";
 import type { Endpoint, EndpointSettings } from "./endpoint.ts";
-import { endpointDefaults, openEndpoint } from "./endpoint.ts";
-import { LyingRpcError, RpcRefusedError, RpcUnavailableError, WrongChainError } from "./errors.ts";
+import { endpointDefaults, labelsOf, openEndpoint, resultOf } from "./endpoint.ts";
+import {
+  FinalityViolatedError,
+  LyingRpcError,
+  RpcRefusedError,
+  RpcUnavailableError,
+  WrongChainError,
+} from "./errors.ts";
 import { LogRangeRefusedError } from "./logs.ts";
 import { quantity } from "./replies.ts";
 
@@ -16,6 +23,10 @@ export type RpcSettings = EndpointSettings & {
   /** First pause of an endpoint that failed; doubles with each failure in a row. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
+  /** Told whenever an endpoint is set aside, with the reason as its last error. */
+  readonly onSetAside: (endpoint: EndpointStatus) => void;
+  /** Told when work waits because every endpoint is set aside, with what the next one had said. */
+  readonly onNoneUsable: (error: Error | undefined) => void;
 };
 
 export const rpcDefaults: RpcSettings = {
@@ -23,16 +34,21 @@ export const rpcDefaults: RpcSettings = {
   attempts: 8,
   pauseMs: 250,
   maxPauseMs: 30_000,
+  onSetAside: () => undefined,
+  onNoneUsable: () => undefined,
 };
 
-/** For health and metrics. */
+/** For health, metrics and the log. */
 export type EndpointStatus = {
   readonly label: string;
-  /** `wrong chain` is for good. */
+  /** `paused` until it has done work again; `wrong chain` is for good. */
   readonly state: "unused" | "good" | "paused" | "wrong chain";
   /** Failures in a row. */
   readonly failures: number;
+  /** Why it was set aside last; it may have recovered since. */
   readonly lastError: Error | undefined;
+  /** When that was, milliseconds since the Unix epoch. */
+  readonly lastErrorAtMs: number | undefined;
 };
 
 export type Rpc = {
@@ -40,10 +56,17 @@ export type Rpc = {
   /**
    * Does a piece of work at one endpoint, so that its answers belong together, and again from the
    * start at another when it fails with an error of the RPC; other errors pass through at once.
-   * @throws WrongChainError (stop) when every endpoint is of another chain; the last error (retry)
-   *   when the attempts are used up; the reason of `signal`
+   * @throws WrongChainError (stop) when every endpoint is of another chain; FinalityViolatedError
+   *   (stop) when every endpoint that is left says so; the last error (retry) when the attempts are
+   *   used up; the reason of `signal`
    */
   use<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /**
+   * Asks every endpoint that is not set aside for its head, because the one in use has not gone beyond
+   * block `head` for long. Where one has, those that have not are left alone until they move on. Does
+   * nothing where there is only one.
+   */
+  leaveBehind(head: bigint, signal: AbortSignal): Promise<void>;
   status(): readonly EndpointStatus[];
 };
 
@@ -54,11 +77,18 @@ type Member = {
   failures: number;
   /** `performance.now()` before which it is left alone. */
   pausedUntil: number;
+  /** `performance.now()` of the last failure that was counted. */
+  setAsideAt: number;
+  /** Block that it must have gone beyond before it is used again; undefined unless it was left behind. */
+  behind: bigint | undefined;
   lastError: Error | undefined;
+  lastErrorAtMs: number | undefined;
 };
 
 /** Longest that an endpoint's own `Retry-After` is honoured. */
 const MAX_RETRY_AFTER_MS = 5 * 60_000;
+
+const headCall = { method: "eth_blockNumber", params: [] };
 
 /** @param urls in order of preference */
 export const openRpc = (
@@ -67,94 +97,168 @@ export const openRpc = (
   settings: Partial<RpcSettings> = {},
 ): Rpc => {
   const options = { ...rpcDefaults, ...settings };
+  const labels = labelsOf(urls);
   const members = urls.map(
-    (url): Member => ({
-      endpoint: openEndpoint(url, options),
+    (url, i): Member => ({
+      endpoint: openEndpoint(url, labels[i] ?? "", options),
       verified: false,
       wrongChain: undefined,
       failures: 0,
       pausedUntil: 0,
+      setAsideAt: 0,
+      behind: undefined,
       lastError: undefined,
+      lastErrorAtMs: undefined,
     }),
   );
 
   /** The first endpoint that is not paused, or else the one whose pause ends first. */
-  const best = (): Member => {
+  const best = (except: ReadonlySet<Member>): Member | undefined => {
     const now = performance.now();
-    const usable = members.filter(({ wrongChain }) => wrongChain === undefined);
+    const usable = members.filter((each) => each.wrongChain === undefined && !except.has(each));
     const ready = usable.find(({ pausedUntil }) => pausedUntil <= now);
-    const chosen = ready ?? usable.toSorted((a, b) => a.pausedUntil - b.pausedUntil)[0];
-    if (chosen !== undefined) return chosen;
-    throw members[0]?.wrongChain ?? new Error(`chain ${chainId} has no RPC`);
+    return ready ?? usable.toSorted((a, b) => a.pausedUntil - b.pausedUntil)[0];
+  };
+
+  /** Asks an endpoint who it is, and for its head. */
+  const headOf = async ({ endpoint }: Member, signal: AbortSignal): Promise<bigint> => {
+    const [id, head] = await endpoint.outcomes([chainIdCall, headCall], signal);
+    checkChainId(endpoint.label, chainId, id);
+    return quantity(endpoint.label, "number of the newest block", resultOf(head));
   };
 
   const verify = async (member: Member, signal: AbortSignal) => {
-    const [answer] = await member.endpoint.batch([{ method: "eth_chainId", params: [] }], signal);
-    const found = quantity(member.endpoint.label, "chain id", answer);
-    if (found !== BigInt(chainId)) {
-      throw new WrongChainError(member.endpoint.label, chainId, found);
+    const { endpoint, behind } = member;
+    if (behind === undefined) {
+      const [id] = await endpoint.outcomes([chainIdCall], signal);
+      checkChainId(endpoint.label, chainId, id);
+    } else {
+      const head = await headOf(member, signal);
+      if (head <= behind) {
+        const why = `still has block ${head} as its newest, others went on`;
+        throw new RpcUnavailableError(endpoint.label, "behind", why);
+      }
+      member.behind = undefined;
     }
     member.verified = true;
   };
 
-  const setAside = (member: Member, error: Error) => {
+  /** @param began `performance.now()` when the work began that failed */
+  const setAside = (member: Member, error: Error, began: number) => {
     member.lastError = error;
-    member.failures += 1;
-    // Whatever answers at this address afterwards is asked again who it is.
-    member.verified = false;
-    const ceiling = Math.min(options.pauseMs * 2 ** (member.failures - 1), options.maxPauseMs);
+    member.lastErrorAtMs = Date.now();
+    if (error instanceof WrongChainError) {
+      member.wrongChain = error;
+    } else {
+      // Whatever answers at this address afterwards is asked again who it is.
+      member.verified = false;
+      pauseOf(member, error, began);
+    }
+    options.onSetAside(statusOf(member));
+  };
+
+  const pauseOf = (member: Member, error: Error, began: number) => {
     const asked = error instanceof RpcUnavailableError ? error.retryAfterMs : undefined;
+    const now = performance.now();
+    // What was under way together fails together: that is one failure, not several in a row.
+    if (began < member.setAsideAt && asked === undefined) return;
+    if (began >= member.setAsideAt) member.failures += 1;
+    member.setAsideAt = now;
+    const ceiling = Math.min(options.pauseMs * 2 ** (member.failures - 1), options.maxPauseMs);
     const ms =
       asked === undefined
         ? ceiling * (0.5 + Math.random() / 2)
         : Math.min(asked, MAX_RETRY_AFTER_MS) + Math.random() * options.pauseMs;
-    member.pausedUntil = Math.max(member.pausedUntil, performance.now() + ms);
+    member.pausedUntil = Math.max(member.pausedUntil, now + ms);
   };
+
+  const statusOf = (member: Member): EndpointStatus => ({
+    label: member.endpoint.label,
+    state:
+      member.wrongChain !== undefined
+        ? "wrong chain"
+        : member.failures > 0
+          ? "paused"
+          : member.verified
+            ? "good"
+            : "unused",
+    failures: member.failures,
+    lastError: member.lastError,
+    lastErrorAtMs: member.lastErrorAtMs,
+  });
 
   return {
     chainId,
     use: async (work, signal) => {
+      /** Who says that the chain broke its word, which is believed once all others say so too. */
+      const accusers = new Set<Member>();
+      let accusation: FinalityViolatedError | undefined;
       for (let attempt = 1; ; attempt += 1) {
         signal.throwIfAborted();
-        const member = best();
+        const member = best(accusers);
+        if (member === undefined) {
+          throw accusation ?? members[0]?.wrongChain ?? new Error(`chain ${chainId} has no RPC`);
+        }
         const wait = member.pausedUntil - performance.now();
-        if (wait > 0) await pause(wait, undefined, { signal });
+        if (wait > 0) {
+          options.onNoneUsable(member.lastError);
+          await pause(wait, undefined, { signal });
+        }
+        const began = performance.now();
         try {
           if (!member.verified) await verify(member, signal);
           const result = await work(member.endpoint);
           member.failures = 0;
           return result;
         } catch (error) {
-          if (error instanceof WrongChainError) {
-            member.wrongChain = error;
-            member.lastError = error;
-            continue;
+          if (error instanceof LogRangeRefusedError && error.doubtful) {
+            setAside(member, error.cause, began);
           }
-          if (error instanceof LogRangeRefusedError && error.doubtful) setAside(member, error);
           if (!isOfRpc(error)) throw error;
-          setAside(member, error);
-          if (attempt >= options.attempts) throw error;
+          setAside(member, error, began);
+          if (error instanceof WrongChainError) continue;
+          if (error instanceof FinalityViolatedError) {
+            accusers.add(member);
+            accusation = error;
+          } else if (attempt >= options.attempts) throw error;
         }
       }
     },
-    status: () =>
-      members.map(({ endpoint, verified, wrongChain, failures, pausedUntil, lastError }) => ({
-        label: endpoint.label,
-        state:
-          wrongChain !== undefined
-            ? "wrong chain"
-            : pausedUntil > performance.now()
-              ? "paused"
-              : verified
-                ? "good"
-                : "unused",
-        failures,
-        lastError,
-      })),
+    leaveBehind: async (head, signal) => {
+      if (members.length < 2) return;
+      const began = performance.now();
+      const asked = members.filter(
+        ({ wrongChain, pausedUntil }) => wrongChain === undefined && pausedUntil <= began,
+      );
+      const told = await Promise.all(
+        asked.map(async (member) => {
+          try {
+            return [{ member, at: await headOf(member, signal) }];
+          } catch (error) {
+            signal.throwIfAborted();
+            if (!isOfRpc(error)) throw error;
+            setAside(member, error, began);
+            return [];
+          }
+        }),
+      );
+      const heads = told.flat();
+      const [ahead] = heads.toSorted((a, b) => Number(b.at - a.at));
+      if (ahead === undefined || ahead.at <= head) return;
+      for (const { member, at } of heads) {
+        if (at > head) continue;
+        member.behind = at;
+        const why = `still has block ${at} as its newest, ${ahead.member.endpoint.label} has block ${ahead.at}`;
+        setAside(member, new RpcUnavailableError(member.endpoint.label, "behind", why), began);
+      }
+    },
+    status: () => members.map(statusOf),
   };
 };
 
 const isOfRpc = (error: unknown): error is Error =>
   error instanceof RpcUnavailableError ||
   error instanceof RpcRefusedError ||
-  error instanceof LyingRpcError;
+  error instanceof LyingRpcError ||
+  error instanceof WrongChainError ||
+  error instanceof FinalityViolatedError;
