@@ -1,8 +1,12 @@
-/** Follows one chain into its log until told to stop: reader, log and patience together. */
+/**
+ * Follows one chain into its log until told to stop: reader, log and patience together, and beside them
+ * what is asked of the tokens themselves.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../database/connect.ts";
 import { databaseRemedy } from "../database/connect.ts";
 import { remedyOf } from "../remedy.ts";
+import { type CheckSettings, checkTokens } from "./check-tokens.ts";
 import { describeTokens } from "./describe-tokens.ts";
 import type { EvmBatch } from "./fact.ts";
 import { openEvmLog } from "./log-store.ts";
@@ -21,6 +25,9 @@ export type FollowSettings = {
   readonly onError?: (error: unknown, pauseMs: number) => void;
   /** The same while tokens are asked how they are called: reading goes on meanwhile. */
   readonly onUndescribed?: (error: unknown, pauseMs: number) => void;
+  /** Until a token that left something of its description out is asked again. */
+  readonly describeAgainMs?: number;
+  readonly check?: Pick<CheckSettings, "everyMs" | "confirmMs" | "onChecked">;
 };
 
 const FIRST_PAUSE_MS = 500;
@@ -32,37 +39,42 @@ const LONGEST_PAUSE_MS = 60_000;
  * @throws whatever an operator must look at (remedy `stop`)
  */
 export const followChain = async (settings: FollowSettings, signal: AbortSignal): Promise<void> => {
-  const { database, network, rpc, onUndescribed: onError } = settings;
+  const { database, network, rpc, onUndescribed: onError, describeAgainMs: againMs } = settings;
   const ended = new AbortController();
   const beside = AbortSignal.any([signal, ended.signal]);
-  let describing: Promise<void> | undefined;
+  let asking: Promise<unknown> | undefined;
+  const onLooked = () => {
+    asking ??= Promise.all([
+      describeTokens({ database, network, rpc, onError, againMs }, beside),
+      checkTokens({ database, network, rpc, ...settings.check }, beside),
+    ]);
+  };
   try {
-    await read(
-      settings,
-      () => {
-        describing ??= describeTokens({ database, network, rpc, onError }, beside);
-      },
-      signal,
-    );
+    await read(settings, onLooked, signal);
   } finally {
     ended.abort();
-    await describing;
+    await asking;
   }
 };
 
-/** @param onOpen once the log has the network and its tokens */
+/** @param onLooked once the log knows where the head is now: old state can often not be asked for */
 const read = async (
   { database, network, rpc, reader, onBatch, onError }: FollowSettings,
-  onOpen: () => void,
+  onLooked: () => void,
   signal: AbortSignal,
 ): Promise<void> => {
+  const onQuiet = () => {
+    onLooked();
+    reader?.onQuiet?.();
+  };
   for (let failures = 0; !signal.aborted; ) {
     try {
       const store = await openEvmLog(database, network);
-      onOpen();
-      for await (const batch of readChain(network, rpc, await store.state(), signal, reader)) {
+      const from = await store.state();
+      for await (const batch of readChain(network, rpc, from, signal, { ...reader, onQuiet })) {
         await store.append(batch);
         failures = 0;
+        onLooked();
         onBatch?.(batch);
       }
     } catch (error) {
