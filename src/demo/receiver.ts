@@ -2,7 +2,8 @@
  * The receiver of the demo's callbacks: it verifies each one as a receiver should, answers, and shows
  * what it has got to whoever asks.
  */
-import { createServer, type IncomingMessage } from "node:http";
+import { EventEmitter, once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { verifyCallback } from "../client/index.mjs";
 
 /** A callback that was received and whose signature was right. */
@@ -13,11 +14,17 @@ export type DemoCallback = {
 };
 
 export type DemoReceiver = AsyncDisposable & {
-  /** Callbacks are posted here; a GET lists the newest, newest first. */
+  /**
+   * Callbacks are posted here; a GET lists the newest, newest first. Below it, under the id of a request
+   * of the transfer agent, stands the newest callback about that: who asks before it came waits for it
+   * up to 30 s, and is answered 404 when it did not.
+   */
   readonly url: string;
 };
 
+const PATH = "/callbacks";
 const KEPT = 100;
+const WAITED_FOR_MS = 30_000;
 const LONGEST_BODY = 1024 * 1024;
 
 /** Starts it on a free port of loopback. */
@@ -27,25 +34,46 @@ export const startDemoReceiver = async (settings: {
   readonly onReceived: (callback: DemoCallback) => void;
 }): Promise<DemoReceiver> => {
   const received: DemoCallback[] = [];
+  const arrivals = new EventEmitter().setMaxListeners(0);
+  const about = (requestId: string) =>
+    received.find(({ body }) => isAbout(body) && body.requestId === requestId);
+
+  /** Answers a GET. */
+  const show = async (path: string, response: ServerResponse): Promise<void> => {
+    const requestId = path.slice(PATH.length + 1);
+    const deadline = AbortSignal.timeout(WAITED_FOR_MS);
+    const closed = new AbortController();
+    response.once("close", () => closed.abort());
+    const given = AbortSignal.any([deadline, closed.signal]);
+    while (requestId !== "" && about(requestId) === undefined && !given.aborted) {
+      await once(arrivals, "one", { signal: given }).catch(() => undefined);
+    }
+    const found = requestId === "" ? received : about(requestId);
+    const answer = found ?? { error: `no callback about ${requestId} within 30 s` };
+    response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(`${JSON.stringify(answer, null, 2)}\n`);
+  };
+
+  /** Takes a callback. @throws when it is not one of ours */
+  const take = async (request: IncomingMessage): Promise<void> => {
+    const body = await bodyOf(request);
+    const { headers } = request;
+    const publicKeys = await settings.publicKeys();
+    const verified = verifyCallback({ headers, body, publicKeys });
+    const { id } = verified;
+    const callback = { id, receivedAt: new Date().toISOString(), body: verified.json() };
+    // The same one may come again: what is acted on is acted on once.
+    if (received.some((earlier) => earlier.id === id)) return;
+    received.unshift(callback);
+    received.length = Math.min(received.length, KEPT);
+    settings.onReceived(callback);
+    arrivals.emit("one");
+  };
+
   const server = createServer(async (request, response) => {
     try {
-      if (request.method === "GET") {
-        const text = JSON.stringify(received, null, 2);
-        response.writeHead(200, { "content-type": "application/json" }).end(`${text}\n`);
-        return;
-      }
-      const body = await bodyOf(request);
-      const { headers } = request;
-      const publicKeys = await settings.publicKeys();
-      const verified = verifyCallback({ headers, body, publicKeys });
-      const { id } = verified;
-      const callback = { id, receivedAt: new Date().toISOString(), body: verified.json() };
-      // The same one may come again: what is acted on is acted on once.
-      if (!received.some((earlier) => earlier.id === id)) {
-        received.unshift(callback);
-        received.length = Math.min(received.length, KEPT);
-        settings.onReceived(callback);
-      }
+      if (request.method === "GET") return await show(request.url ?? PATH, response);
+      await take(request);
       response.writeHead(204).end();
     } catch {
       response.writeHead(400).end();
@@ -57,7 +85,7 @@ export const startDemoReceiver = async (settings: {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("not on TCP");
   return {
-    url: `http://127.0.0.1:${address.port}/callbacks`,
+    url: `http://127.0.0.1:${address.port}${PATH}`,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -75,3 +103,6 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   }
   return Buffer.concat(chunks).toString();
 };
+
+const isAbout = (body: unknown): body is { readonly requestId: unknown } =>
+  typeof body === "object" && body !== null && "requestId" in body;

@@ -6,6 +6,9 @@ import { demoSource } from "../demo/source.ts";
 /** Group that the demo ledger's investors are whitelisted into. */
 const DEMO_GROUP = 1;
 
+/** The demo's assets: its first coin type, and its second. */
+export const DEMO_ASSETS = ["demo-a", "demo-b"] as const;
+
 /** Where callbacks of the demo's assets would go, for processes that send none. */
 const NOWHERE = "http://127.0.0.1:9/no-receiver";
 
@@ -29,7 +32,7 @@ export const configuredAssets = async (
   const callbackUrl = known?.callbackUrl ?? config.callbacks.demoUrl ?? NOWHERE;
   const coinTypes = known?.coinTypes ?? (await demoCoinTypes(config));
   const tokens = coinTypes.slice(0, 2).map((coinType, index) => ({
-    name: index === 0 ? "demo-a" : "demo-b",
+    name: DEMO_ASSETS[index] ?? "",
     ledger: "sui" as const,
     coinType,
     whitelistGroupId: DEMO_GROUP,

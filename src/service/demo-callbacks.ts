@@ -12,19 +12,29 @@ const isDemo = ({ ledgerSource, assetsFile }: Config): boolean =>
 export const withDemoCallbacks = (config: Config): Config =>
   isDemo(config) ? { ...config, callbacks: { ...config.callbacks, allowPrivate: true } } : config;
 
+/** Where the demo's assets send their callbacks. */
+export type DemoCallbacks = AsyncDisposable & {
+  readonly url: string;
+  /** Whether a receiver of our own listens there, which can be asked what came. */
+  readonly isOurs: boolean;
+};
+
 /** The demo's own receiver, unless callbacks go elsewhere: where the demo's assets send theirs. */
 export const startDemoCallbacks = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
   readonly callbacks: Pick<CallbackService, "signingKeys">;
-}): Promise<(AsyncDisposable & { readonly url: string }) | undefined> => {
+}): Promise<DemoCallbacks | undefined> => {
   const { config, logger, callbacks } = settings;
   if (!isDemo(config)) return undefined;
   const given = config.callbacks.demoUrl;
-  if (given !== undefined) return { url: given, [Symbol.asyncDispose]: async () => undefined };
-  return await startDemoReceiver({
+  if (given !== undefined) {
+    return { url: given, isOurs: false, [Symbol.asyncDispose]: async () => undefined };
+  }
+  const receiver = await startDemoReceiver({
     publicKeys: async () =>
       (await callbacks.signingKeys.publicKeys()).keys.map(({ publicKey }) => publicKey),
     onReceived: ({ id, body }) => logger.info({ callback: id, body }, "demo receiver: a callback"),
   });
+  return { ...receiver, isOurs: true };
 };

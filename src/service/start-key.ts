@@ -1,31 +1,74 @@
+/** The keys that `start` makes itself, so that a newcomer's first requests work. */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import type { Config } from "../config.ts";
-import { createKey, listKeys, verifyKey } from "../http/keys.ts";
+import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
+import { registerKey } from "../ta/new-key.ts";
+import { DEMO_ASSETS } from "./assets.ts";
 import type { Storage } from "./storage.ts";
 
-/** Name of the file below the data folder, readable by its owner alone. */
+/** Names of the files below the data folder, readable by their owner alone. */
 const FILE = "start-key";
+const TA_FILE = "demo-ta-key.json";
 
 /**
- * The key that `start` shows, so that a newcomer's first request works: the one it made before when
- * that still opens, else a new one while nobody has made any other. Undefined once the operator keeps
- * keys of their own.
+ * The key of GraphQL that `start` shows: the one it made before when that still opens, else a new one
+ * while nobody has made any other. Undefined once the operator keeps keys of their own.
  */
-export const startKey = async (config: Config, { write }: Storage): Promise<string | undefined> => {
+export const startKey = async (
+  config: Pick<Config, "dataDir">,
+  { write }: Pick<Storage, "write">,
+): Promise<string | undefined> => {
   const path = join(config.dataDir, FILE);
-  const kept = await readFile(path, "utf8").then(
-    (text) => text.trim(),
-    () => undefined,
-  );
+  const kept = (await readIfThere(path))?.trim();
   if (kept !== undefined && (await verifyKey(write, "graphql", kept)) !== null) return kept;
   const keys = await listKeys(write);
   if (keys.some(({ kind, revokedAt }) => kind === "graphql" && revokedAt === null))
     return undefined;
 
-  const { secret } = await createKey(write, { kind: "graphql", label: "made by start" });
-  await mkdir(config.dataDir, { recursive: true });
-  await writeFile(`${path}.${process.pid}`, `${secret}\n`, { mode: 0o600 });
-  await rename(`${path}.${process.pid}`, path);
+  const { secret } = await createKey(write, { kind: "graphql", label: LABEL });
+  await keep(config, path, `${secret}\n`);
   return secret;
+};
+
+/**
+ * The file of the pair that signs requests for the demo's first asset, as `ta sign --key` reads it: the
+ * one it made before while that is registered, else a new one. For the demo's own assets only.
+ */
+export const demoTaKey = async (
+  config: Pick<Config, "dataDir">,
+  { write }: Pick<Storage, "write">,
+): Promise<string> => {
+  const path = join(config.dataDir, TA_FILE);
+  const kept = pair.safeParse(parsed(await readIfThere(path))).data;
+  const [asset] = DEMO_ASSETS;
+  const known = kept && (await findKey(write, kept.publicKey));
+  if (known?.kind === "ta" && known.subject === asset) return path;
+
+  const { publicKey, secretKey } = await registerKey(write, { asset, label: LABEL });
+  await keep(config, path, `${JSON.stringify({ publicKey, secretKey })}\n`);
+  return path;
+};
+
+const LABEL = "made by start";
+
+const pair = z.object({ publicKey: z.string(), secretKey: z.string() });
+
+const parsed = (text: string | undefined): unknown => {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
+};
+
+const readIfThere = (path: string): Promise<string | undefined> =>
+  readFile(path, "utf8").catch(() => undefined);
+
+/** Complete when it appears, and private from its first byte on. */
+const keep = async ({ dataDir }: Pick<Config, "dataDir">, path: string, text: string) => {
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(`${path}.${process.pid}`, text, { mode: 0o600 });
+  await rename(`${path}.${process.pid}`, path);
 };

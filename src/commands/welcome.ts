@@ -1,0 +1,106 @@
+/** What `start` prints: where everything is, and commands to try it that work as they are pasted. */
+import { randomBytes } from "node:crypto";
+import type { Config } from "../config.ts";
+import type { DemoCallbacks } from "../service/demo-callbacks.ts";
+import type { Ledger } from "../service/ledger-source.ts";
+import type { Storage } from "../service/storage.ts";
+import { VERSION } from "../version.ts";
+import { holderbookCommand, pathInProject, projectFolder } from "./second-shell.ts";
+
+export type Welcome = {
+  readonly config: Config;
+  readonly ledger: Ledger;
+  readonly storage: Storage;
+  /** Where it listens. */
+  readonly url: string;
+  /** Opens GraphQL; undefined when the operator keeps keys of his own. */
+  readonly key: string | undefined;
+  /** With the demo's own assets: where their callbacks go, and the pair that signs requests for them. */
+  readonly demo:
+    | (Pick<DemoCallbacks, "url" | "isOurs"> & { readonly taKeyFile: string })
+    | undefined;
+};
+
+/** The whole text, with the newline at its end. */
+export const welcome = (about: Welcome): string => {
+  const { config, ledger, storage, url, key, demo } = about;
+  const host = url.replace("0.0.0.0", "localhost").replace("127.0.0.1", "localhost");
+  const [coin] = ledger.coinTypes;
+  const query =
+    coin === undefined
+      ? "{ indexerStatus { pipeline checkpoint ageSeconds } }"
+      : `{ tokenHolders(coinType: "${coin}", limit: 5) { owner balance timelockBalance } }`;
+  const another = `${holderbookCommand(config)} keys create --kind graphql`;
+  const keyLine = key === undefined ? [`  key=$(${another})`] : [];
+  const lines = [
+    "",
+    `Holderbook ${VERSION} is indexing ${ledger.about}`,
+    `and keeps it in ${storage.kind === "embedded" ? `a Postgres of its own below ${config.dataDir}/` : "the database of DATABASE_URL"}.`,
+    "",
+    `  GraphQL   ${host}/graphql`,
+    `  GraphiQL  ${host}/graphiql`,
+    `  REST      ${host}/r/api/v2/transfer_events (to read: ${host}/docs)`,
+    `  Health    ${host}/health`,
+    `  Metrics   ${host}/metrics`,
+    `  Key       ${key ?? `yours; another one: ${another}`}`,
+    ...ledger.coinTypes.map(
+      (type, index) => `${index === 0 ? "  Tokens    " : "            "}${type}`,
+    ),
+    "",
+    "Try it:",
+    "",
+    ...keyLine,
+    `  ${graphqlCall(host, key)} \\`,
+    `    -d '${JSON.stringify({ query })}'`,
+    "",
+    ...(demo === undefined || coin === undefined ? [] : circle({ host, key, keyLine, coin, demo })),
+    "Ctrl-C ends it; the next start goes on where it was.",
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+};
+
+const graphqlCall = (host: string, key: string | undefined): string =>
+  `curl -s ${host}/graphql -H 'Content-Type: application/json' -H "X-API-Key: ${key ?? "$key"}"`;
+
+/** The transfer agent's whole circle, to be tried by hand: pasted line by line, or all at once. */
+const circle = (trial: {
+  readonly host: string;
+  readonly key: string | undefined;
+  /** Makes one, where none is known. */
+  readonly keyLine: readonly string[];
+  readonly coin: string;
+  readonly demo: NonNullable<Welcome["demo"]>;
+}): readonly string[] => {
+  const { host, key, keyLine, coin, demo } = trial;
+  const events = `{ holderEvents(coinType: "${coin}", sinceTimestamp: "SINCE", limit: 1000) { eventType address holderId groupId position } }`;
+  const query = JSON.stringify({ query: events }).replace("SINCE", "'$since'");
+  // A receiver of somebody else's is told nothing but callbacks: there, what was sent is looked at.
+  const last = demo.isOurs
+    ? `curl -s ${demo.url}/$id`
+    : `for n in $(seq 10); do get "/api/v1/callbacks?since=$from" | grep '"statusCode"' && break; sleep 1; done`;
+  const from = demo.isOurs ? "" : "; from=$(date -u +%FT%TZ)";
+  return [
+    `Whitelist a wallet, in a second shell in ${projectFolder()}. You see the request accepted (201), what`,
+    `was done for it, that the wallet is whitelisted, what the ledger says, and the callback ${demo.isOurs ? "received" : "sent"}:`,
+    "",
+    ...keyLine,
+    `  sign() { npm run --silent holderbook -- ta sign --key ${pathInProject(demo.taKeyFile)} "$@"; }`,
+    `  get() { sign --get "$1" | curl -s -w '\\n' -H @- "${host}$1"; }`,
+    `  wallet=0x${randomBytes(32).toString("hex")}; since=$(date +%s)${from}`,
+    `  body='{ "investor": { "id": "investor-1", "first_name": "Ada", "last_name": "Example",`,
+    `    "email": "ada@example.com", "dob": "1980-01-31", "primary_phone": "+4722222222",`,
+    `    "full_address": { "street": "1 Main St", "city": "Oslo", "countryCode": "NO", "postalCode": "0150" },`,
+    `    "blockchain_wallet": "'$wallet'" } }'`,
+    '  answer=$(echo "$body" | sign - | curl -s -w " %{http_code}" -H @- -d "$body" \\',
+    `    ${host}/api/v1/investor/whitelist)`,
+    `  echo "$answer"; id=$(echo "$answer" | grep -o '[0-9a-f-]\\{36\\}')`,
+    `  for n in $(seq 60); do get "/api/v1/requests/$id" | grep -E 'SUCCESS|FAILED' && break; sleep 1; done`,
+    `  get "/api/v1/investor/whitelist_status/$wallet"`,
+    `  ${graphqlCall(host, key)} \\`,
+    `    -d '${query}' |`,
+    `    grep -o '{[^{}]*'$wallet'[^{}]*}'`,
+    `  ${last}`,
+    "",
+  ];
+};

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { signatureHeaders } from "../../src/callbacks/signature.ts";
+import { generateKeyPair, secretKeyOf } from "../../src/client/ed25519.mjs";
+import { startDemoReceiver } from "../../src/demo/receiver.ts";
+
+test("whoever asks the demo's receiver about a request waits until its callback has come", async () => {
+  const { publicKey, secretKey } = generateKeyPair();
+  const received: unknown[] = [];
+  await using receiver = await startDemoReceiver({
+    publicKeys: async () => [publicKey],
+    onReceived: ({ body }) => received.push(body),
+  });
+  const post = (requestId: string, key = secretKey) => {
+    const message = { id: `ta-${requestId}`, body: JSON.stringify({ requestId }) };
+    const headers = signatureHeaders([secretKeyOf(key)], message, new Date());
+    return fetch(receiver.url, { method: "POST", headers, body: message.body });
+  };
+  const asked = fetch(`${receiver.url}/two`);
+  expect((await post("two", generateKeyPair().secretKey)).status).toBe(400);
+  expect((await post("one")).status).toBe(204);
+  expect((await post("two")).status).toBe(204);
+  expect((await post("two")).status).toBe(204);
+  expect(await (await asked).json()).toMatchObject({ id: "ta-two", body: { requestId: "two" } });
+  expect(await (await fetch(receiver.url)).json()).toMatchObject([
+    { id: "ta-two" },
+    { id: "ta-one" },
+  ]);
+  expect(received).toEqual([{ requestId: "one" }, { requestId: "two" }]);
+});
