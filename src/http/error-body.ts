@@ -90,6 +90,8 @@ const frameworkRefusal = (
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   // The client went away inside its body: nobody reads the answer, and it is no error of ours.
   if (code === "ECONNRESET") return { statusCode, details: "the request ended before its body" };
+  // The framework repeats the path, which may hold a wallet.
+  if (code === "FST_ERR_BAD_URL") return { statusCode, details: "the path is not a valid URL" };
   if (!code.startsWith("FST_ERR_") && !(error instanceof SyntaxError)) return undefined;
   return { statusCode, details: error.message };
 };

@@ -51,6 +51,9 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 150_000;
 
+/** Beyond the 16 KiB that Node takes for a whole head. */
+const LONGEST_PARAMETER = 32 * 1024;
+
 /** Longer than the idle timeout of the usual load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 65_000;
 
@@ -75,7 +78,8 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     // While draining, requests on open connections are still answered, and the connection ended.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    routerOptions: { ignoreTrailingSlash: true },
+    // What stands in a path is judged by whoever looks for it: an overlong id is nobody's.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PARAMETER },
     clientErrorHandler: refuseUnreadable,
     frameworkErrors: (error, request, reply) => {
       reply.headers({ "x-request-id": request.id, ...securityHeaders });

@@ -12,6 +12,7 @@ import {
   resultCallback,
   whitelistStatusAnswer,
 } from "./answer-schema.ts";
+import { formerPaths } from "./former-paths.ts";
 import { submissionSchema } from "./investor.ts";
 import { deliveriesQuery } from "./mount-deliveries.ts";
 import * as examples from "./openapi-examples.ts";
@@ -34,6 +35,9 @@ const ERRORS: Readonly<Record<number, string>> = {
   401: "The key or the signature is missing or does not fit.",
   403: "The key is good, but not for this.",
   404: "There is none of this id.",
+  405: "Another method was used on this path than the one in `Allow`.",
+  408: "The body came too slowly.",
+  410: "A path of the former version; `details` names the one that took over, if any.",
   413: "The body or a file is over its limit, which `details` names.",
   415: "The body must be application/json.",
   422: "The Idempotency-Key was used with another body.",
@@ -42,14 +46,19 @@ const ERRORS: Readonly<Record<number, string>> = {
   503: "Not now: no room for another large body, or the database does not answer. Send it again.",
 };
 
-/** Seconds; where a time is known after which it is worth trying again. */
-const RETRY_AFTER = { headers: { "Retry-After": { schema: { type: "integer" } } } };
+/** Header fields of an error, and what they say. */
+const ERROR_HEADERS: Readonly<Record<number, object>> = {
+  405: { Allow: { schema: { type: "string" } } },
+  429: { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } },
+  503: { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } },
+};
 
 const errors = (...codes: readonly number[]) =>
   Object.fromEntries(
     codes.map((code) => {
+      const headers = ERROR_HEADERS[code];
       const body = answer(ERRORS[code] ?? "", ref("TaError"));
-      return [code, code === 429 || code === 503 ? { ...body, ...RETRY_AFTER } : body];
+      return [code, headers === undefined ? body : { ...body, headers }];
     }),
   );
 
@@ -99,7 +108,7 @@ export const taApi = ({
       requestBody: { required: true, ...json(ref("TaSubmission")) },
       responses: {
         201: answer("Accepted; the result comes by callback.", ref("TaAccepted")),
-        ...errors(400, 401, 403, 413, 415, 422, 429, 500, 503),
+        ...errors(400, 401, 403, 405, 408, 413, 415, 422, 429, 500, 503),
       },
     },
   });
@@ -123,7 +132,7 @@ export const taApi = ({
           parameters: [pathParameter("wallet_address", "0x and hex digits.")],
           responses: {
             200: answer("As the ledger says.", ref("TaWhitelistStatus")),
-            ...errors(400, 401, 403, 429, 500),
+            ...errors(400, 401, 403, 405, 429, 500, 503),
           },
         },
       },
@@ -136,7 +145,7 @@ export const taApi = ({
           parameters: [pathParameter("requestId", "UUID."), timestamp],
           responses: {
             200: answer("The request.", ref("TaRequest")),
-            ...errors(401, 403, 404, 429, 500),
+            ...errors(401, 403, 404, 405, 429, 500, 503),
           },
         },
       },
@@ -157,7 +166,7 @@ export const taApi = ({
           ],
           responses: {
             200: answer("A page.", { type: "array", items: ref("TaDelivery") }),
-            ...errors(400, 401, 403, 429, 500),
+            ...errors(400, 401, 403, 405, 429, 500, 503),
           },
         },
       },
@@ -171,7 +180,7 @@ export const taApi = ({
           requestBody: { required: true, ...json({ type: "object" }) },
           responses: {
             202: answer("It will be sent.", ref("TaRedelivery")),
-            ...errors(400, 401, 403, 404, 415, 422, 429, 500),
+            ...errors(400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503),
           },
         },
       },
@@ -181,7 +190,10 @@ export const taApi = ({
           operationId: "callbackKeys",
           summary: "Public keys that callbacks are signed with",
           security: [],
-          responses: { 200: answer("The keys.", ref("TaCallbackKeys")), ...errors(500) },
+          responses: {
+            200: answer("The keys.", ref("TaCallbackKeys")),
+            ...errors(405, 500, 503),
+          },
         },
       },
       "/api/v1/health": {
@@ -190,9 +202,27 @@ export const taApi = ({
           operationId: "taHealth",
           summary: "Requests waiting and under way",
           security: [],
-          responses: { 200: answer("Healthy.", ref("TaHealth")), ...errors(500, 503) },
+          responses: { 200: answer("Healthy.", ref("TaHealth")), ...errors(405, 500, 503) },
         },
       },
+      ...Object.fromEntries(
+        formerPaths.map(({ method, url, details }) => [
+          url.replace(/:(\w+)/, "{$1}"),
+          {
+            [method]: {
+              tags: [TAG],
+              deprecated: true,
+              operationId: `former_${url.split("/")[3]}`,
+              summary: `Former version: ${details}`,
+              security: [],
+              parameters: url.includes(":address")
+                ? [pathParameter("address", "0x and hex digits.")]
+                : [],
+              responses: errors(410),
+            },
+          },
+        ]),
+      ),
     },
     webhooks: {
       requestResult: {

@@ -62,13 +62,17 @@ test("what is answered is what the description says, and the description names e
     "/api/v1/investor/whitelist",
     "/api/v1/investor/whitelist_status/{wallet_address}",
     "/api/v1/requests/{requestId}",
+    "/transfer_agent_api/v1/approve_investor",
+    "/transfer_agent_api/v1/check_whitelist/{address}",
+    "/transfer_agent_api/v1/get_nonce",
+    "/transfer_agent_api/v1/propose_tx",
   ]);
   for (const path of ["whitelist", "kyc"]) {
     expect(json.paths).toHaveProperty(
       ["/api/v1/investor/".concat(path), "post", "responses", "503"],
       {
         description: expect.stringContaining("no room"),
-        headers: { "Retry-After": { schema: { type: "integer" } } },
+        headers: { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } },
         content: { "application/json": { schema: { $ref: "#/components/schemas/TaError" } } },
       },
     );

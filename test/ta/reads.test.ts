@@ -4,6 +4,7 @@ import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
 import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
 import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
+import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
 import { until } from "../queue/until.ts";
 import { type Api, COIN, EVM_TOKEN, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
@@ -178,6 +179,27 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
   expect(message).toEqual({ status: "pending" });
   expect((await api.post("/api/v1/callbacks/other-1/redeliver", {})).status).toBe(404);
   expect((await api.post("/api/v1/callbacks/mine-1/redeliver", {})).json).toEqual(again.json);
+});
+
+test("an overlong wallet or id is refused as any other that is none, and not repeated", async () => {
+  for (const length of [101, 8_000]) {
+    const long = "7".repeat(length);
+    const wallet = await api.send(`${STATUS}/0x${long}`, {
+      headers: { "x-api-key": api.keys.publicKey },
+    });
+    const answers = [
+      wallet,
+      await api.get(`/api/v1/requests/${long}`),
+      await api.post(`/api/v1/callbacks/${long}/redeliver`, {}),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([400, 404, 404]);
+    for (const { json, text } of answers) {
+      errorAnswerSchema.strict().parse(json);
+      expect(text).not.toContain("7777");
+    }
+  }
+  const broken = await api.send(`${STATUS}/0x7777%zz`, {});
+  expect([broken.status, broken.json.details]).toEqual([400, "the path is not a valid URL"]);
 });
 
 test("what no database could look for is refused or found nowhere", async () => {

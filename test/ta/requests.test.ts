@@ -226,6 +226,10 @@ test("other content types are 415, other methods 405, former paths 410 with the 
     410,
     expect.stringContaining("whitelist_status"),
   ]);
+  for (const without of ["", "/", `/${"1".repeat(200)}`]) {
+    const odd = await api.send(`/transfer_agent_api/v1/check_whitelist${without}`, {});
+    expect([odd.status, odd.json.details]).toEqual([410, status.json.details]);
+  }
   for (const gone of ["propose_tx", "get_nonce"]) {
     expect((await api.send(`/transfer_agent_api/v1/${gone}`, { method: "POST" })).status).toBe(410);
   }
