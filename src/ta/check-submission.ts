@@ -9,7 +9,7 @@ import type { Submission } from "./submission.ts";
  * Makes the check for an asset. What is unknown is left out; null counts as absent, and so does empty
  * text inside the investor object.
  *
- * @throws InvalidRequestError naming every fault of the body
+ * @throws InvalidRequestError naming every member at fault, each once
  */
 export const submissionCheck = (
   rules: SubmissionRules,
@@ -19,7 +19,9 @@ export const submissionCheck = (
     const present = withEveryObject(withoutAbsent(body));
     const { success, data, error } = await schema.safeParseAsync(present);
     if (!success) {
-      throw new InvalidRequestError(error.issues.map((issue) => faultOf(issue, present)));
+      throw new InvalidRequestError(
+        firstOfEach(error.issues.map((issue) => faultOf(issue, present))),
+      );
     }
     const { investor, verifiedStatus = true, verifiedAt } = data;
     return {
@@ -77,6 +79,12 @@ const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
     fault: isMissing(issue.path, body) ? "is missing" : issue.message,
     code: code ?? (inFile ? "INVALID_REQUEST" : undefined),
   };
+};
+
+/** One fault per member: what else does not fit follows from the first. */
+const firstOfEach = (faults: readonly Fault[]): readonly Fault[] => {
+  const named = new Set<string>();
+  return faults.filter(({ member }) => named.size < named.add(member).size);
 };
 
 const isMissing = (path: readonly PropertyKey[], body: JsonValue): boolean => {

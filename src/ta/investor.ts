@@ -42,14 +42,26 @@ const id = words(128)
 const EMAIL =
   /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])$/u;
 
-const email = words(254).regex(EMAIL, "must be an e-mail address");
+/** RFC 5321, 4.5.3.1.1. */
+const LONGEST_LOCAL_PART = 64;
+
+const email = words(254)
+  .regex(EMAIL, "must be an e-mail address")
+  .refine(
+    (text) => text.indexOf("@") <= LONGEST_LOCAL_PART,
+    `must be an e-mail address with at most ${LONGEST_LOCAL_PART} characters before the @`,
+  );
+
+/** Whoever has lived longest was born in this year: nobody who invests was born before. */
+const EARLIEST_DAY = "1875-01-01";
 
 const dob = z
   .string("must be text")
   .regex(/^\d{4}-\d{2}-\d{2}$/, { error: "must be a date as YYYY-MM-DD", abort: true })
   .refine((text) => isDay(text), { error: "must be a real date as YYYY-MM-DD", abort: true })
+  .refine((text) => text >= EARLIEST_DAY, "must not be before 1875")
   .refine((text) => text < new Date().toISOString().slice(0, 10), "must be in the past")
-  .describe("YYYY-MM-DD, in the past.");
+  .describe("YYYY-MM-DD, in the past and not before 1875.");
 
 const isDay = (text: string): boolean => {
   const day = new Date(`${text}T00:00:00Z`);
@@ -75,6 +87,9 @@ const address = z.object(
   "must be an object",
 );
 
+/** Nobody's wallet: tokens sent there are gone. */
+const ZERO = /^0x0+$/;
+
 const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
   const file = investorFile(maxFileBytes);
   const sentinel = `${platformName.toUpperCase()}00`;
@@ -91,8 +106,10 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
         .max(66, WALLET_FORM[ledger])
         .transform((text, context) => {
           const wallet = canonicalWallet(ledger, text);
-          if (wallet !== undefined) return wallet;
-          context.addIssue({ code: "custom", message: WALLET_FORM[ledger] });
+          if (wallet !== undefined && !ZERO.test(wallet)) return wallet;
+          const message =
+            wallet === undefined ? WALLET_FORM[ledger] : "must not be the zero address";
+          context.addIssue({ code: "custom", message });
           return z.NEVER;
         })
         .describe(
@@ -100,7 +117,7 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
         ),
       primary_phone: phone,
       tin: words(64)
-        .transform((tin) => (tin === sentinel ? null : tin))
+        .transform((tin) => (tin.trim() === sentinel ? null : tin))
         .describe(`Tax number; ${sentinel} means none.`)
         .optional(),
       accreditation: z

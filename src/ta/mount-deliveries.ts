@@ -22,13 +22,13 @@ export const deliveriesQuery = z.object({
     .datetime({ offset: true, error: "must be an ISO 8601 date-time with offset" })
     .optional(),
   limit: z
-    .string()
+    .string("must stand once")
     .regex(/^\d{1,5}$/, "must be a whole number from 1 to 1000")
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= 1000, "must be from 1 to 1000")
     .default(100),
   /** `id` of the last delivery seen. */
-  after: z.string().regex(deliveryId, "must be the id of a delivery").optional(),
+  after: z.string("must stand once").regex(deliveryId, "must be the id of a delivery").optional(),
 });
 
 /** Bytes of a redelivery's body, `{}`; larger ones of others' making are ignored anyway. */

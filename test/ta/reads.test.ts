@@ -210,6 +210,8 @@ test("what no database could look for is refused or found nowhere", async () => 
   ]) {
     expect((await api.get(path)).status, path).toBe(400);
   }
+  const twice = await api.get("/api/v1/callbacks?limit=1&limit=2&after=a&after=b");
+  expect(twice.json.details).toBe("limit must stand once; after must stand once");
   for (const since of [
     "0000-01-01T00:00:00Z",
     "0001-01-01T00:00:00%2B23:59",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { signRequest } from "../../src/client/index.mjs";
+import { type JsonValue, signRequest } from "../../src/client/index.mjs";
 import { type Api, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 
@@ -150,6 +150,38 @@ test("members of the wrong form are refused by name, and no answer repeats what 
   );
 });
 
+test("each member at fault is named once, with the first thing that is wrong with it", async () => {
+  const DATE_TIME =
+    "verifiedAt must be an ISO 8601 date-time with offset, such as 2026-11-20T12:00:00Z";
+  const file = (size: number) => ({
+    fileName: "a.txt",
+    contentType: "text/plain",
+    size,
+    data: "YQ==",
+  });
+  const cases: readonly [string, JsonValue][] = [
+    [DATE_TIME, bodyOf({}, { verifiedAt: "" })],
+    [DATE_TIME, bodyOf({}, { verifiedAt: "2026-01-01T00:00:60Z" })],
+    ["investor.proofOfAddress.size must not be negative", bodyOf({ proofOfAddress: file(-1) })],
+    [
+      "investor.blockchain_wallet must not be the zero address",
+      bodyOf({ blockchain_wallet: "0x0" }),
+    ],
+    ["investor.dob must not be before 1875", bodyOf({ dob: "0000-01-01" })],
+    ["investor.dob must not be before 1875", bodyOf({ dob: "1874-12-31" })],
+    [
+      "investor.email must be an e-mail address with at most 64 characters before the @",
+      bodyOf({ email: `${"g".repeat(65)}@example.org` }),
+    ],
+  ];
+  for (const [details, body] of cases) {
+    const reply = await api.post(KYC, body);
+    expect([reply.status, reply.json.details]).toEqual([400, details]);
+  }
+  const bounds = { dob: "1875-01-01", email: `${"g".repeat(64)}@example.org`, id: "bounds" };
+  expect((await api.post(KYC, bodyOf(bounds))).status).toBe(201);
+});
+
 test("text as long as a body may be is refused for its length, by member", async () => {
   const long = { email: `${"a.".repeat(4_000_000)}@x.y`, first_name: "b".repeat(1_000_000) };
   const reply = await api.post(KYC, bodyOf(long));
@@ -185,6 +217,7 @@ test("a tin that is the platform's sentinel is stored as none", async () => {
     return (await api.vault.open(String(json.requestId), "test")).investor.tin;
   };
   expect(await stored("PLATFORM00")).toBe(null);
+  expect(await stored(" PLATFORM00 ")).toBe(null);
   expect(await stored("123-45-6789")).toBe("123-45-6789");
 });
 
@@ -197,6 +230,7 @@ test("wallets are those of the asset's ledger; on EVM a mixed-case one needs a r
   expect((await sent(checksummed.toLowerCase(), "e-2")).status).toBe(201);
   expect((await sent(checksummed.replace("aA", "Aa"), "e-3")).status).toBe(400);
   expect((await sent(WALLET, "e-4")).status).toBe(400);
+  expect((await sent(`0x${"0".repeat(40)}`, "e-5")).status).toBe(400);
   expect(await rows("e-1")).toMatchObject([{ wallet: checksummed.toLowerCase() }]);
 });
 
