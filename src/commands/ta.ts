@@ -3,13 +3,32 @@ import { text } from "node:stream/consumers";
 import { Command } from "commander";
 import { type SignedHeaders, signRequest } from "../client/index.mjs";
 import { parseStrictJson } from "../ta/strict-json.ts";
+import { wholeNumberArgument } from "./arguments.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook ta`: for callers of the transfer agent API. */
+/** `holderbook ta`: for callers of the transfer agent API, and for who runs it. */
 export const taCommand = () =>
   new Command("ta")
-    .description("the transfer agent API from the command line")
-    .addCommand(signCommand());
+    .description("the transfer agent: sign a request; see the requests there are")
+    .addCommand(signCommand())
+    .addCommand(requestsCommand())
+    .addCommand(requestCommand());
+
+const requestsCommand = () =>
+  new Command("requests")
+    .description("requests, newest first, and what they wait for: JSON, one a line; no investors")
+    .option("--asset <name>", "only those for this asset")
+    .option("--open", "only those that are not final, oldest first")
+    .option("--limit <n>", "at most so many", wholeNumberArgument(1, 10_000), 100)
+    .action(async (options: { asset?: string; open?: boolean; limit: number }) =>
+      (await import("./ta-requests.ts")).listRequests(options),
+    );
+
+const requestCommand = () =>
+  new Command("request")
+    .description("one request with its history, as JSON; nothing personal")
+    .argument("<id>", "its requestId")
+    .action(async (id: string) => (await import("./ta-requests.ts")).showRequest(id));
 
 type SignOptions = { readonly key: string; readonly get?: string };
 

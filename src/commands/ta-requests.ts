@@ -1,0 +1,41 @@
+/** `holderbook ta requests` and `ta request ID`: loaded by them alone, so that `ta sign` is quick. */
+import type { Config } from "../config.ts";
+import type { Sql } from "../database/connect.ts";
+import { openStorage } from "../service/storage.ts";
+import { requestOverviews, requestWithHistory } from "../ta/request-overview.ts";
+import { checkAsset } from "./known-asset.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
+
+/** Prints them as JSON, one a line. @throws UsageError there is no such asset */
+export const listRequests = (page: {
+  readonly asset?: string;
+  readonly open?: boolean;
+  readonly limit: number;
+}): Promise<void> =>
+  reading(async (sql, config) => {
+    const { asset, open = false, limit } = page;
+    const found = await requestOverviews(sql, { asset, open, limit });
+    // An asset that is served no more may still have requests.
+    if (found.length === 0 && asset !== undefined) await checkAsset(config, asset);
+    for (const { message: _, ...request } of found) {
+      process.stdout.write(`${JSON.stringify(request)}\n`);
+    }
+  });
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Prints it with its history as JSON. @throws UsageError there is none of this id */
+export const showRequest = (id: string): Promise<void> =>
+  reading(async (sql) => {
+    const request = UUID.test(id) ? await requestWithHistory(sql, id) : null;
+    if (request === null) throw new UsageError(`there is no request ${id}`);
+    process.stdout.write(`${JSON.stringify(request, null, 2)}\n`);
+  });
+
+const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
+  const { config, logger } = openRuntime();
+  // The connections for callers' queries would cut off a look at millions of requests.
+  await using storage = await openStorage(config, logger, { existing: true });
+  await act(storage.write.sql, config);
+};
