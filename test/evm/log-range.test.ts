@@ -88,6 +88,24 @@ const providers: readonly [what: string, settings: ProxySettings][] = [
     },
   ],
   [
+    "what it can bear, by a 400 with a plain text",
+    {
+      http: (calls) =>
+        calls.some((call) => call.method === "eth_getLogs" && blocksOf(call) > 70)
+          ? { status: 400, body: "query exceeds max block range" }
+          : undefined,
+    },
+  ],
+  [
+    "what it can bear, by a 503",
+    {
+      http: (calls) =>
+        calls.some((call) => call.method === "eth_getLogs" && blocksOf(call) > 70)
+          ? { status: 503, headers: { "content-type": "text/plain" }, body: "try less" }
+          : undefined,
+    },
+  ],
+  [
     "batches, answering them with one error",
     {
       http: (calls) =>
@@ -149,6 +167,14 @@ test("a range grows to just below what is refused and stays there", () => {
   expect(range.size()).toBeGreaterThan(1_700);
   expect(range.size()).toBeLessThanOrEqual(2_000);
   expect(refusals).toBeLessThan(8);
+});
+
+test("a range that an outage made small is large again soon after it", () => {
+  const range = adaptiveRange({ first: 1_000, most: 100_000, logs: 500 });
+  for (let i = 0; i < 12; i += 1) range.refused({ blocks: range.size(), doubtful: true });
+  expect(range.size()).toBe(1);
+  for (let i = 0; i < 40; i += 1) range.answered(range.size(), 0);
+  expect(range.size()).toBe(100_000);
 });
 
 test("a range shrinks to the density of logs, and grows again where they are few", () => {

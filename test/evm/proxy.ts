@@ -37,9 +37,9 @@ export type Proxy = AsyncDisposable & {
 type Message = Call & { readonly id: number };
 type Reply = { id: number; result?: unknown; error?: unknown };
 
-/** Listens on a free loopback port in front of the chain at `target`. */
+/** Listens on a free loopback port in front of the chain at `target`, which may change. */
 export const startProxy = async (
-  target: string,
+  target: string | (() => string),
   { answer = (_, result) => result, http }: ProxySettings = {},
 ): Promise<Proxy> => {
   const calls: Call[] = [];
@@ -58,7 +58,7 @@ export const startProxy = async (
       response.writeHead(instead.status, instead.headers).end(instead.body);
       return;
     }
-    const forwarded = await fetch(target, {
+    const forwarded = await fetch(typeof target === "string" ? target : target(), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: text,

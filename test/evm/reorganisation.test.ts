@@ -1,17 +1,21 @@
 /** Chains that change their mind, and the log that follows them: on anvil and Postgres. */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Database } from "../../src/database/connect.ts";
 import { emptyChain } from "../../src/evm/chain-state.ts";
-import type { EvmBatch, EvmFact } from "../../src/evm/fact.ts";
-import { followChain } from "../../src/evm/follow.ts";
-import { chainMark, readFacts, rolledBackTo, schedulesOf } from "../../src/evm/log-reads.ts";
+import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log-reads.ts";
 import { openEvmLog } from "../../src/evm/log-store.ts";
 import type { EvmNetwork, Finality } from "../../src/evm/network.ts";
 import type { ReaderSettings } from "../../src/evm/reader.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
-import { batchesUpTo, DEADLINE_MS, networkOf, quickRpc } from "./reading.ts";
+import {
+  foundOn,
+  loggedOf,
+  reorganise as replace,
+  atHead as standsAtHead,
+  following as startFollowing,
+} from "./following.ts";
+import { batchesUpTo, networkOf } from "./reading.ts";
 
 let chain: Anvil;
 let token: Deployed;
@@ -43,85 +47,21 @@ const networkWith = (finality: Finality, others: readonly Deployed[] = []): EvmN
 const pay = (wallet: number, amount: number) =>
   chain.send(token, "transfer", [chain.wallet(wallet), amount]);
 
-/** Follows the chain into the database until the end of the scope. */
-const following = (network: EvmNetwork, reader: Partial<ReaderSettings> = {}) => {
-  const stop = new AbortController();
-  const batches: EvmBatch[] = [];
-  const errors: unknown[] = [];
-  const ended = followChain(
-    {
-      database,
-      network,
-      rpc: quickRpc(network),
-      reader: { pollMs: 20, ...reader },
-      onBatch: (batch) => batches.push(batch),
-      onError: (error) => errors.push(error),
-    },
-    stop.signal,
-  );
-  const failure = ended.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  return {
-    batches,
-    errors,
-    failure,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await failure;
-    },
-  };
-};
+const following = (network: EvmNetwork, reader: Partial<ReaderSettings> = {}) =>
+  startFollowing(database, network, { reader });
 
-/** Waits for a condition; when the deadline passes, fails with what `seen` says. */
-const until = async (met: () => Promise<boolean>, seen: () => unknown) => {
-  const deadline = performance.now() + DEADLINE_MS;
-  while (!(await met())) {
-    if (performance.now() > deadline) throw new Error(`not in time; seen: ${String(await seen())}`);
-    await new Promise((resolve) => setTimeout(resolve, 15));
-  }
-};
+const atHead = (network: EvmNetwork) => standsAtHead(database, network, chain);
 
-/** Waits until the log stands at the chain's head. */
-const atHead = async (network: EvmNetwork, db: Database = database) => {
-  const standing = async () => {
-    const store = await openEvmLog(db, network);
-    const { blocks, nextBlock } = await store.state();
-    return { tip: blocks.at(-1), next: [...nextBlock.values()] };
-  };
-  await until(
-    async () => {
-      const head = await chain.client.getBlock();
-      const { tip, next } = await standing();
-      return tip?.hash === head.hash && next.every((each) => each === head.number + 1n);
-    },
-    async () => {
-      const { tip, next } = await standing();
-      return `tip ${tip?.number}, next ${next}, head ${await chain.client.getBlockNumber()}`;
-    },
-  );
-};
+const logged = (of: Deployed = token) => loggedOf(database, networkWith(0), of.address);
 
-const logged = async (of: Deployed = token): Promise<readonly EvmFact[]> =>
-  (await readFacts(database.db, chain.chainId, of.address, 0n, 1_000_000)).facts;
-
-/** What a reader that knows nothing finds on the chain now. */
-const onChain = async (network: EvmNetwork, of: Deployed = token): Promise<readonly EvmFact[]> => {
-  const batches = await batchesUpTo(network, await chain.client.getBlockNumber());
-  return batches.flatMap(({ facts }) => facts).filter((fact) => fact.token === of.address);
-};
+const onChain = (network: EvmNetwork, of: Deployed = token) => foundOn(chain, network, of.address);
 
 /** Rows by place and content, with the transaction that wrote each: rewriting one would show. */
 const rowVersions = () => database.sql<{ place: string; xmin: string }[]>`
   select block || '/' || log_index as place, xmin::text from evm_facts order by block, log_index`;
 
-/** Replaces the newest `depth` blocks by empty ones, and the first of them by one with a transfer. */
-const reorganise = async (depth: number, wallet: number, amount: number) => {
-  const input = chain.encode(token, "transfer", [chain.wallet(wallet), amount]);
-  const transaction = { from: chain.wallet(0), to: token.address, input, gas: "0x100000" };
-  await chain.request("anvil_reorg", [depth, [[transaction, 0]]]);
-};
+const reorganise = (depth: number, wallet: number, amount: number) =>
+  replace(chain, token, depth, wallet, amount);
 
 test("a reorganisation withdraws orphaned facts and adds the new ones, and touches no other", async () => {
   const network = networkWith(12);
@@ -243,6 +183,45 @@ test("what takes the place of blocks that were final by depth is final by depth 
     .poll(() => follower.batches.at(-1))
     .toMatchObject({ rollback: { toBlock: 4n, belowFinal: true }, finalBlock: 4n });
 });
+
+test.for<[Finality, boolean]>([
+  [30, false],
+  [2, true],
+])(
+  "with finality %s, a replaced first block of a young token is read anew",
+  async ([finality, belowFinal]) => {
+    await chain.client.mine({ blocks: 19 });
+    const young = await chain.deploy("SecurityTokenV4", ["Young Shares", "YNG", 0, 500]);
+    const first = young.receipt.blockNumber;
+    const network = networkOf([chain.url], chain.chainId, [
+      {
+        address: young.address,
+        type: "comakery_security_token_v4",
+        fromBlock: Number(first),
+        finality,
+      },
+    ]);
+    await using follower = following(network);
+    for (let i = 1; i <= 4; i += 1) await chain.send(young, "transfer", [chain.wallet(i), i]);
+    await atHead(network);
+
+    // Blocks before the first that was read are replaced too; the token is created again, later.
+    const { transactionHash: hash } = young.receipt;
+    const { from, nonce, input } = await chain.client.getTransaction({ hash });
+    const creation = { from, nonce: `0x${nonce.toString(16)}`, input, gas: "0xb71b00" };
+    await chain.request("anvil_reorg", [7, [[creation, 3]]]);
+    await atHead(network);
+
+    const facts = await logged(young);
+    expect(facts.length).toBeGreaterThan(0);
+    expect(facts).toEqual(await onChain(network, young));
+    expect(follower.batches.map(({ rollback }) => rollback)).toContainEqual({
+      toBlock: first - 1n,
+      belowFinal,
+    });
+    expect(follower.errors).toEqual([]);
+  },
+);
 
 test("a replaced block that the chain itself had called final stops the reader", async () => {
   const network = networkWith("finalized");

@@ -88,6 +88,22 @@ test("when every endpoint fails, the last error is thrown to be retried, without
   expect(shown).not.toContain("SECRET");
 });
 
+test("a key that a provider quotes in its error is not shown", async () => {
+  await using proxy = await startProxy(chain.url, {
+    answer: ({ method }, result) =>
+      method === "eth_blockNumber"
+        ? new Refusal(-32000, "project SECRET-KEY has no plan, see SECRET-TOKEN")
+        : result,
+  });
+  const secret = `${proxy.url}/v2/SECRET-KEY?token=SECRET-TOKEN`;
+  const rpc = openRpc(chain.chainId, [secret, `${proxy.url}/v2/other`], { attempts: 1 });
+  const failure = rpc.use((endpoint) => endpoint.batch([blockNumber], never), never);
+  await expect(failure).rejects.toThrow(
+    `${proxy.url}: eth_blockNumber was refused with code -32000: project … has no plan, see …`,
+  );
+  expect(rpc.status().map(({ label }) => label)).toEqual([proxy.url, `${proxy.url} (2)`]);
+});
+
 test("replies of a batch in any order are given to the calls they answer", async () => {
   await using proxy = await startProxy(chain.url, {
     http: (calls) =>
