@@ -282,6 +282,7 @@ CREATE TABLE "ta_transactions" (
 	"request_id" uuid PRIMARY KEY NOT NULL,
 	"tx_id" text NOT NULL,
 	"signed" "bytea" NOT NULL,
+	"group_id" bigint NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"reminded_at" timestamp with time zone,
 	CONSTRAINT "ta_transactions_tx_id_unique" UNIQUE("tx_id")

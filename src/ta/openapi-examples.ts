@@ -16,6 +16,7 @@ import type { submissionSchema } from "./investor.ts";
 const requestId = "6f1c2b1e-58f0-4c57-9d2a-3f0a7be1c9d4";
 const wallet = "0x70a4e3ff4f9610f23c3457c6a0a9903d72062ea63d8fc30210446554793de7e6";
 const txId = "8XvV3xq5a1bJcZb7tYkP2wQnR4sD6mFhG9uLeTiKoN3E";
+const put = `the wallet was put into group 1 by transaction ${txId}`;
 const messageId = `ta-${requestId}`;
 
 export const submission: z.input<ReturnType<typeof submissionSchema>> = {
@@ -50,13 +51,13 @@ export const accepted: z.infer<typeof acceptedAnswer> = {
 export const request: z.infer<typeof requestAnswer> = {
   requestId,
   status: "SUCCESS",
-  message: "the wallet is in group 1",
+  message: put,
   reason: null,
   txId,
   history: [
     { status: "QUEUED", at: "2026-11-20T12:00:03.120Z", message: accepted.message },
     { status: "PENDING", at: "2026-11-20T12:00:03.155Z", message: "taken up" },
-    { status: "SUCCESS", at: "2026-11-20T12:00:04.602Z", message: "the wallet is in group 1" },
+    { status: "SUCCESS", at: "2026-11-20T12:00:04.602Z", message: put },
   ],
 };
 
@@ -110,7 +111,7 @@ export const result: z.infer<typeof resultCallback> = {
   investorId: "inv-2041",
   address: wallet,
   status: "SUCCESS",
-  message: "the wallet is in group 1",
+  message: put,
   txId,
   timestamp: "2026-11-20T12:00:04.602Z",
 };

@@ -88,7 +88,7 @@ test("a successful request whose callback is given up fails, and says what was d
       select reason, message, tx_id from ta_requests where id = ${id}`,
     ([row]) => row?.reason === "CALLBACK_DELIVERY_FAILED",
   );
-  expect(rows[0]?.message).toContain("the wallet is in group");
+  expect(rows[0]?.message).toContain("the wallet was put into group");
   expect(rows[0]?.tx_id).not.toBeNull();
   expect((await historyOf(database, id)).map(({ status }) => status).slice(-2)).toEqual([
     "SUCCESS",

@@ -27,12 +27,14 @@ export const startProcessor = async (
   circle: Pick<Circle, "database" | "source" | "node" | "coinType" | "registrar">,
   settings: Partial<ProcessingSettings> & {
     readonly signer?: SuiSigner;
+    /** The group that the assets file names. */
+    readonly group?: number;
     /** Puts something between the processing and the ledger's node. */
     readonly around?: (relay: Relay) => Relay;
   } = {},
 ): Promise<Processor> => {
   const { database, source } = circle;
-  const { around = (relay: Relay) => relay, ...rest } = settings;
+  const { around = (relay: Relay) => relay, group = GROUP, ...rest } = settings;
   const signer = settings.signer ?? suiKeySigner(source.secretKey(circle.registrar));
   const logged: string[] = [];
   const logger: Logger = pino(
@@ -47,7 +49,7 @@ export const startProcessor = async (
         name: ASSET,
         project: "demo",
         callbackUrl: "http://unused.example",
-        whitelistGroupId: GROUP,
+        whitelistGroupId: group,
         ledger: "sui",
         coinType: circle.coinType,
       },

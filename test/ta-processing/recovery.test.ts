@@ -4,7 +4,7 @@ import { type Relay, RelayUnavailableError } from "../../src/ta/ports/relay.ts";
 import { claimLane, LaneLostError, takeDueLanes } from "../../src/ta/processing/lanes.ts";
 import { recordSigned, recordStep } from "../../src/ta/processing/record.ts";
 import { until } from "../queue/until.ts";
-import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
+import { acceptRequest, type Circle, ended, GROUP, historyOf, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
 let circle: Circle;
@@ -118,7 +118,7 @@ test("what a worker writes after its lane was taken over is refused", async () =
   const present = await claimLane(sql, laneId, 10_000);
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
   await expect(recordStep(database, former, { id }, "late")).rejects.toThrow(LaneLostError);
-  const order = { txId: "late", signed: new Uint8Array(1) };
+  const order = { txId: "late", signed: new Uint8Array(1), groupId: 1 };
   await expect(recordSigned(database, former, { id }, order)).rejects.toThrow(LaneLostError);
   expect(await sql`select 1 from ta_transactions where request_id = ${id}`).toHaveLength(0);
   await recordStep(database, present, { id }, "in time");
@@ -158,4 +158,59 @@ test("a request whose coin is gone before it was signed for pays with another on
   await using _processor = await startProcessor(circle);
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
   expect(await database.sql`select 1 from ta_purses where request_id = ${id}`).toHaveLength(0);
+});
+
+test("a transaction is held to the group that it was signed for, also when another one is configured meanwhile", async () => {
+  const { database } = circle;
+  const before = await startProcessor(circle, {
+    around: (relay) => ({
+      ...relay,
+      submit: (_signed, signal) => delay(60_000, undefined, { signal }),
+    }),
+  });
+  const id = await acceptRequest(database, { investorId: "r-7" });
+  const [signed] = await until(
+    "the transaction",
+    () => database.sql<{ tx_id: string }[]>`
+      select tx_id from ta_transactions where request_id = ${id}`,
+    (rows) => rows.length > 0,
+  );
+  await before[Symbol.asyncDispose]();
+
+  await using _after = await startProcessor(circle, { group: GROUP + 1 });
+  expect(await ended(database, id)).toMatchObject({
+    status: "SUCCESS",
+    message: `the wallet was put into group ${GROUP} by transaction ${signed?.tx_id}`,
+  });
+});
+
+test("a request that waits for many turns has each step in its history once", async () => {
+  const { database } = circle;
+  let looks = 0;
+  const hold = await startProcessor(circle, {
+    turnMs: 50,
+    around: (relay) => ({
+      ...relay,
+      // Executed, says the node, at a checkpoint that the register never comes to.
+      lookUp: async () => {
+        looks += 1;
+        return { place: 10n ** 9n, error: null };
+      },
+    }),
+  });
+  const id = await acceptRequest(database, { investorId: "r-8" });
+  await until(
+    "the tenth turn",
+    () => looks,
+    (count) => count >= 10,
+  );
+  await hold[Symbol.asyncDispose]();
+  const messages = (await historyOf(database, id)).map(({ message }) => message);
+  expect(messages.filter((message) => message.startsWith("executed at 1000000000"))).toHaveLength(
+    1,
+  );
+  expect(messages).toEqual([...new Set(messages)]);
+
+  await using _processor = await startProcessor(circle);
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
 });

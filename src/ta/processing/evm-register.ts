@@ -65,14 +65,14 @@ export const evmRegister = (
           and f.tx_hash = ${bytesOf(hexWallet(txId))} and f.block <= c.final_block
           and substring(f.topics from 1 for 32) = ${GROUP_SET}
         limit 1`;
-      if (found.length === 1) return true;
+      if (found.length === 1) return "put by it";
       // Versions 3 and 4 log nothing for a group that the wallet is in: somebody was faster.
-      return (
+      const there =
         place !== null &&
         (await isFinal(place)) &&
         (await hasReached(place)) &&
-        (await groupAt(wallet, place)) === BigInt(groupId)
-      );
+        (await groupAt(wallet, place)) === BigInt(groupId);
+      return there ? "found there" : null;
     },
 
     knowsHolder: async () => false,

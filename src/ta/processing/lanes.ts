@@ -38,6 +38,8 @@ export type OpenRequest = {
   /** Its transaction; null while none was signed. */
   readonly txId: string | null;
   readonly signed: Uint8Array | null;
+  /** The group that it puts the wallet into. */
+  readonly groupId: number | null;
 };
 
 /** Another worker has claimed the lane; nothing was written. Stop working on it. */
@@ -135,17 +137,20 @@ export const firstOpen = async (sql: Sql, { id }: LaneClaim): Promise<OpenReques
       stored: boolean;
       tx_id: string | null;
       signed: Uint8Array | null;
+      group_id: bigint | null;
     }[]
   >`
     select r.id, r.asset, r.kind, r.investor_id, r.wallet, r.verified_status, r.status,
            exists (select 1 from ta_pii_records p where p.request_id = r.id) as stored,
-           t.tx_id, t.signed
+           t.tx_id, t.signed, t.group_id
     from ta_requests r left join ta_transactions t on t.request_id = r.id
     where r.lane_id = ${id} and r.status in ('QUEUED', 'PENDING')
     order by r.sequence limit 1`;
   if (row === undefined) return undefined;
-  const { investor_id: investorId, verified_status: verifiedStatus, tx_id: txId, ...rest } = row;
-  return { ...rest, investorId, verifiedStatus, txId };
+  const { investor_id: investorId, verified_status: verifiedStatus, ...others } = row;
+  const { tx_id: txId, group_id, ...rest } = others;
+  const groupId = group_id === null ? null : Number(group_id);
+  return { ...rest, investorId, verifiedStatus, txId, groupId };
 };
 
 /**

@@ -22,7 +22,7 @@ import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenOverdue } from "./overdue.ts";
 import { claimPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
-import type { Register } from "./register.ts";
+import type { Confirmation, Register } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
@@ -72,9 +72,9 @@ export const processRequest = async (
   const { database, claim } = work;
   if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
   // What became of a transaction is told also when the investor's data were deleted meanwhile.
-  if (request.txId !== null && request.signed !== null) {
-    const signed = { ...request, txId: request.txId, signed: request.signed };
-    return await broadcast(work, signed, { again: true });
+  const { txId, signed: bytes, groupId } = request;
+  if (txId !== null && bytes !== null && groupId !== null) {
+    return await broadcast(work, { ...request, txId, signed: bytes, groupId }, { again: true });
   }
   if (!request.stored) {
     return failed("PII_STORAGE_ERROR", "the investor's data are not stored; send them again");
@@ -90,7 +90,11 @@ export const processRequest = async (
 };
 
 /** A request whose transaction is stored. */
-type SignedRequest = OpenRequest & { readonly txId: string; readonly signed: Uint8Array };
+type SignedRequest = OpenRequest & {
+  readonly txId: string;
+  readonly signed: Uint8Array;
+  readonly groupId: number;
+};
 
 const isSigned = (value: SignedRequest | Ending): value is SignedRequest => "signed" in value;
 
@@ -136,8 +140,9 @@ const sign = async (
     }
     const made = await trySigning(work, request, unsigned);
     if (!(made instanceof Error)) {
-      await recordSigned(database, claim, request, made);
-      return { ...request, ...made };
+      const stored = { ...made, groupId };
+      await recordSigned(database, claim, request, stored);
+      return { ...request, ...stored };
     }
     if (made instanceof SigningNotAllowedError) return failed("SIGNING_NOT_ALLOWED", made.message);
     if (made.remedy === "stop" || number === SIGNING_TRIES) {
@@ -175,7 +180,7 @@ const broadcast = async (
   { again }: { readonly again: boolean },
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset, signal } = work;
-  const { relay, register } = asset;
+  const { relay } = asset;
   const { txId } = request;
   let executed = await relay.lookUp(txId, signal);
   if (executed === null) {
@@ -192,20 +197,20 @@ const broadcast = async (
       return failed("BROADCAST_SUBMIT_ERROR", `the ledger refused the transaction: ${refusal}`);
     }
   }
-  return await settled(work, request, executed, register);
+  return await settled(work, request, executed);
 };
 
 const settled = async (
   work: Processing,
   request: SignedRequest,
   executed: Executed | null,
-  register: Register,
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset } = work;
+  const { wallet, groupId, txId } = request;
   if (executed === null) return LATER;
   const { error, place } = executed;
   if (error !== null) {
-    return failed("BROADCAST_FAILED", `transaction ${request.txId} failed: ${error}`);
+    return failed("BROADCAST_FAILED", `transaction ${txId} failed: ${error}`);
   }
   await recordStep(
     database,
@@ -214,12 +219,26 @@ const settled = async (
     `executed${place === null ? "" : ` at ${place}`}; waiting until the register shows it`,
   );
   await releasePurse(database, request);
-  const groupId = asset.whitelistGroupId;
-  const confirmed = await waitFor(work, () =>
-    register.confirmed(request.wallet, groupId, { txId: request.txId, place }),
-  );
-  return confirmed ? succeeded(`the wallet is in group ${groupId}`) : LATER;
+  let found: Confirmation | null = null;
+  const confirmed = await waitFor(work, async () => {
+    found = await asset.register.confirmed(wallet, groupId, { txId, place });
+    return found !== null;
+  });
+  if (!confirmed || found === null) return LATER;
+  return succeeded(confirmedWords(found, request));
 };
+
+/**
+ * What the transaction did, and nothing about where the wallet is now: it may have been moved on in the
+ * same checkpoint.
+ */
+const confirmedWords = (
+  found: Confirmation,
+  { txId, groupId }: Pick<SignedRequest, "txId" | "groupId">,
+): string =>
+  found === "put by it"
+    ? `the wallet was put into group ${groupId} by transaction ${txId}`
+    : `transaction ${txId} found the wallet in group ${groupId}: another one had put it there`;
 
 /** Why the node refused the transaction; undefined when it took it. */
 const submitted = async (submit: () => Promise<void>): Promise<string | undefined> => {

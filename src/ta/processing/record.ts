@@ -43,12 +43,12 @@ export const recordSigned = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,
   request: Pick<OpenRequest, "id">,
-  { txId, signed }: SignedOrder,
+  { txId, signed, groupId }: SignedOrder & { readonly groupId: number },
 ): Promise<void> =>
   underClaim(database, claim, async (tx) => {
     await tx.sql`
-      insert into ta_transactions (request_id, tx_id, signed)
-      values (${request.id}, ${txId}, ${signed})`;
+      insert into ta_transactions (request_id, tx_id, signed, group_id)
+      values (${request.id}, ${txId}, ${signed}, ${groupId})`;
     await tx.sql`update ta_requests set tx_id = ${txId} where id = ${request.id}`;
     await writeStatus(tx, request.id, "PENDING", `signed transaction ${txId}`);
   });
@@ -127,6 +127,10 @@ export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, re
   );
 };
 
+/**
+ * The request's state, and a row of its history. A step is written down once: a request that waits is
+ * taken up every few seconds, and each time comes as far as the last time.
+ */
 const writeStatus = async (
   { sql }: Pick<Tx, "sql">,
   requestId: string,
@@ -144,6 +148,8 @@ const writeStatus = async (
     insert into ta_request_history (request_id, number, at, status, message)
     select id, 1 + (select coalesce(max(number), 0) from ta_request_history where request_id = id),
            clock_timestamp(), ${status}, ${message}
-    from request`;
+    from request where not exists (
+      select 1 from ta_request_history h
+      where h.request_id = request.id and h.status = ${status} and h.message = ${message})`;
   return message;
 };

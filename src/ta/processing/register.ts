@@ -17,16 +17,19 @@ export type ConfirmedBy = {
   readonly place: bigint | null;
 };
 
+/**
+ * What the register shows of an executed transaction: that it put the wallet into the group, or that it
+ * found the wallet there, because another one had come first.
+ */
+export type Confirmation = "put by it" | "found there";
+
 /** The register of one asset, as far as the projections have come. */
 export type Register = {
   /** Whether everything up to this checkpoint or block is in it. */
   hasReached(tip: bigint): Promise<boolean>;
   place(wallet: string): Promise<WalletPlace>;
-  /**
-   * Whether that transaction put the wallet into the group, for good, or found it there because
-   * another one had come first.
-   */
-  confirmed(wallet: string, groupId: number, by: ConfirmedBy): Promise<boolean>;
+  /** What that transaction did about the wallet and the group, for good; null while it is not shown. */
+  confirmed(wallet: string, groupId: number, by: ConfirmedBy): Promise<Confirmation | null>;
   /** Whether this holder has ever been in it. */
   knowsHolder(holderId: bigint): Promise<boolean>;
 };
@@ -57,7 +60,7 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
       where coin_type = ${coinType} and address = ${wallet} and group_id = ${groupId}
         and event_type = 'address_joined_group' and tx_digest = ${txId}
       limit 1`;
-    return found.length === 1;
+    return found.length === 1 ? "put by it" : null;
   },
 
   knowsHolder: async (holderId) => {

@@ -3,6 +3,7 @@
  * whose holder is whose.
  */
 import {
+  bigint,
   customType,
   numeric,
   pgTable,
@@ -30,6 +31,8 @@ export const taTransactions = pgTable("ta_transactions", {
   txId: text("tx_id").notNull().unique(),
   /** Signed and ready to be submitted; public once it is. */
   signed: bytea("signed").notNull(),
+  /** The group it puts the wallet into: that is what it is held to, whatever is configured later. */
+  groupId: bigint("group_id", { mode: "number" }).notNull(),
   createdAt: at("created_at").notNull().defaultNow(),
   /** When it was last said in the log that it is overdue. */
   remindedAt: at("reminded_at"),
