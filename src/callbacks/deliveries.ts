@@ -38,14 +38,16 @@ export type DeliveryAttempt = {
 /** Attempts shown of one message; more can only come from many redeliveries. */
 const MOST_ATTEMPTS = 100;
 
-/** Whose messages: those of endpoints, or those that answer the requests of one key (`api_keys.id`). */
-export type Whose = { readonly endpoints: readonly string[] } | { readonly keyId: string };
+/** Whose messages: those of endpoints, or those that answer the requests of keys (`api_keys.id`). */
+export type Whose =
+  | { readonly endpoints: readonly string[] }
+  | { readonly keyIds: readonly string[] };
 
-/** Of the messages `m`. */
-const belonging = (sql: Sql, whose: Whose) =>
-  "keyId" in whose
-    ? sql`m.key_id = ${whose.keyId}`
-    : sql`m.endpoint = any(${texts(whose.endpoints)}::text[])`;
+/** Rows `(id)` of the owners, and the column of a message that names one. */
+const owners = (sql: Sql, whose: Whose) =>
+  "keyIds" in whose
+    ? { ids: sql`unnest(${texts(whose.keyIds)}::text[])`, column: sql("key_id") }
+    : { ids: sql`unnest(${texts(whose.endpoints)}::text[])`, column: sql("endpoint") };
 
 /**
  * Deliveries, oldest first. `since` (inclusive) is when they were enqueued; `after` is the id of the
@@ -60,6 +62,8 @@ export const listDeliveries = async (
   },
 ): Promise<readonly Delivery[]> => {
   const since = page.since?.toISOString() ?? null;
+  const after = page.after ?? null;
+  const { ids, column } = owners(sql, page);
   const rows = await sql<
     (Omit<Delivery, "createdAt" | "deliveredAt" | "attempts"> & {
       created_at: string;
@@ -78,11 +82,14 @@ export const listDeliveries = async (
              from callback_attempts a
              where a.message_id = m.id and a.number > m.attempts - ${MOST_ATTEMPTS}
            ), '[]') as attempts
-    from callback_messages m join callback_endpoints e on e.key = m.endpoint
-    where ${belonging(sql, page)}
-      and (${since}::timestamptz is null or m.created_at >= ${since}::timestamptz)
-      and (${page.after ?? null}::text is null or (m.created_at, m.sequence) >
-           (select created_at, sequence from callback_messages where id = ${page.after ?? null}::text))
+    from ${ids} as owner (id) cross join lateral (
+      -- A page of each is in the order of an index, however many there are.
+      select * from callback_messages where ${column} = owner.id
+        and (${since}::timestamptz is null or created_at >= ${since}::timestamptz)
+        and (${after}::text is null or (created_at, sequence) >
+             (select created_at, sequence from callback_messages where id = ${after}::text))
+      order by created_at, sequence limit ${page.limit}
+    ) m join callback_endpoints e on e.key = m.endpoint
     order by m.created_at, m.sequence limit ${page.limit}`;
   return rows.map(({ created_at, delivered_at, attempts, ...rest }) => ({
     ...rest,
@@ -123,11 +130,12 @@ export const redeliver = (
 ): Promise<Redelivery> =>
   database.transaction(async (tx) => {
     await holdEndpoints(tx);
+    const { ids, column } = owners(tx.sql, whose);
     const [message] = await tx.sql<
       { endpoint: string; lane: string; status: string; reference: string | null }[]
     >`
-      select endpoint, lane, status, reference from callback_messages m
-      where id = ${id} and ${belonging(tx.sql, whose)} for no key update`;
+      select endpoint, lane, status, reference from callback_messages
+      where id = ${id} and ${column} in (select ${ids}) for no key update`;
     if (message === undefined) return "unknown";
     const pending = message.status === "pending";
     const moved =

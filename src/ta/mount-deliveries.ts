@@ -7,6 +7,7 @@ import type { Admission } from "./admission.ts";
 import { answerGiven, remembering } from "./answered.ts";
 import { resultEndpoint } from "./callback-address.ts";
 import { sendAnswer } from "./mount-submissions.ts";
+import { ownKeys } from "./own-keys.ts";
 import type { TaPartSettings } from "./part.ts";
 import { idempotencyKeyOf } from "./signed-body.ts";
 
@@ -40,14 +41,14 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
   app.get("/api/v1/callbacks", {
     onRequest: admission.signedRead,
     handler: async (request) => {
-      const { id: keyId } = admission.callerOf(request);
+      const caller = admission.callerOf(request);
       const { success, data, error } = deliveriesQuery.safeParse(request.query);
       if (!success) {
         const faults = error.issues.map(({ path, message }) => `${path.join(".")} ${message}`);
         throw new HttpError(400, faults.join("; "));
       }
       const deliveries = await listDeliveries(read.db, {
-        keyId,
+        keyIds: await ownKeys(read.db, caller),
         since: data.since === undefined ? undefined : within(Date.parse(data.since)),
         after: data.after,
         limit: data.limit,
@@ -81,7 +82,7 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
       });
       const given = await answerGiven(database, fingerprint);
       if (given !== undefined) return sendAnswer(reply, given);
-      const own = { keyId: caller.id, id, to: resultEndpoint };
+      const own = { keyIds: await ownKeys(database, caller), id, to: resultEndpoint };
       const outcome = deliveryId.test(id) ? await redeliver(database, own) : "unknown";
       if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
       const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };

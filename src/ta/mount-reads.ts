@@ -4,11 +4,14 @@ import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
 import type { Admission } from "./admission.ts";
 import { canonicalWallet, WALLET_FORM } from "./asset.ts";
+import { ownKeys } from "./own-keys.ts";
 import type { TaPartSettings } from "./part.ts";
 import { newestWhitelistRequest, requestFigures, requestStatus } from "./request-reads.ts";
 import { walletGroup } from "./wallet-group.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const NONE_OF_YOURS = "you have no request of this id";
 
 export const mountReads = (app: App, settings: TaPartSettings, admission: Admission): void => {
   const { read, version, signingKeys } = settings;
@@ -40,12 +43,11 @@ export const mountReads = (app: App, settings: TaPartSettings, admission: Admiss
   app.get<{ Params: { requestId: string } }>("/api/v1/requests/:requestId", {
     onRequest: admission.signedRead,
     handler: async (request) => {
-      const { asset } = admission.callerOf(request);
       const { requestId } = request.params;
-      const found = UUID.test(requestId)
-        ? await requestStatus(read.db, { asset: asset.name, requestId: requestId.toLowerCase() })
-        : null;
-      if (found === null) throw new HttpError(404, "no request of this asset has this id");
+      if (!UUID.test(requestId)) throw new HttpError(404, NONE_OF_YOURS);
+      const keyIds = await ownKeys(read.db, admission.callerOf(request));
+      const found = await requestStatus(read.db, { keyIds, requestId: requestId.toLowerCase() });
+      if (found === null) throw new HttpError(404, NONE_OF_YOURS);
       return found;
     },
   });

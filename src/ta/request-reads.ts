@@ -1,4 +1,5 @@
 /** What callers see of their requests. */
+import { texts } from "../database/column-arrays.ts";
 import type { Db } from "../database/connect.ts";
 
 /** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
@@ -17,10 +18,10 @@ export type RequestStatus = {
   }[];
 };
 
-/** A request of an asset with everything that happened to it; null when the asset has none of this id. */
+/** A request of these keys (`api_keys.id`) with everything that happened to it; null when they have none of this id. */
 export const requestStatus = async (
   { sql }: Pick<Db, "sql">,
-  { asset, requestId }: { readonly asset: string; readonly requestId: string },
+  { keyIds, requestId }: { readonly keyIds: readonly string[]; readonly requestId: string },
 ): Promise<RequestStatus | null> => {
   const [row] = await sql<
     {
@@ -35,7 +36,7 @@ export const requestStatus = async (
       select json_agg(json_build_object('status', h.status, 'at', h.at, 'message', h.message)
                       order by h.number)
       from ta_request_history h where h.request_id = r.id) as history
-    from ta_requests r where r.id = ${requestId} and r.asset = ${asset}`;
+    from ta_requests r where r.id = ${requestId} and r.key_id = any(${texts(keyIds)}::text[])`;
   if (row === undefined) return null;
   const { status, message, reason, tx_id: txId } = row;
   const history = row.history.map((each) => ({

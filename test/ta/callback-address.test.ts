@@ -89,7 +89,10 @@ test("a result goes to the address of the key that signed, or else to the asset'
   expect(own.accepted()).toEqual([ids[0], ids[2]]);
   expect(assets.accepted()).toEqual([ids[1]]);
   const listed = async (keyId: string) =>
-    (await listDeliveries(database, { keyId, limit: 10 })).map(({ id, url }) => ({ id, url }));
+    (await listDeliveries(database, { keyIds: [keyId], limit: 10 })).map(({ id, url }) => ({
+      id,
+      url,
+    }));
   expect(await listed(withAddress)).toEqual([ids[0], ids[2]].map((id) => ({ id, url: own.url })));
   expect(await listed(without)).toEqual([{ id: ids[1], url: assets.url }]);
 });
@@ -179,7 +182,7 @@ test("another address for a key takes over what waits; without one it goes to th
   requests.push(await result(key));
   // What was delivered elsewhere before is sent again to where results go now.
   const id = `ta-${requests[0]}`;
-  expect(await redeliver(database, { keyId: key, id, to: resultEndpoint })).toBe("accepted");
+  expect(await redeliver(database, { keyIds: [key], id, to: resultEndpoint })).toBe("accepted");
   await until(
     "the third and the first at the asset's",
     () => assets.accepted(),
@@ -283,7 +286,7 @@ test("an asset taken out of the file takes its keys' addresses with it, and a re
   );
   expect(await apply(database, undefined)).toHaveLength(2);
   const state = async () => {
-    const [delivery] = await listDeliveries(database, { keyId: key, limit: 10 });
+    const [delivery] = await listDeliveries(database, { keyIds: [key], limit: 10 });
     const [request] = await database.sql<{ status: string }[]>`
       select status from ta_requests where id = ${requestId}`;
     return [delivery?.status, request?.status];

@@ -6,7 +6,7 @@ import { appendHolderEvents, type HolderEventType } from "../../src/projections/
 import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
 import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
 import { until } from "../queue/until.ts";
-import { type Api, COIN, EVM_TOKEN, startApi } from "./api.ts";
+import { type Api, COIN, EVM_TOKEN, type KeyPair, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 
 let api: Api;
@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
+const KYC = "/api/v1/investor/kyc";
 const STATUS = "/api/v1/investor/whitelist_status";
 
 let position = 1n;
@@ -107,7 +108,7 @@ test("a revoked key is refused soon after", async () => {
   );
 });
 
-test("a request shows its status and history to callers of its asset alone, signed and in time", async () => {
+test("a request shows its status and history to the key that sent it, signed and in time", async () => {
   const { json } = await api.post("/api/v1/investor/kyc", bodyOf({ id: "history" }));
   const path = `/api/v1/requests/${json.requestId}`;
   const reply = await api.get(path);
@@ -125,7 +126,10 @@ test("a request shows its status and history to callers of its asset alone, sign
   expect((await api.get(path, api.keys, minutes(6))).status).toBe(401);
   expect((await api.get(path, api.keys, minutes(4))).status).toBe(200);
   expect((await api.send(path, { headers: { "x-api-key": api.keys.publicKey } })).status).toBe(401);
-  expect((await api.get(path, await api.newKeys("acme-evm"))).status).toBe(404);
+  for (const asset of ["acme-sui", "acme-evm"]) {
+    const other = await api.get(path, await api.newKeys(asset));
+    expect([other.status, other.json.details]).toEqual([404, "you have no request of this id"]);
+  }
   expect((await api.get("/api/v1/requests/none")).status).toBe(404);
 });
 
@@ -179,6 +183,39 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
   expect(message).toEqual({ status: "pending" });
   expect((await api.post("/api/v1/callbacks/other-1/redeliver", {})).status).toBe(404);
   expect((await api.post("/api/v1/callbacks/mine-1/redeliver", {})).json).toEqual(again.json);
+});
+
+test("what a revoked key asked for belongs to the other keys of its asset", async () => {
+  const former = await api.newKeys("acme-sui");
+  const { json } = await api.post(KYC, bodyOf({ id: "former" }), { keys: former });
+  const request = `/api/v1/requests/${json.requestId}`;
+  const { id: keyId } = (await findKey(api.database, former.publicKey)) ?? { id: "" };
+  const url = "http://127.0.0.1:9/";
+  await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
+  await api.database.transaction((tx) =>
+    enqueueCallback(tx, {
+      endpoint: "ta:acme-sui",
+      lane: "former",
+      id: "former-1",
+      type: "kyc",
+      reference: String(json.requestId),
+      keyId,
+      body: {},
+    }),
+  );
+  const seen = async (keys?: KeyPair) => {
+    const { json: listed } = await api.get("/api/v1/callbacks?limit=1000", keys);
+    return [
+      (await api.get(request, keys)).status,
+      JSON.stringify(listed).includes('"former-1"'),
+      (await api.post("/api/v1/callbacks/former-1/redeliver", {}, keys && { keys })).status,
+    ];
+  };
+  const strangers = await api.newKeys("acme-evm");
+  expect(await seen()).toEqual([404, false, 404]);
+  await revokeKey(api.database, keyId);
+  expect(await seen()).toEqual([200, true, 202]);
+  expect(await seen(strangers)).toEqual([404, false, 404]);
 });
 
 test("an overlong wallet or id is refused as any other that is none, and not repeated", async () => {
