@@ -196,8 +196,9 @@ CREATE TABLE "ta_answers" (
 	"body" "bytea" NOT NULL,
 	"status_code" smallint NOT NULL,
 	"answer" text NOT NULL,
+	"request_id" uuid,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
-	"expires_at" timestamp with time zone,
+	"expires_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "ta_answers_key_id_marker_pk" PRIMARY KEY("key_id","marker")
 );
 --> statement-breakpoint
@@ -513,14 +514,16 @@ CREATE INDEX "callback_messages_of_key" ON "callback_messages" USING btree ("key
 CREATE INDEX "log_checkpoints_facts" ON "log_checkpoints" USING btree ("facts_total");--> statement-breakpoint
 CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_total");--> statement-breakpoint
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint
-CREATE INDEX "ta_answers_expiry" ON "ta_answers" USING btree ("expires_at") WHERE expires_at is not null;--> statement-breakpoint
+CREATE INDEX "ta_answers_expiry" ON "ta_answers" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "ta_answers_of_request" ON "ta_answers" USING btree ("request_id") WHERE request_id is not null;--> statement-breakpoint
 CREATE INDEX "ta_lanes_wake" ON "ta_lanes" USING btree ("wake_at") WHERE wake_at is not null;--> statement-breakpoint
 CREATE INDEX "ta_pii_accesses_of_request" ON "ta_pii_accesses" USING btree ("request_id","id");--> statement-breakpoint
 CREATE INDEX "ta_pii_records_of_investor" ON "ta_pii_records" USING btree ("asset","investor_id");--> statement-breakpoint
 CREATE INDEX "ta_pii_records_of_key" ON "ta_pii_records" USING btree ("key_id","request_id");--> statement-breakpoint
 CREATE INDEX "ta_requests_open" ON "ta_requests" USING btree ("lane_id","sequence") WHERE status in ('QUEUED', 'PENDING');--> statement-breakpoint
 CREATE INDEX "ta_requests_of_wallet" ON "ta_requests" USING btree ("asset","wallet","sequence");--> statement-breakpoint
-CREATE INDEX "ta_requests_failed" ON "ta_requests" USING btree ("updated_at") WHERE status = 'FAILED';--> statement-breakpoint
+CREATE INDEX "ta_requests_waiting" ON "ta_requests" USING btree ("asset","sequence") WHERE status in ('QUEUED', 'PENDING');--> statement-breakpoint
+CREATE INDEX "ta_requests_ended" ON "ta_requests" USING btree ("status","updated_at") WHERE status in ('SUCCESS', 'FAILED');--> statement-breakpoint
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint
 CREATE INDEX "holder_events_in_time" ON "holder_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint

@@ -79,11 +79,10 @@ export const createAcceptance = (settings: {
       statusCode: 201,
       answer: JSON.stringify({ requestId, status: "QUEUED", message }),
     };
-    const record = vault.seal(requestId, submission);
     const { sql } = database;
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [accepted] = await sql`
-        with answered as (${remembering(sql, fingerprint, answer)}),
+        with answered as (${remembering(sql, fingerprint, answer, requestId)}),
         lane as (
           insert into ta_lanes (asset, investor_id) select ${asset}, ${investor.id} from answered
           -- Writing the row is what matters: others wait for our commit before they draw a number.
@@ -103,12 +102,9 @@ export const createAcceptance = (settings: {
           insert into ta_request_history (request_id, number, status, message)
           select id, 1, 'QUEUED', ${message} from request
         ),
-        record as (
-          insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
-          select id, ${asset}, ${investor.id}, ${record.keyId}, ${record.sealedKey},
-                 ${record.sealed} from request
-        )
-        select id from request`;
+        record as (${vault.storing(sql, { requestId, asset, submission })})
+        -- Whoever was told 201 must find his request after any crash, whatever the session's setting is.
+        select set_config('synchronous_commit', 'on', true) from request`;
       if (accepted !== undefined) {
         wake();
         forget();

@@ -96,8 +96,13 @@ export const taRequests = pgTable(
     // The next of a lane; only what is open, so it stays as small as the backlog.
     index("ta_requests_open").on(t.laneId, t.sequence).where(sql`status in ('QUEUED', 'PENDING')`),
     index("ta_requests_of_wallet").on(t.asset, t.wallet, t.sequence),
-    // Numbers for health.
-    index("ta_requests_failed").on(t.updatedAt).where(sql`status = 'FAILED'`),
+    // Figures for the operator: the open ones of an asset, oldest first, and what has ended lately.
+    index("ta_requests_waiting")
+      .on(t.asset, t.sequence)
+      .where(sql`status in ('QUEUED', 'PENDING')`),
+    index("ta_requests_ended")
+      .on(t.status, t.updatedAt)
+      .where(sql`status in ('SUCCESS', 'FAILED')`),
   ],
 );
 
@@ -171,12 +176,15 @@ export const taAnswers = pgTable(
     statusCode: smallint("status_code").notNull(),
     /** JSON; nothing personal. */
     answer: text("answer").notNull(),
+    /** The request that was accepted: once its data are deleted, the same again is a new one. */
+    requestId: uuid("request_id"),
     createdAt: at("created_at").notNull().defaultNow(),
-    /** Null: never, for those with an `Idempotency-Key`. */
-    expiresAt: at("expires_at"),
+    /** Forgotten from then on. */
+    expiresAt: at("expires_at").notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.keyId, t.marker] }),
-    index("ta_answers_expiry").on(t.expiresAt).where(sql`expires_at is not null`),
+    index("ta_answers_expiry").on(t.expiresAt),
+    index("ta_answers_of_request").on(t.requestId).where(sql`request_id is not null`),
   ],
 );

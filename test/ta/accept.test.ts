@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type Database } from "../../src/database/connect.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
 import { fingerprints, forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/answered.ts";
 import { PiiKeyLostError, ringOf } from "../../src/ta/pii/pii-keys.ts";
@@ -17,9 +18,9 @@ const key = (id: string) => ({ id, key: randomBytes(32) });
 const first = key("first");
 const fingerprint = fingerprints(randomBytes(32));
 
-const accepting = () => {
-  const vault = openVault(database, ringOf([first]));
-  const accept = createAcceptance({ database, vault });
+const accepting = (through: Database = database) => {
+  const vault = openVault(through, ringOf([first]));
+  const accept = createAcceptance({ database: through, vault });
   const ask = async (
     body: string,
     investorId = "inv-1",
@@ -59,15 +60,57 @@ test("an Idempotency-Key decides: a new one is a new request, another body under
   await expect(ask("other", "inv-key", "k1")).rejects.toThrow(IdempotencyKeyReusedError);
 });
 
-test("after 24 hours the same body is a new request; an Idempotency-Key is never forgotten", async () => {
+test("after 24 hours the same body is a new request; after 30 days the same Idempotency-Key is", async () => {
   const { ask } = accepting();
-  const [body, keyed] = [await ask("old", "inv-old"), await ask("old", "inv-old", "kept")];
-  await database.sql`update ta_answers set expires_at = now() - interval '1 s' where expires_at is not null`;
-  expect((await ask("old", "inv-old")).requestId).not.toBe(body.requestId);
+  const later = (days: number) => database.sql`
+    update ta_answers set expires_at = expires_at - ${days} * interval '1 day'
+    where key_id = 'key_1'`;
+  const first = [await ask("old", "inv-old"), await ask("old", "inv-old", "kept")];
+  await later(1);
+  const [unkeyed, keyed] = [await ask("old", "inv-old"), await ask("old", "inv-old", "kept")];
+  expect(unkeyed.requestId).not.toBe(first[0]?.requestId);
+  expect(keyed).toEqual(first[1]);
+  // Removed or not: nobody gets it any more.
+  expect(await forgetAnswers(database)).toBeGreaterThanOrEqual(0);
   expect(await ask("old", "inv-old", "kept")).toEqual(keyed);
-  await database.sql`update ta_answers set expires_at = now() - interval '1 s' where expires_at is not null`;
-  expect(await forgetAnswers(database)).toBeGreaterThan(0);
-  expect(await ask("old", "inv-old", "kept")).toEqual(keyed);
+  await later(30);
+  expect((await ask("old", "inv-old", "kept")).requestId).not.toBe(keyed.requestId);
+});
+
+test("answers that nobody gets any more are removed, all of them", async () => {
+  const { ask } = accepting();
+  await ask("kept", "inv-kept");
+  await database.sql`
+    insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
+    select 'old', int8send(n), '', 201, '{}', now() from generate_series(1, 25000) n`;
+  expect(await forgetAnswers(database)).toBeGreaterThanOrEqual(25_000);
+  const [left] = await database.sql`
+    select count(*) filter (where key_id = 'old')::int4 as old, count(*) > 0 as others
+    from ta_answers`;
+  expect(left).toEqual({ old: 0, others: true });
+});
+
+test("an accepted request is on the disk before it is answered, however the session is set", async () => {
+  await using lax = connect({
+    url: database.url,
+    max: 1,
+    applicationName: "lax",
+    synchronousCommit: "off",
+  });
+  // Looks as late as a transaction can be looked at: when it commits.
+  await database.sql.unsafe(`
+    create table seen_at_commit (setting text);
+    create function note_setting() returns trigger language plpgsql as $$
+      begin insert into seen_at_commit values (current_setting('synchronous_commit')); return null; end $$;
+    create constraint trigger note_setting after insert on ta_requests
+      deferrable initially deferred for each row execute function note_setting()`);
+  const { ask } = accepting(lax);
+  await ask("durable", "inv-durable");
+  expect([...(await database.sql`select setting from seen_at_commit`)]).toEqual([
+    { setting: "on" },
+  ]);
+  expect([...(await lax.sql`show synchronous_commit`)]).toEqual([{ synchronous_commit: "off" }]);
+  await database.sql.unsafe("drop trigger note_setting on ta_requests; drop table seen_at_commit");
 });
 
 test("requests of one investor are numbered in the order in which they become visible", async () => {
@@ -135,6 +178,28 @@ test("a deleted investor is gone, his requests and what was done with his data a
   const accesses = await database.sql`
     select action from ta_pii_accesses where request_id = ${requestId} order by id`;
   expect(accesses.map(({ action }) => action)).toEqual(["delete", "open"]);
+});
+
+test("data that were deleted are stored again when they are sent again, as a new request", async () => {
+  const { ask, vault } = accepting();
+  const whose = { asset: "acme", investorId: "inv-again" };
+  const sent = () =>
+    Promise.all([ask("again", "inv-again"), ask("again", "inv-again", "again-key")]);
+  const [plain, keyed] = await sent();
+  const other = await ask("other", "inv-other");
+  expect(await vault.deleteInvestor(whose, "asked")).toBe(2);
+  const [plainAgain, keyedAgain] = await sent();
+  expect(plainAgain.requestId).not.toBe(plain.requestId);
+  expect(keyedAgain.requestId).not.toBe(keyed.requestId);
+  expect(await vault.holds(plainAgain.requestId)).toBe(true);
+  expect(await sent()).toEqual([plainAgain, keyedAgain]);
+  // Nobody else's answers are forgotten, and what was done stays on record.
+  expect(await ask("other", "inv-other")).toEqual(other);
+  const kept = await database.sql`
+    select action from ta_pii_accesses where request_id in (${plain.requestId}, ${keyed.requestId})`;
+  expect(kept.map(({ action }) => action)).toEqual(["delete", "delete"]);
+  const requests = await database.sql`select id from ta_requests where investor_id = 'inv-again'`;
+  expect(requests).toHaveLength(4);
 });
 
 test("what a lost key sealed is named and can be deleted, and nothing else is", async () => {

@@ -1,18 +1,29 @@
 /**
- * Where investors' data are kept: Postgres, sealed. Writing is part of accepting a request
- * (`accept.ts`); this is everything after that. Every opening and deletion leaves a row that stays.
+ * Where investors' data are kept: Postgres, sealed. Every opening and deletion leaves a row that stays.
  */
 import { texts } from "../../database/column-arrays.ts";
-import type { Database } from "../../database/connect.ts";
+import type { Database, Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../remedy.ts";
+import { forgettingDeleted } from "../answered.ts";
 import type { Submission } from "../submission.ts";
-import { openRecord, opensKey, resealKey, type SealedRecord, sealRecord } from "./envelope.ts";
+import { openRecord, opensKey, resealKey, sealRecord } from "./envelope.ts";
 import { PiiKeyLostError, type PiiKeys } from "./pii-keys.ts";
+
+/** Whose data, and of which request. */
+export type StoredRequest = {
+  readonly requestId: string;
+  readonly asset: string;
+  readonly submission: Submission;
+};
 
 /** Keeps investors' data; a default with Postgres, another one where they must live elsewhere. */
 export type PiiVault = {
-  /** Seals the data of a request, to be written in the transaction that accepts it. */
-  seal(requestId: string, submission: Submission): SealedRecord;
+  /**
+   * Stores the data of a request as part of the statement that accepts it, `with record as (${...})`:
+   * they are there when it is, and not when it is not. In that statement `request` has a row with the
+   * request's `id`, or none.
+   */
+  storing(sql: Sql, request: StoredRequest): ReturnType<Sql>;
   /** Whether the data of a request are there and their key is known; opens nothing. */
   holds(requestId: string): Promise<boolean>;
   /**
@@ -24,7 +35,7 @@ export type PiiVault = {
   open(requestId: string, purpose: string): Promise<Submission>;
   /**
    * Deletes everything known of an investor of an asset and returns how many records there were.
-   * His requests stay, with what happened to them.
+   * His requests stay, with what happened to them; sent again, they are new ones.
    */
   deleteInvestor(
     investor: { readonly asset: string; readonly investorId: string },
@@ -122,8 +133,14 @@ export const openVault = (
   };
 
   return {
-    seal: (requestId, submission) =>
-      sealRecord(keys, requestId, Buffer.from(JSON.stringify(submission))),
+    storing: (sql, { requestId, asset, submission }) => {
+      const plain = Buffer.from(JSON.stringify(submission));
+      const { keyId, sealedKey, sealed } = sealRecord(keys, requestId, plain);
+      return sql`
+        insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
+        select id, ${asset}, ${submission.investor.id}, ${keyId}, ${sealedKey}, ${sealed}
+        from request`;
+    },
 
     holds: async (requestId) => {
       const [row] = await database.sql<{ key_id: string }[]>`
@@ -157,7 +174,7 @@ export const openVault = (
         ), recorded as (
           insert into ta_pii_accesses (request_id, action, purpose)
           select request_id, 'delete', ${purpose} from deleted
-        )
+        ), forgotten as (${forgettingDeleted(database.sql)})
         select count(*)::int4 as deleted from deleted`;
       return row?.deleted ?? 0;
     },
@@ -172,7 +189,7 @@ export const openVault = (
         ), recorded as (
           insert into ta_pii_accesses (request_id, action, purpose)
           select request_id, 'delete', ${purpose} from deleted
-        )
+        ), forgotten as (${forgettingDeleted(database.sql)})
         select count(*)::int4 as deleted from deleted`;
       return row?.deleted ?? 0;
     },
