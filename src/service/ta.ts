@@ -9,6 +9,7 @@ import { type TaAsset, taAssets } from "../ta/asset.ts";
 import { httpEvmSigner, httpSuiSigner } from "../ta/ports/http-signer.ts";
 import { type EvmSigner, evmKeySigner, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
 import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
+import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
 import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
 import { startProcessing } from "../ta/processing/processing.ts";
 import type { CallbackService } from "./callbacks.ts";
@@ -40,6 +41,7 @@ export const startTransferAgent = async (
   const stopped = new AbortController();
   const demo = await demoAccess(settings, assets, stopped.signal, opened);
   const access = demo ?? configuredAccess(config, ledger.packages, opened);
+  await warnOfLeftRequests(storage.write.sql, new Set(assets.keys()), logger);
   const processed = processedAssets(assets.values(), access, storage.write.sql, (asset, lacks) =>
     logger.warn(
       { asset },

@@ -18,6 +18,7 @@ import {
 } from "../ports/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
 import { holderIdOf } from "./holder-ids.ts";
+import { freeIdlePurses } from "./idle-purses.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenOverdue } from "./overdue.ts";
 import { claimPurse } from "./purses.ts";
@@ -124,12 +125,18 @@ const sign = async (
     return failed("ALREADY_WHITELISTED", `the wallet is in group ${groupId} already`);
   }
   const holderId = place.registered ? null : await holderIdOf(database.sql, register, request);
+  let purses: readonly string[] = [];
   let purse: string | undefined;
-  const claimed = await waitFor(work, async () => {
-    purse = await claimPurse(database.sql, claim, request, await relay.purses(signal));
+  await waitFor(work, async () => {
+    purses = await relay.purses(signal);
+    purse = await claimPurse(database.sql, claim, request, purses);
     return purse !== undefined;
   });
-  if (!claimed || purse === undefined) return LATER;
+  if (purse === undefined) {
+    // A whole turn and none was free: perhaps nobody gets on with those who have them.
+    await freeIdlePurses(database, relay, purses, signal);
+    return LATER;
+  }
   const { id: requestId, wallet } = request;
   const order = { requestId, asset: asset.name, wallet, groupId, holderId };
   for (;;) {

@@ -5,7 +5,8 @@ import type { LaneClaim, OpenRequest } from "./lanes.ts";
 /**
  * Claims one of the purses for a request whose transaction is not signed yet, or keeps the one it has
  * while that still is one of them; undefined when all are taken.
- * Whatever becomes of the process, the claim stands until the request's transaction is settled.
+ * Whatever becomes of the process, the claim stands until the request's transaction is settled
+ * (see idle-purses.ts for who finds that out when the request cannot go on).
  */
 export const claimPurse = async (
   sql: Sql,

@@ -42,7 +42,9 @@ class AssetMissingError extends Error {
   readonly remedy = "wait";
 
   constructor(asset: string) {
-    super(`there are requests for ${asset}, which is not among the assets of this process`);
+    super(
+      `there are requests for ${asset}, which is not among the assets of this process; put it back into ASSETS_FILE until they are done`,
+    );
   }
 }
 

@@ -1,0 +1,91 @@
+/**
+ * Purses of requests that nobody gets on with: their asset has left the assets file, or its process
+ * stands still. Whoever waits for one of these purses finds out what became of their transactions, over
+ * the same ledger and signer that are his own, so that one request holds up others no longer than its
+ * transaction takes. The request itself stays what it is: it ends when its asset is there again.
+ */
+import type { Database } from "../../database/connect.ts";
+import { type Relay, SubmissionRefusedError } from "../ports/relay.ts";
+
+/** Claims older than this are looked after by whoever waits; most are over in a few seconds. */
+const IDLE_SECONDS = 60;
+
+/** Looked after at once, the oldest first. */
+const AT_ONCE = 8;
+
+/** How a request stands that has a purse. */
+type Held = {
+  readonly purse: string;
+  readonly request_id: string;
+  readonly tx_id: string | null;
+  readonly signed: Uint8Array | null;
+};
+
+/**
+ * Releases those of `purses` whose request's transaction is settled, or was never signed and is worked
+ * on by nobody.
+ * @throws RelayUnavailableError (retry), and what the database throws
+ */
+export const freeIdlePurses = async (
+  database: Pick<Database, "sql" | "transaction">,
+  relay: Pick<Relay, "lookUp" | "submit">,
+  purses: readonly string[],
+  signal: AbortSignal,
+): Promise<void> => {
+  if (purses.length === 0) return;
+  const { sql } = database;
+  const held = await sql<Held[]>`
+    select p.purse, p.request_id, t.tx_id, t.signed
+    from ta_purses p left join ta_transactions t on t.request_id = p.request_id
+    where p.purse in ${sql(purses)} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
+    order by p.claimed_at limit ${AT_ONCE}`;
+  let failed: unknown;
+  for (const { purse, request_id: requestId, tx_id: txId, signed } of held) {
+    try {
+      if (txId === null || signed === null) {
+        await freeUnsigned(database, requestId);
+      } else if (await isSettled(relay, txId, signed, signal)) {
+        await sql`delete from ta_purses where purse = ${purse} and request_id = ${requestId}`;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      // The next one may be settled all the same.
+      failed ??= error;
+    }
+  }
+  if (failed !== undefined) throw failed;
+};
+
+/** Whether it is known what became of a transaction; submits it again when it is not. */
+const isSettled = async (
+  relay: Pick<Relay, "lookUp" | "submit">,
+  txId: string,
+  signed: Uint8Array,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if ((await relay.lookUp(txId, signal)) !== null) return true;
+  try {
+    await relay.submit(signed, signal, true);
+    return false;
+  } catch (error) {
+    // Refused, and nobody has it: it will never be executed.
+    if (error instanceof SubmissionRefusedError) return true;
+    throw error;
+  }
+};
+
+/** A request that signed nothing gives its purse back, unless somebody is working on it. */
+const freeUnsigned = (database: Pick<Database, "transaction">, requestId: string): Promise<void> =>
+  database.transaction(async ({ sql }) => {
+    // Whoever had the lane before writes nothing any more, so nothing is signed after this.
+    const lanes = await sql`
+      update ta_lanes set token = gen_random_uuid()
+      where id = (select lane_id from ta_requests where id = ${requestId})
+        and (leased_until is null or leased_until <= now())
+      returning 1`;
+    if (lanes.length === 0) return;
+    // A statement of its own: it sees what was signed up to the lock on the lane's row.
+    await sql`
+      delete from ta_purses where request_id = ${requestId}
+        and not exists (select 1 from ta_transactions where request_id = ${requestId})`;
+  });
