@@ -6,6 +6,7 @@ import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks
 import { startEvm } from "../service/evm.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { openLedger } from "../service/ledger-source.ts";
+import { configuredVault } from "../service/pii.ts";
 import { openStorage } from "../service/storage.ts";
 import { startTransferAgent } from "../service/ta.ts";
 import { failUndelivered } from "../ta/processing/record.ts";
@@ -72,6 +73,10 @@ export const indexCommand = () =>
               assets,
               signal,
             });
+      // It opens no data, and works without their keys; with wrong ones it would call lost data stored.
+      if (callbacks !== undefined && config.ta.piiKeys !== undefined) {
+        await (await configuredVault(config, storage)).checkKeys();
+      }
       await using _agent =
         callbacks &&
         (await startTransferAgent({ config, logger, storage, assets, ledger, callbacks }));

@@ -96,7 +96,7 @@ test("from the command line: a key, a signature, an accepted request, new data k
     return { code, stderr };
   };
   // The old key was dropped too early: nobody could open the data any more.
-  for (const args of [["serve", "ta"], ["start"], ["pii", "rotate"]]) {
+  for (const args of [["serve", "ta"], ["start"], ["index"], ["pii", "rotate"]]) {
     expect(await refused(args, { PII_KEYS: newKey }), args.join(" ")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
