@@ -25,6 +25,7 @@ export const benchTokens: readonly ProjectToken[] = TOKENS.map((address, n) => (
   network: "avalanche_fuji",
   chainId: CHAIN,
   type: "comakery_security_token_v4",
+  finality: 12,
   groups: { "1": "Reg A", "2": "Reg S" },
   schedules: { "1": "Gradual Release" },
   address: `0x${address}`,

@@ -47,7 +47,11 @@ export type StallWatch = {
   quietMs(name: string, nowMs: number): number;
 };
 
-export const createStallWatch = (stallAfterMs: number = STALL_AFTER_MS): StallWatch => {
+/** @param unit what is counted, in the singular */
+export const createStallWatch = (
+  stallAfterMs: number = STALL_AFTER_MS,
+  unit = "checkpoint",
+): StallWatch => {
   const memories = new Map<string, Memory>();
 
   const remember = ({ name, next, goal, trouble }: Observation, nowMs: number): Memory => {
@@ -70,8 +74,8 @@ export const createStallWatch = (stallAfterMs: number = STALL_AFTER_MS): StallWa
       if (workMs === null || lag === 0n) return { state: "ok" };
       const why = trouble === undefined ? "" : `: ${trouble.reason.slice(0, LONGEST_REASON)}`;
       if (gaveUpAt?.next === next) return { state: "stalled", reason: `gave up${why}` };
-      const checkpoints = lag === 1n ? "checkpoint" : "checkpoints";
-      const behind = next === null ? "has never run" : `${lag} ${checkpoints} behind`;
+      const units = lag === 1n ? unit : `${unit}s`;
+      const behind = next === null ? "has never run" : `${lag} ${units} behind`;
       const stuckMs = nowMs - Math.max(movedMs, workMs);
       if (stuckMs >= stallAfterMs) {
         const seconds = Math.floor(stuckMs / 1000);

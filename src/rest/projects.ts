@@ -9,7 +9,7 @@ import type { TransferEvent } from "../projections/transfer-events.ts";
 /** A token as configured. */
 export type ProjectToken = Pick<
   EvmToken,
-  "name" | "network" | "chainId" | "type" | "groups" | "schedules"
+  "name" | "network" | "chainId" | "type" | "finality" | "groups" | "schedules"
 > & {
   /** In lower case. */
   readonly address: Address;

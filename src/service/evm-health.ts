@@ -1,13 +1,14 @@
-/** How far EVM chains, their records and callbacks are: for `/health` and `/metrics` of any process. */
-import type { Registry } from "prom-client";
-import { Gauge } from "prom-client";
+/** How far EVM chains, their records and callbacks are: for `/health` of any process. */
 import { type CallbackFigures, callbackFigures } from "../callbacks/figures.ts";
-import { bigints, texts } from "../database/column-arrays.ts";
+import { bigints, byteas, texts } from "../database/column-arrays.ts";
 import type { Db } from "../database/connect.ts";
-import type { Health, HealthDetail } from "../http/health.ts";
+import { lowest } from "../evm/block-numbers.ts";
+import { bytesOf, hexOf } from "../evm/hex-bytes.ts";
+import type { HealthDetail } from "../http/health.ts";
 import { createStallWatch, type Judgement, type State } from "../http/stall-watch.ts";
-import type { Project } from "../rest/projects.ts";
+import type { Project, ProjectToken } from "../rest/projects.ts";
 import type { EvmService } from "./evm.ts";
+import { type EndpointHealth, endpointHealth } from "./evm-endpoints.ts";
 
 /** A chain; block numbers are decimal, null before it was first read. */
 export type ChainHealth = Judgement & {
@@ -19,6 +20,17 @@ export type ChainHealth = Judgement & {
   readonly nextBlock: string | null;
   /** Of the newest block that is known; null before the first. */
   readonly headAgeSeconds: number | null;
+  /** Final blocks that the chain replaced nevertheless; null while it never did. */
+  readonly finalReplaced: {
+    readonly times: number;
+    /** The last time: newest block that was left standing, and when, ISO 8601. */
+    readonly toBlock: string;
+    readonly at: string;
+  } | null;
+  /** In order of preference; empty in a process that does not read the chain. */
+  readonly endpoints: readonly EndpointHealth[];
+  /** What an operator should look at although things move; never a reason to be stalled. */
+  readonly warnings: readonly string[];
 };
 
 /** The records of a project on a chain. */
@@ -46,65 +58,108 @@ type Watched = {
   readonly local?: EvmService | undefined;
 };
 
-type Row = {
+type ChainRow = {
   readonly chain_id: bigint;
   readonly head_block: bigint | null;
   readonly head_timestamp: bigint | null;
   readonly final_block: bigint;
-  readonly next_block: bigint | null;
+  readonly replaced: number;
+  readonly replaced_to: bigint | null;
+  readonly replaced_at: string | null;
 };
 
 /** Watches from now on; the members of the answer are `EvmDetails`. */
 export const evmDetails = ({ db, projects, local }: Watched) => {
-  const watch = createStallWatch();
+  const watch = createStallWatch(undefined, "block");
   const tokens = projects.flatMap((project) => project.tokens);
-  const networks = new Map(tokens.map(({ chainId, network }) => [chainId, network]));
+  const chainIds = [...new Set(tokens.map(({ chainId }) => chainId))];
   const scopes = projects.flatMap((project) =>
     [...new Set(project.tokens.map(({ chainId }) => chainId))].map((chainId) => ({
       project: project.name,
       chainId,
+      tokens: project.tokens.filter((token) => token.chainId === chainId),
     })),
   );
-  const chainIds = bigints([...networks.keys()]);
 
-  const chainHealth = (chainId: number, row: Row | undefined, nowMs: number): ChainHealth => {
+  const chainHealth = (
+    chainId: number,
+    row: ChainRow | undefined,
+    next: bigint | null,
+    nowMs: number,
+  ): ChainHealth => {
+    const own = tokens.filter((token) => token.chainId === chainId);
     const trouble = local?.troubles.get(chainId);
-    const next = row?.next_block ?? null;
     const head = row?.head_block ?? null;
     const known = head === null ? null : head + 1n;
     // While the RPC fails nobody hears of a new head: there is work as long as it does.
     const goal = trouble === undefined ? known : (known ?? 0n) + 1n;
+    const headAgeSeconds =
+      row?.head_timestamp == null
+        ? null
+        : Math.max(0, Math.floor(nowMs / 1_000 - Number(row.head_timestamp)));
+    const endpoints = local?.rpcs.get(chainId)?.status() ?? [];
     return {
       chainId,
-      network: networks.get(chainId) ?? "",
+      network: own[0]?.network ?? "",
       headBlock: head?.toString() ?? null,
       finalBlock: row === undefined || row.final_block < 0n ? null : `${row.final_block}`,
       nextBlock: next?.toString() ?? null,
-      headAgeSeconds:
-        row?.head_timestamp == null
+      headAgeSeconds,
+      finalReplaced:
+        row?.replaced_to == null || row.replaced_at === null
           ? null
-          : Math.max(0, Math.floor(nowMs / 1_000 - Number(row.head_timestamp))),
+          : {
+              times: row.replaced,
+              toBlock: `${row.replaced_to}`,
+              at: new Date(row.replaced_at).toISOString(),
+            },
+      endpoints: endpoints.map((each) => endpointHealth(each, nowMs)),
+      warnings: [
+        ...oldHead(own[0]?.finality, headAgeSeconds),
+        ...own.flatMap(({ address }) => local?.doubts.get(chainId)?.get(address) ?? []),
+      ],
       ...watch.judge({ name: `chain ${chainId}`, next, goal, trouble }, nowMs),
     };
   };
 
   return async (nowMs: number): Promise<HealthDetail & { readonly members: EvmDetails }> => {
-    const [chains, progress, callbacks] = await Promise.all([
-      db.sql<Row[]>`
-        select c.chain_id, head_block, head_timestamp, final_block,
-               (select min(next_block) from evm_tokens t where t.chain_id = c.chain_id) as next_block
-        from evm_chains c where c.chain_id = any(${chainIds}::int8[])`,
+    const [chains, nexts, progress, callbacks] = await Promise.all([
+      db.sql<ChainRow[]>`
+        select c.chain_id, head_block, head_timestamp, final_block, r.*
+        from evm_chains c, lateral (
+          select count(*)::int4 as replaced, (array_agg(to_block order by step desc))[1] as replaced_to,
+                 max(at) as replaced_at
+          from evm_rollbacks r where r.chain_id = c.chain_id and below_final) as r
+        where c.chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])`,
+      db.sql<{ chain_id: bigint; address: Buffer; next_block: bigint }[]>`
+        select chain_id, address, next_block from evm_tokens
+        where chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])
+          and address = any(${byteas(tokens.map(({ address }) => bytesOf(address)))}::bytea[])`,
       db.sql<{ project: string; chain_id: bigint; next_block: bigint; notified_block: bigint }[]>`
         select p.project, p.chain_id, p.next_block, p.notified_block
         from transfer_event_progress p
         where p.project = any(${texts(scopes.map(({ project }) => project))}::text[])`,
       callbackFigures(db),
     ]);
-    const chainOf = (chainId: number) => chains.find((row) => Number(row.chain_id) === chainId);
-    const read = [...networks.keys()].map((chainId) =>
-      chainHealth(chainId, chainOf(chainId), nowMs),
+    const nextOf = new Map(
+      nexts.map((row) => [
+        keyOf({ chainId: Number(row.chain_id), address: hexOf(row.address) }),
+        row.next_block,
+      ]),
     );
-    const made = scopes.map(({ project, chainId }): RecordsHealth => {
+    /** Next block of the one furthest behind; null when one of them was never read. */
+    const nextOfAll = (some: readonly ProjectToken[]): bigint | null => {
+      const found = some.map((token) => nextOf.get(keyOf(token)));
+      const [first, ...others] = found.filter((next) => next !== undefined);
+      if (first === undefined || others.length + 1 < some.length) return null;
+      return lowest(first, ...others);
+    };
+    const read = chainIds.map((chainId) => {
+      const row = chains.find((each) => Number(each.chain_id) === chainId);
+      const own = tokens.filter((token) => token.chainId === chainId);
+      return chainHealth(chainId, row, nextOfAll(own), nowMs);
+    });
+    const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
       const row = progress.find(
         (each) => each.project === project && Number(each.chain_id) === chainId,
       );
@@ -114,7 +169,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
           ? undefined
           : { gaveUp: status.state === "stopped", reason: status.reason };
       const next = row?.next_block ?? null;
-      const goal = chainOf(chainId)?.next_block ?? null;
+      const goal = nextOfAll(own);
       return {
         project,
         chainId,
@@ -133,71 +188,27 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 };
 
+const keyOf = ({ chainId, address }: Pick<ProjectToken, "chainId" | "address">) =>
+  `${chainId} ${address}`;
+
+/** Where validators vote in rounds, as behind `safe` and `finalized`, blocks come whether used or not. */
+const OLD_VOTED_HEAD_SECONDS = 600;
+
+/** Other chains may make a block only when somebody sends a transaction. */
+const OLD_HEAD_SECONDS = 3_600;
+
+const oldHead = (
+  finality: ProjectToken["finality"] | undefined,
+  ageSeconds: number | null,
+): readonly string[] => {
+  const voted = finality === "safe" || finality === "finalized";
+  if (ageSeconds === null || ageSeconds < (voted ? OLD_VOTED_HEAD_SECONDS : OLD_HEAD_SECONDS)) {
+    return [];
+  }
+  return [`no block for ${ageSeconds} s: either the chain is quiet, or its RPC stands still`];
+};
+
 const worst = (states: readonly State[]): State =>
   states.find((state) => state === "stalled") ??
   states.find((state) => state === "catching_up") ??
   "ok";
-
-/** Adds gauges of the same to `/metrics`. */
-export const evmGauges = (registry: Registry, health: Health): void => {
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    show: (
-      details: EvmDetails,
-      set: (labels: Record<Label, string>, value: number) => void,
-    ) => void,
-  ) =>
-    new Gauge({
-      name: `holderbook_${name}`,
-      help,
-      labelNames,
-      registers: [registry],
-      async collect() {
-        this.reset();
-        const report = await health.report().catch(() => undefined);
-        const details = report?.details;
-        if (!isEvmDetails(details)) return;
-        show(details, (labels, value) => this.set(labels, value));
-      },
-    });
-  const chainGauge = (name: string, help: string, of: (chain: ChainHealth) => string | null) =>
-    gauge(name, help, ["chain", "network"], ({ evm }, set) => {
-      for (const chain of evm.chains) {
-        const value = of(chain);
-        if (value !== null) {
-          set({ chain: `${chain.chainId}`, network: chain.network }, Number(value));
-        }
-      }
-    });
-  chainGauge("evm_head_block", "Newest block known of an EVM chain", (chain) => chain.headBlock);
-  chainGauge("evm_next_block", "Next block of an EVM chain to read", (chain) => chain.nextBlock);
-  chainGauge("evm_final_block", "Newest final block of an EVM chain", (chain) => chain.finalBlock);
-  chainGauge("evm_stalled", "1 while an EVM chain should be read and is not", ({ state }) =>
-    state === "stalled" ? "1" : "0",
-  );
-  gauge(
-    "transfer_events_lag_blocks",
-    "Blocks read whose transfer events are not made yet",
-    ["project", "chain"],
-    ({ evm }, set) => {
-      for (const { project, chainId, lagBlocks } of evm.transferEvents) {
-        if (lagBlocks !== null) set({ project, chain: `${chainId}` }, Number(lagBlocks));
-      }
-    },
-  );
-  const figure = (name: string, help: string, of: (figures: CallbackFigures) => number) =>
-    gauge(name, help, [], ({ callbacks }, set) => set({}, of(callbacks)));
-  figure("callbacks_pending", "Callbacks neither delivered nor given up", ({ pending }) => pending);
-  figure(
-    "callbacks_oldest_pending_seconds",
-    "Age of the oldest of them",
-    (figures) => figures.oldestPendingSeconds,
-  );
-  figure("callback_endpoints_failing", "Addresses that keep failing", (f) => f.failing.length);
-  figure("callback_endpoints_disabled", "Addresses that are disabled", (f) => f.disabled.length);
-};
-
-const isEvmDetails = (details: unknown): details is EvmDetails =>
-  typeof details === "object" && details !== null && "evm" in details && "callbacks" in details;

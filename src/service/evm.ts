@@ -3,11 +3,13 @@ import type { Assets } from "../assets.ts";
 import type { Config } from "../config.ts";
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
-import { followChain } from "../evm/follow.ts";
-import { type EvmNetwork, networksOf } from "../evm/network.ts";
+import type { Address } from "../evm/fact.ts";
+import { type FollowSettings, followChain } from "../evm/follow.ts";
+import { type EvmNetwork, type EvmToken, networksOf } from "../evm/network.ts";
 import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
 import type { Logger } from "../logger.ts";
 import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
+import { endpointWarnings } from "./evm-endpoints.ts";
 import { transferScopes } from "./transfer-scopes.ts";
 
 /** What this process knows of a chain beyond the database. */
@@ -19,6 +21,8 @@ export type EvmService = AsyncDisposable & {
   /** Trouble by chain id; chains without are absent. */
   readonly troubles: ReadonlyMap<number, ChainTrouble>;
   readonly rpcs: ReadonlyMap<number, Rpc>;
+  /** What is doubtful of tokens, by chain id, then address; tokens without are absent. */
+  readonly doubts: ReadonlyMap<number, ReadonlyMap<Address, readonly string[]>>;
   /** Records of each project on each chain, as this process makes them. */
   readonly statuses: ReadonlyMap<string, TransferEventsStatus>;
 };
@@ -31,6 +35,7 @@ export type EvmSettings = {
   readonly signal: AbortSignal;
   /** Fewer attempts and shorter pauses, for tests. */
   readonly rpc?: Parameters<typeof openRpc>[2];
+  readonly check?: FollowSettings["check"];
 };
 
 /**
@@ -50,14 +55,21 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
 
   const troubles = new Map<number, ChainTrouble>();
   const statuses = new Map<string, TransferEventsStatus>();
-  const rpcs = new Map(
-    networks.map(({ chainId, rpc }) => [chainId, openRpc(chainId, rpc, settings.rpc)]),
-  );
+  const doubts = new Map<number, Map<Address, readonly string[]>>();
+  const rpcs = new Map<number, Rpc>();
   const readers = networks.map((network) => {
-    const rpc = rpcs.get(network.chainId);
-    return rpc === undefined
-      ? undefined
-      : readChain({ network, rpc, database, logger, troubles, pollMs: config.evmPollMs }, signal);
+    const { chainId, name, rpc: urls } = network;
+    const rpc = openRpc(chainId, urls, {
+      ...settings.rpc,
+      onSetAside: endpointWarnings(logger, { chainId, network: name }),
+      // Whoever waits for an hour is in trouble now, although nothing has failed for good.
+      onNoneUsable: (error) => troubles.set(chainId, { gaveUp: false, reason: messageOf(error) }),
+    });
+    rpcs.set(chainId, rpc);
+    const own = new Map<Address, readonly string[]>();
+    doubts.set(chainId, own);
+    const { evmPollMs: pollMs } = config;
+    return readChain({ ...settings, network, rpc, troubles, doubts: own, pollMs }, signal);
   });
   const pipeline =
     scopes.length === 0
@@ -74,6 +86,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     networks,
     troubles,
     rpcs,
+    doubts,
     statuses,
     [Symbol.asyncDispose]: async () => {
       disposed.abort();
@@ -82,20 +95,17 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   };
 };
 
-type Reading = {
+type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
   readonly network: EvmNetwork;
   readonly rpc: Rpc;
-  readonly database: Database;
-  readonly logger: Logger;
   readonly troubles: Map<number, ChainTrouble>;
+  readonly doubts: Map<Address, readonly string[]>;
   readonly pollMs: number;
 };
 
 /** Reads one chain under its lock; never rejects. A reader that must stop leaves the others going. */
-const readChain = async (
-  { network, rpc, database, logger, troubles, pollMs }: Reading,
-  signal: AbortSignal,
-): Promise<void> => {
+const readChain = async (reading: Reading, signal: AbortSignal): Promise<void> => {
+  const { network, rpc, database, logger, troubles, pollMs } = reading;
   const { chainId, name } = network;
   const where = { chainId, network: name };
   while (!signal.aborted) {
@@ -113,7 +123,15 @@ const readChain = async (
           rpc,
           // A chain without transactions may have no new block for hours.
           reader: { pollMs, onQuiet: () => troubles.delete(chainId) },
-          onBatch: () => troubles.delete(chainId),
+          onBatch: ({ rollback }) => {
+            troubles.delete(chainId);
+            if (rollback?.belowFinal) {
+              logger.warn(
+                { ...where, toBlock: `${rollback.toBlock}`, finality: network.finality },
+                "the chain replaced blocks that were final by its setting: callbacks may have been sent for them; raise finality",
+              );
+            }
+          },
           onError: (err, pauseMs) => {
             troubles.set(chainId, { gaveUp: false, reason: messageOf(err) });
             logger.warn(
@@ -126,6 +144,7 @@ const readChain = async (
               { ...where, err, pauseMs: Math.round(pauseMs) },
               "cannot ask a token for its name; trying again",
             ),
+          check: { ...reading.check, onChecked: (...checked) => keepDoubts(reading, ...checked) },
         },
         held,
       );
@@ -141,6 +160,20 @@ const readChain = async (
       logger.error({ ...where, err: error }, "reading an EVM chain stopped");
       return;
     }
+  }
+};
+
+/** Keeps what is doubtful of a token for the health report, and logs it when it is new. */
+const keepDoubts = (
+  { network: { chainId, name }, logger, doubts }: Reading,
+  { address }: EvmToken,
+  found: readonly string[],
+) => {
+  const known = doubts.has(address);
+  if (found.length === 0) doubts.delete(address);
+  else doubts.set(address, found);
+  if (found.length > 0 && !known) {
+    logger.warn({ chainId, network: name, doubts: found }, "the log of a token is doubtful");
   }
 };
 

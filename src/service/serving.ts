@@ -15,7 +15,8 @@ import { restPart } from "../rest/part.ts";
 import { projectsOf } from "../rest/projects.ts";
 import { VERSION } from "../version.ts";
 import type { EvmService } from "./evm.ts";
-import { evmDetails, evmGauges } from "./evm-health.ts";
+import { evmGauges } from "./evm-gauges.ts";
+import { evmDetails } from "./evm-health.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 

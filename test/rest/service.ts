@@ -18,7 +18,8 @@ import { restPart } from "../../src/rest/part.ts";
 import { projectsOf } from "../../src/rest/projects.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { startEvm } from "../../src/service/evm.ts";
-import { evmDetails, evmGauges } from "../../src/service/evm-health.ts";
+import { evmGauges } from "../../src/service/evm-gauges.ts";
+import { evmDetails } from "../../src/service/evm-health.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Whatever waits in these tests waits no longer. */
@@ -168,7 +169,11 @@ export const waitFor = async <T>(
 };
 
 /** Reads the chains of projects into a database, and makes their records, with their addresses known. */
-export const index = async (database: TestDatabase, projects: readonly Project[]) => {
+export const index = async (
+  database: TestDatabase,
+  projects: readonly Project[],
+  settings: Pick<Parameters<typeof startEvm>[0], "check" | "rpc"> = {},
+) => {
   const assets = { projects: [...projects] };
   await applyCallbackAddresses(database, { allowPrivate: true }, assets);
   const logged: string[] = [];
@@ -180,7 +185,8 @@ export const index = async (database: TestDatabase, projects: readonly Project[]
     database,
     assets,
     signal: stop.signal,
-    rpc: { attempts: 3, pauseMs: 5, maxPauseMs: 20, timeoutMs: 5_000 },
+    check: settings.check,
+    rpc: { attempts: 3, pauseMs: 5, maxPauseMs: 20, timeoutMs: 5_000, ...settings.rpc },
   });
   return {
     ...evm,
