@@ -61,6 +61,8 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
   const keyOf = (chainId: number, address: string) => `${chainId} ${address}`;
   const configured = new Map(tokens.map((token) => [keyOf(token.chainId, token.address), token]));
   const printed = new Map<string, PrintedToken>();
+  /** Those among them that will not change. */
+  const known = new Set<string>();
   /** The last one asked for: a page is mostly of one token. */
   let last:
     | { readonly chainId: number; readonly token: string; readonly of: PrintedToken }
@@ -75,13 +77,22 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
     },
     load: async (db, wanted) => {
       let complete = true;
+      const asked = new Set<string>();
       for (const { chainId, token: address } of wanted) {
         const key = keyOf(chainId, address);
         const token = configured.get(key);
-        if (token === undefined || printed.has(key)) continue;
+        if (token === undefined || known.has(key) || asked.has(key)) continue;
+        asked.add(key);
         const described = await tokenDescription(db, chainId, address);
-        if (described === null) complete = false;
-        else printed.set(key, print(token, described));
+        if (described === null) {
+          complete = false;
+          continue;
+        }
+        printed.set(key, print(token, described));
+        last = undefined;
+        // What a token has not told so far it may tell later.
+        const { name, symbol, decimals } = described;
+        if (name !== null && symbol !== null && decimals !== null) known.add(key);
       }
       return complete;
     },

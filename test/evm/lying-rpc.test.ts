@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LyingRpcError } from "../../src/evm/rpc/errors.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
-import { type Call, startProxy } from "./proxy.ts";
+import { type Call, Refusal, startProxy } from "./proxy.ts";
 import { batchesUpTo, networkOf, quickRpc, readingsIn } from "./reading.ts";
 
 let chain: Anvil;
@@ -78,6 +78,21 @@ const lies: readonly [
   ["a log with a torn topic", "malformed reply", lastLog({ topics: ["0xddf2"] })],
   ["a log of another transaction", "transaction of a log", lastLog({ transactionHash: HASH })],
   [
+    "other amounts than the receipts",
+    "receipt of a transaction",
+    logs((all) => all.map((log) => ({ ...log, data: `0x${"07".repeat(32)}` }))),
+  ],
+  [
+    "every log twice, with a number of its own",
+    "receipt of a transaction",
+    logs((all) =>
+      all.flatMap((log) => [
+        { ...log, logIndex: `0x${(2 * Number(log.logIndex)).toString(16)}` },
+        { ...log, logIndex: `0x${(2 * Number(log.logIndex) + 1).toString(16)}` },
+      ]),
+    ),
+  ],
+  [
     "a block of an impossible time",
     "malformed reply",
     block(4, (it) => ({ ...it, timestamp: HASH })),
@@ -128,6 +143,33 @@ test.for(lies)(
     expect(rpc.status()[0]?.lastError).toMatchObject({ lie });
   },
 );
+
+test("an RPC that gives other amounts in old blocks than their receipts is caught too", async () => {
+  await using old = await startAnvil();
+  const issued = await old.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  for (let i = 1; i <= 3; i += 1) await old.send(issued, "transfer", [old.wallet(i), i]);
+  await old.client.mine({ blocks: 100 });
+  const type = "comakery_security_token_v4";
+  const reading = async (url: string) => {
+    const network = networkOf([url], old.chainId, [{ address: issued.address, type }]);
+    return batchesUpTo(network, await old.client.getBlockNumber());
+  };
+  await using liar = await startProxy(old.url, {
+    answer: logs((all) => all.map((log) => ({ ...log, data: `0x${"07".repeat(32)}` }))),
+  });
+  await expect(reading(liar.url)).rejects.toMatchObject({ lie: "receipt of a transaction" });
+  // A node without receipts of old blocks, or one that refuses to give them, is believed.
+  await using forgetful = await startProxy(old.url, {
+    answer: ({ method }, result) => (method === "eth_getTransactionReceipt" ? null : result),
+  });
+  await using strict = await startProxy(old.url, {
+    answer: ({ method }, result) =>
+      method === "eth_getTransactionReceipt" ? new Refusal(-32601, "not available") : result,
+  });
+  const whole = await reading(old.url);
+  expect(await reading(forgetful.url)).toEqual(whole);
+  expect(await reading(strict.url)).toEqual(whole);
+});
 
 test("an RPC of another chain stops the reader, or is left alone beside a right one", async () => {
   await using proxy = await startProxy(chain.url, {
