@@ -45,6 +45,9 @@ export const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
   kyc: "accepted; the investor's data will be stored",
 };
 
+/** The step of the history that goes with it. */
+const STORED_MESSAGE = "the investor's data are stored, sealed";
+
 /**
  * Accepts requests; a replay gets the first answer.
  * @throws IdempotencyKeyReusedError (stop)
@@ -100,7 +103,9 @@ export const createAcceptance = (settings: {
         ),
         history as (
           insert into ta_request_history (request_id, number, status, message)
-          select id, 1, 'QUEUED', ${message} from request
+          select id, step.number, 'QUEUED', step.message
+          from request cross join (values (1, ${message}), (2, ${STORED_MESSAGE}))
+            as step (number, message)
         ),
         record as (${vault.storing(sql, { requestId, asset, submission })})
         -- Whoever was told 201 must find his request after any crash, whatever the session's setting is.

@@ -56,7 +56,26 @@ export const request: z.infer<typeof requestAnswer> = {
   txId,
   history: [
     { status: "QUEUED", at: "2026-11-20T12:00:03.120Z", message: accepted.message },
+    {
+      status: "QUEUED",
+      at: "2026-11-20T12:00:03.120Z",
+      message: "the investor's data are stored, sealed",
+    },
     { status: "PENDING", at: "2026-11-20T12:00:03.155Z", message: "taken up" },
+    {
+      status: "PENDING",
+      at: "2026-11-20T12:00:03.171Z",
+      message: "the wallet is in no group and belongs to no holder; it joins a new one",
+    },
+    { status: "PENDING", at: "2026-11-20T12:00:03.190Z", message: `signed transaction ${txId}` },
+    { status: "PENDING", at: "2026-11-20T12:00:03.240Z", message: "submitted" },
+    {
+      status: "PENDING",
+      at: "2026-11-20T12:00:03.910Z",
+      message: "executed at 273300412; waiting until the register shows it",
+    },
+    { status: "PENDING", at: "2026-11-20T12:00:04.599Z", message: "confirmed by the register" },
+    { status: "PENDING", at: "2026-11-20T12:00:04.602Z", message: "callback enqueued" },
     { status: "SUCCESS", at: "2026-11-20T12:00:04.602Z", message: put },
   ],
 };

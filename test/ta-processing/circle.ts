@@ -1,5 +1,5 @@
 /** A whole circle for tests: the demo ledger, its node, its indexing, and investors' requests. */
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,10 +9,14 @@ import { readConfig } from "../../src/config.ts";
 import { type DemoNode, startDemoNode } from "../../src/demo/execution.ts";
 import { type DemoSource, demoSource } from "../../src/demo/source.ts";
 import { startIndexing } from "../../src/service/indexing.ts";
+import { createAcceptance } from "../../src/ta/accept.ts";
+import { fingerprints } from "../../src/ta/answered.ts";
 import { taEndpoint } from "../../src/ta/asset.ts";
-import { TA_REQUESTS_CHANNEL } from "../../src/ta/request-wake.ts";
+import { ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
+import { submission } from "../ta/submissions.ts";
 
 /** The asset of the circle. */
 export const ASSET = "demo-a";
@@ -112,36 +116,39 @@ export type TestRequest = {
 };
 
 /** A wallet that nobody has. */
-export const newWallet = () =>
-  `0x${`${randomUUID()}${randomUUID()}`.replaceAll("-", "").slice(0, 64).padEnd(64, "0")}`;
+export const newWallet = () => `0x${randomBytes(32).toString("hex")}`;
 
-/** Accepts a request as the API does: lane, request, history and sealed record in one transaction. */
+const fingerprint = fingerprints(randomBytes(32));
+
+/** The vault of tests, all of whose processes have the same key. */
+export const vaultOf = (database: Pick<TestDatabase, "sql" | "transaction">): PiiVault =>
+  openVault(database, ringOf([{ id: "test", key: Buffer.alloc(32, 7) }]));
+
+/** Accepts a request as the API does. */
 export const acceptRequest = async (
   database: TestDatabase,
   { asset = ASSET, investorId, wallet = newWallet(), kind = "whitelist", ...rest }: TestRequest,
 ): Promise<string> => {
-  const id = randomUUID();
-  await database.transaction(async ({ sql }) => {
-    const [lane] = await sql<{ id: bigint }[]>`
-      insert into ta_lanes (asset, investor_id) values (${asset}, ${investorId})
-      on conflict (asset, investor_id) do update
-        set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
-      returning id`;
-    await sql`
-      insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
-                               verified_at, message, key_id)
-      values (${id}, ${lane?.id ?? 0n}, ${asset}, ${kind}, ${investorId}, ${wallet},
-              ${rest.verifiedStatus ?? true}, now(), 'accepted', 'key')`;
-    await sql`
-      insert into ta_request_history (request_id, number, status, message)
-      values (${id}, 1, 'QUEUED', 'accepted')`;
-    if (rest.stored === false) return;
-    await sql`
-      insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
-      values (${id}, ${asset}, ${investorId}, 'k', '\\x00', '\\x00')`;
+  const vault = vaultOf(database);
+  const lossy: PiiVault = { ...vault, storing: (sql) => sql`select 1` };
+  const accept = createAcceptance({ database, vault: rest.stored === false ? lossy : vault });
+  const { verifiedStatus = true } = rest;
+  const { answer } = await accept({
+    asset,
+    kind,
+    submission: {
+      ...submission({ id: investorId, blockchain_wallet: wallet }),
+      verifiedStatus,
+    },
+    fingerprint: fingerprint({
+      keyId: "key",
+      path: `/api/v1/investor/${kind}`,
+      canonicalBody: randomBytes(32),
+      idempotencyKey: undefined,
+    }),
   });
-  await database.sql`select pg_notify(${TA_REQUESTS_CHANNEL}, '')`;
-  return id;
+  const { requestId }: { requestId: string } = JSON.parse(answer);
+  return requestId;
 };
 
 export type Done = {
@@ -179,33 +186,15 @@ export const historyOf = ({ sql }: TestDatabase, id: string) =>
 
 /** Accepts `each` requests of every investor, in turns, a turn at a time; how many they are. */
 export const acceptMany = async (
-  { sql }: TestDatabase,
+  database: TestDatabase,
   investors: number,
   each: number,
   kindOf: (n: number) => "whitelist" | "kyc",
 ): Promise<number> => {
+  const names = Array.from({ length: investors }, (_, n) => `investor-${n}`);
   for (let turn = 0; turn < each; turn += 1) {
-    await sql`
-      with lanes as (
-        insert into ta_lanes (asset, investor_id)
-        select ${ASSET}, 'investor-' || n from generate_series(1, ${investors}::int4) as n
-        on conflict (asset, investor_id) do update
-          set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
-        returning id, investor_id
-      ), requests as (
-        insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
-                                 verified_at, message, key_id)
-        select gen_random_uuid(), id, ${ASSET}, ${kindOf(turn)}, investor_id,
-               '0x' || encode(sha256(convert_to(investor_id || ' ' || ${turn}::text, 'utf8')), 'hex'),
-               true, now(), 'accepted', 'key'
-        from lanes returning id, investor_id
-      ), history as (
-        insert into ta_request_history (request_id, number, status, message)
-        select id, 1, 'QUEUED', 'accepted' from requests
-      )
-      insert into ta_pii_records (request_id, asset, investor_id, key_id, sealed_key, sealed)
-      select id, ${ASSET}, investor_id, 'k', '\\x00', '\\x00' from requests`;
-    await sql`select pg_notify(${TA_REQUESTS_CHANNEL}, '')`;
+    const kind = kindOf(turn);
+    await Promise.all(names.map((investorId) => acceptRequest(database, { investorId, kind })));
   }
   return investors * each;
 };

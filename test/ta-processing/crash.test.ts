@@ -114,9 +114,9 @@ for (const { backend, skip, investors, each } of [
       expect(disorder).toHaveLength(0);
       const early = await database.sql`
         select 1 from (
-          select h.number, h.at, lag(f.at) over (partition by r.lane_id order by r.sequence) as before
+          select h.at, lag(f.at) over (partition by r.lane_id order by r.sequence) as before
           from ta_requests r
-          join ta_request_history h on h.request_id = r.id and h.number = 2
+          join ta_request_history h on h.request_id = r.id and h.message = 'taken up'
           join ta_request_history f on f.request_id = r.id and f.status = 'SUCCESS'
         ) as begun where at < before`;
       expect(early).toHaveLength(0);

@@ -35,12 +35,23 @@ test("an accepted request puts the wallet into the group, by one transaction of 
     { event_type: "address_joined_group", tx_digest: done.tx_id, group_id: String(GROUP) },
   ]);
   const history = await historyOf(database, done.id);
-  expect(history.map(({ status }) => status)).toEqual([
-    "QUEUED",
-    "PENDING",
-    "PENDING",
-    "PENDING",
-    "SUCCESS",
+  expect(history).toEqual([
+    { status: "QUEUED", message: "accepted; the wallet will be whitelisted" },
+    { status: "QUEUED", message: "the investor's data are stored, sealed" },
+    { status: "PENDING", message: "taken up" },
+    {
+      status: "PENDING",
+      message: "the wallet is in no group and belongs to no holder; it joins a new one",
+    },
+    { status: "PENDING", message: `signed transaction ${done.tx_id}` },
+    { status: "PENDING", message: "submitted" },
+    { status: "PENDING", message: expect.stringMatching(/^executed(?: at \d+)?; waiting until/) },
+    { status: "PENDING", message: "confirmed by the register" },
+    { status: "PENDING", message: "no callback: there is no address for it" },
+    {
+      status: "SUCCESS",
+      message: `the wallet was put into group ${GROUP} by transaction ${done.tx_id}`,
+    },
   ]);
   expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
 });

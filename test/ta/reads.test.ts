@@ -119,7 +119,14 @@ test("a request shows its status and history to the key that sent it, signed and
     message: json.message,
     reason: null,
     txId: null,
-    history: [{ status: "QUEUED", at: expect.stringMatching(/Z$/), message: json.message }],
+    history: [
+      { status: "QUEUED", at: expect.stringMatching(/Z$/), message: json.message },
+      {
+        status: "QUEUED",
+        at: expect.stringMatching(/Z$/),
+        message: expect.stringMatching(/sealed/),
+      },
+    ],
   });
   const minutes = (n: number) => new Date(Date.now() + n * 60_000);
   expect((await api.get(path, api.keys, minutes(-6))).status).toBe(401);

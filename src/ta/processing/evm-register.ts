@@ -15,7 +15,7 @@ const GROUP_SET = bytesOf(toEventSelector("AddressTransferGroup(address,address,
 
 /**
  * The register of an EVM asset with transfer groups, from the projection of the project's token and
- * the chain's log. The ledger knows no holders there, so every wallet counts as registered.
+ * the chain's log. The ledger knows no holders there.
  */
 export const evmRegister = (
   sql: Sql,
@@ -50,7 +50,7 @@ export const evmRegister = (
   return {
     hasReached,
 
-    place: async (wallet) => ({ registered: true, group: await groupAt(wallet) }),
+    place: async (wallet) => ({ registered: null, group: await groupAt(wallet) }),
 
     confirmed: async (wallet, groupId, { txId, place }) => {
       const address = bytesOf(hexWallet(wallet));

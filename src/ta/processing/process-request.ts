@@ -23,7 +23,7 @@ import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenOverdue } from "./overdue.ts";
 import { claimPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
-import type { Confirmation, Register } from "./register.ts";
+import type { Confirmation, Register, WalletPlace } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
@@ -124,7 +124,10 @@ const sign = async (
   if (place.group === BigInt(groupId)) {
     return failed("ALREADY_WHITELISTED", `the wallet is in group ${groupId} already`);
   }
-  const holderId = place.registered ? null : await holderIdOf(database.sql, register, request);
+  const holderId =
+    place.registered === false ? await holderIdOf(database.sql, register, request) : null;
+  const isNew = holderId !== null && !(await register.knowsHolder(holderId));
+  await recordStep(database, claim, request, placeWords(place, isNew));
   let purses: readonly string[] = [];
   let purse: string | undefined;
   await waitFor(work, async () => {
@@ -158,6 +161,14 @@ const sign = async (
     await delay(SIGNING_PAUSE_MS * number, undefined, { signal: turnOver }).catch(() => undefined);
     if (turnOver.aborted) return LATER;
   }
+};
+
+/** Where the wallet stands, without naming the holder. */
+const placeWords = ({ registered, group }: WalletPlace, isNew: boolean): string => {
+  const where = `the wallet is in ${group === null ? "no group" : `group ${group}`}`;
+  if (registered === null) return where;
+  if (registered) return `${where} and belongs to a holder`;
+  return `${where} and belongs to no holder; it joins ${isNew ? "a new one" : "the investor's"}`;
 };
 
 /** The signed transaction, or what the signer has against it; a try that we cut off does not count. */
@@ -194,6 +205,7 @@ const broadcast = async (
     if (again) await warnWhenOverdue(database, work.logger, request);
     await renewLane(database.sql, claim);
     const refusal = await submitted(() => relay.submit(request.signed, signal, again));
+    if (refusal === undefined) await recordStep(database, claim, request, "submitted");
     const known = await waitFor(work, async () => {
       executed = await relay.lookUp(txId, signal);
       return executed !== null || refusal !== undefined;
@@ -232,6 +244,7 @@ const settled = async (
     return found !== null;
   });
   if (!confirmed || found === null) return LATER;
+  await recordStep(database, claim, request, "confirmed by the register");
   return succeeded(confirmedWords(found, request));
 };
 

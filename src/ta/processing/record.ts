@@ -1,6 +1,7 @@
 /** What is written about a request, each time with the proof that its lane is still ours. */
 import { enqueueCallback } from "../../callbacks/enqueue.ts";
 import type { GivenUpHook } from "../../callbacks/record.ts";
+import { texts } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import { taEndpoint } from "../asset.ts";
 import { resultAddress } from "../callback-address.ts";
@@ -35,7 +36,7 @@ export const recordStep = (
   message: string,
 ): Promise<void> =>
   underClaim(database, claim, async (tx) => {
-    await writeStatus(tx, request.id, "PENDING", message);
+    await writeStatus(tx, request.id, { status: "PENDING", message });
   });
 
 /** Stores the signed transaction: from here on it is the only one there will be. @throws LaneLostError */
@@ -50,7 +51,10 @@ export const recordSigned = (
       insert into ta_transactions (request_id, tx_id, signed, group_id)
       values (${request.id}, ${txId}, ${signed}, ${groupId})`;
     await tx.sql`update ta_requests set tx_id = ${txId} where id = ${request.id}`;
-    await writeStatus(tx, request.id, "PENDING", `signed transaction ${txId}`);
+    await writeStatus(tx, request.id, {
+      status: "PENDING",
+      message: `signed transaction ${txId}`,
+    });
   });
 
 /**
@@ -66,14 +70,19 @@ export const recordEnding = (
 ): Promise<boolean> =>
   underClaim(database, claim, async (tx) => {
     const reason = ending.status === "FAILED" ? ending.reason : null;
-    const message = await writeStatus(tx, request.id, ending.status, ending.message, reason);
+    const message = shortened(ending.message);
     if (request.kind === "whitelist") {
       await releasePurse(tx, request);
       await releaseWallet(tx, request);
     }
     const address = await resultAddress(tx, request.id);
+    const end = { status: ending.status, message, reason };
     // Without any callback address requests are still done.
-    if (address === undefined) return false;
+    if (address === undefined) {
+      await writeStatus(tx, request.id, end, "no callback: there is no address for it");
+      return false;
+    }
+    await writeStatus(tx, request.id, end, "callback enqueued");
     await enqueueCallback(tx, {
       ...address,
       // The lane's number: in order per investor, and nothing about him.
@@ -118,27 +127,36 @@ export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, re
     reason === "endpoint_disabled"
       ? "the callback address was disabled"
       : "no attempt to deliver it succeeded";
-  await writeStatus(
-    tx,
-    reference,
-    "FAILED",
-    `the result could not be delivered (${why}); done before that: ${request.message}`,
-    "CALLBACK_DELIVERY_FAILED",
-  );
+  await writeStatus(tx, reference, {
+    status: "FAILED",
+    message: `the result could not be delivered (${why}); done before that: ${request.message}`,
+    reason: "CALLBACK_DELIVERY_FAILED",
+  });
+};
+
+const shortened = (text: string): string =>
+  text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+
+/** What a request is, from now on. */
+type NewStatus = {
+  readonly status: "PENDING" | Ending["status"];
+  readonly message: string;
+  readonly reason?: FailureReason | null;
 };
 
 /**
- * The request's state, and a row of its history. A step is written down once: a request that waits is
- * taken up every few seconds, and each time comes as far as the last time.
+ * The request's state, and a row of its history; `lastStep` gets one of its own before that. A step is
+ * written down once: a request that waits is taken up every few seconds, and each time comes as far as
+ * the last time.
  */
 const writeStatus = async (
   { sql }: Pick<Tx, "sql">,
   requestId: string,
-  status: "PENDING" | Ending["status"],
-  text: string,
-  reason: FailureReason | null = null,
-): Promise<string> => {
-  const message = text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+  { status, message: text, reason = null }: NewStatus,
+  lastStep?: string,
+): Promise<void> => {
+  const message = shortened(text);
+  const before = lastStep === undefined ? [] : [lastStep];
   await sql`
     with request as (
       update ta_requests
@@ -146,10 +164,14 @@ const writeStatus = async (
       where id = ${requestId} returning id
     )
     insert into ta_request_history (request_id, number, at, status, message)
-    select id, 1 + (select coalesce(max(number), 0) from ta_request_history where request_id = id),
-           clock_timestamp(), ${status}, ${message}
-    from request where not exists (
+    select id, row_number() over (order by place)
+               + (select coalesce(max(number), 0) from ta_request_history where request_id = id),
+           clock_timestamp(), step.status, step.message
+    from request cross join unnest(
+      ${texts([...before.map(() => "PENDING"), status])}::text[],
+      ${texts([...before, message])}::text[]
+    ) with ordinality as step (status, message, place)
+    where not exists (
       select 1 from ta_request_history h
-      where h.request_id = request.id and h.status = ${status} and h.message = ${message})`;
-  return message;
+      where h.request_id = id and h.status = step.status and h.message = step.message)`;
 };

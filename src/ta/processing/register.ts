@@ -4,8 +4,8 @@ import { newestGroup } from "../../projections/holder-events.ts";
 
 /** Where a wallet stands in an asset's register. */
 export type WalletPlace = {
-  /** Whether some holder has it; true where the ledger knows no holders. */
-  readonly registered: boolean;
+  /** Whether some holder has it; null where the ledger knows no holders. */
+  readonly registered: boolean | null;
   /** Its group; null when it is in none. */
   readonly group: bigint | null;
 };
