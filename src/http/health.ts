@@ -54,6 +54,17 @@ export type HealthDetail = {
   readonly members: Readonly<Record<string, unknown>>;
 };
 
+/** What several rooms add, as one; no two of them name the same member. */
+export const detailsOf =
+  (...rooms: readonly ((nowMs: number) => Promise<HealthDetail>)[]) =>
+  async (nowMs: number): Promise<HealthDetail> => {
+    const details = await Promise.all(rooms.map((room) => room(nowMs)));
+    return {
+      state: worst(details.map(({ state }) => state)),
+      members: Object.assign({}, ...details.map(({ members }) => members)),
+    };
+  };
+
 export type Health = AsyncDisposable & {
   /** The state now; never older than a second. Throws what reading the progress throws. */
   report(): Promise<HealthReport>;

@@ -3,7 +3,7 @@ import type { Assets } from "../assets.ts";
 import type { Config } from "../config.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
-import { watchHealth } from "../http/health.ts";
+import { detailsOf, watchHealth } from "../http/health.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
 import { databaseProgress, type LocalProgress } from "../http/progress.ts";
@@ -18,6 +18,7 @@ import type { EvmService } from "./evm.ts";
 import { evmGauges } from "./evm-gauges.ts";
 import { evmDetails } from "./evm-health.ts";
 import type { Storage } from "./storage.ts";
+import { taDetails, taMetrics } from "./ta-health.ts";
 import { taRequests } from "./ta-requests.ts";
 
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
@@ -49,7 +50,10 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
   const projects = projectsOf(assets);
   const health = watchHealth({
     progress: databaseProgress(storage.read.db, ledgerPipelines, local),
-    details: evmDetails({ db: storage.read.db, projects, local: evm }),
+    details: detailsOf(
+      evmDetails({ db: storage.read.db, projects, local: evm }),
+      taDetails({ db: storage.read.db, assets }),
+    ),
     version: VERSION,
     onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
   });
@@ -81,6 +85,7 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
   ].filter(({ name }) => only === undefined || name === only);
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
+  taMetrics(metrics.registry, { health, db });
   const server = await createServer({
     parts,
     logger,

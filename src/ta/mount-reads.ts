@@ -6,7 +6,8 @@ import type { Admission } from "./admission.ts";
 import { canonicalWallet, WALLET_FORM } from "./asset.ts";
 import { ownKeys } from "./own-keys.ts";
 import type { TaPartSettings } from "./part.ts";
-import { newestWhitelistRequest, requestFigures, requestStatus } from "./request-reads.ts";
+import { requestFigures } from "./request-figures.ts";
+import { newestWhitelistRequest, requestStatus } from "./request-reads.ts";
 import { walletGroup } from "./wallet-group.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -58,27 +58,3 @@ export const newestWhitelistRequest = async (
     order by sequence desc limit 1`;
   return row?.id ?? null;
 };
-
-/** Requests that wait, that are worked on, and that failed within the last day. */
-export type RequestFigures = {
-  readonly waiting: number;
-  readonly active: number;
-  readonly failed: number;
-};
-
-/** Counting goes no further: health is asked every few seconds. */
-const COUNTED_AT_MOST = 100_000;
-
-export const requestFigures = async ({ sql }: Pick<Db, "sql">): Promise<RequestFigures> => {
-  const [row] = await sql<RequestFigures[]>`
-    with open as (
-      select status from ta_requests where status in ('QUEUED', 'PENDING') limit ${COUNTED_AT_MOST}
-    ), failed as (
-      select 1 from ta_requests where status = 'FAILED' and updated_at > now() - interval '1 day'
-      limit ${COUNTED_AT_MOST}
-    )
-    select (select count(*) filter (where status = 'QUEUED') from open)::int4 as waiting,
-           (select count(*) filter (where status = 'PENDING') from open)::int4 as active,
-           (select count(*) from failed)::int4 as failed`;
-  return row ?? { waiting: 0, active: 0, failed: 0 };
-};
