@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import("./commands/status.ts")).statusCommand(),
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
   rebuild: async () => (await import("./commands/rebuild.ts")).rebuildCommand(),
+  evm: async () => (await import("./commands/evm.ts")).evmCommand(),
   keys: async () => (await import("./commands/keys.ts")).keysCommand(),
   callbacks: async () => (await import("./commands/callbacks.ts")).callbacksCommand(),
   ta: async () => (await import("./commands/ta.ts")).taCommand(),

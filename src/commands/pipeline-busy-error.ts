@@ -7,7 +7,7 @@ export class PipelineBusyError extends Error {
 
   constructor(pipeline: string) {
     super(
-      `${pipeline} is being written by another process; stop every start and index that runs it, then rebuild`,
+      `${pipeline} is being written by another process; stop every start and index that runs it, then give this command again`,
     );
   }
 }

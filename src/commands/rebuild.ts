@@ -32,7 +32,7 @@ export const rebuildCommand = () =>
         onStandby: () => held.abort(new PipelineBusyError(name)),
       });
       if (pipeline === undefined) {
-        await lock.session.transaction(remakeTransferEvents);
+        await lock.session.transaction((tx) => remakeTransferEvents(tx));
         process.stderr.write(`${name} is made anew from the log by the next start or index\n`);
         return;
       }

@@ -25,7 +25,7 @@ export class EvmLogMovedError extends Error {
 
 /**
  * A token's contracts, or its first block, changed to what the log cannot hold facts of: stop. Put the
- * former settings back, or remove the token's rows (`evm_tokens`, `evm_facts`) to read it anew.
+ * former settings back, or read the token anew with `holderbook evm reread`.
  */
 export class TokenSettingsChangedError extends Error {
   override readonly name = "TokenSettingsChangedError";
@@ -33,7 +33,7 @@ export class TokenSettingsChangedError extends Error {
 
   constructor(chainId: number, token: Address, what: string) {
     super(
-      `chain ${chainId}, token ${token}: ${what} differs from what its facts were read with; put it back, or remove the token's rows from evm_tokens and evm_facts to read it anew`,
+      `chain ${chainId}, token ${token}: ${what} differs from what its facts were read with; put it back, or read the token anew: holderbook evm reread --chain ${chainId} --token ${token}`,
     );
   }
 }

@@ -100,9 +100,17 @@ export const readProgress = async (
   return row ?? null;
 };
 
-/** Has all records made anew by whoever runs the pipeline next; until then they are served as they are. */
-export const remakeTransferEvents = async ({ sql }: Pick<Tx, "sql">): Promise<void> => {
-  await sql`update transfer_event_progress set settings = 'to be made anew' where settings <> ''`;
+/**
+ * Has records made anew by whoever runs the pipeline next, all of them or those of one network; until
+ * then they are served as they are.
+ */
+export const remakeTransferEvents = async (
+  { sql }: Pick<Tx, "sql">,
+  chainId: number | null = null,
+): Promise<void> => {
+  await sql`
+    update transfer_event_progress set settings = 'to be made anew'
+    where settings <> '' and (${chainId}::int8 is null or chain_id = ${chainId})`;
 };
 
 /** How far a project's records on a network are, beside the network's newest block. */

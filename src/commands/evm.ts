@@ -1,0 +1,54 @@
+import { Command, InvalidArgumentError } from "commander";
+import { acquireWriterLock } from "../database/writer-lock.ts";
+import { type Address, lowerCase } from "../evm/fact.ts";
+import { forgetLog } from "../evm/forget.ts";
+import { remakeTransferEvents } from "../projections/transfer-event-progress.ts";
+import { openStorage } from "../service/storage.ts";
+import { wholeNumberArgument } from "./arguments.ts";
+import { PipelineBusyError } from "./pipeline-busy-error.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
+
+/** `holderbook evm`: the log of EVM chains. */
+export const evmCommand = () =>
+  new Command("evm").description("the log of EVM chains: read it anew").addCommand(rereadCommand());
+
+type RereadOptions = { readonly chain: number; readonly token?: Address };
+
+const rereadCommand = () =>
+  new Command("reread")
+    .description(
+      "remove what the log has of a chain or a token; the next start or index reads it anew, and its records stay listed until then",
+    )
+    .requiredOption("--chain <id>", "chain id", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
+    .option("--token <address>", "only this token", addressArgument)
+    .action(async ({ chain, token }: RereadOptions) => {
+      const { config, logger, signal } = openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      const held = new AbortController();
+      // A refusal is at once: waiting would empty the log hours later, when nobody expects it.
+      const acquire = (name: string) =>
+        acquireWriterLock(storage.write, name, {
+          signal: AbortSignal.any([signal, held.signal]),
+          onStandby: () => held.abort(new PipelineBusyError(name)),
+        });
+      await using lock = await acquire(`evm chain ${chain}`);
+      await using _records = await acquire("pipeline transfer_events");
+      const what = token === undefined ? `chain ${chain}` : `token ${token} on chain ${chain}`;
+      const { tokens, facts } = await lock.session.transaction(async (tx) => {
+        const forgotten = await forgetLog(tx, chain, token ?? null);
+        if (forgotten.tokens === 0) throw new UsageError(`the log has nothing of ${what}`);
+        await remakeTransferEvents(tx, chain);
+        return forgotten;
+      });
+      process.stderr.write(
+        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them anew\n`,
+      );
+    });
+
+const addressArgument = (text: string): Address => {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
+    throw new InvalidArgumentError("It must be 0x and 40 hex digits.");
+  }
+  return lowerCase(`0x${text.slice(2)}`);
+};
