@@ -72,7 +72,7 @@ const headerField = (name: string, description: string, required = false) => ({
 
 const idempotencyKey = headerField(
   "Idempotency-Key",
-  "Without it the same body within 24 hours gets the first answer again and does nothing; with it the same key does, at any time.",
+  "Without it the same body within 24 hours gets the first answer again and does nothing; with it the same key does, for 30 days. After the investor's data were deleted either makes a new request.",
 );
 
 const timestamp = headerField("X-Request-Timestamp", "Unix seconds, within 300 s of now.", true);
