@@ -47,7 +47,7 @@ const evmToken = z.strictObject({
   rpc: z.array(httpUrl).min(1),
   address: evmAddress,
   type: z.enum([1, 2, 3, 4, 5].map((version) => `comakery_security_token_v${version}`)),
-  /** Block that created the token, or earlier. */
+  /** Block that created the token, or its identity registry where that is older; or earlier. */
   fromBlock: z.int().min(0).default(0),
   /** When a block counts as final: a tag of the chain, or a depth in blocks. */
   finality: z.union([z.enum(["latest", "safe", "finalized"]), z.int().min(0)]).default("finalized"),

@@ -41,6 +41,7 @@ test("the example is a file that can be used", async () => {
   expect(projects.flatMap(({ tokens }) => tokens.map(({ ledger }) => ledger))).toEqual([
     "sui",
     "evm",
+    "evm",
   ]);
 });
 

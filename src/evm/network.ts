@@ -24,7 +24,7 @@ export type TokenSettings = {
 /** A token to read. */
 export type EvmToken = TokenShape & {
   readonly identityRegistry: Address | null;
-  /** The block that created it, or an earlier one. */
+  /** The block that created the oldest of its contracts, or an earlier one. */
   readonly fromBlock: bigint;
 };
 
