@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import type { Remedy } from "../remedy.ts";
@@ -11,7 +12,8 @@ import { UsageError } from "./usage.ts";
 /** `holderbook pii`: investors' data at rest. */
 export const piiCommand = () =>
   new Command("pii")
-    .description("investors' data at rest: renew their keys, delete an investor")
+    .description("investors' data at rest: show or delete an investor, renew the keys")
+    .addCommand(showCommand())
     .addCommand(rotateCommand())
     .addCommand(deleteCommand());
 
@@ -20,6 +22,39 @@ class NoInvestorDataError extends Error {
   override readonly name = "NoInvestorDataError";
   readonly remedy: Remedy = "stop";
 }
+
+type ShowOptions = { readonly asset: string; readonly investor: string; readonly reason: string };
+
+/** Characters of a reason; it is kept for ever. */
+const LONGEST_REASON = 500;
+
+const showCommand = () =>
+  new Command("show")
+    .description("print the newest data of one investor; who did it and why is recorded")
+    .requiredOption("--asset <name>", "the asset, as in the assets file")
+    .requiredOption("--investor <id>", "`id` of the investor object")
+    .requiredOption("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
+    .action(async ({ asset, investor, reason }: ShowOptions) => {
+      const why = reason.trim();
+      if (why === "" || why.length > LONGEST_REASON) {
+        throw new UsageError(`--reason: say why, in 1 to ${LONGEST_REASON} characters`);
+      }
+      await withVault(async (vault, config) => {
+        const requestId = await vault.newestOf({ asset, investorId: investor });
+        if (requestId === null) return await noneOf(config, asset);
+        const data = await vault.open(requestId, `command: pii show, by ${account()}: ${why}`);
+        process.stdout.write(`${JSON.stringify({ requestId, ...data }, null, 2)}\n`);
+      });
+    });
+
+/** The account of the operating system that runs the command; its number where it has no name. */
+const account = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
+};
 
 const rotateCommand = () =>
   new Command("rotate")
@@ -64,16 +99,18 @@ const deleteCommand = () =>
       await withVault(async (vault, config) => {
         const whose = { asset, investorId: investor };
         const deleted = await vault.deleteInvestor(whose, "command: pii delete");
-        if (deleted === 0) {
-          // Only now: an asset that is served no more may still have data.
-          await checkAsset(config, asset);
-          throw new NoInvestorDataError(
-            `asset ${asset} has no data of this investor; check the id, which is the caller's \`investor.id\``,
-          );
-        }
+        if (deleted === 0) await noneOf(config, asset);
         report(deleted);
       });
     });
+
+/** An asset that is served no more may still have data: its name is looked at only when it has none. */
+const noneOf = async (config: Config, asset: string): Promise<never> => {
+  await checkAsset(config, asset);
+  throw new NoInvestorDataError(
+    `asset ${asset} has no data of this investor; check the id, which is the caller's \`investor.id\``,
+  );
+};
 
 const report = (deleted: number) => process.stdout.write(`${JSON.stringify({ deleted })}\n`);
 

@@ -6,6 +6,7 @@ import { type DemoNode, startDemoNode } from "../demo/execution.ts";
 import type { DemoSource } from "../demo/source.ts";
 import type { Logger } from "../logger.ts";
 import { type TaAsset, taAssets } from "../ta/asset.ts";
+import { heldIn } from "../ta/pii/vault.ts";
 import { httpEvmSigner, httpSuiSigner } from "../ta/ports/http-signer.ts";
 import { type EvmSigner, evmKeySigner, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
 import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
@@ -53,6 +54,7 @@ export const startTransferAgent = async (
       database: storage.write,
       queues: callbacks.queues,
       assets: processed,
+      vault: heldIn(storage.write),
       logger,
     });
     opened.defer(() => processing.stop());

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { openQueues } from "../../src/queue/queues.ts";
 import { startEvm } from "../../src/service/evm.ts";
+import { heldIn } from "../../src/ta/pii/vault.ts";
 import type { Relay } from "../../src/ta/ports/relay.ts";
 import { evmKeySigner } from "../../src/ta/ports/signer.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
@@ -78,7 +79,14 @@ export const startEvmCircle = async (version: 2 | 3 | 4) => {
       database.sql,
       (asset, what) => logger.error({ asset, what }),
     ).map((asset) => ({ ...asset, relay: around(asset.relay) }));
-    const processing = await startProcessing({ database, queues, assets, logger, ...QUICK });
+    const processing = await startProcessing({
+      database,
+      queues,
+      assets,
+      vault: heldIn(database),
+      logger,
+      ...QUICK,
+    });
     return {
       logged,
       [Symbol.asyncDispose]: async () => {

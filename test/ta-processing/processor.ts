@@ -1,5 +1,6 @@
 import pino, { type Logger } from "pino";
 import { openQueues } from "../../src/queue/queues.ts";
+import { heldIn } from "../../src/ta/pii/vault.ts";
 import type { Relay } from "../../src/ta/ports/relay.ts";
 import { type SuiSigner, suiKeySigner } from "../../src/ta/ports/signer.ts";
 import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
@@ -62,6 +63,7 @@ export const startProcessor = async (
     database,
     queues,
     assets,
+    vault: heldIn(database),
     logger,
     ...QUICK,
     ...rest,

@@ -5,6 +5,7 @@
 import pino from "pino";
 import { connect } from "../../src/database/connect.ts";
 import { openQueues } from "../../src/queue/queues.ts";
+import { heldIn } from "../../src/ta/pii/vault.ts";
 import { suiKeySigner } from "../../src/ta/ports/signer.ts";
 import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
@@ -54,6 +55,7 @@ await startProcessing({
   database,
   queues,
   assets,
+  vault: heldIn(database),
   logger,
   concurrency: 4,
   leaseMs,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { freshDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
-import { bodyOf } from "./submissions.ts";
+import { bodyOf, submission } from "./submissions.ts";
 
 const ASSETS = {
   projects: [
@@ -111,6 +111,22 @@ test("from the command line: a key, a signature, an accepted request, new data k
 
   expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 1 });
   expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 0 });
+  const show = ["pii", "show", "--asset", "acme-sui", "--investor", "by-hand", "--reason"];
+  expect(JSON.parse(await run([...show, "audit 12"], both))).toEqual({
+    requestId,
+    ...submission({ id: "by-hand" }),
+    verifiedAt: expect.any(String),
+  });
+  expect((await refused([...show, " "], both)).code).toBe(2);
+  expect((await refused(show.slice(0, -1), both)).code).toBe(2);
+  const accesses = await database.sql`select request_id, action, purpose from ta_pii_accesses`;
+  expect(accesses).toEqual([
+    {
+      request_id: requestId,
+      action: "open",
+      purpose: expect.stringMatching(/^command: pii show, by \S.*: audit 12$/),
+    },
+  ]);
   const remove = (asset: string) => ["pii", "delete", "--asset", asset, "--investor", "by-hand"];
   expect(await refused(remove("acme-siu"), both)).toMatchObject({
     code: 2,
@@ -118,6 +134,10 @@ test("from the command line: a key, a signature, an accepted request, new data k
   });
   expect(JSON.parse(await run(remove("acme-sui"), both))).toEqual({ deleted: 1 });
   expect(await refused(remove("acme-sui"), both)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("acme-sui has no data of this investor"),
+  });
+  expect(await refused([...show, "audit 13"], both)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("acme-sui has no data of this investor"),
   });

@@ -24,11 +24,17 @@ export type PiiVault = {
    * request's `id`, or none.
    */
   storing(sql: Sql, request: StoredRequest): ReturnType<Sql>;
-  /** Whether the data of a request are there and their key is known; opens nothing. */
+  /** Whether the data of a request are there; opens nothing and needs no key. */
   holds(requestId: string): Promise<boolean>;
+  /** The newest request of an investor whose data are there; null when none are. */
+  newestOf(investor: {
+    readonly asset: string;
+    readonly investorId: string;
+  }): Promise<string | null>;
   /**
    * Opens the data of a request, after recording who does and why.
-   * @param purpose the step or command, such as `whitelist: check`; nothing personal
+   * @param purpose command, person and reason, such as `command: pii show, by jo: court order 12`;
+   *   nothing about the investor
    * @throws PiiDeletedError (stop) there are none any more
    * @throws PiiKeyMissingError | SealedError (stop)
    */
@@ -83,6 +89,17 @@ export class PiiKeyPresentError extends Error {
 
 /** Records whose keys are sealed anew in one transaction. */
 const ROTATED_AT_ONCE = 200;
+
+/** What the processing of requests asks of a vault. */
+export type PiiPresence = Pick<PiiVault, "holds">;
+
+/** That part of the vault in our own Postgres: it needs no keys, so a process may do without them. */
+export const heldIn = ({ sql }: Pick<Database, "sql">): PiiPresence => ({
+  holds: async (requestId) => {
+    const found = await sql`select 1 from ta_pii_records where request_id = ${requestId}`;
+    return found.length === 1;
+  },
+});
 
 /** The vault in our own Postgres. */
 export const openVault = (
@@ -142,10 +159,14 @@ export const openVault = (
         from request`;
     },
 
-    holds: async (requestId) => {
-      const [row] = await database.sql<{ key_id: string }[]>`
-        select key_id from ta_pii_records where request_id = ${requestId}`;
-      return row !== undefined && keys.find(row.key_id) !== undefined;
+    ...heldIn(database),
+
+    newestOf: async ({ asset, investorId }) => {
+      const [row] = await database.sql<{ request_id: string }[]>`
+        select p.request_id from ta_pii_records p join ta_requests r on r.id = p.request_id
+        where p.asset = ${asset} and p.investor_id = ${investorId}
+        order by r.sequence desc limit 1`;
+      return row?.request_id ?? null;
     },
 
     open: async (requestId, purpose) => {

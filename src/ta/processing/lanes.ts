@@ -33,8 +33,6 @@ export type OpenRequest = {
   readonly wallet: string;
   readonly verifiedStatus: boolean;
   readonly status: "QUEUED" | "PENDING";
-  /** Whether the investor's data are there, sealed. */
-  readonly stored: boolean;
   /** Its transaction; null while none was signed. */
   readonly txId: string | null;
   readonly signed: Uint8Array | null;
@@ -134,14 +132,12 @@ export const firstOpen = async (sql: Sql, { id }: LaneClaim): Promise<OpenReques
       wallet: string;
       verified_status: boolean;
       status: OpenRequest["status"];
-      stored: boolean;
       tx_id: string | null;
       signed: Uint8Array | null;
       group_id: bigint | null;
     }[]
   >`
     select r.id, r.asset, r.kind, r.investor_id, r.wallet, r.verified_status, r.status,
-           exists (select 1 from ta_pii_records p where p.request_id = r.id) as stored,
            t.tx_id, t.signed, t.group_id
     from ta_requests r left join ta_transactions t on t.request_id = r.id
     where r.lane_id = ${id} and r.status in ('QUEUED', 'PENDING')

@@ -9,6 +9,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
+import type { PiiPresence } from "../pii/vault.ts";
 import {
   type Executed,
   type Relay,
@@ -41,6 +42,7 @@ export type Processing = {
   readonly database: Pick<Database, "sql" | "transaction">;
   readonly claim: LaneClaim;
   readonly asset: ProcessedAsset;
+  readonly vault: PiiPresence;
   readonly logger: Pick<Logger, "info" | "warn">;
   /** How often a condition is looked at while it is waited for. */
   readonly lookMs: number;
@@ -77,7 +79,7 @@ export const processRequest = async (
   if (txId !== null && bytes !== null && groupId !== null) {
     return await broadcast(work, { ...request, txId, signed: bytes, groupId }, { again: true });
   }
-  if (!request.stored) {
+  if (!(await work.vault.holds(request.id))) {
     return failed("PII_STORAGE_ERROR", "the investor's data are not stored; send them again");
   }
   if (request.kind === "kyc") return succeeded("the investor's data are stored");

@@ -6,6 +6,7 @@
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { Queues } from "../../queue/queues.ts";
+import type { PiiPresence } from "../pii/vault.ts";
 import type { ProcessedAsset } from "./process-request.ts";
 import { type LaneWake, startWaker } from "./waker.ts";
 import { type LaneWork, workLane } from "./work-lane.ts";
@@ -30,6 +31,8 @@ export type ProcessingSettings = {
   readonly database: Database;
   readonly queues: Queues;
   readonly assets: readonly ProcessedAsset[];
+  /** Where the investors' data are. */
+  readonly vault: PiiPresence;
   readonly logger: Logger;
   /** Lanes at a time in this process. */
   readonly concurrency?: number;
@@ -52,6 +55,7 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
   const work: LaneWork = {
     database,
     assets: new Map(settings.assets.map((asset) => [asset.name, asset])),
+    vault: settings.vault,
     logger,
     leaseMs: settings.leaseMs ?? LEASE_MS,
     turnMs: settings.turnMs ?? TURN_MS,

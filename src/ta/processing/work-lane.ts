@@ -1,6 +1,7 @@
 /** One turn of work on one lane: its open requests, one after the other, each after the one before. */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
+import type { PiiPresence } from "../pii/vault.ts";
 import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,
@@ -19,6 +20,7 @@ export type LaneWork = {
   readonly database: Pick<Database, "sql" | "transaction">;
   /** By name. */
   readonly assets: ReadonlyMap<string, ProcessedAsset>;
+  readonly vault: PiiPresence;
   readonly logger: Pick<Logger, "info" | "warn">;
   /** How long a lane stays claimed without a sign of life; it is renewed as long as there is one. */
   readonly leaseMs: number;
@@ -75,7 +77,7 @@ export const workLane = async (
 };
 
 const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Promise<LaneLeft> => {
-  const { database, assets, logger, turnMs, lookMs, troubleMs } = work;
+  const { database, assets, vault, logger, turnMs, lookMs, troubleMs } = work;
   const { sql } = database;
   const turnOver = AbortSignal.any([signal, AbortSignal.timeout(turnMs)]);
   for (;;) {
@@ -88,7 +90,7 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) throw new AssetMissingError(request.asset);
-    const processing = { database, claim, asset, logger, lookMs, signal, turnOver };
+    const processing = { database, claim, asset, vault, logger, lookMs, signal, turnOver };
     const ending = await processRequest(processing, request);
     if (ending === WALLET_TAKEN) {
       // Not waited for here: workers are few, and whoever ends the other request wakes this lane.
