@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { generateKeyPair, type JsonValue, signRequest } from "../../src/client/index.mjs";
 import { registerPublicKey } from "../../src/http/keys.ts";
+import { TA_QUEUE } from "../../src/ta/processing/processing.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
@@ -62,6 +63,25 @@ const dump = async (database: TestDatabase): Promise<string> => {
   return `${all}\n${bytes.join("\n")}`;
 };
 
+/** Keeps every row that a queue ever holds: a job's is gone once it is done. */
+const keepQueued = async ({ sql }: TestDatabase): Promise<void> => {
+  const tables = await eventually("the queue's tables", async () => {
+    const found = await sql<{ name: string }[]>`
+      select format('%I.%I', schemaname, tablename) as name from pg_tables
+      where schemaname = 'holderbook_queue'`;
+    return found.some(({ name }) => name.includes("job")) ? { done: found } : { seen: found };
+  });
+  await sql.unsafe(`
+    create table kept_of_queues (row text not null);
+    create function keep_of_queue() returns trigger language plpgsql as $$
+      begin insert into public.kept_of_queues values (to_json(new)::text); return new; end $$;`);
+  for (const { name } of tables) {
+    await sql.unsafe(`
+      create trigger kept after insert or update on ${name}
+      for each row execute function public.keep_of_queue()`);
+  }
+};
+
 test("nothing personal is in logs, metrics, answers, callbacks, the queue or a backup of the database", {
   timeout: 120_000,
 }, async () => {
@@ -77,6 +97,7 @@ test("nothing personal is in logs, metrics, answers, callbacks, the queue or a b
     LOG_LEVEL: "trace",
   });
   const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
+  await keepQueued(database);
   const { publicKey, secretKey } = generateKeyPair();
   await registerPublicKey(database, { asset: "demo-a", publicKey });
 
@@ -125,11 +146,16 @@ test("nothing personal is in logs, metrics, answers, callbacks, the queue or a b
   expect(stored).toContain(requestId);
   expect(stored).toContain("inv-1");
   expect(metrics).toContain("holderbook_");
+  const kept = await database.sql<{ row: string }[]>`select row from kept_of_queues`;
+  const queued = kept.map(({ row }) => row).join("\n");
+  expect(queued).toContain(TA_QUEUE);
+  expect(queued).toMatch(/\blane\b/);
   const places = {
     logs: program.printed.stdout + program.printed.stderr,
     answers: answers.join("\n"),
     callbacks: receiver.received.map((one) => one.body + JSON.stringify(one.headers)).join("\n"),
     metrics,
+    queued,
     database: stored,
   };
   const sought = { ...planted, file: file.toString("base64").slice(0, 64), text: "planted file" };
