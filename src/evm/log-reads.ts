@@ -119,7 +119,10 @@ export type ChainMark = {
 };
 
 /** Null for a chain that was never read. */
-export const chainMark = async (db: Db, chainId: number): Promise<ChainMark | null> => {
+export const chainMark = async (
+  db: Pick<Db, "sql">,
+  chainId: number,
+): Promise<ChainMark | null> => {
   const [row] = await db.sql<
     {
       step: bigint;

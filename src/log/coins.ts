@@ -103,3 +103,19 @@ export const upsertCoins = async (
         decimals = coalesce(excluded.decimals, log_coins.decimals),
         decimals_source = coalesce(excluded.decimals_source, log_coins.decimals_source)`;
 };
+
+/**
+ * Id of the treasury of a coin type, from the log; undefined while it is not there. It stands among
+ * the coin's first facts, so the log is read from its beginning until the first of them.
+ */
+export const treasuryOf = async (
+  { sql }: Statements,
+  coinType: string,
+): Promise<string | undefined> => {
+  const [row] = await sql<{ object_id: string }[]>`
+    select object_id from log_facts
+    where name = 'controlled_treasury::ControlledTreasury' and coin_type = ${coinType}
+      and object_id is not null
+    order by checkpoint, transaction, kind, index limit 1`;
+  return row?.object_id;
+};

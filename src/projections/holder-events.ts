@@ -102,3 +102,53 @@ export const newestGroup = async (
     order by position desc limit 1`;
   return row?.event_type === "address_joined_group" ? BigInt(row.group_id) : null;
 };
+
+/** Whether a wallet belongs to a holder, after the newest event about that. */
+export const belongsToHolder = async (
+  { sql: statements }: Pick<Db, "sql">,
+  coinType: string,
+  address: string,
+): Promise<boolean> => {
+  const [row] = await statements<{ event_type: HolderEventType }[]>`
+    select event_type from holder_events
+    where coin_type = ${coinType} and address = ${address} and holder_id is not null
+    order by position desc limit 1`;
+  return row?.event_type === "holder_address_added";
+};
+
+/** Whether a transaction put a wallet into a group. */
+export const joinedGroupBy = async (
+  { sql: statements }: Pick<Db, "sql">,
+  coinType: string,
+  address: string,
+  groupId: number,
+  txDigest: string,
+): Promise<boolean> => {
+  const found = await statements`
+    select 1 from holder_events
+    where coin_type = ${coinType} and address = ${address} and group_id = ${groupId}
+      and event_type = 'address_joined_group' and tx_digest = ${txDigest}
+    limit 1`;
+  return found.length === 1;
+};
+
+/** Whether a holder has ever been in a coin's register. */
+export const wasHolder = async (
+  { sql: statements }: Pick<Db, "sql">,
+  coinType: string,
+  holderId: bigint,
+): Promise<boolean> => {
+  const found = await statements`
+    select 1 from holder_events
+    where coin_type = ${coinType} and holder_id = ${String(holderId)}::numeric limit 1`;
+  return found.length === 1;
+};
+
+/** First checkpoint whose events are not in the register yet; null before its pipeline has begun. */
+export const holderEventsEnd = async ({
+  sql: statements,
+}: Pick<Db, "sql">): Promise<bigint | null> => {
+  const [row] = await statements<{ next_checkpoint: bigint }[]>`
+    select next_checkpoint from holder_lifecycle_watermark`;
+  return row?.next_checkpoint ?? null;
+};

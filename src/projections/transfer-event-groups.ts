@@ -1,5 +1,6 @@
 /** Every change of a wallet's regulatory groups, so that reading can go on at any block. */
 import { customType, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { toEventSelector } from "viem";
 import { byteas } from "../database/column-arrays.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
@@ -25,6 +26,9 @@ export const transferEventGroupsTable = pgTable(
 );
 
 type Hex = `0x${string}`;
+
+/** Topic of the log that a change of a wallet's transfer group leaves. */
+const GROUP_SET = bytesOf(toEventSelector("AddressTransferGroup(address,address,uint256)"));
 
 /** The groups of a wallet from a log on. */
 export type NewGroups = {
@@ -89,4 +93,24 @@ export const groupsBefore = async (
       groups === "" ? [] : groups.split(",").map(BigInt),
     ]),
   );
+};
+
+/** Whether a transaction, in a final block, put a wallet into exactly this group; the log says so. */
+export const groupSetBy = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: Hex,
+  set: { readonly wallet: Hex; readonly group: bigint; readonly txHash: Hex },
+): Promise<boolean> => {
+  const found = await sql`
+    select 1 from transfer_event_groups g
+    join evm_facts f on f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
+      and f.log_index = g.log_index
+    join evm_chains c on c.chain_id = g.chain_id
+    where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
+      and g.wallet = ${bytesOf(set.wallet)} and g.groups = ${String(set.group)}
+      and f.tx_hash = ${bytesOf(set.txHash)} and f.block <= c.final_block
+      and substring(f.topics from 1 for 32) = ${GROUP_SET}
+    limit 1`;
+  return found.length === 1;
 };

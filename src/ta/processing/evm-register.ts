@@ -1,7 +1,6 @@
-import { toEventSelector } from "viem";
 import type { Sql } from "../../database/connect.ts";
-import { bytesOf } from "../../evm/hex-bytes.ts";
-import { groupsBefore } from "../../projections/transfer-event-groups.ts";
+import { chainMark } from "../../evm/log-reads.ts";
+import { groupSetBy, groupsBefore } from "../../projections/transfer-event-groups.ts";
 import { recordsEnd } from "../../projections/transfer-event-progress.ts";
 import type { Register } from "./register.ts";
 
@@ -9,9 +8,6 @@ type Hex = `0x${string}`;
 
 /** Later than every block. */
 const LAST_BLOCK = 2n ** 63n - 2n;
-
-/** Topic of the log that a change of a wallet's transfer group leaves. */
-const GROUP_SET = bytesOf(toEventSelector("AddressTransferGroup(address,address,uint256)"));
 
 /**
  * The register of an EVM asset with transfer groups, from the projection of the project's token and
@@ -22,7 +18,6 @@ export const evmRegister = (
   scope: { readonly project: string; readonly chainId: number; readonly token: Hex },
 ): Register => {
   const { project, chainId } = scope;
-  const token = bytesOf(scope.token);
   const hasReached = async (tip: bigint) => {
     const end = await recordsEnd({ sql }, scope, scope.token);
     return end !== null && end > tip;
@@ -43,9 +38,8 @@ export const evmRegister = (
     return groups.get(hexWallet(wallet))?.[0] ?? null;
   };
   const isFinal = async (block: bigint) => {
-    const found = await sql`
-      select 1 from evm_chains where chain_id = ${chainId} and final_block >= ${block}`;
-    return found.length === 1;
+    const mark = await chainMark({ sql }, chainId);
+    return mark !== null && mark.finalBlock >= block;
   };
   return {
     hasReached,
@@ -53,19 +47,9 @@ export const evmRegister = (
     place: async (wallet) => ({ registered: null, group: await groupAt(wallet) }),
 
     confirmed: async (wallet, groupId, { txId, place }) => {
-      const address = bytesOf(hexWallet(wallet));
+      const set = { wallet: hexWallet(wallet), group: BigInt(groupId), txHash: hexWallet(txId) };
       // Only a final block counts: what a reorganisation may undo is not a result.
-      const found = await sql`
-        select 1 from transfer_event_groups g
-        join evm_facts f on f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
-          and f.log_index = g.log_index
-        join evm_chains c on c.chain_id = g.chain_id
-        where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${token}
-          and g.wallet = ${address} and g.groups = ${String(groupId)}
-          and f.tx_hash = ${bytesOf(hexWallet(txId))} and f.block <= c.final_block
-          and substring(f.topics from 1 for 32) = ${GROUP_SET}
-        limit 1`;
-      if (found.length === 1) return "put by it";
+      if (await groupSetBy({ sql }, scope, scope.token, set)) return "put by it";
       // Versions 3 and 4 log nothing for a group that the wallet is in: somebody was faster.
       const there =
         place !== null &&

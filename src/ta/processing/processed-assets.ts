@@ -1,12 +1,13 @@
 /** What it takes to process the configured assets: a register and a relay for each. */
 import type { Sql } from "../../database/connect.ts";
+import { treasuryOf } from "../../log/coins.ts";
 import type { TaAsset } from "../asset.ts";
 import { evmRelay } from "../ports/evm-relay.ts";
 import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
 import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
 import { evmRegister } from "./evm-register.ts";
 import type { ProcessedAsset } from "./process-request.ts";
-import { suiRegister, treasuryIn } from "./register.ts";
+import { suiRegister } from "./register.ts";
 
 /** Where transactions go, and who signs them. */
 export type LedgerAccess = {
@@ -63,7 +64,7 @@ const suiSides = (
       signer,
       coinType,
       packageId,
-      treasuryId: () => treasuryIn(sql, coinType),
+      treasuryId: () => treasuryOf({ sql }, coinType),
       gasBudget,
     }),
   };
