@@ -57,20 +57,20 @@ export const listPage = async (
     recipient: recipient_address === undefined ? undefined : `0x${recipient_address.slice(2)}`,
   });
   const page = rows.slice(0, limit);
-  if (page.some((row) => tokens.of(row) === null)) await tokens.load(db, distinctTokens(page));
+  let printed = page.map(tokens.of);
+  if (printed.includes(null)) {
+    await tokens.load(db, page);
+    printed = page.map(tokens.of);
+  }
   let body = "";
-  for (const row of page) {
-    const token = tokens.of(row);
+  for (const [n, row] of page.entries()) {
+    const token = printed[n];
     // Indexed with another assets file than this process has: not the project's any more.
-    if (token === null) continue;
+    if (token === undefined || token === null) continue;
     body += body === "" ? recordJson(row, token) : `,${recordJson(row, token)}`;
   }
   return { body: `[${body}]`, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
 };
-
-const distinctTokens = <T extends { readonly chainId: number; readonly token: string }>(
-  rows: readonly T[],
-): readonly T[] => [...new Map(rows.map((row) => [`${row.chainId} ${row.token}`, row])).values()];
 
 /**
  * `Link` to the next page: the same query, beyond the last record. `host` is what the caller says it

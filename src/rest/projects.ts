@@ -57,42 +57,35 @@ export type TokenBook = {
 /** Most group and schedule names kept printed; beyond that they are printed anew. */
 const MOST_PRINTED = 10_000;
 
+/** A configured token, and how it is printed once it has described itself. */
+type Entry = { readonly token: ProjectToken; printed: PrintedToken | null; settled: boolean };
+
 export const tokenBook = ({ tokens }: Project): TokenBook => {
-  const keyOf = (chainId: number, address: string) => `${chainId} ${address}`;
-  const configured = new Map(tokens.map((token) => [keyOf(token.chainId, token.address), token]));
-  const printed = new Map<string, PrintedToken>();
-  /** Those among them that will not change. */
-  const known = new Set<string>();
-  /** The last one asked for: a page is mostly of one token. */
-  let last:
-    | { readonly chainId: number; readonly token: string; readonly of: PrintedToken }
-    | undefined;
+  // Looked up for every record that is printed: without a key to put together.
+  const chains = new Map<number, Map<string, Entry>>();
+  for (const token of tokens) {
+    const entries = chains.get(token.chainId) ?? new Map<string, Entry>();
+    chains.set(token.chainId, entries);
+    entries.set(token.address, { token, printed: null, settled: false });
+  }
+  const entryOf = ({ chainId, token }: Parameters<TokenBook["of"]>[0]) =>
+    chains.get(chainId)?.get(token);
   return {
-    of: ({ chainId, token }) => {
-      if (last?.token === token && last.chainId === chainId) return last.of;
-      const found = printed.get(keyOf(chainId, token));
-      if (found === undefined) return null;
-      last = { chainId, token, of: found };
-      return found;
-    },
+    of: (event) => entryOf(event)?.printed ?? null,
     load: async (db, wanted) => {
       let complete = true;
-      const asked = new Set<string>();
-      for (const { chainId, token: address } of wanted) {
-        const key = keyOf(chainId, address);
-        const token = configured.get(key);
-        if (token === undefined || known.has(key) || asked.has(key)) continue;
-        asked.add(key);
+      for (const entry of new Set(wanted.map(entryOf))) {
+        if (entry === undefined || entry.settled) continue;
+        const { chainId, address } = entry.token;
         const described = await tokenDescription(db, chainId, address);
         if (described === null) {
           complete = false;
           continue;
         }
-        printed.set(key, print(token, described));
-        last = undefined;
+        entry.printed = print(entry.token, described);
         // What a token has not told so far it may tell later.
         const { name, symbol, decimals } = described;
-        if (name !== null && symbol !== null && decimals !== null) known.add(key);
+        entry.settled = name !== null && symbol !== null && decimals !== null;
       }
       return complete;
     },
