@@ -94,7 +94,7 @@ test("a receiver that reads the list once a day verifies both signatures all the
   const before = (await keys.publicKeys()).keys.map(({ publicKey }) => publicKey);
   await keys.rotate();
   const rotatedAt = Date.now();
-  for (let readAtHour = 0; readAtHour < 24; readAtHour += 1) {
+  for (let readAtHour = 0; readAtHour < 24; readAtHour += 4) {
     let known: readonly string[] = before;
     for (let hour = 1; hour <= 5 * 24; hour += 1) {
       const now = new Date(rotatedAt + hour * HOUR_MS);

@@ -45,8 +45,6 @@ test("from the command line: a key, a signature, an accepted request, new data k
     ASSETS_FILE: at("assets.json"),
     SECURITY_TOKEN_PACKAGES: "0x5",
     PORT: "0",
-    DEMO_HISTORY: "10",
-    ALLOW_PRIVATE_CALLBACKS: "true",
     PII_KEYS: oldKey,
   };
   const run = async (args: readonly string[], changes: Record<string, string> = {}) => {
@@ -95,20 +93,6 @@ test("from the command line: a key, a signature, an accepted request, new data k
     expect(stdout).toBe("");
     return { code, stderr };
   };
-  // The old key was dropped too early: nobody could open the data any more.
-  for (const args of [["serve", "ta"], ["start"], ["index"], ["pii", "rotate"]]) {
-    expect(await refused(args, { PII_KEYS: newKey }), args.join(" ")).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        /PiiKeyLostError: investors' data are sealed with key old, which PII_KEYS lacks: .*--lost-key old\n$/,
-      ),
-    });
-  }
-  const other = `old:${randomBytes(32).toString("base64")}`;
-  expect((await refused(["serve", "ta"], { PII_KEYS: other })).stderr).toContain(
-    "another key than the one that is named old here",
-  );
-
   expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 1 });
   expect(JSON.parse(await run(["pii", "rotate"], both))).toEqual({ rotated: 0 });
   const show = ["pii", "show", "--asset", "acme-sui", "--investor", "by-hand", "--reason"];

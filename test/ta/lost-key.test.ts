@@ -1,0 +1,62 @@
+/** A key of the investors' data that is gone: processes say so when they start, not years later. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createAcceptance } from "../../src/ta/accept.ts";
+import { fingerprints } from "../../src/ta/answered.ts";
+import { ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault } from "../../src/ta/pii/vault.ts";
+import { freshDatabase } from "../postgres.ts";
+import { runProgram, temporaryFolder } from "../service/process.ts";
+import { submission } from "./submissions.ts";
+
+test("without the key of stored data nothing starts, until it is back or what it sealed is deleted", async () => {
+  await using folder = await temporaryFolder();
+  await using database = await freshDatabase();
+  const old = { id: "old", key: randomBytes(32) };
+  const vault = openVault(database, ringOf([old]));
+  const accept = createAcceptance({ database, vault });
+  const canonicalBody = Buffer.from("{}");
+  const asked = { keyId: "key_1", path: "/", canonicalBody, idempotencyKey: undefined };
+  await accept({
+    asset: "demo-a",
+    kind: "kyc",
+    submission: submission(),
+    fingerprint: fingerprints(randomBytes(32))(asked),
+  });
+
+  const written = ({ id, key }: typeof old) => `${id}:${key.toString("base64")}`;
+  const newKey = written({ id: "new", key: randomBytes(32) });
+  const run = (args: readonly string[], piiKeys: string) =>
+    runProgram(args, {
+      DATABASE_URL: database.url,
+      DATA_DIR: join(folder.path, "data"),
+      DEMO_HISTORY: "10",
+      PORT: "0",
+      PII_KEYS: piiKeys,
+    });
+  const refuses = async (args: readonly string[], piiKeys: string, words: string) => {
+    const { code, stdout, stderr } = await run(args, piiKeys);
+    expect({ args, code, stdout }, stderr).toEqual({ args, code: 1, stdout: "" });
+    expect(stderr).toContain(`PiiKeyLostError: investors' data are sealed with ${words}`);
+    expect(stderr).toContain("holderbook pii delete --lost-key old");
+  };
+  const lacking = "key old, which PII_KEYS lacks";
+  await refuses(["start"], newKey, lacking);
+  await Promise.all([
+    refuses(["index"], newKey, lacking),
+    refuses(["serve", "ta"], newKey, lacking),
+    refuses(["pii", "rotate"], newKey, lacking),
+    refuses(
+      ["serve"],
+      written({ id: "old", key: randomBytes(32) }),
+      "another key than the one that is named old here",
+    ),
+  ]);
+
+  const lost = ["pii", "delete", "--lost-key", "old"];
+  const present = await run(lost, `${newKey},${written(old)}`);
+  expect([present.code, present.stderr]).toEqual([1, expect.stringContaining("is not lost")]);
+  expect(await run(lost, newKey)).toMatchObject({ code: 0, stdout: '{"deleted":1}\n' });
+  expect((await run(["pii", "rotate"], newKey)).stderr).toContain("holds no data of investors");
+}, 240_000);
