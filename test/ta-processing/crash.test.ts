@@ -41,7 +41,7 @@ class Workers implements AsyncDisposable {
       "the worker process",
       () => said,
       (text) => text.includes("ready"),
-      30_000,
+      120_000,
     );
   }
 
@@ -60,35 +60,44 @@ class Workers implements AsyncDisposable {
 }
 
 const redisPath = await redisServerPath();
-for (const { backend, skip, investors, each } of [
-  { backend: "Postgres", skip: false, investors: 100, each: 20 },
-  { backend: "Redis", skip: redisPath === undefined, investors: 20, each: 6 },
+for (const { backend, skip, investors, each, hits } of [
+  { backend: "Postgres", skip: false, investors: 100, each: 20, hits: 5 },
+  { backend: "Redis", skip: redisPath === undefined, investors: 20, each: 6, hits: 1 },
 ]) {
   test.skipIf(skip)(
     `workers killed again and again, woken by ${backend}: each request once, each investor in order`,
-    { timeout: 300_000 },
+    { timeout: 1_000_000 },
     async () => {
       await using circle = await startCircle({ purses: 24, checkpointsPerSecond: 10 });
       await using redis =
         backend === "Redis" && redisPath !== undefined ? await startRedis(redisPath) : null;
       await using workers = new Workers(circle, redis?.url);
       const { database, coinType } = circle;
-      // 2 processes of 4 workers; every fifth request is a whitelisting, the others store data.
+      // 2 processes of 4 workers; every second request is a whitelisting, the others store data.
       await Promise.all([workers.start(), workers.start()]);
       const accepted = await acceptMany(database, investors, each, (n) =>
-        n % 5 === 0 ? "whitelist" : "kyc",
+        n % 2 === 0 ? "whitelist" : "kyc",
       );
       const open = async () => {
         const [row] = await database.sql<{ count: number }[]>`
           select count(*)::int4 as count from ta_requests where status in ('QUEUED', 'PENDING')`;
         return row?.count ?? 0;
       };
-      for (let kills = 0; (await open()) > 0 && kills < 5; kills += 1) {
+      const leased = () => database.sql`select 1 from ta_lanes where leased_until > now()`;
+      let hit = 0;
+      for (let kills = 0; (await open()) > 0 && hit < hits; kills += 1) {
         await delay(500 + Math.random() * 1_000);
+        // One, so that the other goes on; then both: whatever is leased now was cut off in its work.
         await workers.killOne();
+        if (kills % 2 === 1) {
+          await workers.killOne();
+          if ((await leased()).length > 0) hit += 1;
+          await workers.start();
+        }
         await workers.start();
       }
-      await until("no open request", open, (count) => count === 0, 240_000);
+      expect(hit).toBe(hits);
+      await until("no open request", open, (count) => count === 0, 800_000);
 
       const requests = await database.sql<
         {
