@@ -1,4 +1,4 @@
-/** Takes what the log has of a chain or a token out of it, so that it is read anew. */
+/** Takes what the log has of a chain or a token out of it, to be read anew. */
 import type { Tx } from "../database/connect.ts";
 import type { Address } from "./fact.ts";
 import { bytesOf } from "./hex-bytes.ts";
@@ -8,7 +8,8 @@ export type Forgotten = { readonly tokens: number; readonly facts: number };
 
 /**
  * Under the lock of the chain's reader, who begins again at the first blocks that are configured by then.
- * Blocks and finality of the chain go only with all of its tokens.
+ * Blocks and finality of the chain go only with all of its tokens. How tokens are called stays known, so
+ * that their records can be served meanwhile.
  *
  * @param token one token; null: all of the chain
  */
@@ -21,7 +22,7 @@ export const forgetLog = async (
   // First: a reader that came past the lock notices that it is not alone.
   await sql`update evm_chains set step = step + 1 where chain_id = ${chainId}`;
   const tokens = await sql`
-    delete from evm_tokens
+    update evm_tokens set next_block = first_block
     where chain_id = ${chainId} and (${address}::bytea is null or address = ${address})`;
   const facts = await sql`
     delete from evm_facts

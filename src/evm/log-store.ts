@@ -73,14 +73,20 @@ const register = async ({ sql }: Tx, network: EvmNetwork): Promise<bigint> => {
     returning step`;
   for (const token of tokens) {
     const { address, lockup, identityRegistry, fromBlock } = token;
-    const [kept] = await sql<
-      { lockup: Buffer | null; identity_registry: Buffer | null; first_block: bigint }[]
-    >`
+    // One of which nothing was read yet, or of which all was forgotten, is as it is configured now.
+    await sql`
       insert into evm_tokens (chain_id, address, lockup, identity_registry, first_block, next_block)
       values (${chainId}, ${bytesOf(address)}, ${lockup && bytesOf(lockup)},
               ${identityRegistry && bytesOf(identityRegistry)}, ${fromBlock}, ${fromBlock})
-      on conflict (chain_id, address) do update set address = excluded.address
-      returning lockup, identity_registry, first_block`;
+      on conflict (chain_id, address) do update
+      set lockup = excluded.lockup, identity_registry = excluded.identity_registry,
+          first_block = excluded.first_block, next_block = excluded.next_block
+      where evm_tokens.next_block = evm_tokens.first_block`;
+    const [kept] = await sql<
+      { lockup: Buffer | null; identity_registry: Buffer | null; first_block: bigint }[]
+    >`
+      select lockup, identity_registry, first_block from evm_tokens
+      where chain_id = ${chainId} and address = ${bytesOf(address)}`;
     if (kept !== undefined) refuseChanges(chainId, token, kept);
   }
   return chain?.step ?? 0n;

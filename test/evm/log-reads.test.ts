@@ -125,11 +125,14 @@ test("a rollback takes back facts, schedules and blocks above it, and is on reco
 
 test("a token whose contracts or first block changed is refused, naming what changed", async () => {
   await using database = await freshDatabase();
-  await openEvmLog(database, network);
   const [listed] = network.tokens;
   if (listed === undefined) throw new Error("there is no token");
   const reopened = (members: Partial<typeof listed>) =>
     openEvmLog(database, { ...network, tokens: [{ ...listed, ...members }] });
+  // Nothing was read of it so far: it may still be anything.
+  await reopened({ lockup: token, fromBlock: 2n });
+  const log = await reopened({});
+  await log.append(batch({}));
   await expect(reopened({ lockup: token })).rejects.toMatchObject({
     name: "TokenSettingsChangedError",
     remedy: "stop",
