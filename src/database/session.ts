@@ -89,6 +89,9 @@ const IDLE_IN_TRANSACTION_MS = 60_000;
 export const connectionOptions = (settings: ConnectionSettings) => ({
   connect_timeout: CONNECT_TIMEOUT_SECONDS,
   backoff: (retries: number) => Math.min(RECONNECT_SECONDS, 3 ** retries / 100),
+  // The driver would ask for the types of arrays on every connection, and nobody awaits that question:
+  // a connection lost just then would end the process. Arrays are passed as literals (column-arrays.ts).
+  fetch_types: false,
   // The default prints notices to the console.
   onnotice: () => undefined,
   types: {

@@ -1,3 +1,4 @@
+import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import type { CheckpointMark } from "./fact.ts";
 import { ChainMismatchError, PackagesChangedError } from "./log-errors.ts";
@@ -38,7 +39,7 @@ type Row = {
 /** The high-water mark; undefined when no reader ever opened the log. */
 export const readHighWater = async (sql: Sql): Promise<HighWater | undefined> => {
   const [row] = await sql<Row[]>`
-    select chain_id, packages, first_checkpoint, next_checkpoint,
+    select chain_id, to_jsonb(packages) as packages, first_checkpoint, next_checkpoint,
            last_checkpoint, last_digest, last_timestamp_ms
     from log_high_water`;
   if (row === undefined) return undefined;
@@ -70,7 +71,7 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
   const { chainId, firstCheckpoint } = identity;
   await sql`
     insert into log_high_water (chain_id, packages, first_checkpoint, next_checkpoint)
-    values (${chainId}, ${sql.array([...identity.packages])}, ${firstCheckpoint}, ${firstCheckpoint})
+    values (${chainId}, ${texts(identity.packages)}::text[], ${firstCheckpoint}, ${firstCheckpoint})
     on conflict (id) do nothing`;
   // Adopted before it is compared: of two readers that bring different ids, one must lose.
   await sql`

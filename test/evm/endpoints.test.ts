@@ -99,7 +99,6 @@ test("an endpoint with another history is not believed beside one that has the k
   await pay(9, 9);
   await expectWhole(network);
   expect(follower.rpc.status()[0]).toMatchObject({
-    state: "paused",
     lastError: {
       name: "FinalityViolatedError",
       message: expect.stringContaining(`${turncoat.url}: block `),

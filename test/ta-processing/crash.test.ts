@@ -62,7 +62,7 @@ class Workers implements AsyncDisposable {
 const redisPath = await redisServerPath();
 for (const { backend, skip, investors, each, hits } of [
   { backend: "Postgres", skip: false, investors: 100, each: 20, hits: 5 },
-  { backend: "Redis", skip: redisPath === undefined, investors: 20, each: 6, hits: 1 },
+  { backend: "Redis", skip: redisPath === undefined, investors: 40, each: 10, hits: 1 },
 ]) {
   test.skipIf(skip)(
     `workers killed again and again, woken by ${backend}: each request once, each investor in order`,
@@ -86,10 +86,10 @@ for (const { backend, skip, investors, each, hits } of [
       const leased = () => database.sql`select 1 from ta_lanes where leased_until > now()`;
       let hit = 0;
       for (let kills = 0; (await open()) > 0 && hit < hits; kills += 1) {
-        await delay(500 + Math.random() * 1_000);
+        await delay(300 + Math.random() * 700);
         // One, so that the other goes on; then both: whatever is leased now was cut off in its work.
         await workers.killOne();
-        if (kills % 2 === 1) {
+        if (kills % 2 === 0) {
           await workers.killOne();
           if ((await leased()).length > 0) hit += 1;
           await workers.start();

@@ -92,8 +92,14 @@ test("an operator sees what every open request waits for, and nothing about inve
     id: first,
     message: transaction?.message,
     history: [
-      { status: "QUEUED", message: "accepted", at: expect.stringMatching(/^20.*Z$/) },
+      {
+        status: "QUEUED",
+        message: expect.stringMatching(/^accepted/),
+        at: expect.stringMatching(/^20.*Z$/),
+      },
+      { status: "QUEUED", message: expect.stringContaining("stored") },
       { status: "PENDING", message: "taken up" },
+      { status: "PENDING", message: expect.stringContaining("the wallet is in no group") },
       { status: "PENDING", message: transaction?.message },
     ],
   });
