@@ -37,7 +37,10 @@ const KINDS: Readonly<Record<string, (records: KnownRecords, at: number) => stri
 const placeIn = ({ before, count }: KnownRecords, share: number): bigint =>
   before(Math.floor(share * count));
 
-/** Measures with `few` records beside `many`; takes five minutes and 5 GB below the temporary folder. */
+/**
+ * Measures with `few` records beside `many`. Takes seven minutes on two cores with little else to do,
+ * more than twice that beside other work, and 5 GB below the temporary folder.
+ */
 export const restBench = async ({
   few = 10_000,
   many = 10_000_000,
