@@ -163,7 +163,10 @@ const startBrowser = async (chromium: string) => {
     const answered = new Promise<z.infer<typeof message>>((resolve) => waiting.set(id, resolve));
     commands.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
     const gone = ended.then(() => Promise.reject(new Error(`chromium ended before ${method}`)));
-    const { result, error } = await Promise.race([answered, gone]);
+    const late = delay(DEADLINE_MS, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error(`chromium did not answer ${method} within ${DEADLINE_MS} ms`)),
+    );
+    const { result, error } = await Promise.race([answered, gone, late]);
     waiting.delete(id);
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);
     return result;
