@@ -1,5 +1,5 @@
 /** A JSON-RPC proxy between the reader and a chain that limits, breaks or falsifies answers. */
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
 export type Call = { readonly method: string; readonly params: readonly unknown[] };
 
@@ -45,7 +45,7 @@ export const startProxy = async (
   const calls: Call[] = [];
   const batches: number[] = [];
 
-  const server = createServer(async (request, response) => {
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
     let text = "";
     for await (const chunk of request) text += chunk;
     const body: Message | Message[] = JSON.parse(text);
@@ -75,6 +75,10 @@ export const startProxy = async (
     response
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify(Array.isArray(reply) ? replies : replies[0]));
+  };
+  // The chain may be stopped while it is asked: whoever asked finds the connection closed.
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
