@@ -1,34 +1,13 @@
 /** What `evm-health.ts` tells of EVM chains, their records and callbacks, as figures for `/metrics`. */
 import type { Registry } from "prom-client";
-import { Gauge } from "prom-client";
 import type { CallbackFigures } from "../callbacks/figures.ts";
 import type { Health } from "../http/health.ts";
+import { healthGauge } from "../http/health-gauge.ts";
 import type { ChainHealth, EvmDetails } from "./evm-health.ts";
 
 /** Adds the gauges to the registry. */
 export const evmGauges = (registry: Registry, health: Health): void => {
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    show: (
-      details: EvmDetails,
-      set: (labels: Record<Label, string>, value: number) => void,
-    ) => void,
-  ) =>
-    new Gauge({
-      name: `holderbook_${name}`,
-      help,
-      labelNames,
-      registers: [registry],
-      async collect() {
-        this.reset();
-        const report = await health.report().catch(() => undefined);
-        const details = report?.details;
-        if (!isEvmDetails(details)) return;
-        show(details, (labels, value) => this.set(labels, value));
-      },
-    });
+  const gauge = healthGauge(registry, health, isEvmDetails);
   const chainGauge = (name: string, help: string, of: (chain: ChainHealth) => string | null) =>
     gauge(name, help, ["chain", "network"], ({ evm }, set) => {
       for (const chain of evm.chains) {

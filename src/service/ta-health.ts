@@ -1,8 +1,9 @@
 /** Where the transfer agent's requests stand: for `/health` and `/metrics` of any process. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
 import type { Assets } from "../assets.ts";
 import type { Db } from "../database/connect.ts";
 import type { Health, HealthDetail } from "../http/health.ts";
+import { healthGauge } from "../http/health-gauge.ts";
 import { endedRequests, type OpenRequests, openRequests } from "../ta/request-figures.ts";
 
 /** A request is named that has been open for longer: most take seconds. */
@@ -53,6 +54,7 @@ export const taMetrics = (
     readonly lagSeconds?: number;
   },
 ): void => {
+  const gauge = healthGauge(registry, health, isTaDetails);
   const assetGauge = <Label extends string>(
     name: string,
     help: string,
@@ -62,19 +64,8 @@ export const taMetrics = (
       set: (labels: Record<Label, string>, value: number) => void,
     ) => void,
   ) =>
-    new Gauge({
-      name: `holderbook_${name}`,
-      help,
-      labelNames,
-      registers: [registry],
-      async collect() {
-        this.reset();
-        const details = (await health.report().catch(() => undefined))?.details;
-        if (!isTaDetails(details)) return;
-        for (const each of details.transferAgent) {
-          show(each, (labels, value) => this.set(labels, value));
-        }
-      },
+    gauge(name, help, labelNames, ({ transferAgent }, set) => {
+      for (const each of transferAgent) show(each, set);
     });
   assetGauge(
     "ta_requests_open",
