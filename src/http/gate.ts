@@ -2,7 +2,6 @@
  * Who may come in, and how often: the key, the rate limit of the key, and the limit on attempts
  * without a good one. The same for every interface; each brings its own way to check a key.
  */
-import { createHash } from "node:crypto";
 import { HttpError } from "./http-error.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -16,7 +15,7 @@ export type GateSettings<Key extends { readonly id: string }> = {
   readonly verify: (presented: string) => Promise<Key | null>;
   /** Requests of one key. */
   readonly limit: RateLimit;
-  /** Attempts from one address without a good key. */
+  /** Attempts from one address without a good key; whoever has one is let in however many there were. */
   readonly attempts: RateLimit;
 };
 
@@ -49,42 +48,35 @@ export type Gate<Key> = {
 /** Our keys are shorter; a longer text is not worth hashing. */
 const LONGEST_KEY = 512;
 
-/** How many keys that were good are remembered, and for how long. */
-const KNOWN_KEYS = 10_000;
-const KNOWN_MS = 10 * 60_000;
-
 export const createGate = <Key extends { readonly id: string }>({
   header,
   verify,
   limit,
   attempts,
 }: GateSettings<Key>): Gate<Key> => {
-  const known = knownKeys();
-
-  const refuse = (remoteAddress: string, message: string): HttpError => {
+  /** An attempt that failed, as it is answered. */
+  const refusal = (remoteAddress: string, error: HttpError): HttpError => {
     const verdict = attempts.take(remoteAddress);
-    return verdict.allowed ? new HttpError(401, message) : attempts.refusal(verdict);
+    return verdict.allowed ? error : attempts.refusal(verdict);
   };
+
+  const refuse = (remoteAddress: string, message: string): HttpError =>
+    refusal(remoteAddress, new HttpError(401, message));
 
   const identify: Gate<Key>["identify"] = async ({ presented, remoteAddress }) => {
     if (presented === undefined || presented === "") {
       throw refuse(remoteAddress, `send your key in the header ${header}`);
     }
     if (presented.length > LONGEST_KEY) throw refuse(remoteAddress, "this is not a key");
-    // Behind one proxy all callers share an address: one with an old key must not shut out the rest.
-    const digest = createHash("sha256").update(presented).digest("base64");
-    const verdict = attempts.peek(remoteAddress);
-    if (!verdict.allowed && !known.has(digest)) throw attempts.refusal(verdict);
-
+    // Looked up however many failed before: all callers behind a proxy share an address, and a key's
+    // first request must not depend on what others tried. It is one read by a unique hash, and the
+    // pool of connections bounds how many there are at a time.
     const key = await verify(presented).catch((error: unknown) => {
-      if (error instanceof HttpError) attempts.take(remoteAddress);
-      throw error;
+      throw error instanceof HttpError ? refusal(remoteAddress, error) : error;
     });
     if (key === null) {
-      known.delete(digest);
       throw refuse(remoteAddress, `the key in ${header} is unknown, expired or revoked`);
     }
-    known.add(digest);
     return key;
   };
 
@@ -95,21 +87,6 @@ export const createGate = <Key extends { readonly id: string }>({
       const counted = limit.take(key.id);
       if (!counted.allowed) throw limit.refusal(counted);
       return { key, headers: limit.headers(counted) };
-    },
-  };
-};
-
-/** Keys that were good a short while ago, by digest; the oldest are forgotten first. */
-const knownKeys = () => {
-  const until = new Map<string, number>();
-  return {
-    has: (digest: string): boolean => (until.get(digest) ?? 0) > performance.now(),
-    delete: (digest: string): boolean => until.delete(digest),
-    add: (digest: string): void => {
-      until.delete(digest);
-      until.set(digest, performance.now() + KNOWN_MS);
-      const oldest = until.size > KNOWN_KEYS ? until.keys().next() : undefined;
-      if (oldest?.done === false) until.delete(oldest.value);
     },
   };
 };

@@ -15,6 +15,8 @@ export type RateLimitSettings = {
   readonly quota: number;
   /** Seconds in which the whole quota refills. */
   readonly windowSeconds: number;
+  /** What is counted, as the refusal names it; `requests` unless given. */
+  readonly counted?: string;
   /** Most callers remembered at once; the one not seen for longest is forgotten first. */
   readonly maxCallers?: number;
   /** Milliseconds of a clock that never goes back. */
@@ -63,6 +65,7 @@ export const createRateLimit = ({
   policy,
   quota,
   windowSeconds,
+  counted = "requests",
   maxCallers = MAX_CALLERS,
   now = () => performance.now(),
 }: RateLimitSettings): RateLimit => {
@@ -117,7 +120,7 @@ export const createRateLimit = ({
     refusal: (refused) =>
       new HttpError(
         429,
-        `more than ${quota} requests in ${windowSeconds} s; try again in ${refused.retryAfterSeconds} s`,
+        `more than ${quota} ${counted} in ${windowSeconds} s; try again in ${refused.retryAfterSeconds} s`,
         { ...headers(refused), "retry-after": String(refused.retryAfterSeconds) },
       ),
   };

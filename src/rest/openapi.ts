@@ -42,7 +42,7 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
     "this is a graphql key; transfer events take keys of the kind project",
   ],
   429: [
-    "Too many requests of this key; `Retry-After` says how long to wait.",
+    "Too many requests of this key, or too many wrong keys from this address; `Retry-After` says how long to wait.",
     "more than 6000 requests in 60 s; try again in 1 s",
   ],
   500: [

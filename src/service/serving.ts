@@ -57,11 +57,18 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
     version: VERSION,
     onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
   });
-  const perMinute = (policy: string, quota: number) =>
-    createRateLimit({ policy, quota, windowSeconds: 60 });
   const limits = () => ({
-    limit: perMinute("default", config.rateLimitPerMinute),
-    attempts: perMinute("attempts", ATTEMPTS_PER_MINUTE),
+    limit: createRateLimit({
+      policy: "default",
+      quota: config.rateLimitPerMinute,
+      windowSeconds: 60,
+    }),
+    attempts: createRateLimit({
+      policy: "attempts",
+      quota: ATTEMPTS_PER_MINUTE,
+      windowSeconds: 60,
+      counted: "failed attempts",
+    }),
   });
   const { db } = storage.read;
   // Its keys are the business of processes that serve it.
