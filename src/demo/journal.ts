@@ -2,7 +2,14 @@
  * What a live demo ledger cannot work out again from its seed: when its checkpoints are due, and what
  * was submitted from outside. Two small files in the data folder.
  */
-import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Remedy } from "../remedy.ts";
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
@@ -41,6 +48,8 @@ export class JournalDamagedError extends Error {
   }
 }
 
+const LINE_END = 0x0a;
+
 /** The journal of one data folder. */
 export type Journal = {
   /** The timeline as it was written last; undefined in a new folder. */
@@ -59,9 +68,13 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
   const submissionsPath = join(dataDir, "demo-ledger-submissions.jsonl");
   const receiptsPath = join(dataDir, "demo-ledger-receipts.jsonl");
 
+  /** Files to which this process has appended a whole line last. */
+  const whole = new Set<string>();
   const append = (path: string, value: object) => {
     mkdirSync(dataDir, { recursive: true });
+    if (!whole.delete(path)) cutTornLine(path);
     appendFileSync(path, `${JSON.stringify(value, toJson)}\n`);
+    whole.add(path);
   };
 
   return {
@@ -102,9 +115,21 @@ const readLines = <Value>(path: string, fits: (value: unknown) => value is Value
       return value;
     });
 
-const readIfThere = (path: string): string | undefined => {
+/**
+ * Removes what a crash, or a full disk, left of a line: the next one would become part of it. Whoever
+ * appends does it, because whoever only reads may read what another process is about to end.
+ */
+const cutTornLine = (path: string): void => {
+  const bytes = bytesIfThere(path);
+  if (bytes === undefined || bytes.at(-1) === LINE_END) return;
+  truncateSync(path, bytes.lastIndexOf(LINE_END) + 1);
+};
+
+const readIfThere = (path: string): string | undefined => bytesIfThere(path)?.toString("utf8");
+
+const bytesIfThere = (path: string): Buffer | undefined => {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(path);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

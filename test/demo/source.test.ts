@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -185,4 +185,33 @@ test("another seed in the same folder is refused, and so is a damaged journal", 
   const text = await readFile(path, "utf8");
   await writeFile(path, text.slice(0, 80));
   expect(() => open(dataDir)).toThrow(JournalDamagedError);
+});
+
+test("what a crash left of a submission is forgotten, and those that come after it are kept", async () => {
+  const dataDir = await newDataDir();
+  const submitTo = async (source: DemoSource) => {
+    const [coin] = source.coinTypes;
+    const { registrar } = source.staff(coin?.coinType ?? "");
+    const receipt = source.submit({ sender: registrar, calls: [] });
+    await read(source, 80n, ((await source.latest(AbortSignal.timeout(1_000))) ?? 0n) + 10n);
+    const { checkpoint } = await receipt;
+    await source.close();
+    return checkpoint;
+  };
+  const first = await submitTo(open(dataDir));
+  const path = join(dataDir, "demo-ledger-submissions.jsonl");
+  const line = await readFile(path, "utf8");
+  await appendFile(path, line.slice(0, 20));
+  const second = await submitTo(open(dataDir));
+
+  const third = open(dataDir);
+  const raws = await read(third, first, second);
+  await third.close();
+  const kept = (await readFile(path, "utf8")).split("\n");
+  expect(kept.map((each) => each.match(/"bigint":"(\d+)"/)?.[1])).toEqual([
+    String(first),
+    String(second),
+    undefined,
+  ]);
+  expect(raws).toHaveLength(Number(second - first) + 1);
 });
