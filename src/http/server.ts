@@ -16,6 +16,7 @@ import type { Health } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { operations, signpost } from "./operations.ts";
 import type { App, Part } from "./part.ts";
+import { LET_THROUGH, refuseUnmet } from "./refused-by-node.ts";
 import { requestIdOf } from "./request-id.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { refuseUnreadable } from "./unreadable.ts";
@@ -74,7 +75,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, ...LET_THROUGH },
     // While draining, requests on open connections are still answered, and the connection ended.
     return503OnClosing: false,
     forceCloseConnections: "idle",
@@ -91,6 +92,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, ...securityHeaders });
   });
+  refuseUnmet(app);
   app.addHook("onResponse", async (request, reply) => {
     const route = request.routeOptions.url ?? "unknown";
     const { statusCode, elapsedTime } = reply;

@@ -198,6 +198,41 @@ test("bytes that are no HTTP request are answered as such and the connection end
   expect(huge).toMatch(/^HTTP\/1\.1 431 /);
 });
 
+test("a request without a host and an expectation nobody meets are refused with an id, a body and a log line", async () => {
+  await using service = await serve();
+  const id = randomUUID();
+  const own = `x-request-id: ${id}\r\nconnection: close\r\n\r\n`;
+  const json = "content-type: application/json\r\ncontent-length: 2\r\n";
+  const cases = [
+    { head: `GET /things/5 HTTP/1.1\r\n${own}`, status: 400, details: /needs the header Host/ },
+    { head: `GET /nowhere HTTP/1.1\r\n${own}`, status: 400, details: /needs the header Host/ },
+    {
+      head: `POST /things HTTP/1.1\r\nhost: here\r\nexpect: a-miracle\r\n${json}${own}{}`,
+      status: 417,
+      details: /100-continue/,
+    },
+  ];
+  for (const { head, status, details } of cases) {
+    const answer = await sendRaw(service.url, head);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toContain(`\r\nx-request-id: ${id}\r\n`);
+    expect(answer).toContain("\r\nx-content-type-options: nosniff\r\n");
+    expect(JSON.parse(answer.slice(answer.indexOf("{")))).toEqual({
+      error: "BAD_REQUEST",
+      details: expect.stringMatching(details),
+      requestId: id,
+    });
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ requestId: id, statusCode: status }),
+    );
+  }
+  const older = await sendRaw(service.url, "GET /things/5 HTTP/1.0\r\n\r\n");
+  expect(older).toMatch(/^HTTP\/1\.1 200 /);
+  const willing = `host: here\r\nexpect: 100-continue\r\n${json}${own}{}`;
+  const continued = await sendRaw(service.url, `POST /things HTTP/1.1\r\n${willing}`);
+  expect(continued).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+});
+
 test("the first page names what is served, unless a part has a page of its own", async () => {
   await using service = await serve();
   expect(await (await fetch(service.url)).json()).toEqual({
