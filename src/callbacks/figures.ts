@@ -17,8 +17,9 @@ export type CallbackFigures = {
   readonly pending: number;
   /** Age of the oldest of them; 0 without any. */
   readonly oldestPendingSeconds: number;
-  /** Three attempts or more in a row failed; the longest failing first, a hundred at most. */
+  /** Three attempts or more in a row failed, and not disabled; the longest failing first, `MOST_ENDPOINTS`. */
   readonly failing: readonly EndpointFigures[];
+  /** Disabled; the longest first, `MOST_ENDPOINTS` of them beside those that fail. */
   readonly disabled: readonly EndpointFigures[];
 };
 
@@ -28,7 +29,8 @@ const FAILING_AFTER = 3;
 /** Counting goes no further: a number for a scrape every few seconds must stay cheap. */
 export const COUNT_CAP = 100_000;
 
-const MOST_ENDPOINTS = 100;
+/** Endpoints shown of each kind: many that are disabled must not hide one that fails. */
+export const MOST_ENDPOINTS = 100;
 
 export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<CallbackFigures> => {
   // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
@@ -45,32 +47,36 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
         from active cross join lateral (
           select created_at from callback_messages where endpoint = key and status = 'pending'
           order by created_at limit 1) as first_of_one), 0) as oldest`;
-  const troubled = sql<
-    {
-      key: string;
-      failures: number;
-      failing_since: string | null;
-      last_error: string | null;
-      disabled_at: string | null;
-    }[]
-  >`
+  const troubled = (which: ReturnType<Sql>) => sql<EndpointRow[]>`
     select key, failures, to_json(failing_since) #>> '{}' as failing_since, last_error,
            to_json(disabled_at) #>> '{}' as disabled_at
-    from callback_endpoints
-    where withdrawn_at is null and (disabled_at is not null or failures >= ${FAILING_AFTER})
-    order by failing_since nulls last, key limit ${MOST_ENDPOINTS}`;
-  const [[totals], rows] = await Promise.all([counted, troubled]);
-  const endpoints = rows.map(({ key, failures, failing_since, last_error, disabled_at }) => ({
-    key,
-    failures,
-    failingSince: failing_since === null ? null : new Date(failing_since).toISOString(),
-    lastError: last_error,
-    disabledAt: disabled_at === null ? null : new Date(disabled_at).toISOString(),
-  }));
+    from callback_endpoints where withdrawn_at is null and ${which}
+    order by coalesce(disabled_at, failing_since), key limit ${MOST_ENDPOINTS}`;
+  const [[totals], failing, disabled] = await Promise.all([
+    counted,
+    troubled(sql`disabled_at is null and failures >= ${FAILING_AFTER}`),
+    troubled(sql`disabled_at is not null`),
+  ]);
   return {
     pending: totals?.pending ?? 0,
     oldestPendingSeconds: totals?.oldest ?? 0,
-    failing: endpoints.filter(({ disabledAt }) => disabledAt === null),
-    disabled: endpoints.filter(({ disabledAt }) => disabledAt !== null),
+    failing: failing.map(endpointFigures),
+    disabled: disabled.map(endpointFigures),
   };
 };
+
+type EndpointRow = {
+  readonly key: string;
+  readonly failures: number;
+  readonly failing_since: string | null;
+  readonly last_error: string | null;
+  readonly disabled_at: string | null;
+};
+
+const endpointFigures = (row: EndpointRow): EndpointFigures => ({
+  key: row.key,
+  failures: row.failures,
+  failingSince: row.failing_since === null ? null : new Date(row.failing_since).toISOString(),
+  lastError: row.last_error,
+  disabledAt: row.disabled_at === null ? null : new Date(row.disabled_at).toISOString(),
+});

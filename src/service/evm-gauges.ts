@@ -64,8 +64,16 @@ export const evmGauges = (registry: Registry, health: Health): void => {
     "Age of the oldest of them",
     (figures) => figures.oldestPendingSeconds,
   );
-  figure("callback_endpoints_failing", "Addresses that keep failing", (f) => f.failing.length);
-  figure("callback_endpoints_disabled", "Addresses that are disabled", (f) => f.disabled.length);
+  figure(
+    "callback_endpoints_failing",
+    "Callback addresses that keep failing, 100 at most",
+    (f) => f.failing.length,
+  );
+  figure(
+    "callback_endpoints_disabled",
+    "Callback addresses that are disabled, 100 at most",
+    (f) => f.disabled.length,
+  );
 };
 
 const isEvmDetails = (details: unknown): details is EvmDetails =>

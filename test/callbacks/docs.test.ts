@@ -37,7 +37,7 @@ const present = (program: string, ...args: string[]) =>
 const masterKey = randomBytes(32);
 const amount = 2n ** 96n;
 const body = canonicalJson({ amount, id: 1042 });
-const id = "te_acme_1042";
+const id = "te_8f2a41c07be93d65a1f0c4e7b82d9635e0a7c1d4";
 
 let database: TestDatabase;
 let folder: string;
@@ -107,7 +107,7 @@ test("the TypeScript example receives a callback, acts once, and refuses a forge
       () => said,
       (text) => text.includes("fits any of"),
     );
-    expect(said.match(/te_acme_1042 \{/g)).toHaveLength(1);
+    expect(said.match(/te_8f2a41c07be93d65a1f0c4e7b82d9635e0a7c1d4 \{/g)).toHaveLength(1);
     expect(said).toContain(`${amount}n`);
   } finally {
     receiver.kill("SIGKILL");

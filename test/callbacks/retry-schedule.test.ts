@@ -9,7 +9,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-test("the default schedule is eleven attempts: 5 s to 24 h apart, some four days in all", () => {
+test("the default schedule is eleven attempts: 5 s to 24 h apart, 2.95 days in all", () => {
   expect(attemptsOf(DEFAULT_RETRY_SECONDS)).toBe(11);
   const delays = DEFAULT_RETRY_SECONDS.map((_, index) =>
     retryDelayMs(DEFAULT_RETRY_SECONDS, index + 1, undefined, 0.5),
@@ -18,6 +18,7 @@ test("the default schedule is eleven attempts: 5 s to 24 h apart, some four days
   const short = [5_000, 30_000, 2 * minute, 10 * minute, 30 * minute];
   const long = [2 * hour, 6 * hour, 14 * hour, 24 * hour, 24 * hour];
   expect(delays).toEqual([...short, ...long]);
+  expect(DEFAULT_RETRY_SECONDS.reduce((sum, seconds) => sum + seconds, 0)).toBe(254_555);
   expect(retryDelayMs(DEFAULT_RETRY_SECONDS, 11, undefined)).toBeUndefined();
   expect(retryDelayMs([], 1, 5_000)).toBeUndefined();
 });
