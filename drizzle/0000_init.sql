@@ -196,7 +196,6 @@ CREATE TABLE "ta_answers" (
 	"body" "bytea" NOT NULL,
 	"status_code" smallint NOT NULL,
 	"answer" text NOT NULL,
-	"request_id" uuid,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"expires_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "ta_answers_key_id_marker_pk" PRIMARY KEY("key_id","marker")
@@ -249,8 +248,7 @@ CREATE TABLE "ta_requests" (
 	"kind" text NOT NULL,
 	"investor_id" text NOT NULL,
 	"wallet" text NOT NULL,
-	"verified_status" boolean NOT NULL,
-	"verified_at" timestamp with time zone NOT NULL,
+	"verified_status" boolean,
 	"status" text DEFAULT 'QUEUED' NOT NULL,
 	"message" text NOT NULL,
 	"reason" text,
@@ -260,6 +258,7 @@ CREATE TABLE "ta_requests" (
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "ta_requests_kind" CHECK ("ta_requests"."kind" in ('whitelist', 'kyc')),
+	CONSTRAINT "ta_requests_verified_status" CHECK (("ta_requests"."kind" = 'whitelist') = ("ta_requests"."verified_status" is not null)),
 	CONSTRAINT "ta_requests_status" CHECK ("ta_requests"."status" in ('QUEUED', 'PENDING', 'SUCCESS', 'FAILED')),
 	CONSTRAINT "ta_requests_reason" CHECK (("ta_requests"."status" = 'FAILED') = ("ta_requests"."reason" is not null))
 );
@@ -515,7 +514,6 @@ CREATE INDEX "log_checkpoints_facts" ON "log_checkpoints" USING btree ("facts_to
 CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_total");--> statement-breakpoint
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint
 CREATE INDEX "ta_answers_expiry" ON "ta_answers" USING btree ("expires_at");--> statement-breakpoint
-CREATE INDEX "ta_answers_of_request" ON "ta_answers" USING btree ("request_id") WHERE request_id is not null;--> statement-breakpoint
 CREATE INDEX "ta_lanes_wake" ON "ta_lanes" USING btree ("wake_at") WHERE wake_at is not null;--> statement-breakpoint
 CREATE INDEX "ta_pii_accesses_of_request" ON "ta_pii_accesses" USING btree ("request_id","id");--> statement-breakpoint
 CREATE INDEX "ta_pii_records_of_investor" ON "ta_pii_records" USING btree ("asset","investor_id");--> statement-breakpoint

@@ -14,6 +14,7 @@ import {
   type Fingerprint,
   forgetAnswers,
   remembering,
+  rememberingBody,
 } from "./answered.ts";
 import type { PiiVault } from "./pii/vault.ts";
 import { requestWaker } from "./request-wake.ts";
@@ -75,7 +76,9 @@ export const createAcceptance = (settings: {
   };
   return async (request) => {
     const { asset, kind, submission, fingerprint } = request;
-    const { investor, verifiedStatus, verifiedAt } = submission;
+    const { investor } = submission;
+    // What processing goes by, and nothing else of it stands outside the sealed record.
+    const verifiedStatus = kind === "whitelist" ? submission.verifiedStatus : null;
     const requestId = randomUUID();
     const message = QUEUED_MESSAGE[kind];
     const answer = {
@@ -85,9 +88,12 @@ export const createAcceptance = (settings: {
     const { sql } = database;
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [accepted] = await sql`
-        with answered as (${remembering(sql, fingerprint, answer, requestId)}),
+        with answered as (${remembering(sql, fingerprint, answer)}),
+        ${fingerprint.keyed ? sql`by_body as (${rememberingBody(sql, fingerprint, answer)}),` : sql``}
         lane as (
           insert into ta_lanes (asset, investor_id) select ${asset}, ${investor.id} from answered
+          -- Every request waits for answers first and for its lane then: none waits crosswise.
+          ${fingerprint.keyed ? sql`cross join (select count(*) from by_body) as waited` : sql``}
           -- Writing the row is what matters: others wait for our commit before they draw a number.
           on conflict (asset, investor_id) do update
             set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
@@ -95,9 +101,9 @@ export const createAcceptance = (settings: {
         ),
         request as (
           insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
-                                   verified_at, message, key_id)
+                                   message, key_id)
           select ${requestId}, lane.id, ${asset}, ${kind}, ${investor.id},
-                 ${investor.blockchain_wallet}, ${verifiedStatus}, ${verifiedAt}, ${message},
+                 ${investor.blockchain_wallet}, ${verifiedStatus}, ${message},
                  ${fingerprint.keyId}
           from lane returning id
         ),

@@ -2,9 +2,9 @@
  * Replays: the same request again gets the first answer again and does nothing.
  *
  * The same is: the same key, path and canonical body within 24 hours, or the same key, path and
- * `Idempotency-Key` within 30 days. Once the data of a request are deleted, the same again is a new
- * request, which stores them. Only digests are kept, keyed with a secret that is not in the
- * database: whoever has a backup cannot try out whose data a body held.
+ * `Idempotency-Key` within 30 days, also when the data it brought were deleted since: a replay must
+ * not bring them back. Only digests are kept, keyed with a secret that is not in the database:
+ * whoever has a backup cannot try out whose data a body held.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { Sql } from "../database/connect.ts";
@@ -22,9 +22,10 @@ const KEYED_SECONDS = 30 * DAY_SECONDS;
 export type Fingerprint = {
   /** `api_keys.id`. */
   readonly keyId: string;
+  /** Of the `Idempotency-Key`, which decides where one is given; else that of the body. */
   readonly marker: Uint8Array;
   readonly body: Uint8Array;
-  readonly rememberSeconds: number;
+  readonly keyed: boolean;
 };
 
 /** What was answered. */
@@ -65,13 +66,8 @@ export const fingerprints = (secret: Uint8Array): Fingerprints => {
   return ({ keyId, path, canonicalBody, idempotencyKey }) => {
     const body = digest("body", path, canonicalBody);
     return idempotencyKey === undefined
-      ? { keyId, marker: body, body, rememberSeconds: BODY_SECONDS }
-      : {
-          keyId,
-          marker: digest("key", path, idempotencyKey),
-          body,
-          rememberSeconds: KEYED_SECONDS,
-        };
+      ? { keyId, marker: body, body, keyed: false }
+      : { keyId, marker: digest("key", path, idempotencyKey), body, keyed: true };
   };
 };
 
@@ -95,29 +91,42 @@ export const answerGiven = async (
  * Remembers an answer as part of a statement, `with answered as (${...})`: it returns one row when the
  * request is new, and none when it was answered before (then everything else in the statement must
  * not happen). Concurrent replays wait for one another here.
- * @param requestId the request that is accepted with it, if one is
  */
 export const remembering = (
   sql: Sql,
-  { keyId, marker, body, rememberSeconds }: Fingerprint,
+  { keyId, marker, body, keyed }: Fingerprint,
   { statusCode, answer }: Answer,
-  requestId: string | null = null,
 ) => sql`
-  insert into ta_answers (key_id, marker, body, status_code, answer, request_id, expires_at)
-  values (${keyId}, ${marker}, ${body}, ${statusCode}, ${answer}, ${requestId},
-          now() + make_interval(secs => ${rememberSeconds}))
-  on conflict (key_id, marker) do update
-    set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
-        request_id = excluded.request_id, created_at = now(), expires_at = excluded.expires_at
-    where ta_answers.expires_at <= now()
+  insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
+  values (${keyId}, ${marker}, ${body}, ${statusCode}, ${answer},
+          now() + make_interval(secs => ${keyed ? KEYED_SECONDS : BODY_SECONDS}))
+  ${unlessRemembered(sql)}
   returning key_id`;
 
 /**
- * Forgets what was answered to requests, as part of a statement in which `deleted` has their ids as
- * `request_id`: the same again makes new ones.
+ * Remembers the answer for the body alone too, as part of a statement in which `answered` is
+ * `remembering` of the same: sent again without the `Idempotency-Key` that it had, it is a replay. An
+ * answer that the body got before stays. Returns nothing to anybody; all of it is done once its rows
+ * were counted.
  */
-export const forgettingDeleted = (sql: Sql) => sql`
-  delete from ta_answers where request_id in (select request_id from deleted)`;
+export const rememberingBody = (
+  sql: Sql,
+  { keyId, body }: Fingerprint,
+  { statusCode, answer }: Answer,
+) => sql`
+  insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
+  select ${keyId}, ${body}::bytea, ${body}::bytea, ${statusCode}::smallint, ${answer},
+         now() + make_interval(secs => ${BODY_SECONDS})
+  from answered
+  ${unlessRemembered(sql)}
+  returning key_id`;
+
+/** A row that is there stays, unless nobody gets it any more. */
+const unlessRemembered = (sql: Sql) => sql`
+  on conflict (key_id, marker) do update
+    set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
+        created_at = now(), expires_at = excluded.expires_at
+    where ta_answers.expires_at <= now()`;
 
 /** Rows removed in one statement: a moment's work. */
 const FORGOTTEN_AT_ONCE = 10_000;

@@ -3,7 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { App } from "../http/part.ts";
 import type { RequestKind } from "./accept.ts";
 import type { Admission } from "./admission.ts";
-import type { Answer } from "./answered.ts";
+import { type Answer, answerGiven } from "./answered.ts";
 import type { TaAsset } from "./asset.ts";
 import { submissionCheck } from "./check-submission.ts";
 import type { TaPartSettings } from "./part.ts";
@@ -19,7 +19,7 @@ export const mountSubmissions = (
   settings: TaPartSettings,
   admission: Admission,
 ): void => {
-  const { accept, fingerprints, bounds, platformName } = settings;
+  const { accept, database, fingerprints, bounds, platformName } = settings;
   const checkFor = (ledger: TaAsset["ledger"]) =>
     submissionCheck({ ledger, platformName, maxFileBytes: bounds.fileBytes });
   const checks = { sui: checkFor("sui"), evm: checkFor("evm") };
@@ -32,13 +32,16 @@ export const mountSubmissions = (
         const { value, canonical } = await admission.signedBody(request, reply);
         const idempotencyKey = idempotencyKeyOf(request);
         const { id: keyId, asset } = admission.callerOf(request);
-        const submission = await checks[asset.ledger](value);
         const fingerprint = fingerprints({
           keyId,
           path: PATHS[kind],
           canonicalBody: canonical,
           idempotencyKey,
         });
+        // What stands under an Idempotency-Key decides, whatever may be wrong with another body.
+        const given = fingerprint.keyed ? await answerGiven(database, fingerprint) : undefined;
+        if (given !== undefined) return sendAnswer(reply, given);
+        const submission = await checks[asset.ledger](value);
         const answer = await accept({ asset: asset.name, kind, submission, fingerprint });
         return sendAnswer(reply, answer);
       },

@@ -70,9 +70,11 @@ export const taRequests = pgTable(
     investorId: text("investor_id").notNull(),
     /** Canonical: lower case, padded on Sui. */
     wallet: text("wallet").notNull(),
-    /** Whether external verification passed, as the caller says; `false` is never whitelisted. */
-    verifiedStatus: boolean("verified_status").notNull(),
-    verifiedAt: at("verified_at").notNull(),
+    /**
+     * Of a whitelist request: whether external verification passed, as the caller says; `false` is
+     * never whitelisted. Null for KYC, where nothing goes by it.
+     */
+    verifiedStatus: boolean("verified_status"),
     status: text("status", { enum: ["QUEUED", "PENDING", "SUCCESS", "FAILED"] })
       .notNull()
       .default("QUEUED"),
@@ -91,6 +93,10 @@ export const taRequests = pgTable(
   },
   (t) => [
     check("ta_requests_kind", sql`${t.kind} in ('whitelist', 'kyc')`),
+    check(
+      "ta_requests_verified_status",
+      sql`(${t.kind} = 'whitelist') = (${t.verifiedStatus} is not null)`,
+    ),
     check("ta_requests_status", sql`${t.status} in ('QUEUED', 'PENDING', 'SUCCESS', 'FAILED')`),
     check("ta_requests_reason", sql`(${t.status} = 'FAILED') = (${t.reason} is not null)`),
     // The next of a lane; only what is open, so it stays as small as the backlog.
@@ -176,15 +182,9 @@ export const taAnswers = pgTable(
     statusCode: smallint("status_code").notNull(),
     /** JSON; nothing personal. */
     answer: text("answer").notNull(),
-    /** The request that was accepted: once its data are deleted, the same again is a new one. */
-    requestId: uuid("request_id"),
     createdAt: at("created_at").notNull().defaultNow(),
     /** Forgotten from then on. */
     expiresAt: at("expires_at").notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.keyId, t.marker] }),
-    index("ta_answers_expiry").on(t.expiresAt),
-    index("ta_answers_of_request").on(t.requestId).where(sql`request_id is not null`),
-  ],
+  (t) => [primaryKey({ columns: [t.keyId, t.marker] }), index("ta_answers_expiry").on(t.expiresAt)],
 );

@@ -15,7 +15,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 const rows = async (investorId: string) => [
   ...(await api.database.sql<Record<string, unknown>[]>`
-    select kind, status, wallet, verified_status, verified_at from ta_requests
+    select kind, status, wallet, verified_status from ta_requests
     where investor_id = ${investorId} order by sequence`),
 ];
 
@@ -39,18 +39,30 @@ test("a signed whitelist request is accepted and queued", async () => {
       status: "QUEUED",
       wallet: `0x${"ab".padStart(64, "0")}`,
       verified_status: false,
-      verified_at: "2026-01-02 03:04:05+00",
     },
   ]);
+  const stored = await api.vault.open(String(reply.json.requestId), "test");
+  expect(stored).toMatchObject({ verifiedStatus: false, verifiedAt: "2026-01-02T03:04:05.000Z" });
 });
 
 test("a signed KYC request is accepted, verified now unless it says otherwise", async () => {
   const before = Date.now();
   const reply = await api.post(KYC, bodyOf({ id: "k-1" }, { verifiedStatus: null }));
   expect(reply.status).toBe(201);
-  const [row] = await rows("k-1");
-  expect(row).toMatchObject({ kind: "kyc", verified_status: true });
-  expect(Date.parse(String(row?.verified_at))).toBeGreaterThanOrEqual(before - 1000);
+  const { verifiedStatus, verifiedAt } = await api.vault.open(String(reply.json.requestId), "test");
+  expect(verifiedStatus).toBe(true);
+  expect(Date.parse(verifiedAt)).toBeGreaterThanOrEqual(before - 1000);
+});
+
+test("when and whether somebody was verified stands sealed, but for what whitelisting goes by", async () => {
+  const when = { verifiedStatus: false, verifiedAt: "2019-07-01T00:00:00Z" };
+  await api.post(KYC, bodyOf({ id: "at-rest" }, when));
+  await api.post(WHITELIST, bodyOf({ id: "at-rest" }, when));
+  const found = await rows("at-rest");
+  expect(found.map((row) => row.verified_status)).toEqual([null, false]);
+  const [row] = await api.database.sql`
+    select to_json(r)::text as text from ta_requests r where kind = 'kyc' and investor_id = 'at-rest'`;
+  expect(row?.text).not.toMatch(/2019|false/);
 });
 
 test("the signature is over the canonical body, so the body itself may be written in any way", async () => {
@@ -207,6 +219,13 @@ test("the same request again gets the first answer; an Idempotency-Key decides w
   expect((await keyed("one")).json).toEqual(one.json);
   const reused = await keyed("one", bodyOf({ id: "other" }));
   expect([reused.status, reused.json.error]).toEqual([422, "BAD_REQUEST"]);
+  // Also when that body could not have been accepted by itself; a forged one learns nothing.
+  expect((await keyed("one", { investor: { id: 42 } })).status).toBe(422);
+  expect((await keyed("unused", { investor: { id: 42 } })).status).toBe(400);
+  const forged = await api.post(WHITELIST, body, {
+    headers: { "idempotency-key": "one", "x-request-sig-b64": Buffer.alloc(64).toString("base64") },
+  });
+  expect(forged.status).toBe(401);
   expect((await keyed("two")).json.requestId).not.toBe(one.json.requestId);
   expect(await rows("again")).toHaveLength(4);
 });

@@ -4,7 +4,6 @@
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../remedy.ts";
-import { forgettingDeleted } from "../answered.ts";
 import type { Submission } from "../submission.ts";
 import { openRecord, opensKey, resealKey, sealRecord } from "./envelope.ts";
 import { PiiKeyLostError, type PiiKeys } from "./pii-keys.ts";
@@ -41,7 +40,7 @@ export type PiiVault = {
   open(requestId: string, purpose: string): Promise<Submission>;
   /**
    * Deletes everything known of an investor of an asset and returns how many records there were.
-   * His requests stay, with what happened to them; sent again, they are new ones.
+   * His requests stay, with what happened to them; a replay of one brings nothing back.
    */
   deleteInvestor(
     investor: { readonly asset: string; readonly investorId: string },
@@ -195,7 +194,7 @@ export const openVault = (
         ), recorded as (
           insert into ta_pii_accesses (request_id, action, purpose)
           select request_id, 'delete', ${purpose} from deleted
-        ), forgotten as (${forgettingDeleted(database.sql)})
+        )
         select count(*)::int4 as deleted from deleted`;
       return row?.deleted ?? 0;
     },
@@ -210,7 +209,7 @@ export const openVault = (
         ), recorded as (
           insert into ta_pii_accesses (request_id, action, purpose)
           select request_id, 'delete', ${purpose} from deleted
-        ), forgotten as (${forgettingDeleted(database.sql)})
+        )
         select count(*)::int4 as deleted from deleted`;
       return row?.deleted ?? 0;
     },

@@ -31,7 +31,8 @@ export type OpenRequest = {
   readonly investorId: string;
   /** Canonical. */
   readonly wallet: string;
-  readonly verifiedStatus: boolean;
+  /** Null for KYC, which does not go by it. */
+  readonly verifiedStatus: boolean | null;
   readonly status: "QUEUED" | "PENDING";
   /** Its transaction; null while none was signed. */
   readonly txId: string | null;
@@ -130,7 +131,7 @@ export const firstOpen = async (sql: Sql, { id }: LaneClaim): Promise<OpenReques
       kind: OpenRequest["kind"];
       investor_id: string;
       wallet: string;
-      verified_status: boolean;
+      verified_status: boolean | null;
       status: OpenRequest["status"];
       tx_id: string | null;
       signed: Uint8Array | null;
