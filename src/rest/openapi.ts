@@ -41,6 +41,14 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
     "The key is good, but not for this: it is of another interface, or its project is not configured.",
     "this is a graphql key; transfer events take keys of the kind project",
   ],
+  404: [
+    "Nothing is served on this path, such as by a process of another interface.",
+    `no such path: GET ${LIST_PATH}`,
+  ],
+  405: [
+    "Another method than those in `Allow`.",
+    "POST is not served here; records are read by GET",
+  ],
   429: [
     "Too many requests of this key, or too many wrong keys from this address; `Retry-After` says how long to wait.",
     "more than 6000 requests in 60 s; try again in 1 s",
@@ -81,6 +89,7 @@ const errorAnswers = Object.fromEntries(
       description,
       headers: {
         ...REQUEST_ID,
+        ...(status === "405" && { Allow: header("The methods that are served.") }),
         ...(status === "429" && LIMITS),
         ...(["429", "503"].includes(status) && RETRY_AFTER),
       },

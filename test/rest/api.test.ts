@@ -287,7 +287,17 @@ test("the OpenAPI description names every field and parameter, as integers where
     limit: { type: "integer", minimum: 1, maximum: 1000, default: 100 },
     after_id: { type: "integer" },
   });
-  expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "429", "500", "503"]);
+  expect(Object.keys(responses)).toEqual([
+    "200",
+    "400",
+    "401",
+    "403",
+    "404",
+    "405",
+    "429",
+    "500",
+    "503",
+  ]);
   const { TransferEvent } = components.schemas;
   expect(Object.keys(TransferEvent.properties)).toEqual(Object.keys(transferEventSchema.shape));
   expect(TransferEvent.properties.amount).toMatchObject({ type: "integer" });

@@ -129,7 +129,17 @@ test("what it shows as an example is what the APIs take and answer", async () =>
     if (status === "200") z.tuple([transferEventSchema.strict()]).parse(example);
     else expect(errorSchema.parse(example).error).toBe(errorName(Number(status)));
   }
-  expect(Object.keys(responses)).toEqual(["200", "400", "401", "403", "429", "500", "503"]);
+  expect(Object.keys(responses)).toEqual([
+    "200",
+    "400",
+    "401",
+    "403",
+    "404",
+    "405",
+    "429",
+    "500",
+    "503",
+  ]);
 
   const rules = {
     ledger: "sui",
