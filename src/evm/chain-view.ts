@@ -12,7 +12,7 @@ import { readBlock } from "./rpc/replies.ts";
 
 export type ChainView = {
   readonly head: LinkedBlock;
-  /** Newest final block by the network's setting; -1 while there is none. */
+  /** Newest final block by the network's setting, as far as the chain says; -1 while there is none. */
   readonly finalBlock: bigint;
   /** Where the chain left the known blocks; null while the newest known one is in it. */
   readonly fork: Fork | null;
@@ -32,8 +32,12 @@ const FIRST_LOOK_BACK = 16;
  * An endpoint below the newest known block is only behind as long as its head is known: a chain that
  * lost blocks counts as replaced once it has a block of its own in their place.
  *
+ * The head and the block that a tag calls final must be what the endpoint has at their numbers: finality
+ * is counted from them, and one inflated number would have callbacks sent that nothing takes back.
+ *
  * @throws WrongChainError (stop) when the endpoint is of another chain by now
  * @throws RpcUnavailableError (retry) when the endpoint is behind everything that is known
+ * @throws LyingRpcError (retry) when it does not have the blocks it names, or others at their numbers
  */
 export const viewChain = async (
   endpoint: Endpoint,
@@ -61,10 +65,12 @@ export const viewChain = async (
   if (head === undefined) {
     throw new LyingRpcError(endpoint.label, "missing block", "has no latest block");
   }
-  const view = {
-    head,
-    finalBlock: finalIn(endpoint, finality, head, answers.get(String(finality))),
-  };
+  const tagged =
+    typeof finality === "string" && finality !== "latest"
+      ? taggedIn(endpoint, answers.get(finality))
+      : undefined;
+  await checkNamed(endpoint, known, tagged === undefined ? [head] : [head, tagged], signal);
+  const view = { head, finalBlock: finalIn(finality, head, tagged) };
   if (tip === undefined) return { ...view, fork: null };
 
   const compared = tip.number <= head.number ? tip : known.at(head.number);
@@ -91,20 +97,42 @@ export const viewChain = async (
 const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) =>
   outcome === undefined ? undefined : readBlock(endpoint.label, resultOf(outcome));
 
-const finalIn = (
+/** The block that a tag names; before its first epoch a chain has none. */
+const taggedIn = (endpoint: Endpoint, answer: Outcome | undefined): LinkedBlock | undefined =>
+  answer?.ok === false && /not found|unknown block/i.test(answer.error.details)
+    ? undefined
+    : blockIn(endpoint, answer);
+
+/** Asks for blocks that the endpoint named, by their numbers, except those that are known anyway. */
+const checkNamed = async (
   endpoint: Endpoint,
+  known: KnownBlocks,
+  named: readonly LinkedBlock[],
+  signal: AbortSignal,
+) => {
+  const asked = named.filter(({ number, hash }) => known.at(number)?.hash !== hash);
+  const numbers = [...new Set(asked.map(({ number }) => number))];
+  const { blocks } = await readBlocks(endpoint, numbers, signal);
+  const hashes = new Map(blocks.map(({ number, hash }) => [number, hash]));
+  for (const { number, hash } of asked) {
+    const found = hashes.get(number);
+    if (found === hash) continue;
+    throw new LyingRpcError(
+      endpoint.label,
+      "wrong block",
+      `names ${hash} as its block ${number}, and has ${found} there`,
+    );
+  }
+};
+
+const finalIn = (
   finality: Finality,
   head: LinkedBlock,
-  answer: Outcome | undefined,
+  tagged: LinkedBlock | undefined,
 ): bigint => {
-  if (typeof finality === "number") {
-    return highest(head.number - BigInt(finality), -1n);
-  }
-  // Before its first epoch a chain has no such block yet.
-  if (answer?.ok === false && /not found|unknown block/i.test(answer.error.details)) return -1n;
-  const block = blockIn(endpoint, answer);
-  if (block === undefined) return -1n;
-  return lowest(block.number, head.number);
+  if (typeof finality === "number") return highest(head.number - BigInt(finality), -1n);
+  if (finality === "latest") return head.number;
+  return tagged === undefined ? -1n : lowest(tagged.number, head.number);
 };
 
 const commonAncestor = async (

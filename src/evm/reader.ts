@@ -83,8 +83,8 @@ export async function* readChain(
     const now = performance.now();
     if (view.head.number > newest.block) newest = { block: view.head.number, seenAt: now };
     else if (now - newest.seenAt >= options.stillMs) {
-      await rpc.leaveBehind(newest.block, signal);
-      newest = { ...newest, seenAt: performance.now() };
+      await rpc.leaveBehind(view.head.number, signal);
+      newest = { block: view.head.number, seenAt: performance.now() };
     }
     if (batch !== null) {
       yield batch;
@@ -104,7 +104,6 @@ export async function* readChain(
         rollback: null,
         tokens: group.tokens.map(({ address }) => address),
         keepFrom: settled,
-        finalBlock: state.finalBlock,
         head: view.head,
       };
       for await (const part of catchUp(
@@ -120,7 +119,9 @@ export async function* readChain(
         },
         signal,
       )) {
-        const caught: EvmBatch = { ...common, ...part };
+        const newest = highest(state.known.tip()?.number ?? part.last, part.last);
+        const finalBlock = finalOf(network, view, newest, state.finalBlock);
+        const caught: EvmBatch = { ...common, ...part, finalBlock };
         yield caught;
         state.apply(caught);
       }
@@ -135,6 +136,23 @@ export async function* readChain(
 /** The newest block that is read as one that stays. */
 const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettings): bigint =>
   lowest(finalBlock, view.head.number - BigInt(options.followDepth));
+
+/**
+ * The newest block that is final. Depths are counted from the newest block that was read, never from a
+ * head that was only spoken of, and no tag reaches beyond it.
+ *
+ * @param newest of the blocks that were read; undefined before the first
+ * @param kept what was final before
+ */
+const finalOf = (
+  { finality }: EvmNetwork,
+  view: ChainView,
+  newest: bigint | undefined,
+  kept: bigint,
+): bigint => {
+  const depth = typeof finality === "number" ? BigInt(finality) : 0n;
+  return newest === undefined ? kept : highest(lowest(view.finalBlock, newest - depth), kept);
+};
 
 type Reading = {
   readonly network: EvmNetwork;
@@ -173,26 +191,19 @@ const stepAtHead = async (
   const rollback = rollbackOf(endpoint.label, view, network, state, agreed);
   // What took the place of final blocks is as young as any other.
   const kept = rollback === null ? state.finalBlock : lowest(state.finalBlock, rollback.toBlock);
-  const finalBlock = highest(view.finalBlock, kept);
-  const settled = settledBlock(view, finalBlock, options);
+  const settled = settledBlock(view, highest(view.finalBlock, kept), options);
+  const tip = rollback?.toBlock ?? state.known.tip()?.number;
   const group =
     rollback === null
       ? furthestBehind(network.tokens, state, settled + 1n, view.head.number)
       : replacedTokens(network.tokens, state, rollback.toBlock, view.head.number);
-  if (group === undefined && rollback === null && finalBlock === state.finalBlock) {
-    return { view, batch: null };
-  }
-  const common = {
-    chainId,
-    rollback,
-    keepFrom: settled,
-    finalBlock,
-    head: view.head,
-  };
+  const common = { chainId, rollback, keepFrom: settled, head: view.head };
   if (group === undefined) {
-    const last = rollback?.toBlock ?? state.known.tip()?.number ?? -1n;
+    const finalBlock = finalOf(network, view, tip, kept);
+    if (rollback === null && finalBlock === state.finalBlock) return { view, batch: null };
+    const last = tip ?? -1n;
     const nothing = { tokens: [], first: last + 1n, last, facts: [], schedules: [], blocks: [] };
-    return { view, batch: { ...common, ...nothing } };
+    return { view, batch: { ...common, ...nothing, finalBlock } };
   }
 
   const { tokens, first } = group;
@@ -213,7 +224,9 @@ const stepAtHead = async (
   const asked = { facts: read.facts, known, head: view.head.number };
   const schedules = await newSchedules(endpoint, asked, signal);
   const addresses = tokens.map(({ address }) => address);
-  return { view, batch: { ...common, ...read, tokens: addresses, first, last, schedules } };
+  const finalBlock = finalOf(network, view, highest(tip ?? last, last), kept);
+  const covered = { tokens: addresses, first, last };
+  return { view, batch: { ...common, ...read, ...covered, schedules, finalBlock } };
 };
 
 /** A token that catches up inside the followed blocks must see the same ones. */

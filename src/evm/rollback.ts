@@ -1,5 +1,4 @@
 /** How far a chain that left the known blocks is followed back. */
-import { highest, lowest } from "./block-numbers.ts";
 import type { ReadingState } from "./chain-state.ts";
 import type { ChainView } from "./chain-view.ts";
 import type { EvmBatch } from "./fact.ts";
@@ -7,8 +6,8 @@ import type { EvmNetwork } from "./network.ts";
 import { FinalityViolatedError } from "./rpc/errors.ts";
 
 /**
- * What to withdraw; null when the chain only grew. Where none of the known blocks is left, all that is
- * not final goes: what is known begins with the first block that was read, or above the final one.
+ * What to withdraw; null when the chain only grew. Where none of the known blocks is left, all goes that
+ * was read, as long as they begin with the first block of it; else nobody can tell what is left.
  *
  * @param label the endpoint that showed the chain like this
  * @param agreed every endpoint shows it: follow the chain also below a block that is final by depth
@@ -25,8 +24,8 @@ export const rollbackOf = (
   const { chainId, finality } = network;
   const { finalBlock } = state;
   const oldest = state.known.oldest()?.number ?? 0n;
-  const unread = state.first() - 1n;
-  if (fork.ancestor === null && oldest <= finalBlock && oldest > unread + 1n) {
+  // Blocks are forgotten only below one that was read as settled, and that one is kept.
+  if (fork.ancestor === null && oldest > state.first()) {
     throw new FinalityViolatedError(label, {
       chainId,
       block: oldest,
@@ -34,7 +33,7 @@ export const rollbackOf = (
       canRollBack: false,
     });
   }
-  const toBlock = fork.ancestor?.number ?? lowest(oldest - 1n, highest(unread, finalBlock));
+  const toBlock = fork.ancestor?.number ?? oldest - 1n;
   const belowFinal = toBlock < finalBlock;
   if (belowFinal && !agreed) {
     // A depth in blocks is the operator's estimate; a tag is the chain's own word.
