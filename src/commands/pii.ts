@@ -35,17 +35,23 @@ const showCommand = () =>
     .requiredOption("--investor <id>", "`id` of the investor object")
     .requiredOption("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
     .action(async ({ asset, investor, reason }: ShowOptions) => {
-      const why = reason.trim();
-      if (why === "" || why.length > LONGEST_REASON) {
-        throw new UsageError(`--reason: say why, in 1 to ${LONGEST_REASON} characters`);
-      }
+      const purpose = purposeOf("pii show", reason);
       await withVault(async (vault, config) => {
         const requestId = await vault.newestOf({ asset, investorId: investor });
         if (requestId === null) return await noneOf(config, asset);
-        const data = await vault.open(requestId, `command: pii show, by ${account()}: ${why}`);
+        const data = await vault.open(requestId, purpose);
         process.stdout.write(`${JSON.stringify({ requestId, ...data }, null, 2)}\n`);
       });
     });
+
+/** What is recorded of a command: who ran it, and why. @throws UsageError without a reason */
+const purposeOf = (command: string, reason: string): string => {
+  const why = reason.trim();
+  if (why === "" || why.length > LONGEST_REASON) {
+    throw new UsageError(`--reason: say why, in 1 to ${LONGEST_REASON} characters`);
+  }
+  return `command: ${command}, by ${account()}: ${why}`;
+};
 
 /** The account of the operating system that runs the command; its number where it has no name. */
 const account = (): string => {
@@ -74,18 +80,23 @@ type DeleteOptions = {
   readonly asset?: string;
   readonly investor?: string;
   readonly lostKey?: string;
+  readonly reason: string;
 };
 
 const deleteCommand = () =>
   new Command("delete")
-    .description("delete all data of one investor; his requests stay, without them")
+    .description(
+      "delete all data of one investor; his requests stay, without them. Who did it and why is recorded. A replay of one of them brings nothing back: data that are to be stored again need a new Idempotency-Key",
+    )
     .option("--asset <name>", "the asset, as in the assets file")
     .option("--investor <id>", "`id` of the investor object")
     .option("--lost-key <name>", "instead: all data sealed with a key of PII_KEYS that is lost")
-    .action(async ({ asset, investor, lostKey }: DeleteOptions) => {
+    .requiredOption("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
+    .action(async ({ asset, investor, lostKey, reason }: DeleteOptions) => {
       if (lostKey !== undefined && asset === undefined && investor === undefined) {
+        const purpose = purposeOf("pii delete --lost-key", reason);
         await withVault(async (vault) => {
-          const deleted = await vault.deleteSealedWith(lostKey, "command: pii delete --lost-key");
+          const deleted = await vault.deleteSealedWith(lostKey, purpose);
           if (deleted === 0) {
             throw new NoInvestorDataError(`no data are sealed with a key named ${lostKey}`);
           }
@@ -96,9 +107,10 @@ const deleteCommand = () =>
       if (asset === undefined || investor === undefined || lostKey !== undefined) {
         throw new UsageError("give --asset <name> and --investor <id>, or --lost-key <name>");
       }
+      const purpose = purposeOf("pii delete", reason);
       await withVault(async (vault, config) => {
         const whose = { asset, investorId: investor };
-        const deleted = await vault.deleteInvestor(whose, "command: pii delete");
+        const deleted = await vault.deleteInvestor(whose, purpose);
         if (deleted === 0) await noneOf(config, asset);
         report(deleted);
       });
@@ -112,7 +124,12 @@ const noneOf = async (config: Config, asset: string): Promise<never> => {
   );
 };
 
-const report = (deleted: number) => process.stdout.write(`${JSON.stringify({ deleted })}\n`);
+const report = (deleted: number) => {
+  process.stdout.write(`${JSON.stringify({ deleted })}\n`);
+  process.stderr.write(
+    "what is sent again as a replay is answered as before and not stored; to store data again, send them under a new Idempotency-Key\n",
+  );
+};
 
 const withVault = async (
   act: (vault: PiiVault, config: Config) => Promise<void>,

@@ -163,7 +163,7 @@ export const taPiiAccesses = pgTable(
     requestId: uuid("request_id").notNull(),
     /** `open` or `delete`. */
     action: text("action").notNull(),
-    /** Which step or command, such as `whitelist: store`. */
+    /** Command, who ran it and why, such as `command: pii show, by jo: audit 12`. */
     purpose: text("purpose").notNull(),
   },
   (t) => [index("ta_pii_accesses_of_request").on(t.requestId, t.id)],

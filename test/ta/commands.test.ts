@@ -111,12 +111,33 @@ test("from the command line: a key, a signature, an accepted request, new data k
       purpose: expect.stringMatching(/^command: pii show, by \S.*: audit 12$/),
     },
   ]);
-  const remove = (asset: string) => ["pii", "delete", "--asset", asset, "--investor", "by-hand"];
+  const whose = (asset: string) => ["--asset", asset, "--investor", "by-hand"];
+  const remove = (asset: string) => ["pii", "delete", ...whose(asset), "--reason", "he asked"];
+  expect((await refused(["pii", "delete", ...whose("acme-sui")], both)).code).toBe(2);
+  expect((await refused([...remove("acme-sui").slice(0, -1), " "], both)).code).toBe(2);
   expect(await refused(remove("acme-siu"), both)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('those with "ta" are: acme-sui'),
   });
-  expect(JSON.parse(await run(remove("acme-sui"), both))).toEqual({ deleted: 1 });
+  const removed = await runProgram(remove("acme-sui"), { ...settings, ...both });
+  expect(removed).toMatchObject({
+    code: 0,
+    stdout: '{"deleted":1}\n',
+    stderr: expect.stringContaining("new Idempotency-Key"),
+  });
+  const deletions = await database.sql`
+    select request_id, purpose from ta_pii_accesses where action = 'delete'`;
+  expect([...deletions]).toEqual([
+    {
+      request_id: requestId,
+      purpose: expect.stringMatching(/^command: pii delete, by \S.*: he asked$/),
+    },
+  ]);
+  const replayed = await send("/api/v1/investor/kyc", { method: "POST", body, headers });
+  expect([replayed.status, await replayed.json()]).toEqual([
+    201,
+    expect.objectContaining({ requestId }),
+  ]);
   expect(await refused(remove("acme-sui"), both)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("acme-sui has no data of this investor"),

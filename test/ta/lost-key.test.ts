@@ -54,9 +54,16 @@ test("without the key of stored data nothing starts, until it is back or what it
     ),
   ]);
 
-  const lost = ["pii", "delete", "--lost-key", "old"];
+  const lost = ["pii", "delete", "--lost-key", "old", "--reason", "the disk is gone"];
   const present = await run(lost, `${newKey},${written(old)}`);
   expect([present.code, present.stderr]).toEqual([1, expect.stringContaining("is not lost")]);
   expect(await run(lost, newKey)).toMatchObject({ code: 0, stdout: '{"deleted":1}\n' });
+  const accesses = await database.sql`select action, purpose from ta_pii_accesses`;
+  expect([...accesses]).toEqual([
+    {
+      action: "delete",
+      purpose: expect.stringMatching(/^command: pii delete --lost-key, by \S.*: the disk is gone$/),
+    },
+  ]);
   expect((await run(["pii", "rotate"], newKey)).stderr).toContain("holds no data of investors");
 }, 240_000);
