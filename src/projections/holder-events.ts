@@ -44,7 +44,7 @@ export const holderEventsTable = pgTable(
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
     index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
-    // Whether a wallet belongs to a holder now.
+    // Which holder a wallet belongs to now.
     index("holder_events_of_member")
       .on(t.coinType, t.address, t.position)
       .where(sql`holder_id is not null and address is not null`),
@@ -103,17 +103,17 @@ export const newestGroup = async (
   return row?.event_type === "address_joined_group" ? BigInt(row.group_id) : null;
 };
 
-/** Whether a wallet belongs to a holder, after the newest event about that. */
-export const belongsToHolder = async (
+/** The holder that a wallet belongs to after the newest event about that; null when to none. */
+export const holderOf = async (
   { sql: statements }: Pick<Db, "sql">,
   coinType: string,
   address: string,
-): Promise<boolean> => {
-  const [row] = await statements<{ event_type: HolderEventType }[]>`
-    select event_type from holder_events
+): Promise<bigint | null> => {
+  const [row] = await statements<{ event_type: HolderEventType; holder_id: string }[]>`
+    select event_type, holder_id from holder_events
     where coin_type = ${coinType} and address = ${address} and holder_id is not null
     order by position desc limit 1`;
-  return row?.event_type === "holder_address_added";
+  return row?.event_type === "holder_address_added" ? BigInt(row.holder_id) : null;
 };
 
 /** Whether a transaction put a wallet into a group. */

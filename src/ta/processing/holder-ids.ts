@@ -14,23 +14,57 @@ const DRAWS = 8;
 export const holderIdOf = async (
   sql: Sql,
   register: Register,
-  { asset, investorId }: Pick<OpenRequest, "asset" | "investorId">,
+  investor: Investor,
 ): Promise<bigint> => {
-  const kept = async () => {
-    const [row] = await sql<{ holder_id: string }[]>`
-      select holder_id from ta_holders where asset = ${asset} and investor_id = ${investorId}`;
-    return row === undefined ? undefined : BigInt(row.holder_id);
-  };
-  const known = await kept();
+  const known = await keptHolder(sql, investor);
   if (known !== undefined) return known;
   for (let draws = 0; draws < DRAWS; draws += 1) {
     const drawn = (randomBytes(8).readBigUInt64BE() >> 12n) + 1n;
     if (await register.knowsHolder(drawn)) continue;
-    await sql`
-      insert into ta_holders (asset, investor_id, holder_id)
-      values (${asset}, ${investorId}, ${String(drawn)}::numeric) on conflict do nothing`;
-    const holder = await kept();
+    const holder = await keep(sql, investor, drawn);
     if (holder !== undefined) return holder;
   }
   throw new Error(`no free holder id found in ${DRAWS} draws`);
+};
+
+/**
+ * Takes the holder that an investor's wallet is registered under for the investor's, whoever registered
+ * it: his next wallets are to join it. The one he has is kept, unless nothing ever came of it on the
+ * ledger. A holder that is another investor's stays that one's.
+ * @returns whether the wallet's holder is the investor's
+ */
+export const adoptHolder = async (
+  sql: Sql,
+  register: Pick<Register, "knowsHolder">,
+  investor: Investor,
+  holderId: bigint,
+): Promise<boolean> => {
+  const known = await keptHolder(sql, investor);
+  if (known !== undefined && !(await register.knowsHolder(known))) {
+    // Drawn for a transaction that never was a success.
+    await sql`
+      delete from ta_holders where asset = ${investor.asset}
+        and investor_id = ${investor.investorId} and holder_id = ${String(known)}::numeric`;
+  }
+  return (await keep(sql, investor, holderId)) === holderId;
+};
+
+type Investor = Pick<OpenRequest, "asset" | "investorId">;
+
+const keptHolder = async (
+  sql: Sql,
+  { asset, investorId }: Investor,
+): Promise<bigint | undefined> => {
+  const [row] = await sql<{ holder_id: string }[]>`
+    select holder_id from ta_holders where asset = ${asset} and investor_id = ${investorId}`;
+  return row === undefined ? undefined : BigInt(row.holder_id);
+};
+
+/** Keeps a holder for an investor who has none; returns the one he has then, if any. */
+const keep = async (sql: Sql, investor: Investor, holderId: bigint) => {
+  await sql`
+    insert into ta_holders (asset, investor_id, holder_id)
+    values (${investor.asset}, ${investor.investorId}, ${String(holderId)}::numeric)
+    on conflict do nothing`;
+  return await keptHolder(sql, investor);
 };

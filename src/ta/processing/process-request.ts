@@ -18,7 +18,7 @@ import {
   type UnsignedOrder,
 } from "../ports/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
-import { holderIdOf } from "./holder-ids.ts";
+import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { freeIdlePurses } from "./idle-purses.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenOverdue } from "./overdue.ts";
@@ -123,13 +123,15 @@ const sign = async (
   const tip = await relay.tip(signal);
   if (!(await waitFor(work, () => register.hasReached(tip)))) return LATER;
   const place = await register.place(request.wallet);
+  const { holderId: found } = place;
+  const isOwn = found === undefined || (await adoptHolder(database.sql, register, request, found));
   if (place.group === BigInt(groupId)) {
     return failed("ALREADY_WHITELISTED", `the wallet is in group ${groupId} already`);
   }
   const holderId =
     place.registered === false ? await holderIdOf(database.sql, register, request) : null;
   const isNew = holderId !== null && !(await register.knowsHolder(holderId));
-  await recordStep(database, claim, request, placeWords(place, isNew));
+  await recordStep(database, claim, request, placeWords(place, isNew, isOwn));
   let purses: readonly string[] = [];
   let purse: string | undefined;
   await waitFor(work, async () => {
@@ -166,9 +168,14 @@ const sign = async (
 };
 
 /** Where the wallet stands, without naming the holder. */
-const placeWords = ({ registered, group }: WalletPlace, isNew: boolean): string => {
+const placeWords = (
+  { registered, group }: WalletPlace,
+  isNew: boolean,
+  isOwn: boolean,
+): string => {
   const where = `the wallet is in ${group === null ? "no group" : `group ${group}`}`;
   if (registered === null) return where;
+  if (!isOwn) return `${where} and belongs to another holder than the investor's`;
   if (registered) return `${where} and belongs to a holder`;
   return `${where} and belongs to no holder; it joins ${isNew ? "a new one" : "the investor's"}`;
 };

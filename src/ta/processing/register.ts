@@ -1,8 +1,8 @@
 /** What the projections say about a wallet: the side of processing that reads. */
 import type { Sql } from "../../database/connect.ts";
 import {
-  belongsToHolder,
   holderEventsEnd,
+  holderOf,
   joinedGroupBy,
   newestGroup,
   wasHolder,
@@ -12,6 +12,8 @@ import {
 export type WalletPlace = {
   /** Whether some holder has it; null where the ledger knows no holders. */
   readonly registered: boolean | null;
+  /** The holder that has it. */
+  readonly holderId?: bigint;
   /** Its group; null when it is in none. */
   readonly group: bigint | null;
 };
@@ -47,10 +49,14 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
     return end !== null && end > tip;
   },
 
-  place: async (wallet) => ({
-    registered: await belongsToHolder({ sql }, coinType, wallet),
-    group: await newestGroup({ sql }, coinType, wallet),
-  }),
+  place: async (wallet) => {
+    const holderId = await holderOf({ sql }, coinType, wallet);
+    return {
+      registered: holderId !== null,
+      ...(holderId !== null && { holderId }),
+      group: await newestGroup({ sql }, coinType, wallet),
+    };
+  },
 
   // The contract refuses to set a group that a wallet is in: what was executed has its event.
   confirmed: async (wallet, groupId, { txId }) =>
