@@ -137,7 +137,7 @@ export const readAssets = async (path: string): Promise<Assets> => {
 };
 
 /** `projects[0].tokens[1].address` */
-const pathOf = (path: readonly PropertyKey[]): string =>
+export const pathOf = (path: readonly PropertyKey[]): string =>
   path
     .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
     .join("")

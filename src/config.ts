@@ -82,6 +82,18 @@ const retrySeconds = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+const ports = z.string().transform((text, context) => {
+  const numbers = text.split(",").map((part) => part.trim());
+  if (numbers.every((n) => /^\d{1,5}$/.test(n) && Number(n) >= 1 && Number(n) <= 65_535)) {
+    return [...new Set(numbers.map(Number))];
+  }
+  context.addIssue({
+    code: "custom",
+    message: "must be ports from 1 to 65535 separated by commas, such as 443,8443",
+  });
+  return z.NEVER;
+});
+
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 const settings = z.object({
@@ -108,6 +120,7 @@ const settings = z.object({
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
   TRUST_PROXY: flag.default(false),
   ALLOW_PRIVATE_CALLBACKS: flag.default(false),
+  CALLBACK_PORTS: ports.default([443]),
   CALLBACK_RETRY_SECONDS: retrySeconds.optional(),
   CALLBACK_MASTER_KEY: z.string().optional(),
   DEMO_CALLBACK_URL: urlOf(["http", "https"], "http://127.0.0.1:8080/hook").optional(),
@@ -180,6 +193,8 @@ export type Config = Readonly<{
   callbacks: Readonly<{
     /** Development and tests: callbacks may go to http, loopback and private addresses. */
     allowPrivate: boolean;
+    /** Where else callbacks may go; with `allowPrivate` to every port. */
+    ports: readonly number[];
     /** Delays between attempts; absent: the usual ones. */
     retrySeconds: readonly number[] | undefined;
     /** Base64 of 32 bytes that seal the signing keys; absent: a file below `dataDir`. Never logged. */
@@ -276,6 +291,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     trustProxy: data.TRUST_PROXY,
     callbacks: {
       allowPrivate: data.ALLOW_PRIVATE_CALLBACKS,
+      ports: data.CALLBACK_PORTS,
       retrySeconds: data.CALLBACK_RETRY_SECONDS,
       masterKey: data.CALLBACK_MASTER_KEY,
       demoUrl: data.DEMO_CALLBACK_URL,

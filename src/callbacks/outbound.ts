@@ -29,7 +29,7 @@ export type OutboundPolicy = {
    * and reserved addresses stay closed.
    */
   readonly allowPrivate: boolean;
-  /** Ports besides 443; with `allowPrivate` every port is open. */
+  /** Ports that are open, 443 alone unless given; with `allowPrivate` every port is. */
   readonly ports?: readonly number[];
 };
 
@@ -156,7 +156,7 @@ export const checkCallbackUrl = (text: string, policy: OutboundPolicy): URL => {
   if (!schemes.includes(url.protocol)) refuse(`must begin with ${schemes.join(" or ")}//`);
   if (url.username !== "" || url.password !== "") refuse("must not hold a user name or password");
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  const ports = [443, ...(policy.ports ?? [])];
+  const ports = policy.ports ?? [443];
   if (!policy.allowPrivate && !ports.includes(port)) {
     refuse(`uses port ${port}; open are ${ports.join(", ")}`);
   }

@@ -93,9 +93,9 @@ const createTaKey = async (key: {
 
 /** A callback address as it is kept, held to the same rules as those of the assets file. */
 const checkedUrl = (config: Config, url: string): string => {
-  const { allowPrivate } = withDemoCallbacks(config).callbacks;
+  const { allowPrivate, ports } = withDemoCallbacks(config).callbacks;
   try {
-    return checkCallbackUrl(url, { allowPrivate }).href;
+    return checkCallbackUrl(url, { allowPrivate, ports }).href;
   } catch (error) {
     if (error instanceof CallbackAddressError) throw new UsageError(error.message);
     throw error;

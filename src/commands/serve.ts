@@ -15,6 +15,8 @@ export const serveCommand = () =>
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const { config, logger, signal } = openRuntime();
+      // A file that cannot be followed ends this before there is a database.
+      const assets = await configuredAssets(config);
       await using storage = await openStorage(config, logger);
       const packages = await packagesOf(config, storage);
       await using serving = await startServing({
@@ -22,7 +24,7 @@ export const serveCommand = () =>
         logger,
         storage,
         packages,
-        assets: await configuredAssets(config),
+        assets,
         only,
       });
       logger.info({ url: serving.url }, "serving");

@@ -1,5 +1,7 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
-import { type Assets, readAssets } from "../assets.ts";
+import { type Assets, AssetsFileError, pathOf, readAssets } from "../assets.ts";
+import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound.ts";
+import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import type { Config } from "../config.ts";
 import { demoSource } from "../demo/source.ts";
 
@@ -19,6 +21,40 @@ export type DemoKnown = {
 };
 
 /**
+ * Reads an assets file, and holds its callback addresses to what this deployment allows.
+ * @throws AssetsFileError (stop) with a line for each fault
+ */
+export const assetsOf = async (
+  { callbacks }: { readonly callbacks: OutboundPolicy },
+  file: string,
+): Promise<Assets> => {
+  const assets = await readAssets(file);
+  const addresses = assets.projects.flatMap(({ callbackUrl, tokens }, p) => [
+    { url: callbackUrl, path: ["projects", p, "callbackUrl"] },
+    ...tokens.map(({ ta }, t) => ({
+      url: ta?.callbackUrl,
+      path: ["projects", p, "tokens", t, "ta", "callbackUrl"],
+    })),
+  ]);
+  const faults = addresses.flatMap(({ url, path }) => {
+    const fault = url === undefined ? undefined : faultOf(url, callbacks);
+    return fault === undefined ? [] : [`${file} at ${pathOf(path)}: ${fault}`];
+  });
+  if (faults.length > 0) throw new AssetsFileError(faults.join("\n"));
+  return assets;
+};
+
+const faultOf = (url: string, policy: OutboundPolicy): string | undefined => {
+  try {
+    checkCallbackUrl(url, policy);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CallbackAddressError) return error.message;
+    throw error;
+  }
+};
+
+/**
  * Reads the assets file. Without one there are no projects, but on the demo ledger a project `demo`
  * for people to try, whose assets `demo-a` and `demo-b` take the transfer agent's requests.
  * @throws AssetsFileError (stop)
@@ -27,7 +63,7 @@ export const configuredAssets = async (
   config: Pick<Config, "assetsFile" | "ledgerSource" | "dataDir" | "demo" | "callbacks">,
   known?: DemoKnown,
 ): Promise<Assets> => {
-  if (config.assetsFile !== undefined) return readAssets(config.assetsFile);
+  if (config.assetsFile !== undefined) return assetsOf(config, config.assetsFile);
   if (!config.ledgerSource.startsWith("demo:")) return { projects: [] };
   const callbackUrl = known?.callbackUrl ?? config.callbacks.demoUrl ?? NOWHERE;
   const coinTypes = known?.coinTypes ?? (await demoCoinTypes(config));

@@ -41,8 +41,8 @@ export const openCallbackService = async (settings: {
   readonly onGivenUp?: GivenUpHook;
 }): Promise<CallbackService> => {
   const { config, logger, storage, onGivenUp } = settings;
-  const { allowPrivate, retrySeconds } = config.callbacks;
-  const policy = { allowPrivate };
+  const { allowPrivate, ports, retrySeconds } = config.callbacks;
+  const policy = { allowPrivate, ports };
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
   const queues = openQueues({
     databaseUrl: storage.url,

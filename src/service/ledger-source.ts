@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { type Assets, readAssets, suiTokens } from "../assets.ts";
+import { type Assets, suiTokens } from "../assets.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { type DemoSource, demoSource } from "../demo/source.ts";
 import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
@@ -11,6 +11,7 @@ import type { CheckpointSource } from "../ledger/source.ts";
 import { openSource } from "../ledger/sources/open-source.ts";
 import { recordDecimals } from "../log/coins.ts";
 import type { Logger } from "../logger.ts";
+import { assetsOf } from "./assets.ts";
 import type { Storage } from "./storage.ts";
 
 export type Ledger = {
@@ -63,7 +64,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     );
   }
   const decimals =
-    config.assetsFile === undefined ? [] : knownDecimals(await readAssets(config.assetsFile));
+    config.assetsFile === undefined ? [] : knownDecimals(await assetsOf(config, config.assetsFile));
   return {
     source,
     demo,
