@@ -11,7 +11,7 @@ import { highest, lowest } from "./block-numbers.ts";
 import { catchUp } from "./catch-up.ts";
 import { type ChainState, type ReadingState, readingState } from "./chain-state.ts";
 import { type ChainView, viewChain } from "./chain-view.ts";
-import type { EvmBatch } from "./fact.ts";
+import type { EvmBatch, EvmFact } from "./fact.ts";
 import {
   adaptiveRange,
   type LogRange,
@@ -25,7 +25,7 @@ import { FinalityViolatedError, LyingRpcError } from "./rpc/errors.ts";
 import { type RangeRead, readRange } from "./rpc/range.ts";
 import type { Rpc } from "./rpc/rpc.ts";
 import { newSchedules } from "./schedules.ts";
-import { furthestBehind, replacedTokens } from "./token-group.ts";
+import { furthestBehind, replacedTokens, type TokenGroup } from "./token-group.ts";
 
 export type ReaderSettings = {
   /** Pause between looks at a head that did not move. */
@@ -217,16 +217,31 @@ const stepAtHead = async (
     signal,
   );
   if (rollback === null) checkKnown(endpoint, state, read);
+  const facts = rollback === null ? read.facts : factsAfter(rollback.toBlock, group, state, read);
   const known =
     rollback === null
       ? state.schedules
       : new Map([...state.schedules].filter(([, block]) => block <= rollback.toBlock));
-  const asked = { facts: read.facts, known, head: view.head.number };
+  const asked = { facts, known, head: view.head.number };
   const schedules = await newSchedules(endpoint, asked, signal);
   const addresses = tokens.map(({ address }) => address);
   const finalBlock = finalOf(network, view, highest(tip ?? last, last), kept);
-  const covered = { tokens: addresses, first, last };
-  return { view, batch: { ...common, ...read, ...covered, schedules, finalBlock } };
+  const { blocks } = read;
+  const covered = { tokens: addresses, first, last, facts, schedules, blocks };
+  return { view, batch: { ...common, ...covered, finalBlock } };
+};
+
+/** Facts of tokens that were taken back to the same block, of each from its own first block on. */
+const factsAfter = (
+  toBlock: bigint,
+  { tokens }: TokenGroup,
+  state: ReadingState,
+  { facts }: RangeRead,
+): readonly EvmFact[] => {
+  const from = new Map(
+    tokens.map((token) => [token.address, state.nextAfterRollback(token, toBlock)]),
+  );
+  return facts.filter(({ token, block }) => block.number >= (from.get(token) ?? 0n));
 };
 
 /** A token that catches up inside the followed blocks must see the same ones. */

@@ -29,7 +29,11 @@ export const furthestBehind = (
   };
 };
 
-/** Tokens that had been read beyond the block that the chain went back to. */
+/**
+ * Tokens that had been read beyond the block that the chain went back to, those with a later first block
+ * included: what takes the place of all that is withdrawn comes in one batch. Their facts begin with
+ * `nextAfterRollback` of each.
+ */
 export const replacedTokens = (
   tokens: readonly EvmToken[],
   state: ReadingState,
@@ -39,7 +43,9 @@ export const replacedTokens = (
   const first = toBlock + 1n;
   if (first > head) return undefined;
   const replaced = tokens.filter((token) => {
-    return state.next(token) >= first && state.nextAfterRollback(token, toBlock) === first;
+    const next = state.next(token);
+    const after = state.nextAfterRollback(token, toBlock);
+    return next >= first && (after === first || (after < next && after <= head));
   });
   return replaced.length === 0 ? undefined : { tokens: replaced, first, last: head };
 };

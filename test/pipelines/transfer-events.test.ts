@@ -205,6 +205,59 @@ test("what was listed stays listed until an added token has been read as far", a
   expect(amounts(await api.list())).toEqual([1_000_000, 500, 10]);
 });
 
+test("a reorganisation below the first block of one token takes no record of it from the list meanwhile", async () => {
+  const young = await chain.deploy("SecurityTokenV4", ["Young Shares", "YNG", 0, 500]);
+  const payYoung = (amount: number) => chain.send(young, "transfer", [chain.wallet(1), amount]);
+  for (const amount of [1, 2, 3]) await pay(amount);
+  const fromBlock = Number(await chain.client.getBlockNumber()) + 1;
+  for (const amount of [4, 5]) {
+    await pay(amount);
+    await payYoung(10 * amount);
+  }
+  let replaced = false;
+  await using proxy = await startProxy(chain.url, {
+    // The logs of the young token alone cannot be had any more.
+    answer: ({ method, params }, result) => {
+      const asked = JSON.stringify(params);
+      const alone = asked.includes(young.address) && !asked.includes(token.address);
+      return replaced && method === "eth_getLogs" && alone
+        ? new Refusal(-32_000, "not now")
+        : result;
+    },
+  });
+  const common = { chainId: chain.chainId, rpc: [proxy.url], finality: 30 };
+  const tokens = [
+    evmAsset({ ...common, address: token.address }),
+    evmAsset({ ...common, address: young.address, fromBlock }),
+  ];
+  await using api = await serve(database, [{ name: "acme", tokens }]);
+  await using indexing = await index(database, [{ name: "acme", tokens }]);
+  const before = await api.until(({ length }) => length === 8);
+  expect(amounts(before)).toEqual([1_000_000, 1, 2, 3, 4, 40, 5, 50]);
+
+  // From the third payment on; what is paid in its place is logged before the young token's first block too.
+  const transaction = (to: Deployed, amount: number, at: number) => {
+    const input = chain.encode(to, "transfer", [chain.wallet(1), amount]);
+    return [{ from: chain.wallet(0), to: to.address, input, gas: "0x100000" }, at];
+  };
+  replaced = true;
+  await chain.request("anvil_reorg", [
+    5,
+    [transaction(token, 6, 0), transaction(young, 60, 0), transaction(young, 70, 3)],
+  ]);
+  const seen = new Set<string>();
+  await waitFor(
+    async () => {
+      const listed = amounts(await api.list()).join();
+      seen.add(listed);
+      return listed;
+    },
+    (listed) => listed !== amounts(before).join(),
+    (listed) => `${listed} ${indexing.logged}`,
+  );
+  expect([...seen].at(-1)).toBe([1_000_000, 1, 2, 6, 70].join());
+});
+
 test("a network that is no longer listed takes its records along, and leaves the ids of the others", async () => {
   await using second = await startAnvil({ chainId: 31_338 });
   const other = await second.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
