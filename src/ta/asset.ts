@@ -54,6 +54,7 @@ export const WALLET_FORM = {
 /** A wallet in the ledger's one form (lower case, padded on Sui); undefined when it is none. */
 export const canonicalWallet = (ledger: TaAsset["ledger"], text: string): string | undefined => {
   if (ledger === "evm") return evmWallet(text);
+  if (!text.startsWith("0x")) return undefined;
   try {
     return canonicalAddress(text);
   } catch (error) {

@@ -1,13 +1,13 @@
 /** From a parsed body to a submission, or to everything that is wrong with it. */
-import type { z } from "zod";
+import { z } from "zod";
 import type { JsonValue } from "../client/index.mjs";
 import { type Fault, type FileCode, InvalidRequestError } from "./invalid-request.ts";
 import { type SubmissionRules, submissionSchema } from "./investor.ts";
 import type { Submission } from "./submission.ts";
 
 /**
- * Makes the check for an asset. What is unknown is left out; null counts as absent, and so does empty
- * text inside the investor object.
+ * Makes the check for an asset. What is unknown is left out; null counts as absent. Empty text is a
+ * required member that is missing, and nothing that an optional member may be.
  *
  * @throws InvalidRequestError naming every member at fault, each once
  */
@@ -15,8 +15,13 @@ export const submissionCheck = (
   rules: SubmissionRules,
 ): ((body: JsonValue) => Promise<Submission>) => {
   const schema = submissionSchema(rules);
+  const optional = new Set(
+    Object.entries(schema.shape.investor.shape)
+      .filter(([, member]) => member instanceof z.ZodOptional)
+      .map(([name]) => name),
+  );
   return async (body) => {
-    const present = withEveryObject(withoutAbsent(body));
+    const present = withEveryObject(withoutAbsent(body, optional));
     const { success, data, error } = await schema.safeParseAsync(present);
     if (!success) {
       throw new InvalidRequestError(
@@ -41,15 +46,19 @@ export const submissionCheck = (
   };
 };
 
-/** The body without absent members; no deeper than members of ours stand. */
-const withoutAbsent = (value: JsonValue, depth = 0): JsonValue => {
+/**
+ * The body without absent members, no deeper than members of ours stand: null, and inside the investor
+ * object empty text, unless it stands for one of the optional members: that it is empty is its fault.
+ */
+const withoutAbsent = (value: JsonValue, optional: ReadonlySet<string>, depth = 0): JsonValue => {
   if (!isObject(value) || depth > 2) return value;
   const present = Object.entries(value).filter(
-    ([, member]) => member !== null && !(depth > 0 && isBlank(member)),
+    ([name, member]) =>
+      member !== null && !(isBlank(member) && depth > 0 && !(depth === 1 && optional.has(name))),
   );
   // `fromEntries` defines members, it does not assign them: `__proto__` is a name like any other.
   return Object.fromEntries(
-    present.map(([name, member]) => [name, withoutAbsent(member, depth + 1)] as const),
+    present.map(([name, member]) => [name, withoutAbsent(member, optional, depth + 1)] as const),
   );
 };
 

@@ -32,6 +32,9 @@ const words = (most: number) =>
     abort: true,
   });
 
+/** Of an optional member: whoever has none leaves it out. */
+const optionalWords = words(64).regex(/\S/, "must not be empty; leave it out or send null");
+
 const id = words(128)
   .regex(/^[^\p{Cc}]+$/u, "must not hold control characters")
   .describe(
@@ -116,7 +119,7 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
           "Sui: 0x and 1 to 64 hex digits. EVM: 0x and 40, in mixed case with a right checksum.",
         ),
       primary_phone: phone,
-      tin: words(64)
+      tin: optionalWords
         .transform((tin) => (tin.trim() === sentinel ? null : tin))
         .describe(`Tax number; ${sentinel} means none.`)
         .optional(),
@@ -126,8 +129,8 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
           "must be accredited, non_accredited or pending",
         )
         .optional(),
-      ssn: words(64).describe("Of investors in the US.").optional(),
-      passportNumber: words(64).describe("Of investors elsewhere.").optional(),
+      ssn: optionalWords.describe("Of investors in the US.").optional(),
+      passportNumber: optionalWords.describe("Of investors elsewhere.").optional(),
       identityDocumentCountry: countryCode.optional(),
       identityDocument: file.optional(),
       proofOfAddress: file.optional(),

@@ -45,6 +45,28 @@ const QUOTE_OR_ESCAPE = /["\\]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON forbids in a string
 const CONTROL = /[\u0000-\u001f]/;
 
+/** Whether a double, written as the canonical form writes it, is the very number that was sent. */
+const isSame = (literal: string, value: number): boolean =>
+  decimal(literal) === decimal(String(value));
+
+/** A decimal number in one form: sign, digits without zeros at either end, power of ten of the last. */
+const decimal = (literal: string): string => {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const digits = withoutLeadingZeros(whole + fraction);
+  const ends = withoutTrailingZeros(digits);
+  return `${sign}${ends}e${Number(exponent) - fraction.length + digits.length - ends.length}`;
+};
+
+const withoutLeadingZeros = (digits: string): string => digits.replace(/^0+/, "");
+
+/** By hand: a regular expression for it would try from every zero of a long number. */
+const withoutTrailingZeros = (digits: string): string => {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
+};
+
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -155,8 +177,11 @@ class Reader {
     const [literal, fraction, exponent] = found;
     const value = Number(literal);
     if (!Number.isFinite(value)) this.#fail("a number is beyond a double");
+    // From 2^53 on every double is an integer, and not every integer a double.
     const whole = fraction === undefined && exponent === undefined;
-    if (whole && !Number.isSafeInteger(value)) this.#fail("an integer is beyond 2^53");
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER && (whole || !isSame(literal, value))) {
+      this.#fail("an integer is beyond 2^53");
+    }
     this.#at += literal.length;
     return value;
   }

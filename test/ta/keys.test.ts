@@ -95,6 +95,7 @@ test("wallets have one form per ledger", () => {
   expect(canonicalWallet("sui", "0xAB")).toBe(`0x${"ab".padStart(64, "0")}`);
   expect(canonicalWallet("sui", "0x")).toBe(undefined);
   expect(canonicalWallet("sui", "ab")).toBe(undefined);
+  expect(canonicalWallet("sui", "0X1f")).toBe(undefined);
   expect(canonicalWallet("evm", checksummed)).toBe(checksummed.toLowerCase());
   expect(canonicalWallet("evm", checksummed.toUpperCase().replace("0X", "0x"))).toBe(
     checksummed.toLowerCase(),

@@ -136,6 +136,28 @@ test("every missing member is named in one answer", async () => {
   }
 });
 
+test("empty text is nothing that an optional member may be; null is", async () => {
+  const optional: readonly [string, string][] = [
+    ["tin", "must not be empty; leave it out or send null"],
+    ["accreditation", "must be accredited, non_accredited or pending"],
+    ["ssn", "must not be empty; leave it out or send null"],
+    ["passportNumber", "must not be empty; leave it out or send null"],
+    ["identityDocumentCountry", "must be an ISO 3166-1 alpha-2 code in capitals"],
+    ["identityDocument", "must be a file object"],
+    ["proofOfAddress", "must be a file object"],
+  ];
+  for (const blank of ["", " \t"]) {
+    for (const [member, fault] of optional) {
+      const reply = await api.post(KYC, bodyOf({ [member]: blank }));
+      expect([reply.status, reply.json.details]).toEqual([400, `investor.${member} ${fault}`]);
+      const file = member === "identityDocument" || member === "proofOfAddress";
+      expect(reply.json.code).toBe(file ? "INVALID_REQUEST" : undefined);
+    }
+  }
+  const none = Object.fromEntries(optional.map(([member]) => [member, null]));
+  expect((await api.post(KYC, bodyOf({ id: "nulls", ...none }))).status).toBe(201);
+});
+
 test("members of the wrong form are refused by name, and no answer repeats what was sent", async () => {
   const cases: readonly [string, Record<string, string | number>][] = [
     ["investor.email", { email: "not-an-email" }],

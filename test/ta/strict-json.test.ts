@@ -53,6 +53,13 @@ test("what I-JSON forbids and JSON.parse lets pass is refused, and never quoted"
     '["\\udc00\\ud800"]',
     "[9007199254740993]",
     "[-9007199254740993]",
+    "[9007199254740993.0]",
+    "[-9007199254740993.000]",
+    "[9007199254740993e0]",
+    "[0.9007199254740993E16]",
+    "[90071992547409930e-1]",
+    "[900719925474099.3e+1]",
+    "[100000000000000000000000000000001e0]",
     "[1e400]",
     "\ufeff{}",
     `${"[".repeat(40)}${"]".repeat(40)}`,
@@ -73,6 +80,22 @@ test("the numbers and strings of RFC 8785's own example come out in its canonica
   expect(canonicalJson(parse(text))).toBe(
     String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
   );
+});
+
+test("an integer that a double holds is accepted in any spelling, as large as it may be", () => {
+  const cases = [
+    ["9007199254740991", "9007199254740991"],
+    ["9007199254740991.0", "9007199254740991"],
+    ["90071992547409910e-1", "9007199254740991"],
+    ["1.000e21", "1e+21"],
+    ["-0.1e22", "-1e+21"],
+    ["1.7976931348623157e308", "1.7976931348623157e+308"],
+    [`1${"0".repeat(100_000)}e-100000`, "1"],
+    [`${"0.".padEnd(100_002, "0")}1e100023`, "1e+22"],
+  ] as const;
+  for (const [text, canonical] of cases) {
+    expect(canonicalJson(parse(text)), text.slice(0, 30)).toBe(canonical);
+  }
 });
 
 test("members may have any name, and none of them reaches a prototype", () => {
