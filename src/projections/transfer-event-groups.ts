@@ -95,22 +95,46 @@ export const groupsBefore = async (
   );
 };
 
-/** Whether a transaction, in a final block, put a wallet into exactly this group; the log says so. */
+/** Groups of a wallet just before a transaction, and the block they are from; null when never set. */
+export const groupsBeforeTransaction = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: Hex,
+  wallet: Hex,
+  { block, index }: { readonly block: bigint; readonly index: number },
+): Promise<{ readonly groups: readonly bigint[]; readonly block: bigint } | null> => {
+  const [row] = await sql<{ groups: string; block: bigint }[]>`
+    select g.groups, g.block from transfer_event_groups g
+    where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
+      and g.wallet = ${bytesOf(wallet)} and g.block <= ${block}
+      and (g.block < ${block} or exists (
+        select 1 from evm_facts f
+        where f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
+          and f.log_index = g.log_index and f.tx_index < ${index}))
+    order by g.block desc, g.log_index desc limit 1`;
+  if (row === undefined) return null;
+  return { groups: row.groups === "" ? [] : row.groups.split(",").map(BigInt), block: row.block };
+};
+
+/**
+ * Whether a transaction put a wallet into exactly this group, as the log says, and whether in a final
+ * block; null when the log does not say so.
+ */
 export const groupSetBy = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
   token: Hex,
   set: { readonly wallet: Hex; readonly group: bigint; readonly txHash: Hex },
-): Promise<boolean> => {
-  const found = await sql`
-    select 1 from transfer_event_groups g
+): Promise<{ readonly final: boolean } | null> => {
+  const [found] = await sql<{ final: boolean }[]>`
+    select f.block <= c.final_block as final from transfer_event_groups g
     join evm_facts f on f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
       and f.log_index = g.log_index
     join evm_chains c on c.chain_id = g.chain_id
     where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
       and g.wallet = ${bytesOf(set.wallet)} and g.groups = ${String(set.group)}
-      and f.tx_hash = ${bytesOf(set.txHash)} and f.block <= c.final_block
+      and f.tx_hash = ${bytesOf(set.txHash)}
       and substring(f.topics from 1 for 32) = ${GROUP_SET}
     limit 1`;
-  return found.length === 1;
+  return found ?? null;
 };

@@ -144,6 +144,24 @@ export const recordsEnd = async (
 };
 
 /**
+ * Last block whose records of a token are made and stay: it is final, and what was taken back before it
+ * was is withdrawn. Null while none of its records are made.
+ */
+export const finalRecordsEnd = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: `0x${string}`,
+): Promise<bigint | null> => {
+  const [row] = await sql<{ block: bigint }[]>`
+    select least(p.next_block - 1, c.final_block, (
+      select min(to_block) from evm_rollbacks r where r.chain_id = p.chain_id and r.step > p.step
+    )) as block
+    from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
+    where p.project = ${project} and p.chain_id = ${chainId} and position(${token} in p.settings) > 0`;
+  return row?.block ?? null;
+};
+
+/**
  * Takes a watermark for the rest of a repeatable-read transaction, before it writes: a second writer
  * queues here, and then finds the watermark moved.
  * @throws TransferEventsMovedError (stop)

@@ -96,6 +96,22 @@ test("a transaction whose nonce another one has used fails once that lies 64 blo
   expect((await ended(database, await accept(database, "b-4"))).status).toBe("SUCCESS");
 });
 
+test("a mined transaction whose receipt no RPC has any more is a success, because the register shows it", async () => {
+  await using circle = await startEvmCircle(4);
+  const { chain, database } = circle;
+  await using balancer = await startBalancer(chain.url);
+  balancer.seen.answersToLose = 1;
+  await using _processing = await circle.process(OWNER, { rpc: [balancer.url] });
+  const id = await accept(database, "b-6");
+  await times(balancer.seen, 1);
+  // From here on its nonce is spent for good, as far as the RPC knows by another transaction.
+  await chain.request("anvil_mine", ["0x50"]);
+  const done = await ended(database, id);
+  expect(done).toMatchObject({ status: "SUCCESS", reason: null });
+  expect(done.message).toContain("was put into group");
+  expect(balancer.seen.receiptsHidden).toBe(true);
+});
+
 test("a refusal counts at the first submission only: later the transaction may wait at another node", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, token } = circle;

@@ -26,8 +26,11 @@ export const EVM_GROUP = 5;
 /** A wallet that nobody has. */
 export const newEvmWallet = () => `0x${randomBytes(20).toString("hex")}`;
 
-/** Starts everything but the processing. */
-export const startEvmCircle = async (version: 2 | 3 | 4) => {
+/** Starts everything but the processing. A number as `finality` is blocks below the head. */
+export const startEvmCircle = async (
+  version: 2 | 3 | 4,
+  { finality = "latest" }: { readonly finality?: "latest" | number } = {},
+) => {
   await using opened = new AsyncDisposableStack();
   const chain = opened.use(await startAnvil());
   const database = opened.use(await freshDatabase({ max: 10 }));
@@ -38,6 +41,7 @@ export const startEvmCircle = async (version: 2 | 3 | 4) => {
     chainId: chain.chainId,
     rpc: [chain.url],
     type: `comakery_security_token_v${version}`,
+    finality,
     whitelistGroupId: EVM_GROUP,
     ta: { callbackUrl: "http://127.0.0.1:9/" },
   });

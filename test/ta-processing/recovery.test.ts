@@ -1,6 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Relay, RelayUnavailableError } from "../../src/ta/ports/relay.ts";
+import {
+  type Relay,
+  RelayUnavailableError,
+  SubmissionRefusedError,
+} from "../../src/ta/ports/relay.ts";
 import { claimLane, LaneLostError, takeDueLanes } from "../../src/ta/processing/lanes.ts";
 import { recordSigned, recordStep } from "../../src/ta/processing/record.ts";
 import { until } from "../queue/until.ts";
@@ -76,6 +80,44 @@ test("a worker that ends between storing and submitting leaves a transaction tha
   await using _after = await startProcessor(circle, { around: (relay) => counting(relay, next) });
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", tx_id: stored?.tx_id });
   expect(first.prepared + next.prepared).toBe(1);
+});
+
+test("a transaction that the node has forgotten and refuses is a success when the register shows it", async () => {
+  const { database } = circle;
+  const before = await startProcessor(circle, {
+    around: (relay) => ({
+      ...relay,
+      submit: async (signed, signal, again) => {
+        await relay.submit(signed, signal, again);
+        await delay(60_000, undefined, { signal });
+      },
+    }),
+  });
+  const id = await acceptRequest(database, { investorId: "r-9" });
+  const [stored] = await until(
+    "the register to show it",
+    () => database.sql<{ tx_id: string }[]>`
+      select t.tx_id from ta_transactions t join holder_events h on h.tx_digest = t.tx_id
+      where t.request_id = ${id} and h.event_type = 'address_joined_group'`,
+    (rows) => rows.length > 0,
+  );
+  await before[Symbol.asyncDispose]();
+
+  await using _after = await startProcessor(circle, {
+    // As a node answers that keeps a few epochs, when more than these have passed.
+    around: (relay) => ({
+      ...relay,
+      lookUp: async () => null,
+      submit: async () => {
+        throw new SubmissionRefusedError("the coin has another version");
+      },
+    }),
+  });
+  expect(await ended(database, id)).toMatchObject({
+    status: "SUCCESS",
+    reason: null,
+    tx_id: stored?.tx_id,
+  });
 });
 
 test("while the ledger's node does not answer the request waits, and nothing else is lost", async () => {
@@ -156,7 +198,7 @@ test("a request whose coin is gone before it was signed for pays with another on
   const id = await acceptRequest(database, { investorId: "r-6" });
   await database.sql`insert into ta_purses (purse, request_id) values ('sui:0xdead', ${id})`;
   await using _processor = await startProcessor(circle);
-  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
   expect(await database.sql`select 1 from ta_purses where request_id = ${id}`).toHaveLength(0);
 });
 
@@ -212,5 +254,5 @@ test("a request that waits for many turns has each step in its history once", as
   expect(messages).toEqual([...new Set(messages)]);
 
   await using _processor = await startProcessor(circle);
-  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
 });

@@ -68,8 +68,8 @@ const receiptOf = async (
     }),
   );
   if (receipt === null) return null;
-  const { blockNumber: place, status } = receipt;
-  return { place, error: status === "success" ? null : "reverted by the contract" };
+  const { blockNumber: place, transactionIndex: index, status } = receipt;
+  return { place, index, error: status === "success" ? null : "reverted by the contract" };
 };
 
 /**

@@ -33,6 +33,8 @@ export type SignedOrder = {
 export type Executed = {
   /** Checkpoint or block it stands in; null while the ledger has it without saying where. */
   readonly place: bigint | null;
+  /** Which transaction of its block it is, from 0; only where a block's end may differ from its middle. */
+  readonly index?: number;
   /** What the ledger says it failed with; null when it succeeded. */
   readonly error: string | null;
 };

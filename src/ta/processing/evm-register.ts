@@ -1,13 +1,12 @@
 import type { Sql } from "../../database/connect.ts";
-import { chainMark } from "../../evm/log-reads.ts";
-import { groupSetBy, groupsBefore } from "../../projections/transfer-event-groups.ts";
-import { recordsEnd } from "../../projections/transfer-event-progress.ts";
-import type { Register } from "./register.ts";
+import { groupSetBy, groupsBeforeTransaction } from "../../projections/transfer-event-groups.ts";
+import { finalRecordsEnd, recordsEnd } from "../../projections/transfer-event-progress.ts";
+import { NOT_FINAL, type Register } from "./register.ts";
 
 type Hex = `0x${string}`;
 
-/** Later than every block. */
-const LAST_BLOCK = 2n ** 63n - 2n;
+/** Later than every transaction. */
+const NOW = { block: 2n ** 63n - 1n, index: 0 };
 
 /**
  * The register of an EVM asset with transfer groups, from the projection of the project's token and
@@ -17,46 +16,40 @@ export const evmRegister = (
   sql: Sql,
   scope: { readonly project: string; readonly chainId: number; readonly token: Hex },
 ): Register => {
-  const { project, chainId } = scope;
-  const hasReached = async (tip: bigint) => {
-    const end = await recordsEnd({ sql }, scope, scope.token);
-    return end !== null && end > tip;
-  };
+  const finalPlace = async () => (await finalRecordsEnd({ sql }, scope, scope.token)) ?? -1n;
   /**
-   * Group of a wallet at the end of a block, or now; null when it was never put into one. The contract
-   * has it in group 0 then, which the assets file does not take as the one to whitelist into.
+   * Group of a wallet just before a transaction; null when it was never put into one. The contract has
+   * it in group 0 then, which the assets file does not take as the one to whitelist into.
    */
-  const groupAt = async (wallet: string, block: bigint = LAST_BLOCK) => {
-    const asked = new Set([hexWallet(wallet)]);
-    const groups = await groupsBefore(
-      { sql },
-      { project, chainId },
-      scope.token,
-      asked,
-      block + 1n,
-    );
-    return groups.get(hexWallet(wallet))?.[0] ?? null;
-  };
-  const isFinal = async (block: bigint) => {
-    const mark = await chainMark({ sql }, chainId);
-    return mark !== null && mark.finalBlock >= block;
+  const groupBefore = async (wallet: string, at: typeof NOW) => {
+    const found = await groupsBeforeTransaction({ sql }, scope, scope.token, hexWallet(wallet), at);
+    return { group: found?.groups[0] ?? null, block: found?.block ?? -1n };
   };
   return {
-    hasReached,
+    hasReached: async (tip) => {
+      const end = await recordsEnd({ sql }, scope, scope.token);
+      return end !== null && end > tip;
+    },
 
-    place: async (wallet) => ({ registered: null, group: await groupAt(wallet) }),
+    finalPlace,
 
-    confirmed: async (wallet, groupId, { txId, place }) => {
+    place: async (wallet) => {
+      // Asked first: what is then found at that block or below stays.
+      const finalBlock = await finalPlace();
+      const { group, block } = await groupBefore(wallet, NOW);
+      return { registered: null, group, final: block <= finalBlock };
+    },
+
+    confirmed: async (wallet, groupId, { txId, place, index }) => {
       const set = { wallet: hexWallet(wallet), group: BigInt(groupId), txHash: hexWallet(txId) };
+      const put = await groupSetBy({ sql }, scope, scope.token, set);
       // Only a final block counts: what a reorganisation may undo is not a result.
-      if (await groupSetBy({ sql }, scope, scope.token, set)) return "put by it";
-      // Versions 3 and 4 log nothing for a group that the wallet is in: somebody was faster.
-      const there =
-        place !== null &&
-        (await isFinal(place)) &&
-        (await hasReached(place)) &&
-        (await groupAt(wallet, place)) === BigInt(groupId);
-      return there ? "found there" : null;
+      if (put !== null) return put.final ? "put by it" : NOT_FINAL;
+      if (place === null || index === undefined || place > (await finalPlace())) return null;
+      // Versions 3 and 4 log nothing for a group that the wallet is in: somebody was faster. Later in
+      // the same block the wallet may have been moved on.
+      const { group } = await groupBefore(wallet, { block: place, index });
+      return group === BigInt(groupId) ? "found there" : null;
     },
 
     knowsHolder: async () => false,

@@ -24,7 +24,7 @@ import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenOverdue } from "./overdue.ts";
 import { claimPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
-import type { Confirmation, Register, WalletPlace } from "./register.ts";
+import { type Confirmation, NOT_FINAL, type Register, type WalletPlace } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
@@ -80,10 +80,13 @@ export const processRequest = async (
     return await broadcast(work, { ...request, txId, signed: bytes, groupId }, { again: true });
   }
   if (!(await work.vault.holds(request.id))) {
-    return failed("PII_STORAGE_ERROR", "the investor's data are not stored; send them again");
+    return failed(
+      "PII_STORAGE_ERROR",
+      "the investor's data are not stored; send them under a new Idempotency-Key",
+    );
   }
   if (request.kind === "kyc") return succeeded("the investor's data are stored");
-  if (!request.verifiedStatus) {
+  if (request.verifiedStatus !== true) {
     return failed("INVALID_MESSAGE", "verifiedStatus is false: the wallet is not whitelisted");
   }
   if (!(await claimWallet(database.sql, claim, request))) return WALLET_TAKEN;
@@ -122,10 +125,16 @@ const sign = async (
   // Fresh enough: the projections know all that the ledger's node had when this step began.
   const tip = await relay.tip(signal);
   if (!(await waitFor(work, () => register.hasReached(tip)))) return LATER;
-  const place = await register.place(request.wallet);
+  let place = await register.place(request.wallet);
+  const isThere = () => place.group === BigInt(groupId);
+  const known = await waitFor(work, async () => {
+    if (isThere() && !place.final) place = await register.place(request.wallet);
+    return !isThere() || place.final;
+  });
+  if (!known) return LATER;
   const { holderId: found } = place;
   const isOwn = found === undefined || (await adoptHolder(database.sql, register, request, found));
-  if (place.group === BigInt(groupId)) {
+  if (isThere()) {
     return failed("ALREADY_WHITELISTED", `the wallet is in group ${groupId} already`);
   }
   const holderId =
@@ -168,11 +177,7 @@ const sign = async (
 };
 
 /** Where the wallet stands, without naming the holder. */
-const placeWords = (
-  { registered, group }: WalletPlace,
-  isNew: boolean,
-  isOwn: boolean,
-): string => {
+const placeWords = ({ registered, group }: WalletPlace, isNew: boolean, isOwn: boolean): string => {
   const where = `the wallet is in ${group === null ? "no group" : `group ${group}`}`;
   if (registered === null) return where;
   if (!isOwn) return `${where} and belongs to another holder than the investor's`;
@@ -207,8 +212,10 @@ const broadcast = async (
   { again }: { readonly again: boolean },
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset, signal } = work;
-  const { relay } = asset;
+  const { relay, register } = asset;
   const { txId } = request;
+  // Asked before looking: what is found in a final block then is for good.
+  let final = await register.finalPlace();
   let executed = await relay.lookUp(txId, signal);
   if (executed === null) {
     if (again) await warnWhenOverdue(database, work.logger, request);
@@ -216,43 +223,77 @@ const broadcast = async (
     const refusal = await submitted(() => relay.submit(request.signed, signal, again));
     if (refusal === undefined) await recordStep(database, claim, request, "submitted");
     const known = await waitFor(work, async () => {
+      final = await register.finalPlace();
       executed = await relay.lookUp(txId, signal);
       return executed !== null || refusal !== undefined;
     });
     if (!known) return LATER;
-    // Refused, and the ledger does not know it from an earlier submission either.
-    if (refusal !== undefined && executed === null) {
-      return failed("BROADCAST_SUBMIT_ERROR", `the ledger refused the transaction: ${refusal}`);
-    }
+    if (refusal !== undefined && executed === null) return await refused(work, request, refusal);
   }
-  return await settled(work, request, executed);
+  if (executed === null) return LATER;
+  return await settled(work, request, executed, final);
 };
 
+/**
+ * Refused, and the ledger's node does not know it from an earlier submission either. It may have
+ * forgotten it: the register has not.
+ */
+const refused = async (
+  work: Processing,
+  request: SignedRequest,
+  refusal: string,
+): Promise<Ending | typeof LATER> => {
+  const { asset, signal } = work;
+  const tip = await asset.relay.tip(signal);
+  if (!(await waitFor(work, () => asset.register.hasReached(tip)))) return LATER;
+  const found = await shown(work, request, { place: null }, true);
+  if (found !== null) return found;
+  return failed("BROADCAST_SUBMIT_ERROR", `the ledger refused the transaction: ${refusal}`);
+};
+
+/** `final`: last place that was final before it was looked up; null where everything is. */
 const settled = async (
   work: Processing,
   request: SignedRequest,
-  executed: Executed | null,
+  executed: Executed,
+  final: bigint | null,
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset } = work;
-  const { wallet, groupId, txId } = request;
-  if (executed === null) return LATER;
+  const { txId } = request;
   const { error, place } = executed;
-  if (error !== null) {
+  const isFinal = (last: bigint | null) => last === null || (place !== null && place <= last);
+  if (error !== null && isFinal(final)) {
     return failed("BROADCAST_FAILED", `transaction ${txId} failed: ${error}`);
   }
-  await recordStep(
-    database,
-    claim,
-    request,
-    `executed${place === null ? "" : ` at ${place}`}; waiting until the register shows it`,
-  );
+  const where = place === null ? "" : ` at ${place}`;
+  const words =
+    error === null
+      ? `executed${where}; waiting until the register shows it`
+      : `failed${where}: ${error}; waiting until that is final`;
+  await recordStep(database, claim, request, words);
   await releasePurse(database, request);
-  let found: Confirmation | null = null;
-  const confirmed = await waitFor(work, async () => {
-    found = await asset.register.confirmed(wallet, groupId, { txId, place });
-    return found !== null;
+  if (isFinal(final)) return (await shown(work, request, executed)) ?? LATER;
+  // A reorganisation may put it elsewhere or nowhere: it is looked up again before anything is said.
+  const passed = await waitFor(work, async () => isFinal(await asset.register.finalPlace()));
+  return passed ? await broadcast(work, request, { again: true }) : LATER;
+};
+
+/** Waits until the register shows what the transaction did; with `now`, only for that to be final. */
+const shown = async (
+  work: Processing,
+  request: SignedRequest,
+  { place, index }: Pick<Executed, "place" | "index">,
+  now = false,
+): Promise<Ending | typeof LATER | null> => {
+  const { database, claim, asset } = work;
+  const { wallet, groupId, txId } = request;
+  const by = { txId, place, ...(index !== undefined && { index }) };
+  let found: Confirmation | typeof NOT_FINAL | null = null;
+  await waitFor(work, async () => {
+    found = await asset.register.confirmed(wallet, groupId, by);
+    return found === null ? now : found !== NOT_FINAL;
   });
-  if (!confirmed || found === null) return LATER;
+  if (found === null || found === NOT_FINAL) return found === null ? null : LATER;
   await recordStep(database, claim, request, "confirmed by the register");
   return succeeded(confirmedWords(found, request));
 };

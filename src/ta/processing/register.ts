@@ -7,6 +7,7 @@ import {
   newestGroup,
   wasHolder,
 } from "../../projections/holder-events.ts";
+import type { Executed } from "../ports/relay.ts";
 
 /** Where a wallet stands in an asset's register. */
 export type WalletPlace = {
@@ -16,14 +17,12 @@ export type WalletPlace = {
   readonly holderId?: bigint;
   /** Its group; null when it is in none. */
   readonly group: bigint | null;
+  /** Whether it was put there, if anywhere, by what no reorganisation takes back. */
+  readonly final: boolean;
 };
 
 /** A transaction that was executed. */
-export type ConfirmedBy = {
-  readonly txId: string;
-  /** Checkpoint or block; null while the ledger does not say. */
-  readonly place: bigint | null;
-};
+export type ConfirmedBy = Pick<Executed, "place" | "index"> & { readonly txId: string };
 
 /**
  * What the register shows of an executed transaction: that it put the wallet into the group, or that it
@@ -31,13 +30,25 @@ export type ConfirmedBy = {
  */
 export type Confirmation = "put by it" | "found there";
 
+/** Shown, in a block that a reorganisation may take back. */
+export const NOT_FINAL = "not final" as const;
+
 /** The register of one asset, as far as the projections have come. */
 export type Register = {
   /** Whether everything up to this checkpoint or block is in it. */
   hasReached(tip: bigint): Promise<boolean>;
+  /**
+   * Last block that is in it and stays; null on a ledger that takes nothing back. What is looked up
+   * after this was asked, and stands at that block or below, is for good.
+   */
+  finalPlace(): Promise<bigint | null>;
   place(wallet: string): Promise<WalletPlace>;
-  /** What that transaction did about the wallet and the group, for good; null while it is not shown. */
-  confirmed(wallet: string, groupId: number, by: ConfirmedBy): Promise<Confirmation | null>;
+  /** What that transaction did about the wallet and the group; null while it is not shown. */
+  confirmed(
+    wallet: string,
+    groupId: number,
+    by: ConfirmedBy,
+  ): Promise<Confirmation | typeof NOT_FINAL | null>;
   /** Whether this holder has ever been in it. */
   knowsHolder(holderId: bigint): Promise<boolean>;
 };
@@ -49,12 +60,15 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
     return end !== null && end > tip;
   },
 
+  finalPlace: async () => null,
+
   place: async (wallet) => {
     const holderId = await holderOf({ sql }, coinType, wallet);
     return {
       registered: holderId !== null,
       ...(holderId !== null && { holderId }),
       group: await newestGroup({ sql }, coinType, wallet),
+      final: true,
     };
   },
 
