@@ -15,7 +15,7 @@ import {
 import type { BodyRoom } from "./body-room.ts";
 import { headerOf } from "./header.ts";
 import { type Pace, readBody } from "./read-body.ts";
-import { parseSignedBody, type SignedBody } from "./signed-body.ts";
+import { parseSignedBody, requirePlainBody, type SignedBody } from "./signed-body.ts";
 
 /** A hook that runs before anything of the body is read. */
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -103,7 +103,10 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
       checked(request, caller, () => requireReadSignature(caller, signed, Date.now()));
       count(caller.id, reply);
     },
-    beforeBody: beforeSignature,
+    beforeBody: async (request, reply) => {
+      await beforeSignature(request, reply);
+      requirePlainBody(request);
+    },
     signedBody: async (request, reply) => {
       const caller = callerOf(request);
       const place = room({ address: request.ip, keyId: caller.id });

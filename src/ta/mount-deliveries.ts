@@ -15,12 +15,21 @@ import { idempotencyKeyOf } from "./signed-body.ts";
 const EARLIEST_MS = 0;
 const LATEST_MS = Date.UTC(9999, 0);
 
+/** What a + that was not escaped has become. */
+const UNESCAPED_PLUS = /\d \d\d:?\d\d$/;
+
 const deliveryId = /^[A-Za-z0-9_-]{1,200}$/;
 
 /** Query of the delivery log. */
 export const deliveriesQuery = z.object({
   since: z.iso
-    .datetime({ offset: true, error: "must be an ISO 8601 date-time with offset" })
+    .datetime({
+      offset: true,
+      error: ({ input }) =>
+        typeof input === "string" && UNESCAPED_PLUS.test(input)
+          ? "must be an ISO 8601 date-time with offset; in a query write its + as %2B"
+          : "must be an ISO 8601 date-time with offset",
+    })
     .optional(),
   limit: z
     .string("must stand once")
@@ -80,14 +89,17 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
         canonicalBody: canonical,
         idempotencyKey: idempotencyKeyOf(request),
       });
-      const given = await answerGiven(database, fingerprint);
+      // Every body is alike, so without an Idempotency-Key each is asked anew: another time, another state.
+      const given = fingerprint.keyed ? await answerGiven(database, fingerprint) : undefined;
       if (given !== undefined) return sendAnswer(reply, given);
       const own = { keyIds: await ownKeys(database, caller), id, to: resultEndpoint };
       const outcome = deliveryId.test(id) ? await redeliver(database, own) : "unknown";
       if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
       const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
       // Not one transaction with the redelivery: twice the same message is harmless, by its id.
-      await remembering(database.sql, fingerprint, answer);
+      if (fingerprint.keyed && outcome === "accepted") {
+        await remembering(database.sql, fingerprint, answer);
+      }
       return sendAnswer(reply, answer);
     },
   });
@@ -96,7 +108,7 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
 const within = (ms: number): Date => new Date(Math.min(Math.max(ms, EARLIEST_MS), LATEST_MS));
 
 const MESSAGE = {
-  accepted: "it will be sent again; to send it once more within a day, give an Idempotency-Key",
-  pending: "it is still on its way and is tried at once",
+  accepted: "it is sent again",
+  pending: "it is still on its way: it is tried now, or once those before it are done",
   waiting: "it waits until its address is configured again",
 } as const;

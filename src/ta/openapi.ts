@@ -39,7 +39,7 @@ const ERRORS: Readonly<Record<number, string>> = {
   408: "The body came too slowly.",
   410: "A path of the former version; `details` names the one that took over, if any.",
   413: "The body or a file is over its limit, which `details` names.",
-  415: "The body must be application/json.",
+  415: "The body must be application/json, in UTF-8 and not compressed.",
   422: "The Idempotency-Key was used with another body.",
   429: "Too many requests; `Retry-After` says how long to wait.",
   500: "Something went wrong on our side.",

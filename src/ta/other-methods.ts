@@ -16,7 +16,7 @@ const METHOD: Readonly<Record<string, "GET" | "POST">> = {
 /** Answers any other method on a path of the API with 405 and the one that is served. */
 export const refuseOtherMethods = (app: App): void => {
   for (const [url, allowed] of Object.entries(METHOD)) {
-    const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].filter(
+    const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
       (method) => !app.hasRoute({ method, url }),
     );
     app.route({

@@ -17,6 +17,24 @@ export const parseSignedBody = (bytes: Uint8Array): SignedBody => {
   return { value, canonical: Buffer.from(canonicalJson(value)) };
 };
 
+/** The parameter `charset` of a content type. */
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+
+/**
+ * Whether a body comes as it is signed: as UTF-8, and not compressed.
+ * @throws HttpError 415 naming what to send
+ */
+export const requirePlainBody = (request: FastifyRequest): void => {
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+    throw new HttpError(415, "send the body as it is, uncompressed and without Content-Encoding");
+  }
+  const [, charset = "utf-8"] = CHARSET.exec(request.headers["content-type"] ?? "") ?? [];
+  if (!/^utf-?8$/i.test(charset)) {
+    throw new HttpError(415, "send the body in UTF-8, with Content-Type: application/json");
+  }
+};
+
 /** Longest `Idempotency-Key`. */
 const LONGEST_KEY = 255;
 

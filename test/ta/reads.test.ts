@@ -182,14 +182,46 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
     /since.*limit/,
   );
 
-  await api.database.sql`update callback_messages set status = 'failed' where id = 'mine-1'`;
-  const again = await api.post("/api/v1/callbacks/mine-1/redeliver", {});
-  expect([again.status, again.json.id]).toEqual([202, "mine-1"]);
-  const [message] = await api.database
-    .sql`select status from callback_messages where id = 'mine-1'`;
-  expect(message).toEqual({ status: "pending" });
   expect((await api.post("/api/v1/callbacks/other-1/redeliver", {})).status).toBe(404);
-  expect((await api.post("/api/v1/callbacks/mine-1/redeliver", {})).json).toEqual(again.json);
+});
+
+test("a redelivery answers what it does now, and is done once for an Idempotency-Key", async () => {
+  const url = "http://127.0.0.1:9/";
+  await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
+  const key = await findKey(api.database, api.keys.publicKey);
+  const callback = { endpoint: "ta:acme-sui", lane: "again", id: "again-1", type: "kyc", body: {} };
+  await api.database.transaction((tx) =>
+    enqueueCallback(tx, { ...callback, keyId: key?.id ?? "" }),
+  );
+  const becomes = (status: string) =>
+    api.database.sql`update callback_messages set status = ${status} where id = 'again-1'`;
+  const status = async () => {
+    const [row] = await api.database.sql<
+      { status: string }[]
+    >`select status from callback_messages where id = 'again-1'`;
+    return row?.status;
+  };
+  const redeliver = async (idempotencyKey?: string) => {
+    const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+    const reply = await api.post("/api/v1/callbacks/again-1/redeliver", {}, { headers });
+    expect([reply.status, reply.json.id]).toEqual([202, "again-1"]);
+    return String(reply.json.message);
+  };
+  expect(await redeliver()).toContain("on its way");
+  // What did nothing is not remembered under its key either.
+  expect(await redeliver("one")).toContain("on its way");
+  for (const asked of [undefined, undefined, "one"]) {
+    await becomes("delivered");
+    expect(await redeliver(asked)).toBe("it is sent again");
+    expect(await status()).toBe("pending");
+  }
+  await becomes("failed");
+  expect(await redeliver("one")).toBe("it is sent again");
+  expect(await status()).toBe("failed");
+  const other = { headers: { "idempotency-key": "one" } };
+  expect((await api.post("/api/v1/callbacks/again-1/redeliver", { a: 1 }, other)).status).toBe(422);
+  expect(await redeliver("two")).toBe("it is sent again");
+  expect(await status()).toBe("pending");
 });
 
 test("what a revoked key asked for belongs to the other keys of its asset", async () => {
@@ -254,6 +286,11 @@ test("what no database could look for is refused or found nowhere", async () => 
   ]) {
     expect((await api.get(path)).status, path).toBe(400);
   }
+  const plus = await api.get("/api/v1/callbacks?since=2026-01-31T00:00:00+02:00");
+  expect([plus.status, plus.json.details]).toEqual([
+    400,
+    "since must be an ISO 8601 date-time with offset; in a query write its + as %2B",
+  ]);
   const twice = await api.get("/api/v1/callbacks?limit=1&limit=2&after=a&after=b");
   expect(twice.json.details).toBe("limit must stand once; after must stand once");
   for (const since of [

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type JsonValue, signRequest } from "../../src/client/index.mjs";
 import { type Api, startApi } from "./api.ts";
@@ -284,12 +285,14 @@ test("other content types are 415, other methods 405, former paths 410 with the 
   });
   expect([xml.status, xml.json.error]).toEqual([415, "BAD_REQUEST"]);
   expect(xml.json.details).toContain("application/json");
-  const put = await api.send(WHITELIST, { method: "PUT", body, headers });
-  expect([put.status, put.json.error, put.headers.get("allow")]).toEqual([
-    405,
-    "BAD_REQUEST",
-    "POST",
-  ]);
+  for (const method of ["PUT", "OPTIONS"]) {
+    const other = await api.send(WHITELIST, { method, body, headers });
+    expect([other.status, other.json.error, other.headers.get("allow")]).toEqual([
+      405,
+      "BAD_REQUEST",
+      "POST",
+    ]);
+  }
   const former = await api.send("/transfer_agent_api/v1/approve_investor", {
     method: "POST",
     body,
@@ -308,6 +311,28 @@ test("other content types are 415, other methods 405, former paths 410 with the 
   for (const gone of ["propose_tx", "get_nonce"]) {
     expect((await api.send(`/transfer_agent_api/v1/${gone}`, { method: "POST" })).status).toBe(410);
   }
+});
+
+test("a compressed body, or one in another charset, is 415 and told what to send", async () => {
+  const { headers, body } = signRequest({ secretKey: api.keys.secretKey, body: bodyOf() });
+  const sent = (bytes: string | Uint8Array<ArrayBuffer>, others: Record<string, string>) =>
+    api.send(WHITELIST, { method: "POST", body: bytes, headers: { ...headers, ...others } });
+  const gzip = await sent(Uint8Array.from(gzipSync(body)), { "content-encoding": "gzip" });
+  expect([gzip.status, gzip.json.details]).toEqual([
+    415,
+    "send the body as it is, uncompressed and without Content-Encoding",
+  ]);
+  const latin = { "content-type": 'application/json; charset="iso-8859-1"' };
+  const foreign = await sent(Uint8Array.from(Buffer.from(body, "latin1")), latin);
+  expect([foreign.status, foreign.json.details]).toEqual([
+    415,
+    "send the body in UTF-8, with Content-Type: application/json",
+  ]);
+  const plain = {
+    "content-type": "application/json; charset=UTF-8",
+    "content-encoding": "identity",
+  };
+  expect((await sent(body, plain)).status).toBe(201);
 });
 
 test("nothing that was sent about a person stands in the log", async () => {
