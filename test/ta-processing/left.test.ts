@@ -49,7 +49,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
     // What is held for a moment belongs to somebody who is at work.
     expect(await holdersOf(database)).toEqual([{ request_id: first }]);
     await letTimePass(database);
-    expect(await ended(database, second)).toMatchObject({ status: "SUCCESS" });
+    expect(await ended(database, second)).toMatchObject({ status: "SUCCESS", reason: null });
     expect(await groupOf(wallets[0])).toBe(5n);
     expect(await groupOf(wallets[1])).toBe(5n);
     expect(await holdersOf(database)).toEqual([]);
@@ -57,7 +57,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
 
   await rename(database, "taken out", EVM_ASSET);
   await using _back = await circle.process(OWNER);
-  expect(await ended(database, first)).toMatchObject({ status: "SUCCESS" });
+  expect(await ended(database, first)).toMatchObject({ status: "SUCCESS", reason: null });
 });
 
 test("a nonce that is held for nothing signed is free for others, unless somebody is at work on it", async () => {
@@ -82,7 +82,7 @@ test("a nonce that is held for nothing signed is free for others, unless somebod
   await expect(ended(database, id, 3_000)).rejects.toThrow("PENDING");
   expect(await holdersOf(database)).toEqual([{ request_id: left }]);
   await lease("2000-01-01");
-  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
   expect(processing.logged.join("")).not.toContain("l-3");
 });
 
