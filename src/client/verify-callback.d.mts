@@ -35,10 +35,7 @@ export type VerifiedCallback = {
   readonly signedAt: Date;
   /** The body as it was signed. */
   readonly body: string;
-  /**
-   * The body parsed; an integer beyond 2^53 is a `bigint`, so that no amount is ever rounded.
-   * @throws RangeError on a runtime before Node 21, when it would have to round
-   */
+  /** The body parsed; an integer beyond 2^53 is a `bigint`, so that no amount is ever rounded. */
   json(): unknown;
 };
 
