@@ -173,10 +173,15 @@ test("what a worker writes after its lease was taken over is refused", async () 
   const [due] = await takeDueLanes(sql, 10, 1_000);
   expect(due?.id).toBe(fresh[0]?.id);
   const id = due?.id ?? 0n;
-  const former = (await claimLane(sql, id, 50))?.claim;
-  expect(await claimLane(sql, id, 50)).toBeUndefined();
-  await delay(60);
-  const present = (await claimLane(sql, id, 10_000))?.claim;
+  const former = (await claimLane(sql, id, 1_000))?.claim;
+  expect(await claimLane(sql, id, 1_000)).toBeUndefined();
+  const present = (
+    await until(
+      "the lease to end",
+      () => claimLane(sql, id, 60_000),
+      (claimed) => claimed !== undefined,
+    )
+  )?.claim;
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
 
   const message = { id: "m-1", body: "{}", attempts: 0, scheduled: 0 };
