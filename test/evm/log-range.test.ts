@@ -106,6 +106,15 @@ const providers: readonly [what: string, settings: ProxySettings][] = [
     },
   ],
   [
+    "what it can bear, by closing the connection",
+    {
+      http: (calls) =>
+        calls.some((call) => call.method === "eth_getLogs" && blocksOf(call) > 70)
+          ? "cut"
+          : undefined,
+    },
+  ],
+  [
     "batches, answering them with one error",
     {
       http: (calls) =>

@@ -17,12 +17,16 @@ export class Refusal {
 export type ProxySettings = {
   /** Replaces the result of a call; a `Refusal` becomes its error. */
   readonly answer?: (call: Call, result: unknown) => unknown;
-  /** Answers the whole HTTP request instead of the chain; undefined lets it pass. */
+  /**
+   * Answers the whole HTTP request instead of the chain, or leaves it unanswered, or closes the connection;
+   * undefined lets it pass.
+   */
   readonly http?: (
     calls: readonly Call[],
   ) =>
     | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
     | "never"
+    | "cut"
     | undefined;
 };
 
@@ -54,6 +58,10 @@ export const startProxy = async (
     batches.push(messages.length);
     const instead = http?.(messages);
     if (instead === "never") return;
+    if (instead === "cut") {
+      response.destroy();
+      return;
+    }
     if (instead !== undefined) {
       response.writeHead(instead.status, instead.headers).end(instead.body);
       return;

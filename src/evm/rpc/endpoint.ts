@@ -1,10 +1,11 @@
 /**
- * One JSON-RPC endpoint over viem's HTTP client: batched calls whose size adapts to what the endpoint
- * takes, and every failure as a named error. No retries here: see `rpc.ts`.
+ * One JSON-RPC endpoint over viem's HTTP client: batched calls whose size and pace adapt to what the
+ * endpoint takes, and every failure as a named error. What is retried elsewhere is in `rpc.ts`.
  */
-import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
+import { isRateLimit, rateLimited, unavailable } from "./failures.ts";
+import { openPace } from "./pace.ts";
 import { isObject } from "./replies.ts";
 
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] };
@@ -43,9 +44,12 @@ export type Endpoint = {
 export type EndpointSettings = {
   /** For one HTTP request. */
   readonly timeoutMs: number;
-  /** Calls in one HTTP request at most; halved for good when the endpoint refuses as many. */
+  /**
+   * Calls in one HTTP request at most; halved for good when the endpoint refuses as many by name, and for
+   * a while when it fails with as many or wants fewer requests.
+   */
   readonly batchCalls: number;
-  /** HTTP requests under way at once for one batch. */
+  /** HTTP requests under way at once for one batch; one in all for a while when it wants fewer. */
   readonly parallel: number;
   /** Longest answer read into memory, bytes. */
   readonly maxResponseBytes: number;
@@ -77,14 +81,21 @@ export const labelsOf = (urls: readonly string[]): readonly string[] => {
 /**
  * @param url http or https; credentials in it are sent as basic authentication
  * @param label as of `labelsOf`
+ * @param waitsFor told of a refusal for too many requests; whether it is waited out here, with all that
+ *   was answered, instead of thrown
  */
-export const openEndpoint = (url: string, label: string, settings: EndpointSettings): Endpoint => {
+export const openEndpoint = (
+  url: string,
+  label: string,
+  settings: EndpointSettings,
+  waitsFor: (refusal: RpcUnavailableError) => boolean,
+): Endpoint => {
   const hide = keysHidden(url);
   const client = getHttpRpcClient(url, {
     timeout: 0,
     maxResponseBodySize: settings.maxResponseBytes,
   });
-  let size = settings.batchCalls;
+  const pace = openPace(settings.batchCalls);
   let nextId = 1;
 
   /** One HTTP request: a plain call, or an array of several. */
@@ -113,31 +124,39 @@ export const openEndpoint = (url: string, label: string, settings: EndpointSetti
     return { reply, ids: body.map(({ id }) => id) };
   };
 
-  const ask = async (
-    calls: readonly RpcCall[],
-    signal: AbortSignal,
-  ): Promise<readonly Outcome[]> => {
+  /** One HTTP request, with what is to be asked again left open. */
+  const ask = async (calls: readonly RpcCall[], signal: AbortSignal): Promise<Asked> => {
+    const none: Asked = { outcomes: calls.map(() => undefined), limited: undefined };
+    let reply: unknown;
+    let ids: readonly number[];
     try {
-      const { reply, ids } = await post(calls, signal);
-      if (calls.length === 1) return [outcomeOf(label, calls[0], reply, hide)];
-      if (Array.isArray(reply)) {
-        const byId = new Map(reply.filter(isObject).map((each) => [each.id, each]));
-        // By id: servers may answer in any order.
-        return calls.map((call, i) => outcomeOf(label, call, byId.get(ids[i]), hide));
-      }
-      // One answer for the whole batch: refused as such, most often for its size.
-      size = Math.max(1, Math.min(size, Math.floor(calls.length / 2)));
+      ({ reply, ids } = await post(calls, signal));
     } catch (error) {
-      const splits =
-        error instanceof RpcUnavailableError &&
-        (error.reason === "too large" || error.reason === "timeout");
-      if (!splits || calls.length === 1) throw error;
+      if (!(error instanceof RpcUnavailableError)) throw error;
+      if (error.reason === "rate limit") return { ...none, limited: error };
+      if (calls.length === 1 || !ofSize.has(error.reason)) throw error;
+      pace.tooMany(calls.length, false);
+      return none;
     }
-    const half = Math.ceil(calls.length / 2);
-    return [
-      ...(await ask(calls.slice(0, half), signal)),
-      ...(await ask(calls.slice(half), signal)),
-    ];
+    if (calls.length === 1) return answersIn(label, calls, [reply], hide);
+    if (Array.isArray(reply)) {
+      // By id: servers may answer in any order.
+      const byId = new Map(reply.filter(isObject).map((each) => [each.id, each]));
+      const replies = ids.map((id) => byId.get(id));
+      const refused = reply.find((each) => isObject(each) && isObject(each.error));
+      if (reply.length >= calls.length || refused === undefined) {
+        return answersIn(label, calls, replies, hide);
+      }
+      // Fewer answers than calls, and one of them an error: it may be of the batch, under any id.
+      const limited = limitIn(label, refused, hide);
+      if (limited === undefined) pace.tooMany(calls.length, true);
+      const good = replies.map((each) => (each !== undefined && "result" in each ? each : AGAIN));
+      return { ...answersIn(label, calls, good, hide), limited };
+    }
+    // One answer for the whole batch: refused as such, most often for its size.
+    const limited = limitIn(label, reply, hide);
+    if (limited === undefined) pace.tooMany(calls.length, true);
+    return { ...none, limited };
   };
 
   const outcomes = async (
@@ -146,15 +165,48 @@ export const openEndpoint = (url: string, label: string, settings: EndpointSetti
     most = settings.batchCalls,
   ) => {
     const answers: Outcome[] = new Array(calls.length);
-    let next = 0;
+    /** What is left to ask; none of its parts is asked together with another. */
+    const parts: (readonly Asking[])[] = [];
+    const put = (part: readonly Asking[]) => {
+      if (part.length > 0) parts.unshift(part);
+    };
+    put(calls.map((call, at) => ({ call, at })));
+    let failed = false;
+    let fruitless = 0;
+
+    const next = async (began: number) => {
+      const part = failed ? [] : take(parts, Math.min(pace.size(), most));
+      if (part.length === 0) return;
+      const asked = await ask(
+        part.map(({ call }) => call),
+        signal,
+      );
+      const left = part.filter(({ at }, i) => {
+        const outcome = asked.outcomes[i];
+        if (outcome !== undefined) answers[at] = outcome;
+        return outcome === undefined;
+      });
+      if (left.length < part.length) fruitless = 0;
+      if (asked.limited !== undefined) {
+        put(left);
+        const { retryAfterMs } = asked.limited;
+        if (pace.limited(began, retryAfterMs) && left.length === part.length) fruitless += 1;
+        if (fruitless > FRUITLESS_WAITS || !waitsFor(asked.limited)) throw asked.limited;
+      } else if (left.length < part.length) {
+        pace.answered(part.length);
+        put(left);
+      } else {
+        const half = Math.ceil(left.length / 2);
+        put(left.slice(half));
+        put(left.slice(0, half));
+      }
+    };
     const worker = async () => {
-      while (next < calls.length) {
-        const start = next;
-        next += Math.min(size, most);
-        const part = await ask(calls.slice(start, next), signal);
-        part.forEach((outcome, i) => {
-          answers[start + i] = outcome;
-        });
+      try {
+        while (!failed && parts.length > 0) await pace.turn(next, signal);
+      } catch (error) {
+        failed = true;
+        throw error;
       }
     };
     await Promise.all(Array.from({ length: settings.parallel }, worker));
@@ -168,6 +220,35 @@ export const openEndpoint = (url: string, label: string, settings: EndpointSetti
   };
 };
 
+/** A call, and its place among those asked for. */
+type Asking = { readonly call: RpcCall; readonly at: number };
+
+/** The next calls to ask, at most so many; none when nothing is left. */
+const take = (parts: (readonly Asking[])[], most: number): readonly Asking[] => {
+  const part = parts.shift() ?? [];
+  if (part.length > most) parts.unshift(part.slice(most));
+  return part.slice(0, most);
+};
+
+/** What one HTTP request brought. */
+type Asked = {
+  /** In the order of the calls; undefined where one is to be asked again. */
+  readonly outcomes: readonly (Outcome | undefined)[];
+  /** The endpoint wants fewer requests. */
+  readonly limited: RpcUnavailableError | undefined;
+};
+
+/** Refusals for too many requests in a row, without any answer, that are waited out. */
+const FRUITLESS_WAITS = 3;
+
+/** Failures of a batch that a smaller one may not have. */
+const ofSize: ReadonlySet<RpcUnavailableError["reason"]> = new Set([
+  "too large",
+  "timeout",
+  "cut",
+  "bad request",
+]);
+
 /** Takes what of a URL may be a key out of a text: some providers quote it in their errors. */
 const keysHidden = (url: string): ((text: string) => string) => {
   const { username, password, pathname, searchParams } = new URL(url);
@@ -180,80 +261,53 @@ const keysHidden = (url: string): ((text: string) => string) => {
 /** Shorter parts of a path are words, such as `v2` or `mainnet`. */
 const SHORTEST_KEY = 8;
 
-const outcomeOf = (
+/** In place of a reply: the call is to be asked again. */
+const AGAIN = Symbol("again");
+
+const answersIn = (
   label: string,
-  call: RpcCall | undefined,
+  calls: readonly RpcCall[],
+  replies: readonly unknown[],
+  hide: (text: string) => string,
+): Asked => {
+  let limited: RpcUnavailableError | undefined;
+  const outcomes = calls.map(({ method }, i): Outcome | undefined => {
+    const reply = replies[i];
+    if (reply === AGAIN) return undefined;
+    if (!isObject(reply)) {
+      throw new LyingRpcError(label, "malformed reply", `${method} was not answered`);
+    }
+    if (isObject(reply.error)) {
+      const refusal = limitIn(label, reply, hide);
+      limited ??= refusal;
+      const { code, message } = errorIn(reply, hide);
+      // The answers of the batch together: by itself the call is answered.
+      const again = calls.length > 1 && /response (?:is )?too large/i.test(message);
+      if (refusal !== undefined || again) return undefined;
+      return { ok: false, error: new RpcRefusedError(label, method, code, message) };
+    }
+    if (!("result" in reply)) {
+      throw new LyingRpcError(label, "malformed reply", `${method} has neither result nor error`);
+    }
+    return { ok: true, result: reply.result };
+  });
+  return { outcomes, limited };
+};
+
+const errorIn = (reply: unknown, hide: (text: string) => string) => {
+  const error = isObject(reply) && isObject(reply.error) ? reply.error : {};
+  return {
+    code: typeof error.code === "number" ? error.code : 0,
+    message: typeof error.message === "string" ? hide(error.message) : "without a message",
+  };
+};
+
+/** The refusal for too many requests that a reply is; undefined for any other. */
+const limitIn = (
+  label: string,
   reply: unknown,
   hide: (text: string) => string,
-): Outcome => {
-  const method = call?.method ?? "a call";
-  if (!isObject(reply)) {
-    throw new LyingRpcError(label, "malformed reply", `${method} was not answered`);
-  }
-  const { error } = reply;
-  if (isObject(error)) {
-    const code = typeof error.code === "number" ? error.code : 0;
-    const message = typeof error.message === "string" ? hide(error.message) : "without a message";
-    if (isRateLimit(code, message)) throw rateLimited(label, null, message);
-    return { ok: false, error: new RpcRefusedError(label, method, code, message) };
-  }
-  if (!("result" in reply)) {
-    throw new LyingRpcError(label, "malformed reply", `${method} has neither result nor error`);
-  }
-  return { ok: true, result: reply.result };
-};
-
-/** Codes and words by which providers refuse for now; -32005 is also used for too many results. */
-const isRateLimit = (code: number, message: string) =>
-  code === 429 ||
-  code === -32029 ||
-  /rate.?limit|too many requests|compute units per second|request limit|throughput/i.test(message);
-
-const rateLimited = (label: string, retryAfter: string | null | undefined, why = "HTTP 429") =>
-  new RpcUnavailableError(
-    label,
-    "rate limit",
-    `asks for fewer requests (${why.slice(0, 200)})`,
-    delayOf(retryAfter),
-  );
-
-/** `Retry-After`: seconds or a date (RFC 9110, section 10.2.3), in milliseconds from now. */
-const delayOf = (retryAfter: string | null | undefined): number | undefined => {
-  if (!retryAfter) return undefined;
-  const seconds = Number(retryAfter);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter) - Date.now();
-  return Number.isFinite(ms) ? Math.max(ms, 0) : undefined;
-};
-
-/** The client's error without what it quotes: the URL, which may hold a key, and the request. */
-const unavailable = (
-  label: string,
-  error: unknown,
-  answered: { readonly status?: number; readonly retryAfter?: string | null },
-): RpcUnavailableError => {
-  const { status } = answered;
-  if (status === 429) return rateLimited(label, answered.retryAfter);
-  if (error instanceof ResponseBodyTooLargeError || status === 413) {
-    return new RpcUnavailableError(label, "too large", "the answer is larger than is taken");
-  }
-  const retryAfter = delayOf(answered.retryAfter);
-  if (status === 408 || status === 504 || status === 524) {
-    return new RpcUnavailableError(label, "timeout", `HTTP ${status}`, retryAfter);
-  }
-  if (status !== undefined && (status < 200 || status >= 300)) {
-    const reason = status === 401 || status === 403 ? "failure" : "status";
-    return new RpcUnavailableError(label, reason, `HTTP ${status}`, retryAfter);
-  }
-  const details = error instanceof HttpRequestError ? causeOf(error) : "the answer is not JSON";
-  return new RpcUnavailableError(label, "failure", details, retryAfter);
-};
-
-/** The innermost code (`ECONNREFUSED`) or message of a failed connection. */
-const causeOf = (error: Error): string => {
-  let innermost: unknown = error;
-  while (innermost instanceof Error && innermost.cause !== undefined) innermost = innermost.cause;
-  if (innermost === error || !(innermost instanceof Error)) return "the connection failed";
-  return "code" in innermost && typeof innermost.code === "string"
-    ? innermost.code
-    : innermost.message;
+): RpcUnavailableError | undefined => {
+  const { code, message } = errorIn(reply, hide);
+  return isRateLimit(code, message) ? rateLimited(label, null, message) : undefined;
 };

@@ -11,10 +11,20 @@ export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
   readonly remedy: Remedy = "retry";
   /**
-   * `status` is an HTTP status that says nothing by itself: some nodes answer what is too much for them
-   * with 400, 500 or 503. `behind` is an endpoint whose head others are far beyond.
+   * What is too much for a node it may answer with any of these: `status` is an HTTP status that says
+   * nothing by itself, such as 500 or 503; `bad request` one of 400 to 499 that is not about who asks;
+   * `cut` a connection that was had and brought no whole answer. `behind` is an endpoint whose head others
+   * are far beyond. `failure` is all else: nobody there, or nobody who may ask.
    */
-  readonly reason: "rate limit" | "timeout" | "too large" | "status" | "behind" | "failure";
+  readonly reason:
+    | "rate limit"
+    | "timeout"
+    | "too large"
+    | "bad request"
+    | "status"
+    | "cut"
+    | "behind"
+    | "failure";
   /** How long the endpoint asked to be left alone; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
 

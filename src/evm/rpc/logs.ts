@@ -149,7 +149,7 @@ const checkOrder = (endpoint: string, logs: readonly RawLog[]) => {
 const isOfRange = (error: unknown): error is RpcRefusedError | RpcUnavailableError =>
   error instanceof RpcRefusedError ||
   (error instanceof RpcUnavailableError &&
-    ["timeout", "too large", "status"].includes(error.reason));
+    ["timeout", "too large", "bad request", "status", "cut"].includes(error.reason));
 
 /** "…this block range should work: [0x10, 0x1f]": what Alchemy, Infura and others propose. */
 const hintIn = (error: Error, first: bigint): number | undefined => {

@@ -15,6 +15,7 @@ import {
   WrongChainError,
 } from "./errors.ts";
 import { LogRangeRefusedError } from "./logs.ts";
+import { MAX_RETRY_AFTER_MS } from "./pace.ts";
 import { quantity } from "./replies.ts";
 
 export type RpcSettings = EndpointSettings & {
@@ -25,7 +26,10 @@ export type RpcSettings = EndpointSettings & {
   readonly maxPauseMs: number;
   /** Told whenever an endpoint is set aside, with the reason as its last error. */
   readonly onSetAside: (endpoint: EndpointStatus) => void;
-  /** Told when work waits because every endpoint is set aside, with what the next one had said. */
+  /**
+   * Told when work waits because every endpoint is set aside or wants fewer requests, with what the next
+   * one had said.
+   */
   readonly onNoneUsable: (error: Error | undefined) => void;
 };
 
@@ -85,9 +89,6 @@ type Member = {
   lastErrorAtMs: number | undefined;
 };
 
-/** Longest that an endpoint's own `Retry-After` is honoured. */
-const MAX_RETRY_AFTER_MS = 5 * 60_000;
-
 const headCall = { method: "eth_blockNumber", params: [] };
 
 /** @param urls in order of preference */
@@ -98,9 +99,21 @@ export const openRpc = (
 ): Rpc => {
   const options = { ...rpcDefaults, ...settings };
   const labels = labelsOf(urls);
-  const members = urls.map(
+  /** Waiting is for those who have no other endpoint to go to that did its last work. */
+  const waitsFor = (i: number) => (refusal: RpcUnavailableError) => {
+    const others = members.some(
+      (each, j) => j !== i && each.wrongChain === undefined && each.failures === 0,
+    );
+    const member = members[i];
+    if (others || member === undefined) return false;
+    member.lastError = refusal;
+    member.lastErrorAtMs = Date.now();
+    options.onNoneUsable(refusal);
+    return true;
+  };
+  const members: readonly Member[] = urls.map(
     (url, i): Member => ({
-      endpoint: openEndpoint(url, labels[i] ?? "", options),
+      endpoint: openEndpoint(url, labels[i] ?? "", options, waitsFor(i)),
       verified: false,
       wrongChain: undefined,
       failures: 0,

@@ -1,0 +1,98 @@
+/**
+ * How much is asked of an endpoint at once: less after it refused as much, nothing while it asked to be
+ * left alone, and slowly more again. One for all that is under way at an endpoint.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+
+export type Pace = {
+  /** Calls in one HTTP request now, at least 1. */
+  size(): number;
+  /**
+   * Sends a request once the endpoint may be asked.
+   * @param send is given `performance.now()` of its beginning
+   * @throws the reason of `signal`
+   */
+  turn<T>(send: (began: number) => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** A request of so many calls was answered. */
+  answered(calls: number): void;
+  /**
+   * A request that began then was refused because there were too many.
+   * @param retryAfterMs as the endpoint asked; undefined when it did not say
+   * @returns false for one that was under way when another was refused: that is the same refusal
+   */
+  limited(began: number, retryAfterMs: number | undefined): boolean;
+  /** So many calls in one request were too many: for good, or for what is known for now. */
+  tooMany(calls: number, forGood: boolean): void;
+};
+
+/** Longest that an endpoint's own `Retry-After` is honoured. */
+export const MAX_RETRY_AFTER_MS = 5 * 60_000;
+
+/** Budgets of calls are counted by the second, where an endpoint does not say otherwise. */
+const UNSAID_RETRY_AFTER_MS = 1_000;
+
+/** Requests under way at one endpoint: more than the reader ever has at once. */
+const MOST_LANES = 32;
+
+/** Answered requests after which more is tried. */
+const GROW_AFTER = 10;
+
+export const openPace = (batchCalls: number): Pace => {
+  let most = batchCalls;
+  let size = batchCalls;
+  let lanes = MOST_LANES;
+  let underWay = 0;
+  let ended = Promise.withResolvers<void>();
+  /** Since something was refused last; those of the full size say something about a larger one. */
+  let answers = 0;
+  let full = 0;
+  let limitedAt = Number.NEGATIVE_INFINITY;
+  let pausedUntil = 0;
+
+  return {
+    size: () => size,
+    turn: async (send, signal) => {
+      for (;;) {
+        signal.throwIfAborted();
+        const wait = pausedUntil - performance.now();
+        if (wait > 0) await pause(wait, undefined, { signal });
+        else if (underWay < lanes) break;
+        else await ended.promise;
+      }
+      underWay += 1;
+      try {
+        return await send(performance.now());
+      } finally {
+        underWay -= 1;
+        ended.resolve();
+        ended = Promise.withResolvers();
+      }
+    },
+    answered: (calls) => {
+      answers += 1;
+      if (answers % GROW_AFTER === 0) lanes = Math.min(MOST_LANES, lanes + 1);
+      if (calls < size) return;
+      full += 1;
+      if (full % GROW_AFTER === 0) size = Math.min(most, size + Math.ceil(size / 4));
+    },
+    limited: (began, retryAfterMs = UNSAID_RETRY_AFTER_MS) => {
+      const now = performance.now();
+      // Not all at once, where several processes were refused together.
+      const ms = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) + Math.random() * 100;
+      pausedUntil = Math.max(pausedUntil, now + ms);
+      if (began < limitedAt) return false;
+      // A budget that was merely used up is waited for; one that never held as much is not.
+      if (answers === 0 || lanes === MOST_LANES) size = Math.max(1, Math.floor(size / 2));
+      lanes = 1;
+      answers = 0;
+      full = 0;
+      limitedAt = now;
+      return true;
+    },
+    tooMany: (calls, forGood) => {
+      size = Math.max(1, Math.min(size, Math.floor(calls / 2)));
+      if (forGood) most = size;
+      full = 0;
+    },
+  };
+};
