@@ -4,7 +4,7 @@
  * deployment has its own address.
  */
 import { decodeFunctionData, type Hex, parseAbi, slice, toFunctionSelector } from "viem";
-import { type Address, lowerCase } from "../fact.ts";
+import { type Address, lowerCase, zeroAddress } from "../fact.ts";
 import { selectorOf } from "./functions.ts";
 
 /** A call from one contract to another. */
@@ -60,6 +60,7 @@ const unwrap = (call: Call): readonly Call[] => {
   const { functionName, args } = decodeFunctionData({ abi: forwarding, data: call.input });
   switch (functionName) {
     case "execTransaction":
+      return [operation(args[0], args[2], args[3]), ...refund(args[6], args[7])];
     case "execTransactionFromModule":
       return [operation(args[0], args[2], args[3])];
     case "multiSend":
@@ -106,6 +107,15 @@ const DELEGATE_CALL = 1;
 const operation = (to: Hex, data: Hex, kind: number): Call => {
   const known = kind !== DELEGATE_CALL || selectorOf(data) === MULTI_SEND;
   return { to: known ? lowerCase(to) : null, input: data };
+};
+
+/**
+ * Afterwards a Safe pays back whoever sent its transaction: in a token by a transfer of its own, of an
+ * amount that the gas decides. No call asks for it, so it is one without a name.
+ */
+const refund = (gasPrice: bigint, gasToken: Hex): readonly Call[] => {
+  const paidIn = lowerCase(gasToken);
+  return gasPrice > 0n && paidIn !== zeroAddress ? [{ to: paidIn, input: "0x" }] : [];
 };
 
 const MULTI_SEND = toFunctionSelector("multiSend(bytes)");
