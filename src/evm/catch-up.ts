@@ -84,7 +84,7 @@ const readSettled = async (
       const part = await rpc.use(async (endpoint) => {
         const asked = { chainId, tokens, first: from, last: to };
         const { facts, blocks } = await readRange(endpoint, asked, signal);
-        const schedules = await newSchedules(endpoint, { facts, known, head }, signal);
+        const schedules = await newSchedules(endpoint, { tokens, facts, known, head }, signal);
         return { first: from, last: to, facts, schedules, blocks: blocks.slice(-1) };
       }, signal);
       range.answered(size, part.facts.length);

@@ -1,6 +1,6 @@
 /** The chains to read and the tokens on each, from the tokens that configuration lists. */
 import type { Remedy } from "../remedy.ts";
-import { type TokenType, tokenTypes } from "./contract/generations.ts";
+import { generations, type TokenType, tokenTypes } from "./contract/generations.ts";
 import type { Address } from "./fact.ts";
 import type { TokenShape } from "./transfers.ts";
 
@@ -23,7 +23,6 @@ export type TokenSettings = {
 
 /** A token to read. */
 export type EvmToken = TokenShape & {
-  readonly identityRegistry: Address | null;
   /** The block that created the oldest of its contracts, or an earlier one. */
   readonly fromBlock: bigint;
 };
@@ -51,7 +50,8 @@ export const contractsOf = (token: EvmToken): readonly Address[] =>
 /**
  * Groups tokens into one network per chain id, each token once, with the RPC URLs of all of them.
  * @throws NetworkSettingsError (stop) when tokens of one chain disagree on its name or finality, when
- *   one address is configured in two ways, or when a version 1 token has no lockup
+ *   one address is configured in two ways, when a version 1 token has no lockup, or when another one
+ *   than version 5 has an identity registry
  */
 export const networksOf = (settings: readonly TokenSettings[]): readonly EvmNetwork[] => {
   const networks = new Map<number, EvmNetwork>();
@@ -94,6 +94,7 @@ const tokenOf = ({
     );
   }
   checkLockup(known, address, lockup);
+  checkRegistry(known, address, identityRegistry ?? null);
   return {
     address: addressOf(address),
     type: known,
@@ -115,6 +116,13 @@ const checkLockup = (type: TokenType, address: string, lockup: string | null) =>
       `token ${address}: ${type} has no lockup contract; set "lockup" to null`,
     );
   }
+};
+
+const checkRegistry = (type: TokenType, address: string, registry: string | null) => {
+  if (registry === null || generations[type].groups === "regions") return;
+  throw new NetworkSettingsError(
+    `token ${address}: ${type} has no identity registry, only version 5 has; set "identityRegistry" to null`,
+  );
 };
 
 const addressOf = (text: string): Address => {

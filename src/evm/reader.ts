@@ -222,7 +222,7 @@ const stepAtHead = async (
     rollback === null
       ? state.schedules
       : new Map([...state.schedules].filter(([, block]) => block <= rollback.toBlock));
-  const asked = { facts, known, head: view.head.number };
+  const asked = { tokens, facts, known, head: view.head.number };
   const schedules = await newSchedules(endpoint, asked, signal);
   const addresses = tokens.map(({ address }) => address);
   const finalBlock = finalOf(network, view, highest(tip ?? last, last), kept);

@@ -1,12 +1,15 @@
 /** Schedules that logs name for the first time, read from the contract that logged them. */
 
 import { scheduleKey } from "./chain-state.ts";
-import { decodeEvent } from "./contract/events.ts";
 import type { EvmFact, ScheduleFact } from "./fact.ts";
+import { ownEvent } from "./own-events.ts";
 import { readSchedules } from "./rpc/contract-calls.ts";
 import type { Endpoint } from "./rpc/endpoint.ts";
+import type { TokenShape } from "./transfers.ts";
 
 export type SchedulesAsked = {
+  /** Those whose facts these are. */
+  readonly tokens: readonly TokenShape[];
   readonly facts: readonly EvmFact[];
   /** Schedules already read, by `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
@@ -21,12 +24,13 @@ export type SchedulesAsked = {
  */
 export const newSchedules = async (
   endpoint: Endpoint,
-  { facts, known, head }: SchedulesAsked,
+  { tokens, facts, known, head }: SchedulesAsked,
   signal: AbortSignal,
 ): Promise<readonly ScheduleFact[]> => {
+  const shapes = new Map(tokens.map((token) => [token.address, token]));
   const named = new Map<string, { readonly fact: EvmFact; readonly scheduleId: bigint }>();
   for (const fact of facts) {
-    const scheduleId = scheduleIn(fact);
+    const scheduleId = scheduleIn(shapes.get(fact.token), fact);
     if (scheduleId === undefined) continue;
     const key = scheduleKey(fact.token, scheduleId);
     if (!known.has(key) && !named.has(key)) named.set(key, { fact, scheduleId });
@@ -49,9 +53,9 @@ export const newSchedules = async (
   });
 };
 
-const scheduleIn = (fact: EvmFact): bigint | undefined => {
+const scheduleIn = (token: TokenShape | undefined, fact: EvmFact): bigint | undefined => {
   try {
-    const event = decodeEvent(fact);
+    const event = token && ownEvent(token, fact);
     return event !== undefined && "scheduleId" in event ? event.scheduleId : undefined;
   } catch {
     // Reading goes on for every other token; whoever makes records of this log reports it.

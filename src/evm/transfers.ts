@@ -3,11 +3,12 @@
  * groups of both wallets as they stood at that log, and the vesting it funded. Pure.
  */
 import type { Hex } from "viem";
-import { decodeEvent, eventName, type TokenEvent } from "./contract/events.ts";
+import { eventName, type TokenEvent } from "./contract/events.ts";
 import { movingBySelector, selectorOf, versionsOf } from "./contract/functions.ts";
 import { generations, type TokenType } from "./contract/generations.ts";
 import type { Address, EvmFact, EvmTransaction } from "./fact.ts";
 import { methodNames } from "./method-name.ts";
+import { ownEvent } from "./own-events.ts";
 import { joinFundings } from "./vesting-join.ts";
 import { type GroupChange, groupShown, groupsAfter, type WalletGroups } from "./wallet-groups.ts";
 
@@ -17,6 +18,8 @@ export type TokenShape = {
   readonly type: TokenType;
   /** The separate vesting contract of version 1; null otherwise. */
   readonly lockup: Address | null;
+  /** The registry of a version 5 token whose regions are its groups; null where there is none. */
+  readonly identityRegistry: Address | null;
 };
 
 /** One movement of tokens, as one Transfer log tells it. */
@@ -93,10 +96,10 @@ export const readTransfers = (
 };
 
 /** Wallets whose groups must be known to read these facts. */
-export const walletsOf = (facts: readonly EvmFact[]): ReadonlySet<Address> => {
+export const walletsOf = (token: TokenShape, facts: readonly EvmFact[]): ReadonlySet<Address> => {
   const wallets = new Set<Address>();
   for (const fact of facts) {
-    const event = decodeEvent(fact);
+    const event = ownEvent(token, fact);
     if (event?.kind === "transfer") wallets.add(event.from).add(event.to);
     else if (event !== undefined && "wallet" in event) wallets.add(event.wallet);
   }
@@ -133,16 +136,14 @@ const readTransaction = (
     const { logIndex, block } = fact;
     const foreign = foreignTo(token, fact);
     if (foreign !== undefined) doubt(logIndex, foreign);
-    const event = decodeEvent(fact);
+    const event = ownEvent(token, fact);
     if (event === undefined) continue;
     if (event.kind === "transfer") {
-      // Another contract's transfers (a lockup's, a registry's) move something else.
-      if (fact.address !== token.address) continue;
       const fromGroup = groupShown(event.from, groups, generation.groups);
       const toGroup = groupShown(event.to, groups, generation.groups);
       legs.push({ ...event, logIndex, fromGroup, toGroup });
     } else if (event.kind === "schedule funded") {
-      if (contracts.has(fact.address)) fundings.push({ ...event, logIndex });
+      fundings.push({ ...event, logIndex });
     } else {
       const change = groupsAfter(event, groups);
       if (change === undefined) continue;

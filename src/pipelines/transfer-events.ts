@@ -211,7 +211,7 @@ const readPart = async (
     lastTransferEventBefore(tx, scope, from),
     ...seen.map(async ({ token, facts }) => {
       const [groups, schedules] = await Promise.all([
-        groupsBefore(tx, scope, token.address, walletsOf(facts), from),
+        groupsBefore(tx, scope, token.address, walletsOf(token, facts), from),
         schedulesOf(tx, chainId, token.address),
       ]);
       return { token, facts, groups, schedules };

@@ -36,6 +36,7 @@ test.for<[string, readonly TokenSettings[]]>([
   ["fromBlock 5 and with 6", [token(), token({ fromBlock: 6 })]],
   ['set "lockup" to its address', [token({ type: "comakery_security_token_v1" })]],
   ['set "lockup" to null', [token({ lockup: other })]],
+  ['set "identityRegistry" to null', [token({ identityRegistry: other })]],
   ["is not one of comakery_security_token_v1", [token({ type: "erc20" })]],
   ["is not an address", [token({ address: "0x12" })]],
 ])("settings that exclude each other are refused: %s", ([message, settings]) => {

@@ -2,11 +2,8 @@
 import {
   encodeAbiParameters,
   encodeEventTopics,
-  encodeFunctionData,
-  getContractAddress,
   type Hex,
   pad,
-  parseAbi,
   parseAbiItem,
   toEventSelector,
   toFunctionSelector,
@@ -14,17 +11,21 @@ import {
 } from "viem";
 import { expect, test } from "vitest";
 import { contractEvents, eventName } from "../../src/evm/contract/events.ts";
-import { movingBySelector, movingFunctions } from "../../src/evm/contract/functions.ts";
+import { movingBySelector } from "../../src/evm/contract/functions.ts";
 import type { Address, EvmFact, EvmTransaction } from "../../src/evm/fact.ts";
-import { methodNames } from "../../src/evm/method-name.ts";
 import { readTransfers, type TokenShape, walletsOf } from "../../src/evm/transfers.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;
 const tokenAddress = wallet(0xaaaa);
-const shape = (version: 1 | 2 | 3 | 4 | 5, lockup: Address | null = null): TokenShape => ({
+const shape = (
+  version: 1 | 2 | 3 | 4 | 5,
+  lockup: Address | null = null,
+  identityRegistry: Address | null = null,
+): TokenShape => ({
   address: tokenAddress,
   type: `comakery_security_token_v${version}`,
   lockup,
+  identityRegistry,
 });
 
 const transaction = (members: Partial<EvmTransaction> = {}): EvmTransaction => ({
@@ -122,7 +123,7 @@ test("groups are those known before, until a log of the same transaction changes
     moved(2, wallet(1), wallet(2), 1n),
     fact(3, topics(0n), "0x"),
   ];
-  expect(walletsOf(facts)).toEqual(new Set([wallet(1), wallet(2)]));
+  expect(walletsOf(shape(3), facts)).toEqual(new Set([wallet(1), wallet(2)]));
   const groups = new Map([[wallet(2), [5n]]]);
   const { transfers, groupChanges } = readTransfers(shape(3), facts, groups);
   expect(transfers.map(({ fromGroup, toGroup }) => [fromGroup, toGroup])).toEqual([
@@ -175,112 +176,78 @@ test("a Transfer that is not of the ERC-20 form stops the token, naming the log"
   );
 });
 
-test("a Transfer that a lockup logs of its own is no record of the token", () => {
+test.for<[string, TokenShape, Address]>([
+  ["lockup", shape(1, wallet(0xbbbb)), wallet(0xbbbb)],
+  ["registry", shape(5, null, wallet(0xcccc)), wallet(0xcccc)],
+])(
+  "a Transfer that a %s logs of its own, of whatever form, is no record of the token",
+  ([, token, address]) => {
+    const facts = [
+      { ...moved(0, wallet(1), wallet(2), 3n), address },
+      // An identity that is an ERC-721 token.
+      fact(1, [transferTopic, pad(wallet(0)), pad(wallet(2)), pad("0x3")], "0x", { address }),
+      moved(2, wallet(1), wallet(2), 4n),
+    ];
+    const { transfers } = readTransfers(token, facts, new Map());
+    expect(transfers.map(({ amount }) => amount)).toEqual([4n]);
+    expect(walletsOf(token, facts)).toEqual(new Set([wallet(1), wallet(2)]));
+  },
+);
+
+test("groups and fundings are believed of the contract that has them alone, and of no other generation", () => {
+  const registry = wallet(0xcccc);
   const lockup = wallet(0xbbbb);
-  const foreign = { ...moved(0, wallet(1), wallet(2), 3n), address: lockup };
-  const { transfers } = readTransfers(
-    shape(1, lockup),
-    [foreign, moved(1, wallet(1), wallet(2), 4n)],
-    new Map(),
-  );
-  expect(transfers.map(({ amount }) => amount)).toEqual([4n]);
-});
+  const groupSet = (address: Address) =>
+    fact(
+      0,
+      [
+        toEventSelector("AddressTransferGroup(address,address,uint256)"),
+        pad(wallet(9)),
+        pad(wallet(2)),
+        pad("0x8"),
+      ],
+      "0x",
+      { address },
+    );
+  const regionAdded = (address: Address) =>
+    fact(
+      1,
+      [toEventSelector("RegionAdded(address,address,uint256)"), pad(wallet(9)), pad(wallet(2))],
+      toHex(840n, { size: 32 }),
+      { address },
+    );
+  const groupsOf = (token: TokenShape) =>
+    readTransfers(
+      token,
+      [tokenAddress, registry].flatMap((address) => [groupSet(address), regionAdded(address)]),
+      new Map(),
+    ).groupChanges.map(({ groups }) => groups);
+  expect(groupsOf(shape(5, null, registry))).toEqual([[840n]]);
+  expect(groupsOf(shape(4, null, registry))).toEqual([[8n]]);
+  expect(groupsOf(shape(1, lockup))).toEqual([]);
 
-const named = (
-  members: Partial<EvmTransaction>,
-  moves: { from?: Address; to?: Address; amount?: bigint } = {},
-) =>
-  methodNames(
-    transaction(members),
-    new Set([tokenAddress]),
-  )({ from: wallet(1), to: wallet(2), amount: 5n, ...moves });
-
-const call = (functionName: "transfer" | "mint", to: Address, amount: bigint) =>
-  encodeFunctionData({ abi: movingFunctions, functionName, args: [to, amount] });
-
-const relays = parseAbi([
-  "function aggregate((address target, bytes callData)[] calls)",
-  "function execute((address from, address to, uint256 value, uint256 gas, uint256 nonce, bytes data) request, bytes signature)",
-  "function executeBatch(address[] targets, bytes[] data)",
-  "function multicall(bytes[] data)",
-]);
-
-const aggregate = (...calls: readonly (readonly [Address, Hex])[]) =>
-  encodeFunctionData({
-    abi: relays,
-    functionName: "aggregate",
-    args: [calls.map(([target, callData]) => ({ target, callData }))],
-  });
-
-test("a creating transaction is named only where it created the token itself", () => {
-  const to = null;
-  const created = getContractAddress({ from: wallet(1), nonce: 4n });
-  const contracts = new Set<Address>([`0x${created.slice(2).toLowerCase()}`]);
-  const moves = { from: wallet(0), to: wallet(1), amount: 1n };
-  expect(methodNames(transaction({ to, nonce: 4n }), contracts)(moves)).toBe("constructor");
-  expect(methodNames(transaction({ to, nonce: 5n }), contracts)(moves)).toBe("unknown");
-});
-
-test("a method is named by its selector, and an unknown one is not guessed", () => {
-  expect(named({})).toBe("transfer");
-  expect(named({ input: "0x12345678" })).toBe("unknown");
-  expect(named({ input: "0x" })).toBe("unknown");
-  expect(named({ to: wallet(77) })).toBe("unknown");
-});
-
-test("the call inside a forwarder, a batch or a multicall gives the name", () => {
-  const data = call("transfer", wallet(2), 5n);
-  const request = { from: wallet(1), to: tokenAddress, value: 0n, gas: 0n, nonce: 0n, data };
-  const execute = encodeFunctionData({
-    abi: relays,
-    functionName: "execute",
-    args: [request, "0x"],
-  });
-  expect(named({ to: wallet(77), input: execute })).toBe("transfer");
-  const batch = encodeFunctionData({
-    abi: relays,
-    functionName: "executeBatch",
-    args: [[tokenAddress], [data]],
-  });
-  expect(named({ to: wallet(77), input: batch })).toBe("transfer");
-  const multicall = encodeFunctionData({ abi: relays, functionName: "multicall", args: [[data]] });
-  expect(named({ input: multicall })).toBe("transfer");
-  // Forwarders forward to forwarders.
-  expect(named({ to: wallet(77), input: aggregate([wallet(78), execute]) })).toBe("transfer");
-});
-
-test("of several calls only the one that asks for exactly the transfer names it", () => {
-  const both = aggregate(
-    [tokenAddress, call("transfer", wallet(2), 5n)],
-    [tokenAddress, call("mint", wallet(2), 5n)],
-  );
-  const to = wallet(77);
-  expect(named({ to, input: both })).toBe("transfer");
-  expect(named({ to, input: both }, { from: wallet(0) })).toBe("mint");
-  expect(named({ to, input: both }, { amount: 6n })).toBe("unknown");
-  // Somebody else's call may have moved tokens as well.
-  const beside = aggregate(
-    [tokenAddress, call("transfer", wallet(2), 5n)],
-    [wallet(99), "0x12345678"],
-  );
-  expect(named({ to, input: beside })).toBe("transfer");
-  expect(named({ to, input: beside }, { amount: 6n })).toBe("unknown");
-  // A cancel computes its amounts: beside another method it could be either.
-  const cancel = toFunctionSelector(
-    "cancelTimelock(address,uint256,uint256,uint256,uint256,address)",
-  );
-  const withCancel = aggregate(
-    [tokenAddress, call("transfer", wallet(2), 5n)],
-    [tokenAddress, cancel],
-  );
-  expect(named({ to, input: withCancel })).toBe("unknown");
-  expect(named({ to, input: aggregate([tokenAddress, cancel]) })).toBe("cancelTimelock");
-});
-
-test("input that is torn, nested without end or of absurd size costs little and names nothing", () => {
-  let input = call("transfer", wallet(2), 5n);
-  for (let depth = 0; depth < 12; depth += 1) input = aggregate([wallet(77), input]);
-  expect(named({ to: wallet(77), input })).toBe("unknown");
-  const torn: Hex = `0x${aggregate([tokenAddress, call("transfer", wallet(2), 5n)]).slice(2, 180)}`;
-  expect(named({ to: wallet(77), input: torn })).toBe("unknown");
+  const funded = (address: Address) =>
+    fact(
+      2,
+      [
+        toEventSelector(
+          "ScheduleFunded(address,address,uint256,uint256,uint256,uint256,address[])",
+        ),
+        pad(wallet(1)),
+        pad(wallet(2)),
+        pad("0x3"),
+      ],
+      encodeAbiParameters(
+        [{ type: "uint256" }, { type: "uint256" }, { type: "uint256" }, { type: "address[]" }],
+        [40n, 1_600_000_000n, 6n, []],
+      ),
+      { address },
+    );
+  const vestingOf = (token: TokenShape, to: Address, by: Address) =>
+    readTransfers(token, [moved(0, wallet(1), to, 40n), funded(by)], new Map()).transfers.map(
+      ({ vesting }) => vesting?.scheduleId ?? null,
+    );
+  expect(vestingOf(shape(1, lockup), lockup, lockup)).toEqual([3n]);
+  expect(vestingOf(shape(1, lockup), lockup, tokenAddress)).toEqual([null]);
+  expect(vestingOf(shape(5, null, registry), wallet(2), registry)).toEqual([null]);
 });

@@ -29,6 +29,30 @@ const earlyScheduleFunded = parseAbi([
   "event ScheduleFunded(address indexed from, address indexed to, uint256 indexed scheduleId, uint256 amount, uint256 commencementTimestamp, uint256 timelockId)",
 ]);
 
+/** What an event is about: each is said by one contract of a token alone. */
+export type Subject = "transfers" | "schedules" | "transfer groups" | "regions";
+
+const subjects: Readonly<Record<(typeof recordEvents)[number]["name"], Subject>> = {
+  Transfer: "transfers",
+  ScheduleCreated: "schedules",
+  ScheduleFunded: "schedules",
+  AddressTransferGroup: "transfer groups",
+  RegionsSet: "regions",
+  RegionAdded: "regions",
+  RegionRemoved: "regions",
+  IdentityRemoved: "regions",
+};
+
+const subjectByTopic: ReadonlyMap<Hex, Subject> = new Map(
+  [...recordEvents, ...earlyScheduleFunded].map((event) => [
+    toEventSelector(event),
+    subjects[event.name],
+  ]),
+);
+
+/** What an event is about, by its first topic; undefined for one that makes no record. */
+export const subjectOf = (topic: Hex): Subject | undefined => subjectByTopic.get(topic);
+
 /** Everything else the contracts are known to log; kept raw, named here for readers of the log. */
 const otherEvents = parseAbi([
   "event Approval(address indexed owner, address indexed spender, uint256 value)",
