@@ -11,7 +11,7 @@ import { canonicalJson } from "holderbook/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
-import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
+import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { freePort } from "../queue/redis-server.ts";
 import { until } from "../queue/until.ts";
@@ -66,51 +66,112 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the TypeScript example receives a callback, acts once, and refuses a forged one", async () => {
+/** The TypeScript example, running as somebody would who installed the package. */
+const startExample = async (holderbookUrl: string, preload = "") => {
   const installed = join(folder, "node_modules", "holderbook");
   await mkdir(installed, { recursive: true });
   await cp(join(root, "package.json"), join(installed, "package.json"));
   await cp(join(root, "src", "client"), join(installed, "src", "client"), { recursive: true });
   await writeFile(join(folder, "receiver.mts"), example("ts"));
   const port = await freePort();
+  const before = `data:text/javascript,${encodeURIComponent(preload)}`;
   const receiver = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "receiver.mts"],
+    ["--disable-warning=ExperimentalWarning", "--import", before, "receiver.mts"],
     {
       cwd: folder,
-      env: { HOLDERBOOK_URL: service.url, PORT: String(port) },
+      env: { HOLDERBOOK_URL: holderbookUrl, PORT: String(port) },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
-  let said = "";
-  receiver.stdout.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  receiver.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const post = (text: string) =>
-    fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body: text }).then(
+  const said = { text: "" };
+  for (const stream of [receiver.stdout, receiver.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      said.text += chunk.toString();
+    });
+  }
+  /** The status it answers, or what it said when it does not answer. */
+  const post = (text: string, as = headers): Promise<number | string> =>
+    fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: as, body: text }).then(
       ({ status }) => status,
-      () => said,
+      () => said.text,
     );
+  const listening = () =>
+    fetch(`http://127.0.0.1:${port}/`).then(
+      () => "",
+      () => said.text || "nothing yet",
+    );
+  await until("the example to listen", listening, (failure) => failure === "");
+  return {
+    said,
+    post,
+    [Symbol.asyncDispose]: async () => void receiver.kill("SIGKILL"),
+  };
+};
+
+test("the TypeScript example receives a callback, acts once, and refuses a forged one", async () => {
+  await using receiver = await startExample(service.url);
+  const { said, post } = receiver;
+  expect(await post(body)).toBe(204);
+  expect(await post(body)).toBe(204);
+  expect(await post(body.replace("1042", "1043"))).toBe(401);
+  await until(
+    "what the example prints",
+    () => said.text,
+    (text) => text.includes("fits any of"),
+  );
+  expect(said.text.match(/te_8f2a41c07be93d65a1f0c4e7b82d9635e0a7c1d4 \{/g)).toHaveLength(1);
+  expect(said.text).toContain(`${amount}n`);
+});
+
+test("the TypeScript example loses no event that it failed to take: it comes again and is taken once", async () => {
+  const failsOnce = `
+    const { log } = console;
+    console.log = () => { console.log = log; throw new Error("the disk is full"); };`;
+  await using receiver = await startExample(service.url, failsOnce);
+  const { said, post } = receiver;
+  expect([await post(body), await post(body), await post(body)]).toEqual([500, 204, 204]);
+  await until(
+    "what the example prints",
+    () => said.text,
+    (text) => text.includes("the disk is full") && text.includes("amount"),
+  );
+  expect(said.text.match(/amount/g)).toHaveLength(1);
+});
+
+test("the TypeScript example goes on when the key is replaced without notice, and asks for keys no more than now and then", async () => {
+  await using own = await freshDatabase();
+  const keys = await openSigningKeys(own, masterKey);
+  let asked = 0;
+  const listing = createServer(async (_request, response) => {
+    asked += 1;
+    response.end(JSON.stringify(await keys.publicKeys()));
+  });
+  await new Promise<void>((resolve) => listing.listen(0, "127.0.0.1", resolve));
   try {
+    const { port } = listing.address() as AddressInfo;
+    await using receiver = await startExample(`http://127.0.0.1:${port}`);
+    const send = async (name: string) =>
+      receiver.post(body, signatureHeaders(await keys.current(), { id: name, body }, new Date()));
+    expect(await send("first")).toBe(204);
+    expect(asked).toBe(1);
+
+    await keys.rotate(AT_ONCE);
     await until(
-      "the example to receive",
-      () => post(body),
+      "a callback signed with the new key",
+      () => send("second"),
       (status) => status === 204,
     );
-    expect(await post(body)).toBe(204);
-    expect(await post(body.replace("1042", "1043"))).toBe(401);
-    await until(
-      "what the example prints",
-      () => said,
-      (text) => text.includes("fits any of"),
-    );
-    expect(said.match(/te_8f2a41c07be93d65a1f0c4e7b82d9635e0a7c1d4 \{/g)).toHaveLength(1);
-    expect(said).toContain(`${amount}n`);
+    expect(asked).toBe(2);
+    expect(await send("third")).toBe(204);
+
+    const forged = body.replace("1042", "1043");
+    const old = signatureHeaders(await keys.current(), { id: "fourth", body }, new Date());
+    const answers = await Promise.all(Array.from({ length: 20 }, () => receiver.post(forged, old)));
+    expect(new Set(answers)).toEqual(new Set([401]));
+    expect(asked).toBeLessThanOrEqual(3);
   } finally {
-    receiver.kill("SIGKILL");
+    listing.close();
   }
 });
 
@@ -121,13 +182,17 @@ test.skipIf(!python)(
   "the Python example verifies a callback and refuses a forged one",
   async () => {
     await writeFile(join(folder, "verify.py"), example("python"));
-    const verify = (text: string) => {
+    const verify = (text: string, as = headers) => {
       const verifying = run("python3", [join(folder, "verify.py")]);
-      verifying.child.stdin?.end(JSON.stringify({ headers, body: text, publicKeys }));
+      verifying.child.stdin?.end(JSON.stringify({ headers: as, body: text, publicKeys }));
       return verifying;
     };
     expect((await verify(body)).stdout).toBe(`${amount}\n`);
     await expect(verify(body.replace("1042", "1043"))).rejects.toThrow("no signature fits");
+    for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
+      const { [name]: _, ...rest } = headers;
+      await expect(verify(body, rest)).rejects.toThrow(`ValueError: missing: ${name}`);
+    }
   },
 );
 
