@@ -193,7 +193,7 @@ export const openEndpoint = (
         if (pace.limited(began, retryAfterMs) && left.length === part.length) fruitless += 1;
         if (fruitless > FRUITLESS_WAITS || !waitsFor(asked.limited)) throw asked.limited;
       } else if (left.length < part.length) {
-        pace.answered(part.length);
+        pace.answered(began, part.length);
         put(left);
       } else {
         const half = Math.ceil(left.length / 2);

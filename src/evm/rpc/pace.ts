@@ -13,8 +13,8 @@ export type Pace = {
    * @throws the reason of `signal`
    */
   turn<T>(send: (began: number) => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** A request of so many calls was answered. */
-  answered(calls: number): void;
+  /** A request of so many calls that began then was answered. */
+  answered(began: number, calls: number): void;
   /**
    * A request that began then was refused because there were too many.
    * @param retryAfterMs as the endpoint asked; undefined when it did not say
@@ -68,7 +68,9 @@ export const openPace = (batchCalls: number): Pace => {
         ended = Promise.withResolvers();
       }
     },
-    answered: (calls) => {
+    answered: (began, calls) => {
+      // What was under way when another was refused says nothing about the time since.
+      if (began < limitedAt) return;
       answers += 1;
       if (answers % GROW_AFTER === 0) lanes = Math.min(MOST_LANES, lanes + 1);
       if (calls < size) return;
