@@ -271,6 +271,13 @@ CREATE TABLE "ta_holders" (
 	CONSTRAINT "ta_holders_once" UNIQUE("asset","holder_id")
 );
 --> statement-breakpoint
+CREATE TABLE "ta_purse_uses" (
+	"purse" text PRIMARY KEY NOT NULL,
+	"used_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"version" text,
+	"refused_at" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "ta_purses" (
 	"purse" text PRIMARY KEY NOT NULL,
 	"request_id" uuid NOT NULL,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../src/config.ts";
+import type { Purse } from "../../src/ta/ports/relay.ts";
 import { suiKeySigner } from "../../src/ta/ports/signer.ts";
 import { openSuiNode, payingCoins, suiRelay } from "../../src/ta/ports/sui-relay.ts";
 import { startCircle } from "./circle.ts";
@@ -9,10 +10,13 @@ test("a coin that is too small for the budget pays for nothing, whoever sent it"
   const coins = [
     { objectId: "0x1", balance: 49n },
     { objectId: "0x2", balance: 50n },
-    { objectId: "0x3" },
+    { objectId: "0x3", version: 7n },
     { balance: 100n },
   ];
-  expect(payingCoins(coins, 50n)).toEqual(["sui:0x2", "sui:0x3"]);
+  expect(payingCoins(coins, 50n)).toEqual([
+    { name: "sui:0x2", version: "" },
+    { name: "sui:0x3", version: "7" },
+  ]);
 });
 
 test("coins that can pay are found on all pages up to a bound, and not finding any says how far", async () => {
@@ -29,9 +33,10 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
       treasuryId: async () => undefined,
       gasBudget,
     });
+  const names = (purses: readonly Purse[]) => new Set(purses.map(({ name }) => name));
   const { signal } = new AbortController();
   try {
-    expect(new Set(await relayWith(GAS_BUDGET).purses(signal)).size).toBe(120);
+    expect(names(await relayWith(GAS_BUDGET).purses(signal)).size).toBe(120);
     const tooMuch = 1_001n * 1_000_000_000n;
     await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow(/to pay gas with$/);
 

@@ -75,7 +75,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     tip: (signal) => asked(signal, () => client.getBlockNumber({ cacheTime: 0 })),
 
     // One transaction at a time: the next one needs the next nonce.
-    purses: async () => [`evm:${chainId}:${signer.address}`],
+    purses: async () => [{ name: `evm:${chainId}:${signer.address}`, version: null }],
 
     prepare: async ({ wallet, groupId, asset, requestId }, _purse, signal) => {
       const data = callOf(hex(wallet), BigInt(groupId));

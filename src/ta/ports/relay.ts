@@ -39,6 +39,17 @@ export type Executed = {
   readonly error: string | null;
 };
 
+/** What can pay for one transaction at a time. */
+export type Purse = {
+  /** Processes agree on it. */
+  readonly name: string;
+  /**
+   * Another one after every transaction that it paid for. Of a purse that has one, a refusal may be the
+   * purse's fault: it can be locked as it stands. Null for those of which that cannot be.
+   */
+  readonly version: string | null;
+};
+
 /** The ways to one asset's ledger. Everything rejects with `signal`'s reason once that aborts. */
 export type Relay = {
   /**
@@ -46,8 +57,8 @@ export type Relay = {
    * @throws RelayUnavailableError (retry), as all others do
    */
   tip(signal: AbortSignal): Promise<bigint>;
-  /** What can pay for a transaction, by names that processes agree on; any of them will do. */
-  purses(signal: AbortSignal): Promise<readonly string[]>;
+  /** What can pay for a transaction; any of them will do. */
+  purses(signal: AbortSignal): Promise<readonly Purse[]>;
   /** Builds the order's transaction for the ledger as it stands. */
   prepare(order: WhitelistOrder, purse: string, signal: AbortSignal): Promise<UnsignedOrder>;
   /**

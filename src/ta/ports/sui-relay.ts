@@ -7,6 +7,7 @@ import { RpcError, type RpcOptions, type UnaryCall } from "@protobuf-ts/runtime-
 import { followingAbort } from "../../ledger/sources/following-abort.ts";
 import {
   type Executed,
+  type Purse,
   type Relay,
   RelayUnavailableError,
   SubmissionRefusedError,
@@ -100,7 +101,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     },
 
     purses: async (signal) => {
-      const purses: string[] = [];
+      const purses: Purse[] = [];
       let looked = 0;
       let pageToken: Uint8Array | undefined;
       for (let pages = 0; pages < MOST_PAGES && purses.length < MOST_PURSES; pages += 1) {
@@ -111,7 +112,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
               objectType: GAS_COIN,
               pageSize: PAGE_COINS,
               ...(pageToken !== undefined && { pageToken }),
-              readMask: { paths: ["object_id", "balance"] },
+              readMask: { paths: ["object_id", "version", "balance"] },
             },
             options,
           ),
@@ -213,13 +214,13 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
  * small: what they were to pay for would be refused for good. A node that tells no balance is believed.
  */
 export const payingCoins = (
-  coins: readonly Pick<GrpcTypes.Object, "objectId" | "balance">[],
+  coins: readonly Pick<GrpcTypes.Object, "objectId" | "version" | "balance">[],
   gasBudget: bigint,
-): readonly string[] =>
-  coins.flatMap(({ objectId, balance }) =>
+): readonly Purse[] =>
+  coins.flatMap(({ objectId, version = "", balance }) =>
     objectId === undefined || (balance !== undefined && balance < gasBudget)
       ? []
-      : [`sui:${objectId}`],
+      : [{ name: `sui:${objectId}`, version: String(version) }],
   );
 
 const transactionOf = (

@@ -5,7 +5,7 @@
  * transaction takes. The request itself stays what it is: it ends when its asset is there again.
  */
 import type { Database } from "../../database/connect.ts";
-import { type Relay, SubmissionRefusedError } from "../ports/relay.ts";
+import { type Purse, type Relay, SubmissionRefusedError } from "../ports/relay.ts";
 
 /** Claims older than this are looked after by whoever waits; most are over in a few seconds. */
 const IDLE_SECONDS = 60;
@@ -29,7 +29,7 @@ type Held = {
 export const freeIdlePurses = async (
   database: Pick<Database, "sql" | "transaction">,
   relay: Pick<Relay, "lookUp" | "submit">,
-  purses: readonly string[],
+  purses: readonly Purse[],
   signal: AbortSignal,
 ): Promise<void> => {
   if (purses.length === 0) return;
@@ -37,7 +37,7 @@ export const freeIdlePurses = async (
   const held = await sql<Held[]>`
     select p.purse, p.request_id, t.tx_id, t.signed
     from ta_purses p left join ta_transactions t on t.request_id = p.request_id
-    where p.purse in ${sql(purses)} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
+    where p.purse in ${sql(purses.map(({ name }) => name))} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
     order by p.claimed_at limit ${AT_ONCE}`;
   let failed: unknown;
   for (const { purse, request_id: requestId, tx_id: txId, signed } of held) {

@@ -12,6 +12,7 @@ import type { Logger } from "../../logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import {
   type Executed,
+  type Purse,
   type Relay,
   type SignedOrder,
   SubmissionRefusedError,
@@ -22,7 +23,7 @@ import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { freeIdlePurses } from "./idle-purses.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenOverdue } from "./overdue.ts";
-import { claimPurse } from "./purses.ts";
+import { claimPurse, keepPurseOut } from "./purses.ts";
 import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
 import { type Confirmation, NOT_FINAL, type Register, type WalletPlace } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
@@ -141,7 +142,7 @@ const sign = async (
     place.registered === false ? await holderIdOf(database.sql, register, request) : null;
   const isNew = holderId !== null && !(await register.knowsHolder(holderId));
   await recordStep(database, claim, request, placeWords(place, isNew, isOwn));
-  let purses: readonly string[] = [];
+  let purses: readonly Purse[] = [];
   let purse: string | undefined;
   await waitFor(work, async () => {
     purses = await relay.purses(signal);
@@ -248,6 +249,14 @@ const refused = async (
   if (!(await waitFor(work, () => asset.register.hasReached(tip)))) return LATER;
   const found = await shown(work, request, { place: null }, true);
   if (found !== null) return found;
+  const purse = await keepPurseOut(work.database.sql, request);
+  if (purse !== undefined) {
+    work.logger.warn(
+      { requestId: request.id, asset: asset.name, txId: request.txId, purse, refusal },
+      `transfer agent: the ledger refused what ${purse} was to pay for; it pays for nothing until it ` +
+        "has another version, or for half an hour",
+    );
+  }
   return failed("BROADCAST_SUBMIT_ERROR", `the ledger refused the transaction: ${refusal}`);
 };
 

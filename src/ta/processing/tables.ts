@@ -52,6 +52,17 @@ export const taPurses = pgTable("ta_purses", {
   claimedAt: at("claimed_at").notNull().defaultNow(),
 });
 
+/** How purses have fared: the one that was used longest ago is the next, and a bad one stays out. */
+export const taPurseUses = pgTable("ta_purse_uses", {
+  purse: text("purse").primaryKey(),
+  /** When it was last claimed. */
+  usedAt: at("used_at").notNull().defaultNow(),
+  /** As it stood then; null for a purse that has no versions. */
+  version: text("version"),
+  /** When the ledger refused what it was to pay for then. */
+  refusedAt: at("refused_at"),
+});
+
 /** The request in whose turn a wallet is, until its end: never two of one wallet at a time. */
 export const taWalletClaims = pgTable(
   "ta_wallet_claims",
