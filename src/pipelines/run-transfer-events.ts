@@ -1,10 +1,14 @@
 /** Runs the pipeline `transfer_events` over every project and network, until told to stop. */
 import { setTimeout as pause } from "node:timers/promises";
-import { type Database, databaseRemedy, type Session } from "../database/connect.ts";
+import { type Database, databaseRemedy, type Session, type Tx } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { evmLogChannel } from "../evm/log-store.ts";
 import type { Logger } from "../logger.ts";
-import { registerScope, withdrawOtherScopes } from "../projections/transfer-event-progress.ts";
+import {
+  placedChains,
+  registerScope,
+  withdrawOtherScopes,
+} from "../projections/transfer-event-progress.ts";
 import { stepTransferEvents } from "./transfer-events.ts";
 import type { TransferScope } from "./transfer-standing.ts";
 
@@ -62,6 +66,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
       await session.transaction(async (tx) => {
         await withdrawOtherScopes(tx, scopes);
         for (const scope of scopes) await registerScope(tx, scope, scope.firstBlock);
+        await warnOfPlaces(run, tx);
       });
       board.all({ state: "running", reason: null });
       failures = 0;
@@ -84,6 +89,23 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
         () => undefined,
       );
     }
+  }
+};
+
+/** Live ids are never renumbered: where the file has another order than they, somebody must know. */
+const warnOfPlaces = async ({ scopes, logger }: TransferEventsRun, tx: Tx): Promise<void> => {
+  for (const project of new Set(scopes.map((scope) => scope.project))) {
+    const listed = scopes.filter((scope) => scope.project === project);
+    const placed = (await placedChains(tx, project)).flatMap((chainId) =>
+      listed.filter((scope) => scope.chainId === chainId),
+    );
+    if (placed.every((scope, n) => scope === listed[n])) continue;
+    const names = (of: readonly TransferScope[]) => of.map(({ network }) => network);
+    logger.warn(
+      { pipeline: NAME, project, inIds: names(placed), inFile: names(listed) },
+      `the ids of ${project} count its networks as ${names(placed).join(", ")}, as they came, the assets file lists ${names(listed).join(", ")}: ` +
+        "an empty database would give other ids; list them as they are counted, a new network after the others",
+    );
   }
 };
 

@@ -10,6 +10,8 @@ import type { Scope, TransferEvent } from "../projections/transfer-events.ts";
 
 /** The tokens of one project on one network. */
 export type TransferScope = Scope & {
+  /** Slug of the network, for messages. */
+  readonly network: string;
   readonly tokens: readonly EvmToken[];
   /** First block of the tokens. */
   readonly firstBlock: bigint;

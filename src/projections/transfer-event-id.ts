@@ -3,7 +3,8 @@
  *
  *     id = block time (unix seconds) * 10^6 + network * 10^5 + ordinal
  *
- * `network` is the place of the record's network among the project's (from 0), `ordinal` counts the
+ * `network` is the place of the record's network among those that the project ever had in this database
+ * (from 0, in the order they came, those of one start in the order of the file), `ordinal` counts the
  * project's records of that network in that second, from 1, in the order of the chain. Block times never
  * run back on a chain, so ids rise with it; records that follow each other in a block have consecutive
  * ids. Nothing but chain and configuration goes in: a replay gives the same ids, and a reorganisation
@@ -41,7 +42,8 @@ export type Place = {
 export const transferEventIds = (network: number, last: bigint | null) => {
   if (!Number.isInteger(network) || network < 0 || network >= MOST_NETWORKS) {
     throw new TransferEventIdError(
-      `a project has at most ${MOST_NETWORKS} networks; this one would be number ${network + 1}`,
+      `ids have room for ${MOST_NETWORKS} networks of a project, those included that it had in this database before; ` +
+        `this one is number ${network + 1}: list its tokens in a project of another name, whose ids count from the first again`,
     );
   }
   let before = last;

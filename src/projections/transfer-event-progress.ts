@@ -73,6 +73,16 @@ export const registerScope = async (
     on conflict (project, chain_id) do nothing`;
 };
 
+/** Chains of a project by their place in its ids, those included that are not configured any more. */
+export const placedChains = async (
+  { sql }: Pick<Db, "sql">,
+  project: string,
+): Promise<readonly number[]> => {
+  const rows = await sql<{ chain_id: bigint }[]>`
+    select chain_id from transfer_event_progress where project = ${project} order by place`;
+  return rows.map(({ chain_id }) => Number(chain_id));
+};
+
 /** Withdraws the records of scopes that are not configured any more. */
 export const withdrawOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Promise<void> => {
   const rows = await tx.sql<{ project: string; chain_id: bigint }[]>`

@@ -25,7 +25,7 @@ export const transferScopes = (
     const chainIds = [...new Set(project.tokens.map(({ chainId }) => chainId))];
     if (chainIds.length > MOST_NETWORKS) {
       throw new TransferEventIdError(
-        `project ${project.name} has tokens on ${chainIds.length} networks; ids have room for ${MOST_NETWORKS}`,
+        `project ${project.name} has tokens on ${chainIds.length} networks; ids have room for ${MOST_NETWORKS}: list the others in another project`,
       );
     }
     const book = tokenBook(project);
@@ -41,13 +41,13 @@ const scopeOf = (
   const own = new Set(
     project.tokens.filter((token) => token.chainId === chainId).map(({ address }) => address),
   );
-  const tokens = networks
-    .filter((network) => network.chainId === chainId)
-    .flatMap((network) => network.tokens.filter(({ address }) => own.has(address)));
+  const network = networks.find((each) => each.chainId === chainId);
+  const tokens = network?.tokens.filter(({ address }) => own.has(address)) ?? [];
   const [first = 0n, ...others] = tokens.map(({ fromBlock }) => fromBlock);
   return {
     project: project.name,
     chainId,
+    network: network?.name ?? "",
     tokens,
     firstBlock: highest(lowest(first, ...others), 0n),
     callbacksOf:
