@@ -60,7 +60,7 @@ CREATE TABLE "callback_messages" (
 	"status" text DEFAULT 'pending' NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"scheduled" smallint DEFAULT 0 NOT NULL,
-	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"created_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	"delivered_at" timestamp with time zone,
 	"given_up_at" timestamp with time zone,
 	CONSTRAINT "callback_messages_status" CHECK ("callback_messages"."status" in ('pending', 'delivered', 'failed', 'disabled'))

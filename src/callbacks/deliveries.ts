@@ -1,8 +1,10 @@
 /** What an endpoint's owner sees of its deliveries, and sending one of them again. */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
+import type { Remedy } from "../remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
 import { holdEndpoints } from "./endpoints.ts";
+import { completeBefore } from "./under-way.ts";
 
 /**
  * `withdrawn`: pending, at an address that is not sent to for now; `failed`: given up after the last
@@ -49,9 +51,17 @@ const owners = (sql: Sql, whose: Whose) =>
     ? { ids: sql`unnest(${texts(whose.keyIds)}::text[])`, column: sql("key_id") }
     : { ids: sql`unnest(${texts(whose.endpoints)}::text[])`, column: sql("endpoint") };
 
+/** A page was asked for after a delivery that is none of theirs. Stop: give the id of one that is. */
+export class UnknownDeliveryError extends Error {
+  override readonly name = "UnknownDeliveryError";
+  readonly remedy: Remedy = "stop";
+}
+
 /**
  * Deliveries, oldest first. `since` (inclusive) is when they were enqueued; `after` is the id of the
- * last one seen, for the next page.
+ * last one seen, for the next page. Whoever pages sees every one once: those enqueued later than a
+ * transaction that is still at it come with a later page.
+ * @throws UnknownDeliveryError (stop) `after` is none of theirs
  */
 export const listDeliveries = async (
   { sql }: { readonly sql: Sql },
@@ -62,8 +72,15 @@ export const listDeliveries = async (
   },
 ): Promise<readonly Delivery[]> => {
   const since = page.since?.toISOString() ?? null;
-  const after = page.after ?? null;
   const { ids, column } = owners(sql, page);
+  const complete = await completeBefore(sql);
+  const [after] =
+    page.after === undefined
+      ? [{ at: null, sequence: null }]
+      : await sql<{ at: string; sequence: bigint }[]>`
+          select created_at::text as at, sequence from callback_messages
+          where id = ${page.after} and ${column} in (select ${ids})`;
+  if (after === undefined) throw new UnknownDeliveryError("there is no delivery of this id");
   const rows = await sql<
     (Omit<Delivery, "createdAt" | "deliveredAt" | "attempts"> & {
       created_at: string;
@@ -86,8 +103,9 @@ export const listDeliveries = async (
       -- A page of each is in the order of an index, however many there are.
       select * from callback_messages where ${column} = owner.id
         and (${since}::timestamptz is null or created_at >= ${since}::timestamptz)
-        and (${after}::text is null or (created_at, sequence) >
-             (select created_at, sequence from callback_messages where id = ${after}::text))
+        and created_at < ${complete}::timestamptz
+        and (${after.at}::timestamptz is null
+             or (created_at, sequence) > (${after.at}::timestamptz, ${after.sequence}::int8))
       order by created_at, sequence limit ${page.limit}
     ) m join callback_endpoints e on e.key = m.endpoint
     order by m.created_at, m.sequence limit ${page.limit}`;

@@ -9,6 +9,7 @@ import type { Tx } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
 import { UnknownEndpointError } from "./endpoints.ts";
+import { markUnderWay } from "./under-way.ts";
 
 /** Bytes of a body; receivers are promised to be able to hold any callback in memory. */
 export const LONGEST_BODY = 256 * 1024;
@@ -78,6 +79,7 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
       from unnest(${endpoints}::text[], ${lanes}::text[]) as named (endpoint, lane)
       order by lock
     ) as locks`.execute();
+  const marked = markUnderWay(tx.sql).execute();
   const written = tx.sql`
     insert into callback_messages (id, endpoint, lane, type, reference, key_id, body)
     select id, endpoint, lane, type, reference, key_id, body from unnest(
@@ -87,10 +89,12 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     ) with ordinality as given (id, endpoint, lane, type, reference, key_id, body, place)
     order by place
     on conflict (id) do nothing`.execute();
-  // All three leave together; the connection runs them one after the other.
-  await Promise.all([locked, written, announceArrivals(tx, callbacks)]).catch((error: unknown) => {
-    throw unknownEndpoint(error) ?? error;
-  });
+  // All four leave together; the connection runs them one after the other.
+  await Promise.all([locked, marked, written, announceArrivals(tx, callbacks)]).catch(
+    (error: unknown) => {
+      throw unknownEndpoint(error) ?? error;
+    },
+  );
 };
 
 /** Enqueues one callback; see `enqueueCallbacks`. */

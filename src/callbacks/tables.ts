@@ -69,7 +69,8 @@ export const callbackMessages = pgTable(
     attempts: integer("attempts").notNull().default(0),
     /** Attempts of the current schedule; a redelivery begins a new one. */
     scheduled: smallint("scheduled").notNull().default(0),
-    createdAt: at("created_at").notNull().defaultNow(),
+    /** When it was written, later than its transaction was marked as under way. */
+    createdAt: at("created_at").notNull().default(sql`clock_timestamp()`),
     /** First success. */
     deliveredAt: at("delivered_at"),
     /** When its owner was told that it was given up; never told twice. */

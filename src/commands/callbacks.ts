@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { listDeliveries, redeliver } from "../callbacks/deliveries.ts";
+import { listDeliveries, redeliver, UnknownDeliveryError } from "../callbacks/deliveries.ts";
 import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Database } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
@@ -55,12 +55,22 @@ const listCommand = () =>
       await withAddresses(whose, async (database, addresses) => {
         const endpoints = addresses.map(({ key }) => key);
         const page = { endpoints, since: from, after, limit };
-        for (const { endpoint: _, ...delivery } of await listDeliveries(database, page)) {
+        for (const { endpoint: _, ...delivery } of await listed(database, page)) {
           process.stdout.write(`${JSON.stringify(delivery)}\n`);
         }
         reportClosed(addresses);
       });
     });
+
+/** @throws UsageError when `after` is none of these addresses' */
+const listed = async (database: Database, page: Parameters<typeof listDeliveries>[1]) => {
+  try {
+    return await listDeliveries(database, page);
+  } catch (error) {
+    if (error instanceof UnknownDeliveryError) throw new UsageError(`--after: ${error.message}`);
+    throw error;
+  }
+};
 
 const redeliverCommand = () =>
   of(new Command("redeliver"))

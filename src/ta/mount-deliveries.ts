@@ -1,6 +1,6 @@
 /** The caller's own callbacks: the log of their deliveries, and sending one again. */
 import { z } from "zod";
-import { listDeliveries, redeliver } from "../callbacks/deliveries.ts";
+import { listDeliveries, redeliver, UnknownDeliveryError } from "../callbacks/deliveries.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
 import type { Admission } from "./admission.ts";
@@ -61,6 +61,9 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
         since: data.since === undefined ? undefined : within(Date.parse(data.since)),
         after: data.after,
         limit: data.limit,
+      }).catch((error: unknown) => {
+        if (!(error instanceof UnknownDeliveryError)) throw error;
+        throw new HttpError(400, "after must be the id of a delivery of yours");
       });
       return deliveries.map(({ id, reference, status, createdAt, deliveredAt, attempts }) => ({
         id,

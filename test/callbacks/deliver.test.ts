@@ -1,6 +1,6 @@
 import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
-import { listDeliveries } from "../../src/callbacks/deliveries.ts";
+import { listDeliveries, UnknownDeliveryError } from "../../src/callbacks/deliveries.ts";
 import { registerEndpoint, UnknownEndpointError } from "../../src/callbacks/endpoints.ts";
 import {
   CallbackInvalidError,
@@ -247,6 +247,63 @@ test("deliveries are listed oldest first, from a time on and page by page", asyn
   expect(await list({ since: new Date(Date.now() + 60_000) })).toEqual([]);
   expect(await list({ since: new Date(0) })).toEqual(["one", "two", "three"]);
   expect(await list({ endpoints: ["project:other"] })).toEqual([]);
+});
+
+test("whoever pages through deliveries sees every one, in whatever order transactions commit", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url, { delivering: false });
+  const seen: string[] = [];
+  const nextPage = async () => {
+    const after = seen.at(-1);
+    const page = { endpoints: [ENDPOINT], limit: 10, ...(after !== undefined && { after }) };
+    const found = await listDeliveries(sender.database, page);
+    seen.push(...found.map(({ id }) => id));
+    return seen;
+  };
+  const written = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+  await sender.send([{ id: "before", lane: "a" }]);
+  // Marks name seconds: what came before in the same one would wait with the others.
+  const [{ second } = { second: 0 }] = await sender.database.sql<{ second: number }[]>`
+    select extract(epoch from date_trunc('second', clock_timestamp()))::float8 as second`;
+  await until(
+    "the next second",
+    async () => {
+      const [row] = await sender.database.sql<{ now: number }[]>`
+        select extract(epoch from clock_timestamp())::float8 as now`;
+      return row?.now ?? 0;
+    },
+    (now) => now >= second + 1,
+  );
+  const held = sender.database.transaction(async (tx) => {
+    await enqueueCallback(tx, callbackOf({ id: "held", lane: "b" }));
+    written.resolve();
+    await commit.promise;
+  });
+  await written.promise;
+  await sender.send([{ id: "overtaking", lane: "c" }]);
+  expect(await nextPage()).toEqual(["before"]);
+  expect(await nextPage()).toEqual(["before"]);
+  // A transaction that enqueues nothing holds nothing back, whatever else it writes.
+  const other = sender.database.transaction(async ({ sql }) => {
+    await sql`create temporary table written (n int) on commit drop`;
+    commit.resolve();
+    await held;
+    return await nextPage();
+  });
+  expect(await other).toEqual(["before", "held", "overtaking"]);
+  expect(await nextPage()).toEqual(["before", "held", "overtaking"]);
+});
+
+test("a page after a delivery that is none of theirs is refused, not empty", async () => {
+  await using receiver = await startReceiver();
+  await using sender = await startSender(receiver.url, { delivering: false });
+  await sender.send([{ id: "mine" }]);
+  const after = (id: string, endpoint = ENDPOINT) =>
+    listDeliveries(sender.database, { endpoints: [endpoint], limit: 10, after: id });
+  expect(await after("mine")).toEqual([]);
+  await expect(after("nobody")).rejects.toThrow(UnknownDeliveryError);
+  await expect(after("mine", "project:other")).rejects.toThrow(UnknownDeliveryError);
 });
 
 const never = (): never => {

@@ -174,6 +174,13 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
     })),
   );
   expect((await api.get("/api/v1/callbacks?after=mine-2")).json).toMatchObject([{ id: "mine-3" }]);
+  for (const after of ["other-2", "nobody"]) {
+    const unknown = await api.get(`/api/v1/callbacks?after=${after}`);
+    expect([unknown.status, unknown.json.details]).toEqual([
+      400,
+      "after must be the id of a delivery of yours",
+    ]);
+  }
   const theirs = await api.get("/api/v1/callbacks", colleague);
   expect(theirs.json).toMatchObject([1, 2, 3].map((n) => ({ id: `other-${n}` })));
 
