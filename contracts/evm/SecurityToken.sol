@@ -131,7 +131,7 @@ abstract contract SecurityToken is Register, Timelocks {
         uint256 commencementTimestamp,
         uint256 scheduleId,
         address[] calldata cancelableBy
-    ) private {
+    ) internal {
         checkFrozen(msg.sender, to);
         (uint256 unlockedPart, uint256 simplePart) = take(msg.sender, amount);
         uint256 id = openTimelock(to, amount, commencementTimestamp, scheduleId, cancelableBy);

@@ -15,8 +15,17 @@ contract SecurityTokenV5 is SingleTransfers {
     );
     event TokenTypeBurned(address indexed from, uint256 amount, uint256 indexed tokenType);
 
-    /// The one token type that this reference knows.
+    /// Of whatever is minted without a type. What a wallet holds is one holding here, and logged as of
+    /// this type when it moves.
     uint256 private constant TYPE = 1;
+
+    struct HoldingFunding {
+        address to;
+        uint256 amount;
+        uint256 commencementTimestamp;
+        uint256 scheduleId;
+        uint256 holdingIndex;
+    }
 
     string public constant contractVersion = "5.0.0";
 
@@ -51,11 +60,84 @@ contract SecurityTokenV5 is SingleTransfers {
         return true;
     }
 
-    function softBurn(address from, uint256 amount) external only(RESERVE_ADMIN) {
+    /// Token types of vesting mints are kept with the grant and not logged.
+    function mintReleaseScheduleTokenType(
+        address to,
+        uint256 amount,
+        uint256 commencementTimestamp,
+        uint256 scheduleId,
+        uint256,
+        address[] calldata cancelableBy
+    ) external returns (bool) {
+        mintGrant(to, amount, commencementTimestamp, scheduleId, cancelableBy);
+        return true;
+    }
+
+    function batchMintReleaseScheduleTokenType(
+        address[] calldata to,
+        uint256[] calldata amounts,
+        uint256[] calldata commencementTimestamps,
+        uint256[] calldata scheduleIds,
+        uint256[] calldata,
+        address[] calldata cancelableBy
+    ) external returns (bool) {
+        for (uint256 i = 0; i < to.length; i++) {
+            mintGrant(to[i], amounts[i], commencementTimestamps[i], scheduleIds[i], cancelableBy);
+        }
+        return true;
+    }
+
+    function mintTokenType(address to, uint256 amount, uint256 tokenType) external only(RESERVE_ADMIN) {
+        totalSupply += amount;
+        simple[to] += amount;
+        super.logMint(to, amount);
+        emit TokenTypeMinted(to, amount, tokenType, block.timestamp);
+    }
+
+    function fundReleaseScheduleWithHolding(
+        HoldingFunding calldata funding,
+        address[] calldata cancelableBy
+    ) external returns (bool) {
+        fundWithHolding(funding, cancelableBy);
+        return true;
+    }
+
+    function batchFundReleaseScheduleWithHolding(
+        HoldingFunding[] calldata fundings,
+        address[] calldata cancelableBy
+    ) external returns (bool) {
+        for (uint256 i = 0; i < fundings.length; i++) fundWithHolding(fundings[i], cancelableBy);
+        return true;
+    }
+
+    function transferHolding(address to, uint256 amount, uint256) external returns (bool) {
+        send(msg.sender, to, amount);
+        return true;
+    }
+
+    function softBurn(address from, uint256 amount) external {
+        burnSimple(from, amount);
+    }
+
+    function burnHolding(address from, uint256 amount, uint256) external {
+        burnSimple(from, amount);
+    }
+
+    function burnSimple(address from, uint256 amount) private only(RESERVE_ADMIN) {
         require(simple[from] >= amount, "grants cannot be burned");
         totalSupply -= amount;
         simple[from] -= amount;
         logBurn(from, amount);
+    }
+
+    function fundWithHolding(HoldingFunding calldata funding, address[] calldata cancelableBy) private {
+        fund(
+            funding.to,
+            funding.amount,
+            funding.commencementTimestamp,
+            funding.scheduleId,
+            cancelableBy
+        );
     }
 
     function mintGrant(

@@ -6,6 +6,7 @@ import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { batchesUpTo, networkOf, readingsIn } from "./reading.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { type Leg, shapes } from "./shapes.ts";
+import { tokenTypesAndVestingMints } from "./token-types.ts";
 
 let chain: Anvil;
 
@@ -126,7 +127,7 @@ for (const [type, contractName] of vestingTypes) {
       told.expect("batchTransfer", shape.send("A", "B", 0, 1));
       told.expect("batchTransfer", shape.send("A", "J", 0, 2));
     }
-    if (version === 5) await vestingMints(token, told, longAgo);
+    if (version === 5) await tokenTypesAndVestingMints(chain, token, told, longAgo);
     if (version === 3 || version === 4) await groupsInside(token, told);
     await throughOthers(token, told);
 
@@ -149,24 +150,6 @@ for (const [type, contractName] of vestingTypes) {
     ]);
   });
 }
-
-const vestingMints = async (token: Deployed, told: Scenario, begun: number) => {
-  const { at } = told;
-  await chain.send(token, "mintReleaseSchedule", [at("D"), 77, begun, 1, []]);
-  told.expect("mintReleaseSchedule", [["0", "D", 77]], () => 1);
-  await chain.send(token, "batchMintReleaseSchedule", [
-    [at("D"), at("J"), at("D")],
-    [5, 5, 5],
-    [begun, begun, begun],
-    [0, 1, 0],
-    [],
-  ]);
-  told.expect("batchMintReleaseSchedule", [["0", "D", 5]], () => 0);
-  told.expect("batchMintReleaseSchedule", [["0", "J", 5]], () => 1);
-  told.expect("batchMintReleaseSchedule", [["0", "D", 5]], () => 0);
-  await chain.send(token, "softBurn", [at("A"), 3]);
-  told.expect("softBurn", [["A", "0", 3]]);
-};
 
 /** Groups change between the transfers of one transaction: each record has those of its own place. */
 const groupsInside = async (token: Deployed, told: Scenario) => {
