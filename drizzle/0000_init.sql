@@ -497,12 +497,14 @@ CREATE TABLE "api_keys" (
 	"subject" text,
 	"secret_sha256" "bytea" NOT NULL,
 	"callback_url" text,
+	"handed_to" text,
 	"label" text,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"revoked_at" timestamp with time zone,
 	CONSTRAINT "api_keys_secret_sha256_unique" UNIQUE("secret_sha256"),
 	CONSTRAINT "api_keys_subject" CHECK (("api_keys"."kind" = 'graphql') = ("api_keys"."subject" is null)),
-	CONSTRAINT "api_keys_callback_url" CHECK ("api_keys"."callback_url" is null or "api_keys"."kind" = 'ta')
+	CONSTRAINT "api_keys_callback_url" CHECK ("api_keys"."callback_url" is null or "api_keys"."kind" = 'ta'),
+	CONSTRAINT "api_keys_handed_to" CHECK ("api_keys"."handed_to" is null or ("api_keys"."kind" = 'ta' and "api_keys"."revoked_at" is not null))
 );
 --> statement-breakpoint
 ALTER TABLE "callback_messages" ADD CONSTRAINT "callback_messages_endpoint_callback_endpoints_key_fk" FOREIGN KEY ("endpoint") REFERENCES "public"."callback_endpoints"("key") ON DELETE no action ON UPDATE no action;--> statement-breakpoint

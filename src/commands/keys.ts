@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { checkCallbackUrl } from "../callbacks/outbound.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import type { Config } from "../config.ts";
-import { createKey, listKeys, revokeKey } from "../http/keys.ts";
+import { createKey, handOverKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
@@ -150,9 +150,22 @@ const revokeCommand = () =>
   new Command("revoke")
     .description("end a key; running services notice within seconds")
     .argument("<id>", "as `keys list` shows it")
-    .action(async (id: string) => {
+    .option(
+      "--to <id>",
+      "the key of the same asset that its requests and deliveries belong to from now on (kind ta); without it only the operator sees them. Also for a key that was revoked before",
+    )
+    .action(async (id: string, { to }: { to?: string }) => {
       const { config, logger } = openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
+      if (to !== undefined) {
+        if (!(await handOverKey(storage.write.db, { id, to }))) {
+          throw new UsageError(
+            `${id} and ${to} must be two keys of the kind ta for one asset, and ${to} not revoked; \`keys list\` shows them`,
+          );
+        }
+        process.stderr.write(`key ${id} is revoked; what it asked for belongs to ${to}\n`);
+        return;
+      }
       if (!(await revokeKey(storage.write.db, id))) {
         throw new UsageError(`no active key has the id ${id}; \`keys list\` shows them`);
       }

@@ -28,6 +28,8 @@ export const apiKeys = pgTable(
     secretSha256: bytea("secret_sha256").notNull().unique(),
     /** Address of its own for the results of its requests (kind `ta`); null: those of its asset. */
     callbackUrl: text("callback_url"),
+    /** The key that what a revoked one of the kind `ta` asked for was handed to; null: to nobody. */
+    handedTo: text("handed_to"),
     /** What it is for, in its maker's words. */
     label: text("label"),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
@@ -37,6 +39,10 @@ export const apiKeys = pgTable(
   (t) => [
     check("api_keys_subject", expression`(${t.kind} = 'graphql') = (${t.subject} is null)`),
     check("api_keys_callback_url", expression`${t.callbackUrl} is null or ${t.kind} = 'ta'`),
+    check(
+      "api_keys_handed_to",
+      expression`${t.handedTo} is null or (${t.kind} = 'ta' and ${t.revokedAt} is not null)`,
+    ),
     index("api_keys_created").on(t.createdAt, t.id),
   ],
 );
@@ -53,6 +59,8 @@ export type Key = {
 export type ListedKey = Key & {
   /** Where results of its requests go, when it has an address of its own. */
   readonly callbackUrl: string | null;
+  /** The key that its requests belong to since it was revoked, if they were handed over. */
+  readonly handedTo: string | null;
   readonly createdAt: string;
   readonly revokedAt: string | null;
 };
@@ -106,8 +114,8 @@ export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[
   const rows = await sql<
     (Omit<ListedKey, "createdAt" | "revokedAt"> & { created: string; revoked: string | null })[]
   >`
-    select id, kind, subject, callback_url as "callbackUrl", label, ${isoUtc(sql, "created_at")} as created,
-           ${isoUtc(sql, "revoked_at")} as revoked
+    select id, kind, subject, callback_url as "callbackUrl", handed_to as "handedTo", label,
+           ${isoUtc(sql, "created_at")} as created, ${isoUtc(sql, "revoked_at")} as revoked
     from api_keys order by created_at, id`;
   return rows.map(({ created, revoked, ...key }) => ({
     ...key,
@@ -123,6 +131,23 @@ export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[
 export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolean> => {
   const { count } = await sql`
     update api_keys set revoked_at = now() where id = ${id} and revoked_at is null`;
+  return count > 0;
+};
+
+/**
+ * Ends a key, unless it has ended already, and hands what it asked for over to another one: both are
+ * of the kind `ta` and of one asset, and the other one opens. False when they are not.
+ */
+export const handOverKey = async (
+  { sql }: Statements,
+  { id, to }: { readonly id: string; readonly to: string },
+): Promise<boolean> => {
+  const { count } = await sql`
+    update api_keys former set revoked_at = coalesce(former.revoked_at, now()), handed_to = successor.id
+    from api_keys successor
+    where former.id = ${id} and successor.id = ${to} and former.id <> successor.id
+      and former.kind = 'ta' and successor.kind = 'ta' and former.subject = successor.subject
+      and successor.revoked_at is null`;
   return count > 0;
 };
 

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
-import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
+import {
+  CACHE_MS,
+  createKey,
+  findKey,
+  handOverKey,
+  listKeys,
+  revokeKey,
+} from "../../src/http/keys.ts";
 import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
 import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
 import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
@@ -231,7 +238,7 @@ test("a redelivery answers what it does now, and is done once for an Idempotency
   expect(await status()).toBe("pending");
 });
 
-test("what a revoked key asked for belongs to the other keys of its asset", async () => {
+test("what a revoked key asked for belongs to the key it was handed to, and to no other", async () => {
   const former = await api.newKeys("acme-sui");
   const { json } = await api.post(KYC, bodyOf({ id: "former" }), { keys: former });
   const request = `/api/v1/requests/${json.requestId}`;
@@ -258,10 +265,27 @@ test("what a revoked key asked for belongs to the other keys of its asset", asyn
     ];
   };
   const strangers = await api.newKeys("acme-evm");
-  expect(await seen()).toEqual([404, false, 404]);
+  const none = [404, false, 404];
+  expect(await seen()).toEqual(none);
   await revokeKey(api.database, keyId);
-  expect(await seen()).toEqual([200, true, 202]);
-  expect(await seen(strangers)).toEqual([404, false, 404]);
+  expect(await seen()).toEqual(none);
+  const idOf = async ({ publicKey }: KeyPair) => (await findKey(api.database, publicKey))?.id ?? "";
+  const [second, third] = [await api.newKeys("acme-sui"), await api.newKeys("acme-sui")];
+  const handOver = (id: string, to: string) => handOverKey(api.database, { id, to });
+  expect(await handOver(keyId, await idOf(strangers))).toBe(false);
+  expect(await handOver(keyId, keyId)).toBe(false);
+  expect(await handOver(keyId, "key_none")).toBe(false);
+  const secondId = await idOf(second);
+  expect(await handOver(keyId, secondId)).toBe(true);
+  expect(await seen(second)).toEqual([200, true, 202]);
+  for (const keys of [undefined, third, strangers]) expect(await seen(keys)).toEqual(none);
+  // On to the next one, with what came from the first; nothing is handed to one that has ended.
+  expect(await handOver(secondId, await idOf(third))).toBe(true);
+  expect(await seen(third)).toEqual([200, true, 202]);
+  expect(await handOver(await idOf(third), secondId)).toBe(false);
+  expect(await seen()).toEqual(none);
+  const listed = await listKeys(api.database);
+  expect(listed.find(({ id }) => id === keyId)?.handedTo).toBe(secondId);
 });
 
 test("an overlong wallet or id is refused as any other that is none, and not repeated", async () => {
