@@ -93,10 +93,9 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const known = head === null ? null : head + 1n;
     // While the RPC fails nobody hears of a new head: there is work as long as it does.
     const goal = trouble === undefined ? known : (known ?? 0n) + 1n;
-    const headAgeSeconds =
-      row?.head_timestamp == null
-        ? null
-        : Math.max(0, Math.floor(nowMs / 1_000 - Number(row.head_timestamp)));
+    const sinceHead =
+      row?.head_timestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.head_timestamp));
+    const headAgeSeconds = sinceHead === null ? null : Math.max(0, sinceHead);
     const endpoints = local?.rpcs.get(chainId)?.status() ?? [];
     return {
       chainId,
@@ -116,6 +115,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       endpoints: endpoints.map((each) => endpointHealth(each, nowMs)),
       warnings: [
         ...oldHead(own[0]?.finality, headAgeSeconds),
+        ...headAhead(sinceHead),
         ...own.flatMap(({ address }) => local?.doubts.get(chainId)?.get(address) ?? []),
       ],
       ...watch.judge({ name: `chain ${chainId}`, next, goal, trouble }, nowMs),
@@ -207,6 +207,20 @@ const oldHead = (
   }
   return [`no block for ${ageSeconds} s: either the chain is quiet, or its RPC stands still`];
 };
+
+/**
+ * Further ahead of this machine's clock no chain in use makes a block: most refuse one of some seconds,
+ * roll-ups allow their sequencer up to an hour.
+ */
+const HEAD_AHEAD_SECONDS = 3_600;
+
+/** Not refused: the clock of a chain for trying things out is set at will, and no block after it is there. */
+const headAhead = (sinceHead: number | null): readonly string[] =>
+  sinceHead === null || -sinceHead <= HEAD_AHEAD_SECONDS
+    ? []
+    : [
+        `the newest block is ${-sinceHead} s ahead of this machine's clock: either this clock or that of the chain is wrong, or its RPC tells untruths`,
+      ];
 
 const worst = (states: readonly State[]): State =>
   states.find((state) => state === "stalled") ??

@@ -47,6 +47,17 @@ const block =
 const transaction = (falsify: (transaction: Json) => unknown) => (call: Call, result: unknown) =>
   call.method === "eth_getTransactionByHash" ? falsify(Object(result)) : result;
 
+/** Falsifies the time of a block by so many seconds. */
+const time =
+  (number: number | (() => bigint), seconds: number) =>
+  (call: Call, result: unknown): unknown => {
+    const at = typeof number === "number" ? BigInt(number) : number();
+    const it: Json = Object(result);
+    return call.method === "eth_getBlockByNumber" && it.number === `0x${at.toString(16)}`
+      ? { ...it, timestamp: `0x${(Number(it.timestamp) + seconds).toString(16)}` }
+      : result;
+  };
+
 const last = (items: Json[]): Json => {
   const item = items.at(-1);
   if (item === undefined) throw new Error("there is nothing to falsify");
@@ -97,6 +108,10 @@ const lies: readonly [
     "malformed reply",
     block(4, (it) => ({ ...it, timestamp: HASH })),
   ],
+  ["a block of a time before its parent's", "time of a block", time(4, -30)],
+  ["a block of a time after its child's", "time of a block", time(4, 100_000)],
+  ["the first block of a time after the next one's", "time of a block", time(0, 100_000)],
+  ["the newest block of a time before its parent's", "time of a block", time(() => head, -100_000)],
   ["a missing block", "missing block", block(4, () => null)],
   ["another block", "wrong block", block(4, (it) => ({ ...it, number: "0x3" }))],
   ["a block with another parent", "broken chain", block(4, (it) => ({ ...it, parentHash: HASH }))],
@@ -169,6 +184,54 @@ test("an RPC that gives other amounts in old blocks than their receipts is caugh
   const whole = await reading(old.url);
   expect(await reading(forgetful.url)).toEqual(whole);
   expect(await reading(strict.url)).toEqual(whole);
+});
+
+test("a false time in old blocks is caught by the blocks around it, wherever a range ends", async () => {
+  await using old = await startAnvil();
+  const issued = await old.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  for (let i = 1; i <= 5; i += 1) await old.send(issued, "transfer", [old.wallet(i), i]);
+  await old.client.mine({ blocks: 100 });
+  const type = "comakery_security_token_v4";
+  const head = await old.client.getBlockNumber();
+  const reading = async (url: string, first = 1) => {
+    const network = networkOf([url], old.chainId, [
+      { address: issued.address, type, fromBlock: first },
+    ]);
+    const range = { first: 3, most: 3, logs: 10_000 };
+    return batchesUpTo(network, head, { range });
+  };
+  expect((await reading(old.url)).length).toBeGreaterThan(1);
+  // Blocks 1 to 3 are read together, then 4 to 6.
+  const lies: readonly (readonly [number, number])[] = [
+    [1, -100_000],
+    [2, 100_000],
+    [3, 50],
+    [4, -50],
+    [6, 50],
+  ];
+  for (const [number, seconds] of lies) {
+    await using liar = await startProxy(old.url, { answer: time(number, seconds) });
+    await expect(reading(liar.url), `block ${number}`).rejects.toMatchObject({
+      lie: "time of a block",
+    });
+  }
+  // A node that keeps no older blocks than the first is believed.
+  await using pruned = await startProxy(old.url, {
+    answer: ({ params }, result) => (params[0] === "0x0" ? null : result),
+  });
+  expect(await reading(pruned.url)).not.toEqual([]);
+});
+
+test("a chain whose clock was set years ahead is read", async () => {
+  await using ahead = await startAnvil();
+  const issued = await ahead.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+  const network = networkOf([ahead.url], ahead.chainId, [
+    { address: issued.address, type: "comakery_security_token_v4" },
+  ]);
+  await ahead.client.increaseTime({ seconds: 2 * 365 * 86_400 });
+  await ahead.send(issued, "transfer", [ahead.wallet(1), 1]);
+  const batches = await batchesUpTo(network, await ahead.client.getBlockNumber());
+  expect(batches.flatMap(({ facts }) => facts).length).toBeGreaterThan(1);
 });
 
 test("an RPC of another chain stops the reader, or is left alone beside a right one", async () => {

@@ -199,6 +199,26 @@ test("a head that is old is a warning, sooner where validators vote, and no stal
   expect((await watching([asset({ finality: "finalized" })])(1_200)).warnings).toHaveLength(1);
 });
 
+test("a head that is far ahead of the clock is a warning", async () => {
+  const tokens = [asset()];
+  await using indexing = await index(database, [project(...tokens)]);
+  const look = watching(tokens, indexing);
+  await chain.client.increaseTime({ seconds: 3_000 });
+  await pay(1, 1);
+  await atHead(look);
+  expect(await look()).toMatchObject({ warnings: [] });
+  await chain.client.increaseTime({ seconds: 3_000 });
+  await pay(1, 1);
+  const seen = await waitFor(
+    look,
+    ({ warnings }) => warnings.length > 0,
+    (it) => JSON.stringify(it),
+  );
+  expect(seen.warnings).toEqual([
+    expect.stringMatching(/^the newest block is \d{4} s ahead of this machine's clock/),
+  ]);
+});
+
 test("a token whose logs do not add up to its supply is a warning, told once in the log", async () => {
   await pay(1, 1);
   const { blockNumber } = await chain.send(token, "mint", [chain.wallet(2), 77]);

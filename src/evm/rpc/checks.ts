@@ -25,6 +25,28 @@ export const checkLinks = (
   }
 };
 
+/**
+ * Times never fall from block to block; equal ones are usual where blocks come faster than seconds. One
+ * that is wrong would give the records of its block ids that no later record can follow.
+ * @param blocks ascending, with or without gaps
+ */
+export const checkTimes = (
+  endpoint: string,
+  blocks: readonly Pick<RawBlock, "number" | "timestamp">[],
+) => {
+  for (let i = 1; i < blocks.length; i += 1) {
+    const before = blocks[i - 1];
+    const block = blocks[i];
+    if (before === undefined || block === undefined) continue;
+    if (block.timestamp >= before.timestamp) continue;
+    throw new LyingRpcError(
+      endpoint,
+      "time of a block",
+      `block ${block.number} is of second ${block.timestamp}, block ${before.number} already of ${before.timestamp}`,
+    );
+  }
+};
+
 /** A log must be of the block and the transaction that stand at its place. */
 export const checkLogs = (
   endpoint: string,

@@ -62,6 +62,7 @@ export type Lie =
   | "missing block"
   | "wrong block"
   | "broken chain"
+  | "time of a block"
   | "block hash of a log"
   | "order of logs"
   | "range of logs"

@@ -1,14 +1,22 @@
 /**
  * All facts of some tokens in a range of blocks, read at one endpoint and checked against one another:
- * logs against headers, headers against their parents and blooms, transactions against headers, the logs
- * of one transaction against its receipt.
+ * logs against headers, headers against their parents, neighbours and blooms, transactions against headers,
+ * the logs of one transaction against its receipt.
  */
 import type { Hex } from "viem";
+import { highest } from "../block-numbers.ts";
 import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../fact.ts";
 import type { LogRange } from "../log-range.ts";
 import { contractsOf, type EvmToken } from "../network.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";
-import { checkBlooms, checkLinks, checkLogs, checkNothingMissing, checkReceipt } from "./checks.ts";
+import {
+  checkBlooms,
+  checkLinks,
+  checkLogs,
+  checkNothingMissing,
+  checkReceipt,
+  checkTimes,
+} from "./checks.ts";
 import { type Endpoint, type Outcome, type RpcCall, resultOf } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
 import { hex, readLogs, readLogsInParts } from "./logs.ts";
@@ -77,14 +85,23 @@ export const readRange = async (
   const whole = (number: bigint) =>
     (transactionsIn.get(number)?.size ?? 0) >= WHOLE_BLOCK_TRANSACTIONS;
   const sample = logs[Math.floor(Math.random() * logs.length)]?.transactionHash;
+  // Between these two no time can be wrong so far that the blocks around would contradict it.
+  const [below, above] = [highest(first - 1n, 0n), last + 1n];
   const { blocks, beside } = await readBlocks(endpoint, numbers, signal, whole, [
     chainIdCall,
+    headerCall(below),
+    headerCall(above),
     ...(sample === undefined ? [] : [{ method: "eth_getTransactionReceipt", params: [sample] }]),
   ]);
-  const [id, receipt] = beside;
+  const [id, before, after, receipt] = beside;
   checkChainId(endpoint.label, chainId, id);
 
   if (linked) checkLinks(endpoint.label, blocks, linked.parent);
+  checkTimes(endpoint.label, [
+    ...neighbour(endpoint.label, below, before),
+    ...blocks,
+    ...neighbour(endpoint.label, above, after),
+  ]);
   const byNumber = new Map(blocks.map((block) => [block.number, block]));
   checkLogs(endpoint.label, logs, byNumber);
   checkBlooms(endpoint.label, logs, byNumber);
@@ -119,16 +136,16 @@ export const readBlocks = async (
   whole: (number: bigint) => boolean = () => false,
   beside: readonly RpcCall[] = [],
 ): Promise<{ readonly blocks: readonly RawBlock[]; readonly beside: readonly Outcome[] }> => {
-  const call = (full: boolean) => (number: bigint) => ({
+  const fullCall = (number: bigint) => ({
     method: "eth_getBlockByNumber",
-    params: [hex(number), full],
+    params: [hex(number), true],
   });
   const headers = numbers.filter((number) => !whole(number));
   const full = numbers.filter(whole);
   const [ahead, behind] = headers.length > 0 ? [beside, []] : [[], beside];
   const [small, large] = await Promise.all([
-    endpoint.outcomes([...ahead, ...headers.map(call(false))], signal),
-    endpoint.outcomes([...behind, ...full.map(call(true))], signal, WHOLE_BLOCKS_AT_ONCE),
+    endpoint.outcomes([...ahead, ...headers.map(headerCall)], signal),
+    endpoint.outcomes([...behind, ...full.map(fullCall)], signal, WHOLE_BLOCKS_AT_ONCE),
   ]);
   const answers = [...small.slice(ahead.length), ...large.slice(behind.length)];
   const blocks = [...headers, ...full].map((number, i) =>
@@ -139,6 +156,17 @@ export const readBlocks = async (
     beside: [...small.slice(0, ahead.length), ...large.slice(0, behind.length)],
   };
 };
+
+const headerCall = (number: bigint): RpcCall => ({
+  method: "eth_getBlockByNumber",
+  params: [hex(number), false],
+});
+
+/** A block beside the ones asked for; none above the head, or where the node has it no more. */
+const neighbour = (endpoint: string, number: bigint, outcome: Outcome | undefined) =>
+  outcome?.ok === true && outcome.result !== null
+    ? [blockAt(endpoint, number, outcome.result)]
+    : [];
 
 const blockAt = (endpoint: string, number: bigint, answer: unknown): RawBlock => {
   const block = readBlock(endpoint, answer);

@@ -106,6 +106,7 @@ export const openRpc = (
     );
     const member = members[i];
     if (others || member === undefined) return false;
+    member.failures = Math.max(1, member.failures);
     member.lastError = refusal;
     member.lastErrorAtMs = Date.now();
     options.onNoneUsable(refusal);
