@@ -20,7 +20,7 @@ import { seal, unseal } from "./sealed.ts";
 /** Lets one process at a time make or replace keys; an arbitrary constant of this project. */
 const KEYS_LOCK = 6_204_117_233_559n;
 
-/** Keys are read again after this, so that a rotation by another process is noticed. */
+/** Keys are read again after this. */
 const FRESH_MS = 5_000;
 
 const DAY_SECONDS = 86_400;
@@ -95,10 +95,22 @@ export class NoSigningKeyError extends Error {
   }
 }
 
-type Key = PublicKeyEntry & {
+/** A key without its secret half. */
+type Listed = PublicKeyEntry & {
   readonly from: Date;
   readonly until: Date | undefined;
-  readonly secret: KeyObject;
+};
+
+type Key = Listed & { readonly secret: KeyObject };
+
+/**
+ * The public keys, for a process that signs nothing and has no master key. It makes none: until the
+ * first process that delivers has begun there is none.
+ * @throws NoSigningKeyError (stop)
+ */
+export const publicKeyList = ({ sql }: { readonly sql: Sql }): Pick<SigningKeys, "publicKeys"> => {
+  const { read } = keptFresh(async () => (await rowsOf(sql)).map(listedKey));
+  return { publicKeys: async (now = new Date()) => shownAt(await read(), now) };
 };
 
 /** Opens the keys, making the first one when there is none. @throws SealedError (stop) */
@@ -106,44 +118,21 @@ export const openSigningKeys = async (
   database: Database,
   masterKey: Uint8Array,
 ): Promise<SigningKeys> => {
-  let known: { readonly keys: readonly Key[]; readonly readAt: number } | undefined;
-
-  const read = async (): Promise<readonly Key[]> => {
-    if (known !== undefined && performance.now() - known.readAt < FRESH_MS) return known.keys;
-    const keys = (await rowsOf(database.sql)).map((row) => openKey(row, masterKey));
-    known = { keys, readAt: performance.now() };
-    return keys;
-  };
-  const signingAt = async (now: Date) => {
-    const valid = (await read()).filter((key) => lives(key, now));
-    const started = valid.filter((key) => key.from <= now);
-    // None has started: this machine's clock is behind the database's, by which keys are made.
-    const [first, ...others] = started.length > 0 ? started : valid.slice(-1);
-    if (first === undefined) throw new NoSigningKeyError(now);
-    return [first, ...others] as const;
-  };
-  const publicKeys = async (now = new Date()): Promise<CallbackPublicKeys> => {
-    const [{ publicKey }] = await signingAt(now);
-    const listed = (await read()).filter((key) => lives(key, now));
-    const keys = listed.map(({ keyId, publicKey, notBefore, notAfter }) => ({
-      keyId,
-      publicKey,
-      notBefore,
-      notAfter,
-    }));
-    return { publicKey, algorithm: "ed25519", keys };
-  };
+  const { read, forget } = keptFresh(async () =>
+    (await rowsOf(database.sql)).map((row) => openKey(row, masterKey)),
+  );
+  const publicKeys = async (now = new Date()) => shownAt(await read(), now);
 
   await database.transaction(async ({ sql }) => {
     await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
     if ((await rowsOf(sql)).length === 0) await insertKey(sql, masterKey, 0);
   });
-  await signingAt(new Date());
+  signingAt(await read(), new Date());
 
   return {
     publicKeys,
     current: async (now = new Date()) => {
-      const [first, ...others] = await signingAt(now);
+      const [first, ...others] = signingAt(await read(), now);
       return [first.secret, ...others.map(({ secret }) => secret)];
     },
     rotate: async (timing = {}) => {
@@ -152,7 +141,7 @@ export const openSigningKeys = async (
         overlapSeconds: OVERLAP_SECONDS,
         ...timing,
       });
-      known = undefined;
+      forget();
       return publicKeys();
     },
   };
@@ -188,7 +177,45 @@ const addKey = (
     await insertKey(sql, masterKey, announceSeconds);
   });
 
-const lives = ({ until }: Key, now: Date): boolean => until === undefined || until > now;
+/** What is read is kept for a while, so that a rotation by another process is noticed soon after. */
+const keptFresh = <T>(load: () => Promise<T>) => {
+  let known: { readonly value: T; readonly readAt: number } | undefined;
+  const read = async (): Promise<T> => {
+    if (known !== undefined && performance.now() - known.readAt < FRESH_MS) return known.value;
+    const value = await load();
+    known = { value, readAt: performance.now() };
+    return value;
+  };
+  const forget = () => {
+    known = undefined;
+  };
+  return { read, forget };
+};
+
+/** Those of these keys, newest first, that sign at one moment. @throws NoSigningKeyError */
+const signingAt = <K extends Listed>(keys: readonly K[], now: Date): readonly [K, ...K[]] => {
+  const valid = keys.filter((key) => lives(key, now));
+  const started = valid.filter((key) => key.from <= now);
+  // None has started: this machine's clock is behind the database's, by which keys are made.
+  const [first, ...others] = started.length > 0 ? started : valid.slice(-1);
+  if (first === undefined) throw new NoSigningKeyError(now);
+  return [first, ...others];
+};
+
+const shownAt = (all: readonly Listed[], now: Date): CallbackPublicKeys => {
+  const [{ publicKey }] = signingAt(all, now);
+  const keys = all
+    .filter((key) => lives(key, now))
+    .map(({ keyId, publicKey, notBefore, notAfter }) => ({
+      keyId,
+      publicKey,
+      notBefore,
+      notAfter,
+    }));
+  return { publicKey, algorithm: "ed25519", keys };
+};
+
+const lives = ({ until }: Listed, now: Date): boolean => until === undefined || until > now;
 
 type Row = {
   readonly key_id: string;
@@ -207,10 +234,9 @@ const rowsOf = (sql: Sql) => sql<Row[]>`
 const LOST =
   "set CALLBACK_MASTER_KEY, or put back the file callback-master-key of DATA_DIR. When it is lost for good: holderbook callbacks rotate --now --lost-master-key";
 
-const openKey = (row: Row, masterKey: Uint8Array): Key => {
+const listedKey = (row: Row): Listed => {
   const from = new Date(row.not_before);
   const until = row.not_after === null ? undefined : new Date(row.not_after);
-  const seed = unseal(masterKey, rowName(row.key_id), row.sealed_secret, LOST);
   return {
     keyId: row.key_id,
     publicKey: row.public_key,
@@ -218,8 +244,12 @@ const openKey = (row: Row, masterKey: Uint8Array): Key => {
     notAfter: until?.toISOString() ?? null,
     from,
     until,
-    secret: secretKeyOf(Buffer.from(seed).toString("base64")),
   };
+};
+
+const openKey = (row: Row, masterKey: Uint8Array): Key => {
+  const seed = unseal(masterKey, rowName(row.key_id), row.sealed_secret, LOST);
+  return { ...listedKey(row), secret: secretKeyOf(Buffer.from(seed).toString("base64")) };
 };
 
 const rowName = (keyId: string) => `callback signing key ${keyId}`;

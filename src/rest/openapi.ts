@@ -63,7 +63,8 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
   ],
 };
 
-const TAG = "Transfer events";
+/** Heading of this interface. */
+export const TAG = "Transfer events";
 
 const header = (description: string) => ({ description, schema: { type: "string" } });
 

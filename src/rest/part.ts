@@ -1,14 +1,17 @@
 /** Interface A as a part of the server: the transfer events of the caller's project, and its docs. */
+import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey, type Key } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
+import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
 import { listPage, nextLink, readQuery } from "./list.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
-import { openApi } from "./openapi.ts";
+import { openApi, TAG } from "./openapi.ts";
+import { refuseOtherMethods } from "./other-methods.ts";
 import { type Project, tokenBook } from "./projects.ts";
 
 export type RestPartSettings = {
@@ -18,6 +21,8 @@ export type RestPartSettings = {
   readonly version: string;
   /** Other interfaces that `/openapi.json` describes too. */
   readonly others?: readonly ApiDescription[];
+  /** For showing the keys of callbacks; absent where the transfer agent shows them on the same port. */
+  readonly callbackKeys?: Pick<SigningKeys, "publicKeys"> | undefined;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
 };
@@ -27,6 +32,7 @@ export const restPart = ({
   projects,
   version,
   others = [],
+  callbackKeys,
   limits,
 }: RestPartSettings): Part => {
   const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
@@ -54,29 +60,24 @@ export const restPart = ({
       return reply.type("application/json; charset=utf-8").send(body);
     });
 
-    app.route({
-      method: app.supportedMethods.filter((method) => method !== "GET" && method !== "HEAD"),
-      url: LIST_PATH,
-      // Before the body is read.
-      onRequest: async (request) => {
-        throw new HttpError(405, `${request.method} is not served here; records are read by GET`, {
-          allow: "GET, HEAD",
-        });
-      },
-      handler: async () => undefined,
-    });
+    refuseOtherMethods(app, LIST_PATH, "records are read by GET");
   };
 
   return {
     name: "rest",
     paths: [
       { path: LIST_PATH, about: `transfer events of EVM tokens: GET with a key in ${KEY_HEADER}` },
+      ...(callbackKeys === undefined
+        ? []
+        : [{ path: CALLBACK_KEYS_PATH, about: "public keys that callbacks are signed with" }]),
       { path: "/docs", about: "the transfer events API, to read" },
       { path: "/openapi.json", about: "the transfer events API, OpenAPI 3.1" },
     ],
     register: async (app) => {
       mountList(app);
-      const text = JSON.stringify(describeTogether(openApi(version), others));
+      if (callbackKeys !== undefined) mountCallbackKeys(app, callbackKeys);
+      const keys = callbackKeys === undefined ? [] : [callbackKeysApi(TAG)];
+      const text = JSON.stringify(describeTogether(openApi(version), [...keys, ...others]));
       app.get("/openapi.json", async (_request, reply) =>
         reply.type("application/json; charset=utf-8").send(text),
       );

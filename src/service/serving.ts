@@ -1,5 +1,6 @@
 /** The interfaces of this process on one port. */
 import type { Assets } from "../assets.ts";
+import { publicKeyList } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
@@ -86,6 +87,7 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       projects,
       version: VERSION,
       others: only === undefined && ta !== undefined ? [ta.description] : [],
+      callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
     }),
     ...(ta === undefined ? [] : [ta.part]),
