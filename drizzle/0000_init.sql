@@ -290,6 +290,8 @@ CREATE TABLE "ta_transactions" (
 	"tx_id" text NOT NULL,
 	"signed" "bytea" NOT NULL,
 	"group_id" bigint NOT NULL,
+	"purse" text NOT NULL,
+	"nonce" bigint,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"reminded_at" timestamp with time zone,
 	CONSTRAINT "ta_transactions_tx_id_unique" UNIQUE("tx_id")
@@ -531,6 +533,7 @@ CREATE INDEX "ta_requests_open" ON "ta_requests" USING btree ("lane_id","sequenc
 CREATE INDEX "ta_requests_of_wallet" ON "ta_requests" USING btree ("asset","wallet","sequence");--> statement-breakpoint
 CREATE INDEX "ta_requests_waiting" ON "ta_requests" USING btree ("asset","sequence") WHERE status in ('QUEUED', 'PENDING');--> statement-breakpoint
 CREATE INDEX "ta_requests_ended" ON "ta_requests" USING btree ("status","updated_at") WHERE status in ('SUCCESS', 'FAILED');--> statement-breakpoint
+CREATE INDEX "ta_transactions_nonces" ON "ta_transactions" USING btree ("purse","nonce") WHERE nonce is not null;--> statement-breakpoint
 CREATE INDEX "balances_by_total" ON "balances" USING btree ("coin_type",(- total),"owner") WHERE total > 0;--> statement-breakpoint
 CREATE INDEX "balances_by_tokens" ON "balances" USING btree ("coin_type",(- token_balance),"owner") WHERE token_balance > 0;--> statement-breakpoint
 CREATE INDEX "holder_events_in_time" ON "holder_events" USING btree ("coin_type","reached_ms","position");--> statement-breakpoint

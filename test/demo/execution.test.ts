@@ -56,7 +56,7 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       gasBudget: 50_000_000n,
     };
     const relay = suiRelay(settings);
-    const [purse = ""] = await relay.purses(never);
+    const [{ name: purse } = { name: "" }] = await relay.purses(never);
     const order = { requestId: "r", asset: "a", wallet: WALLET, groupId: 2, holderId: 77n };
     const signedBy = async (by: Relay, what: WhitelistOrder) =>
       (await by.prepare(what, purse, never)).sign(never);

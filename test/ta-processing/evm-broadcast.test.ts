@@ -6,6 +6,7 @@ import {
   SubmissionRefusedError,
 } from "../../src/ta/ports/relay.ts";
 import { evmKeySigner } from "../../src/ta/ports/signer.ts";
+import { startProxy } from "../evm/proxy.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 import { acceptRequest, ended } from "./circle.ts";
@@ -50,6 +51,31 @@ test("a mined transaction whose receipt the RPC does not show yet is looked for,
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
   expect(await chain.client.getTransactionCount({ address })).toBe(nonce + 1);
 });
+
+for (const [when, others] of [
+  ["another one is up to date", 1],
+  ["what was signed before is known", 0],
+] as const) {
+  test(`an RPC that lags has no nonce used twice when ${when}`, async () => {
+    await using circle = await startEvmCircle(4);
+    const { chain, database } = circle;
+    let lags = false;
+    await using lagging = await startProxy(chain.url, {
+      answer: ({ method, params }, result) =>
+        lags && method === "eth_getTransactionCount" && params[1] === "latest"
+          ? `0x${(Number(result) - 1).toString(16)}`
+          : result,
+    });
+    const rpc = [lagging.url, ...[chain.url].slice(0, others)];
+    await using _processing = await circle.process(OWNER, { rpc });
+    expect(await ended(database, await accept(database, "b-7"))).toMatchObject({ reason: null });
+    // Without what was signed before, the other RPC alone knows it.
+    if (others > 0) await database.sql`update ta_transactions set nonce = null`;
+    lags = true;
+    const second = await accept(database, "b-8");
+    expect(await ended(database, second)).toMatchObject({ status: "SUCCESS", reason: null });
+  });
+}
 
 test("a receipt that only the second RPC has is found there", async () => {
   await using circle = await startEvmCircle(4);
@@ -122,6 +148,7 @@ test("a refusal counts at the first submission only: later the transaction may w
     token: token.address,
     type: "comakery_security_token_v4",
     signer,
+    lowestNonce: async () => 0,
   });
   const { signal } = new AbortController();
   const order = {

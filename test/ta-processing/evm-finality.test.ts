@@ -114,6 +114,37 @@ test("a wallet that is in the group by a final block is whitelisted already", as
   expect(await ended(database, id)).toMatchObject({ reason: "ALREADY_WHITELISTED", tx_id: null });
 });
 
+test("a transaction that is taken back keeps its nonce: the next one is signed with another, and both are executed", async () => {
+  await using circle = await startEvmCircle(4, { finality: FINALITY });
+  const { chain, database } = circle;
+  const snapshot = await chain.request("evm_snapshot");
+  await using _processing = await circle.process(OWNER);
+  const accept = (investorId: string) =>
+    acceptRequest(database, { asset: EVM_ASSET, investorId, wallet: newEvmWallet() });
+  const first = await accept("f-6");
+  await atStep(circle, first, "executed at");
+  // Nothing is mined by itself from here on, so the second one is signed while the first is nowhere.
+  await chain.request("evm_setAutomine", [false]);
+  await chain.request("evm_revert", [snapshot]);
+  const second = await accept("f-7");
+  await atStep(circle, second, "submitted");
+  const nonces = await database.sql<{ nonce: bigint }[]>`
+    select nonce from ta_transactions order by created_at`;
+  expect((nonces[1]?.nonce ?? 0n) - (nonces[0]?.nonce ?? 0n)).toBe(1n);
+  await chain.request("evm_setAutomine", [true]);
+  // The first one is offered again, and lets the second one in.
+  const address = chain.wallet(0);
+  await until(
+    "both to be mined",
+    () => chain.client.getTransactionCount({ address }),
+    (count) => BigInt(count) > (nonces[1]?.nonce ?? 0n),
+  );
+  await chain.request("anvil_mine", MINE_TO_FINAL);
+  for (const id of [first, second]) {
+    expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
+  }
+});
+
 for (const later of [EVM_GROUP, 2]) {
   test(`a transaction that finds the wallet in the group has found it there, also when it is in group ${later} at the end of the block`, async () => {
     await using circle = await startEvmCircle(4, { finality: FINALITY });

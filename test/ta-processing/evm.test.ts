@@ -59,6 +59,7 @@ test("a token without transfer groups is refused before anything is asked of its
     rpc: ["http://127.0.0.1:9/"],
     token: "0x00" as const,
     signer: evmKeySigner(OWNER),
+    lowestNonce: async () => 0,
   };
   for (const version of [1, 5]) {
     expect(() => evmRelay({ ...settings, type: `comakery_security_token_v${version}` })).toThrow(
@@ -78,6 +79,7 @@ test("an RPC that hangs holds nobody who is told to stop", async () => {
       token: "0x00",
       type: "comakery_security_token_v4",
       signer: evmKeySigner(OWNER),
+      lowestNonce: async () => 0,
     });
     const began = performance.now();
     await expect(relay.tip(AbortSignal.timeout(100))).rejects.toThrow("timeout");
@@ -96,6 +98,7 @@ test("no error of a chain's RPC names its URL, which may hold a provider's key",
     token: "0x00",
     type: "comakery_security_token_v4",
     signer: evmKeySigner(OWNER),
+    lowestNonce: async () => 0,
   });
   const error: unknown = await relay
     .tip(new AbortController().signal)

@@ -163,7 +163,7 @@ test("what a worker writes after its lane was taken over is refused", async () =
   );
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
   await expect(recordStep(database, former, { id }, "late")).rejects.toThrow(LaneLostError);
-  const order = { txId: "late", signed: new Uint8Array(1), groupId: 1 };
+  const order = { txId: "late", signed: new Uint8Array(1), groupId: 1, purse: "late" };
   await expect(recordSigned(database, former, { id }, order)).rejects.toThrow(LaneLostError);
   expect(await sql`select 1 from ta_transactions where request_id = ${id}`).toHaveLength(0);
   await recordStep(database, present, { id }, "in time");

@@ -33,6 +33,37 @@ const TAKEN = /already known|known transaction|already imported/i;
 const NONCE_SPENT = /nonce (is )?too low|old ?nonce/i;
 const REFUSED = /insufficient funds|intrinsic gas|invalid|exceeds|underpriced/i;
 
+/**
+ * How many transactions of an address are mined, as the RPC says that has seen the most: one that lags
+ * would have a nonce used twice.
+ * @throws RelayUnavailableError (retry) when no RPC answers, or one is of another chain
+ */
+export const countOn = async (
+  clients: RpcClients,
+  chainId: number,
+  address: Hex,
+  signal: AbortSignal,
+): Promise<number> => {
+  const asking = clients.map((client) =>
+    asked(signal, () =>
+      Promise.all([
+        client.getChainId(),
+        client.getTransactionCount({ address, blockTag: "latest" }),
+      ]),
+    ),
+  );
+  const answers = await Promise.allSettled(asking);
+  signal.throwIfAborted();
+  const counts = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  if (counts.length === 0) await Promise.all(asking);
+  for (const [actual] of counts) {
+    if (actual !== chainId) {
+      throw new RelayUnavailableError(`the RPC is of chain ${actual}, not ${chainId}`);
+    }
+  }
+  return Math.max(...counts.map(([, count]) => count));
+};
+
 /** What became of a transaction, as the first RPC says that knows; null when none does. */
 export const lookUpOn = async (
   clients: RpcClients,

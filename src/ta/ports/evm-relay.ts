@@ -16,8 +16,8 @@ import {
 } from "viem";
 import type { Remedy } from "../../remedy.ts";
 import { asked, isRevert } from "./evm-asked.ts";
-import { lookUpOn, offerTo } from "./evm-broadcast.ts";
-import { type Relay, RelayUnavailableError } from "./relay.ts";
+import { countOn, lookUpOn, offerTo } from "./evm-broadcast.ts";
+import type { Relay } from "./relay.ts";
 import type { EvmSigner } from "./signer.ts";
 
 /** The token has no transfer groups that could be set: no transfer agent for it. Stop. */
@@ -43,6 +43,8 @@ export type EvmRelaySettings = {
   /** As configuration spells it, such as `comakery_security_token_v3`. */
   readonly type: string;
   readonly signer: EvmSigner;
+  /** The lowest nonce that a new transaction may have, by what was signed before. */
+  readonly lowestNonce: (purse: string) => Promise<number>;
   readonly timeoutMs?: number;
 };
 
@@ -77,12 +79,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     // One transaction at a time: the next one needs the next nonce.
     purses: async () => [{ name: `evm:${chainId}:${signer.address}`, version: null }],
 
-    prepare: async ({ wallet, groupId, asset, requestId }, _purse, signal) => {
+    prepare: async ({ wallet, groupId, asset, requestId }, purse, signal) => {
       const data = callOf(hex(wallet), BigInt(groupId));
-      const [actual, nonce, fees, gas] = await asked(signal, () =>
+      const counted = await countOn(clients, chainId, signer.address, signal);
+      const nonce = Math.max(counted, await settings.lowestNonce(purse));
+      const [fees, gas] = await asked(signal, () =>
         Promise.all([
-          client.getChainId(),
-          client.getTransactionCount({ address: signer.address, blockTag: "latest" }),
           client.estimateFeesPerGas(),
           client
             .estimateGas({ account: signer.address, to: token, data })
@@ -93,9 +95,6 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
             }),
         ]),
       );
-      if (actual !== chainId) {
-        throw new RelayUnavailableError(`the RPC is of chain ${actual}, not ${chainId}`);
-      }
       const { maxFeePerGas, maxPriorityFeePerGas } = fees;
       const transaction = {
         type: "eip1559" as const,
@@ -110,7 +109,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
       return {
         sign: async (signing) => {
           const signed = await signer.sign(transaction, { asset, requestId }, signing);
-          return { txId: keccak256(signed), signed: Buffer.from(signed.slice(2), "hex") };
+          return { txId: keccak256(signed), signed: Buffer.from(signed.slice(2), "hex"), nonce };
         },
       };
     },

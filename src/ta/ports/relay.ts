@@ -27,6 +27,8 @@ export type SignedOrder = {
   readonly txId: string;
   /** What `submit` takes. */
   readonly signed: Uint8Array;
+  /** Its number among the transactions of its purse; only where the ledger numbers them. */
+  readonly nonce?: number;
 };
 
 /** What became of a transaction. */

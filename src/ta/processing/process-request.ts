@@ -164,7 +164,7 @@ const sign = async (
     }
     const made = await trySigning(work, request, unsigned);
     if (!(made instanceof Error)) {
-      const stored = { ...made, groupId };
+      const stored = { ...made, groupId, purse };
       await recordSigned(database, claim, request, stored);
       return { ...request, ...stored };
     }

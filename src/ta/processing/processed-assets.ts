@@ -6,6 +6,7 @@ import { evmRelay } from "../ports/evm-relay.ts";
 import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
 import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
 import { evmRegister } from "./evm-register.ts";
+import { lowestNonce } from "./nonces.ts";
 import type { ProcessedAsset } from "./process-request.ts";
 import { suiRegister } from "./register.ts";
 
@@ -77,9 +78,17 @@ const evmSides = (
 ): Sides | string => {
   if (evm === undefined) return "a key to sign with";
   const { chainId, rpc, type } = token;
+  const { signer } = evm;
   const address = `0x${token.address.slice(2).toLowerCase()}` as const;
   return {
     register: evmRegister(sql, { project, chainId, token: address }),
-    relay: evmRelay({ chainId, rpc, token: address, type, signer: evm.signer }),
+    relay: evmRelay({
+      chainId,
+      rpc,
+      token: address,
+      type,
+      signer,
+      lowestNonce: (purse) => lowestNonce(sql, purse),
+    }),
   };
 };

@@ -39,17 +39,20 @@ export const recordStep = (
     await writeStatus(tx, request.id, { status: "PENDING", message });
   });
 
+/** A signed transaction, the group it puts the wallet into, and what pays for it. */
+type OrderToStore = SignedOrder & { readonly groupId: number; readonly purse: string };
+
 /** Stores the signed transaction: from here on it is the only one there will be. @throws LaneLostError */
 export const recordSigned = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,
   request: Pick<OpenRequest, "id">,
-  { txId, signed, groupId }: SignedOrder & { readonly groupId: number },
+  { txId, signed, nonce, groupId, purse }: OrderToStore,
 ): Promise<void> =>
   underClaim(database, claim, async (tx) => {
     await tx.sql`
-      insert into ta_transactions (request_id, tx_id, signed, group_id)
-      values (${request.id}, ${txId}, ${signed}, ${groupId})`;
+      insert into ta_transactions (request_id, tx_id, signed, group_id, purse, nonce)
+      values (${request.id}, ${txId}, ${signed}, ${groupId}, ${purse}, ${nonce ?? null})`;
     await tx.sql`update ta_requests set tx_id = ${txId} where id = ${request.id}`;
     await writeStatus(tx, request.id, {
       status: "PENDING",

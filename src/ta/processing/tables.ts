@@ -2,9 +2,11 @@
  * Tables of the processing: transactions that were signed, what pays for them, whose turn a wallet is,
  * whose holder is whose.
  */
+import { sql } from "drizzle-orm";
 import {
   bigint,
   customType,
+  index,
   numeric,
   pgTable,
   primaryKey,
@@ -23,20 +25,28 @@ const at = (name: string) => timestamp(name, { withTimezone: true });
  * The one transaction of a request, stored before it is submitted. There is never a second one:
  * whoever takes the request up again looks this one up, and submits these bytes or none.
  */
-export const taTransactions = pgTable("ta_transactions", {
-  requestId: uuid("request_id")
-    .primaryKey()
-    .references(() => taRequests.id),
-  /** Digest (Sui) or hash (EVM); it follows from the bytes. */
-  txId: text("tx_id").notNull().unique(),
-  /** Signed and ready to be submitted; public once it is. */
-  signed: bytea("signed").notNull(),
-  /** The group it puts the wallet into: that is what it is held to, whatever is configured later. */
-  groupId: bigint("group_id", { mode: "number" }).notNull(),
-  createdAt: at("created_at").notNull().defaultNow(),
-  /** When it was last said in the log that it is overdue. */
-  remindedAt: at("reminded_at"),
-});
+export const taTransactions = pgTable(
+  "ta_transactions",
+  {
+    requestId: uuid("request_id")
+      .primaryKey()
+      .references(() => taRequests.id),
+    /** Digest (Sui) or hash (EVM); it follows from the bytes. */
+    txId: text("tx_id").notNull().unique(),
+    /** Signed and ready to be submitted; public once it is. */
+    signed: bytea("signed").notNull(),
+    /** The group it puts the wallet into: that is what it is held to, whatever is configured later. */
+    groupId: bigint("group_id", { mode: "number" }).notNull(),
+    /** What pays for it, also when it has given that back. */
+    purse: text("purse").notNull(),
+    /** Its number among those of its purse (EVM); null on Sui. */
+    nonce: bigint("nonce", { mode: "number" }),
+    createdAt: at("created_at").notNull().defaultNow(),
+    /** When it was last said in the log that it is overdue. */
+    remindedAt: at("reminded_at"),
+  },
+  (t) => [index("ta_transactions_nonces").on(t.purse, t.nonce).where(sql`nonce is not null`)],
+);
 
 /**
  * What pays for a transaction under way: a coin on Sui, the sender's nonce on EVM. Two transactions
