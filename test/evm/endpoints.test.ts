@@ -155,6 +155,38 @@ test("a block that was final by depth is withdrawn once every endpoint shows tha
   expect(rollbacks()).toEqual([{ toBlock: 5n, belowFinal: true }]);
 });
 
+test.for<[string, (good: string, dead: string) => string[]]>([
+  ["after", (good, dead) => [good, dead]],
+  ["before", (good, dead) => [dead, good]],
+])(
+  "an endpoint that cannot be reached, %s one that shows final blocks replaced, hides it from nobody",
+  async ([, order]) => {
+    let dead = false;
+    await using mortal = await startProxy(chain.url, { http: () => (dead ? "cut" : undefined) });
+    const urls = order(chain.url, mortal.url);
+    const byDepth = networkWith(urls, 2);
+    const byTag = networkWith(urls, "finalized");
+    for (let i = 1; i <= 8; i += 1) await pay(i, i);
+    await using other = await freshDatabase();
+    await using follower = following(database, byDepth);
+    await using strict = following(other, byTag);
+    await atHead(database, byDepth, chain);
+    await atHead(other, byTag, chain);
+    dead = true;
+    await reorganise(chain, token, 5, 9, 99);
+    // By depth it is followed, by a tag it stops: as with one endpoint.
+    await expectWhole(byDepth);
+    expect(follower.batches.flatMap(({ rollback }) => rollback ?? [])).toMatchObject([
+      { belowFinal: true },
+    ]);
+    expect(await strict.failure).toMatchObject({
+      name: "FinalityViolatedError",
+      message: expect.stringContaining(`${chain.url}: block `),
+      cause: { name: "RpcUnavailableError", message: `${mortal.url}: UND_ERR_SOCKET` },
+    });
+  },
+);
+
 /** In front of the chain; frozen, it shows what the chain had at that moment. */
 const startFreezable = async () => {
   let frozen: unknown = null;

@@ -105,7 +105,7 @@ export class WrongChainError extends Error {
 
 /**
  * By what the endpoint says, the chain replaced a block that was final, or more blocks than are kept.
- * Every other endpoint is asked before it is believed. Stop: compare with a node of another provider; if
+ * Every other endpoint is asked before it is believed, as far as it can be reached. Stop: compare with a node of another provider; if
  * the chain did that, read it anew with `holderbook evm reread`.
  */
 export class FinalityViolatedError extends Error {

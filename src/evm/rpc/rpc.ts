@@ -61,8 +61,8 @@ export type Rpc = {
    * Does a piece of work at one endpoint, so that its answers belong together, and again from the
    * start at another when it fails with an error of the RPC; other errors pass through at once.
    * @throws WrongChainError (stop) when every endpoint is of another chain; FinalityViolatedError
-   *   (stop) when every endpoint that is left says so; the last error (retry) when the attempts are
-   *   used up; the reason of `signal`
+   *   (stop) when every endpoint that is left says so, or could not be asked within the attempts: its
+   *   `cause` is why; else the last error (retry) when the attempts are used up; the reason of `signal`
    */
   use<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T>;
   /**
@@ -204,7 +204,7 @@ export const openRpc = (
   return {
     chainId,
     use: async (work, signal) => {
-      /** Who says that the chain broke its word, which is believed once all others say so too. */
+      /** Who says that the chain broke its word, believed once all others that can be asked say so too. */
       const accusers = new Set<Member>();
       let accusation: FinalityViolatedError | undefined;
       for (let attempt = 1; ; attempt += 1) {
@@ -234,7 +234,12 @@ export const openRpc = (
           if (error instanceof FinalityViolatedError) {
             accusers.add(member);
             accusation = error;
-          } else if (attempt >= options.attempts) throw error;
+          } else if (attempt >= options.attempts) {
+            if (accusation === undefined) throw error;
+            // Nobody is left to ask: as believable as where there is one endpoint.
+            accusation.cause = error;
+            throw accusation;
+          }
         }
       }
     },
