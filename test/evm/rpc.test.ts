@@ -244,6 +244,16 @@ test("a schedule is read at its block, at the newest where that is pruned, and n
   });
   await expect(read(behind.url)).rejects.toMatchObject({ name: "RpcRefusedError" });
 
+  // A contract that logged in a block is there: a node that finds nothing does not have it.
+  await using empty = await startProxy(chain.url, {
+    answer: ({ method }, result) => (method === "eth_call" ? "0x" : result),
+  });
+  await expect(read(empty.url)).rejects.toMatchObject({
+    name: "LyingRpcError",
+    lie: "contract without answers",
+    remedy: "retry",
+  });
+
   // A node that cannot say is not a contract that refuses.
   await using broken = await startProxy(chain.url, {
     answer: ({ method }, result) =>

@@ -22,6 +22,8 @@ const isRevert = ({ code, details }: RpcRefusedError) =>
  * pruned that state (schedules are append-only). Null where the contract refuses. Blocks are asked for by
  * number: a node that has not got that far refuses, and says nothing of the contract.
  * @param head number of the chain's newest block
+ * @throws LyingRpcError (retry) when a contract answers nothing at the block that it logged in: the node
+ *   does not have it
  * @throws RpcRefusedError (retry) when the node refuses for reasons of its own
  */
 export const readSchedules = async (
@@ -46,6 +48,11 @@ export const readSchedules = async (
     calls.map(({ contract, input, block }) => call(contract, input, block)),
     signal,
   );
+  calls.forEach(({ contract, block }, i) => {
+    if (then[i]?.ok !== true || then[i].result !== "0x") return;
+    const what = `${contract} answers nothing at block ${BigInt(block)}, although it logged there`;
+    throw new LyingRpcError(endpoint.label, "contract without answers", what);
+  });
   const again = calls.filter((_, i) => then[i]?.ok === false);
   const now = await endpoint.outcomes(
     again.map(({ contract, input }) => call(contract, input, hex(head))),
