@@ -10,7 +10,10 @@ import { completeBefore } from "./under-way.ts";
  * `withdrawn`: pending, at an address that is not sent to for now; `failed`: given up after the last
  * attempt; `disabled`: given up because its address was disabled first.
  */
-export type DeliveryStatus = "pending" | "withdrawn" | "delivered" | "failed" | "disabled";
+export type DeliveryStatus = (typeof STATUSES)[number] | "withdrawn";
+
+/** What deliveries can be looked for by; those that are withdrawn are among the pending. */
+export const STATUSES = ["pending", "delivered", "failed", "disabled"] as const;
 
 /** One message and its attempts; times are ISO 8601 in UTC. */
 export type Delivery = {
@@ -60,7 +63,8 @@ export class UnknownDeliveryError extends Error {
 /**
  * Deliveries, oldest first. `since` (inclusive) is when they were enqueued; `after` is the id of the
  * last one seen, for the next page. Whoever pages sees every one once: those enqueued later than a
- * transaction that is still at it come with a later page.
+ * transaction that is still at it come with a later page. `status` reads past all others: where few of
+ * very many have it, that takes its time.
  * @throws UnknownDeliveryError (stop) `after` is none of theirs
  */
 export const listDeliveries = async (
@@ -68,10 +72,12 @@ export const listDeliveries = async (
   page: Whose & {
     readonly since?: Date | undefined;
     readonly after?: string | undefined;
+    readonly status?: (typeof STATUSES)[number] | undefined;
     readonly limit: number;
   },
 ): Promise<readonly Delivery[]> => {
   const since = page.since?.toISOString() ?? null;
+  const status = page.status ?? null;
   const { ids, column } = owners(sql, page);
   const complete = await completeBefore(sql);
   const [after] =
@@ -103,6 +109,7 @@ export const listDeliveries = async (
       -- A page of each is in the order of an index, however many there are.
       select * from callback_messages where ${column} = owner.id
         and (${since}::timestamptz is null or created_at >= ${since}::timestamptz)
+        and (${status}::text is null or status = ${status}::text)
         and created_at < ${complete}::timestamptz
         and (${after.at}::timestamptz is null
              or (created_at, sequence) > (${after.at}::timestamptz, ${after.sequence}::int8))

@@ -1,5 +1,10 @@
-import { Command } from "commander";
-import { listDeliveries, redeliver, UnknownDeliveryError } from "../callbacks/deliveries.ts";
+import { Command, Option } from "commander";
+import {
+  listDeliveries,
+  redeliver,
+  STATUSES,
+  UnknownDeliveryError,
+} from "../callbacks/deliveries.ts";
 import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Database } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
@@ -36,28 +41,38 @@ const of = (command: Command): Command =>
 type ListOptions = Whose & {
   readonly since?: string;
   readonly after?: string;
+  readonly status?: (typeof STATUSES)[number];
   readonly limit: number;
 };
 
 const listCommand = () =>
   of(new Command("list"))
     .description(
-      "deliveries with their attempts, oldest first: JSON, one a line; on standard error, which addresses are disabled or withdrawn",
+      "deliveries with their attempts, oldest first: JSON, one a line; on standard error, whether there are more, and which addresses are disabled or withdrawn",
     )
     .option("--since <time>", "only those enqueued from then on, ISO 8601")
     .option("--after <id>", "only those after this one, for the next page")
+    .addOption(
+      new Option("--status <status>", "only those; pending ones may be withdrawn").choices(
+        STATUSES,
+      ),
+    )
     .option("--limit <n>", "at most so many", wholeNumberArgument(1, 1_000), 100)
-    .action(async ({ since, after, limit, ...whose }: ListOptions) => {
+    .action(async ({ since, after, status, limit, ...whose }: ListOptions) => {
       const from = since === undefined ? undefined : new Date(since);
       if (Number.isNaN(from?.getTime())) {
         throw new UsageError(`--since ${since} is not a time, such as 2026-01-31T00:00:00Z`);
       }
       await withAddresses(whose, async (database, addresses) => {
         const endpoints = addresses.map(({ key }) => key);
-        const page = { endpoints, since: from, after, limit };
-        for (const { endpoint: _, ...delivery } of await listed(database, page)) {
+        // One more than is shown tells whether there are more.
+        const page = { endpoints, since: from, after, status, limit: limit + 1 };
+        const found = await listed(database, page);
+        const shown = found.slice(0, limit);
+        for (const { endpoint: _, ...delivery } of shown) {
           process.stdout.write(`${JSON.stringify(delivery)}\n`);
         }
+        if (found.length > limit) process.stderr.write(`more: --after ${shown.at(-1)?.id}\n`);
         reportClosed(addresses);
       });
     });

@@ -43,3 +43,32 @@ test("a project's callbacks are listed, and sent again after its address was dis
   // Another project's messages are nobody else's.
   expect(await run("redeliver", "two", "--project", "other")).toMatchObject({ code: 2 });
 }, 120_000);
+
+test("the list says when there are more and where they begin, and shows one status alone", async () => {
+  await using receiver = await startReceiver(({ id }) => (id.startsWith("bad") ? 500 : 204));
+  await using sender = await startSender(receiver.url, { retrySeconds: [] });
+  const ids = ["a", "bad-1", "b", "bad-2", "c"];
+  for (const id of ids) await sender.send([{ id, lane: id }]);
+  await sender.settled();
+  const list = async (...args: readonly string[]) => {
+    const all = ["callbacks", "list", "--project", "acme", ...args];
+    const { code, stdout, stderr } = await runProgram(all, { DATABASE_URL: sender.database.url });
+    expect(code, stderr).toBe(0);
+    const lines = stdout.split("\n").filter((line) => line !== "");
+    return { ids: lines.map((line) => delivery.parse(JSON.parse(line)).id), stderr };
+  };
+  expect(await list("--limit", "2")).toEqual({
+    ids: ["a", "bad-1"],
+    stderr: "more: --after bad-1\n",
+  });
+  expect(await list("--limit", "3", "--after", "bad-1")).toEqual({
+    ids: ["b", "bad-2", "c"],
+    stderr: "",
+  });
+  expect(await list("--status", "failed", "--limit", "1")).toEqual({
+    ids: ["bad-1"],
+    stderr: "more: --after bad-1\n",
+  });
+  expect((await list("--status", "delivered")).ids).toEqual(["a", "b", "c"]);
+  expect((await list("--status", "pending")).ids).toEqual([]);
+}, 240_000);
