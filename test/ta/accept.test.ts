@@ -6,6 +6,7 @@ import { fingerprints, forgetAnswers, IdempotencyKeyReusedError } from "../../sr
 import { PiiKeyLostError, ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, PiiDeletedError, PiiKeyPresentError } from "../../src/ta/pii/vault.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { until } from "../queue/until.ts";
 import { submission } from "./submissions.ts";
 
 let database: TestDatabase;
@@ -70,6 +71,33 @@ test("a body that came with an Idempotency-Key gets its first answer when it com
   const next = await ask("lost header", "inv-header");
   expect(next.requestId).not.toBe(one.requestId);
   expect(await ask("lost header", "inv-header", "h1")).toEqual(one);
+});
+
+test("a body with an Idempotency-Key and the same without one do not wait for each other crosswise", async () => {
+  const { ask } = accepting();
+  await ask("first of the lane", "inv-cross");
+  const waiting = (count: number) =>
+    until(
+      `${count} statements that wait for a lock`,
+      async () => {
+        const [row] = await database.sql<{ count: number }[]>`
+          select count(*)::int4 as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`;
+        return row?.count;
+      },
+      (found) => found === count,
+    );
+  // Whoever comes first is the first to get the lane, and wants what the other has meanwhile.
+  const both = await database.transaction(async ({ sql }) => {
+    await sql`select 1 from ta_lanes where investor_id = 'inv-cross' for update`;
+    const keyed = ask("cross", "inv-cross", "cross-key");
+    await waiting(1);
+    const plain = ask("cross", "inv-cross");
+    await waiting(2);
+    return [keyed, plain];
+  });
+  const [keyed, plain] = await Promise.all(both);
+  expect(plain).toEqual(keyed);
 });
 
 test("the same body with many keys and without one at the same moment is done once for each", async () => {
