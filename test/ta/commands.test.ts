@@ -17,7 +17,7 @@ const ASSETS = {
           ledger: "sui",
           coinType: "0x5::acme::ACME",
           whitelistGroupId: 1,
-          ta: { callbackUrl: "http://127.0.0.1:9/ta" },
+          ta: { callbackUrl: "https://hooks.example/ta" },
         },
       ],
     },
