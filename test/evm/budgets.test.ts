@@ -155,6 +155,27 @@ test("beside an endpoint that is ready nobody waits for one that wants fewer req
   expect(rpc.status()[0]).toMatchObject({ state: "paused", lastError: { reason: "rate limit" } });
 });
 
+test("an endpoint that failed a while ago is gone to before another is waited for", async () => {
+  let broken = true;
+  let limited = false;
+  const failing = () => (broken ? { status: 503 } : undefined);
+  await using first = await startProxy(chain.url, {
+    http: (calls) =>
+      limited && calls.length > 1 ? { status: 429, headers: { "retry-after": "30" } } : failing(),
+  });
+  await using second = await startProxy(chain.url, { http: failing });
+  const rpc = openRpc(chain.chainId, [first.url, second.url], { pauseMs: 1, attempts: 2 });
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const read = () => rpc.use((endpoint) => endpoint.batch(headers(9), signal), signal);
+  await expect(read()).rejects.toMatchObject({ reason: "status" });
+  broken = false;
+  await read();
+  expect(rpc.status()).toMatchObject([{ state: "good" }, { failures: 1 }]);
+  limited = true;
+  expect(numbersIn(await read())).toEqual(upTo(9));
+  expect(rpc.status()).toMatchObject([{ state: "paused" }, { state: "good" }]);
+});
+
 const id = (call: Call | undefined): unknown => Object(call).id;
 
 const oversized: readonly [what: string, refusal: (calls: readonly Call[]) => object][] = [

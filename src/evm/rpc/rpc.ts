@@ -89,6 +89,12 @@ type Member = {
   lastErrorAtMs: number | undefined;
 };
 
+/** Budgets of calls are counted by the second or the minute; beyond that is a quota used up. */
+const LONG_WAIT_MS = 60_000;
+
+const wantsFewer = ({ failures, lastError }: Member) =>
+  failures > 0 && lastError instanceof RpcUnavailableError && lastError.reason === "rate limit";
+
 const headCall = { method: "eth_blockNumber", params: [] };
 
 /** @param urls in order of preference */
@@ -99,10 +105,21 @@ export const openRpc = (
 ): Rpc => {
   const options = { ...rpcDefaults, ...settings };
   const labels = labelsOf(urls);
-  /** Waiting is for those who have no other endpoint to go to that did its last work. */
+  /**
+   * Waiting is for those who have no other endpoint to go to. One that wants fewer requests too is none,
+   * or the work would go to and fro between them and never be done; unless this one wants to be left
+   * alone for long.
+   */
   const waitsFor = (i: number) => (refusal: RpcUnavailableError) => {
+    const now = performance.now();
+    const { retryAfterMs = 0 } = refusal;
     const others = members.some(
-      (each, j) => j !== i && each.wrongChain === undefined && each.failures === 0,
+      (each, j) =>
+        j !== i &&
+        each.wrongChain === undefined &&
+        (retryAfterMs > LONG_WAIT_MS
+          ? each.pausedUntil < now + retryAfterMs
+          : each.pausedUntil <= now && !wantsFewer(each)),
     );
     const member = members[i];
     if (others || member === undefined) return false;
