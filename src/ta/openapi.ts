@@ -72,7 +72,12 @@ const headerField = (name: string, description: string, required = false) => ({
 
 const idempotencyKey = headerField(
   "Idempotency-Key",
-  "Without it the same body within 24 hours gets the first answer again and does nothing; with it the same key does, for 30 days. After the investor's data were deleted either makes a new request.",
+  "Without it the same body within 24 hours gets the first answer again and does nothing; with it the same key does, for 30 days, and a new one makes a new request.",
+);
+
+const redeliveryKey = headerField(
+  "Idempotency-Key",
+  "Without it the message is sent again every time; what was sent again for one is not sent for the same one a second time, for 30 days.",
 );
 
 const timestamp = headerField("X-Request-Timestamp", "Unix seconds, within 300 s of now.", true);
@@ -176,10 +181,10 @@ export const taApi = ({
           operationId: "redeliverCallback",
           summary: "Send a callback again, under the same webhook-id",
           security: SIGNED,
-          parameters: [pathParameter("id", "`webhook-id`."), idempotencyKey],
+          parameters: [pathParameter("id", "`webhook-id`."), redeliveryKey],
           requestBody: { required: true, ...json({ type: "object" }) },
           responses: {
-            202: answer("It will be sent.", ref("TaRedelivery")),
+            202: answer("It is sent, or on its way still, or waits.", ref("TaRedelivery")),
             ...errors(400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503),
           },
         },
