@@ -41,6 +41,8 @@ export type ReadingState = {
   readonly known: KnownBlocks;
   readonly schedules: Map<string, bigint>;
   finalBlock: bigint;
+  /** Whether a batch has told whoever keeps the facts where the head is, since reading began. */
+  headTold: boolean;
   next(token: EvmToken): bigint;
   /** The first block that was read, or will be, of any token. */
   first(): bigint;
@@ -62,6 +64,7 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
     known: knownBlocks(start.blocks),
     schedules: new Map(start.schedules),
     finalBlock: start.finalBlock,
+    headTold: false,
     next: ({ address, fromBlock }) => nextBlock.get(address) ?? fromBlock,
     nextAfterRollback: (token, toBlock) => {
       const next = state.next(token);
@@ -90,6 +93,7 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
       state.known.extend(batch.blocks);
       state.known.cutBelow(batch.keepFrom);
       state.finalBlock = batch.finalBlock;
+      state.headTold = true;
     },
   };
   return state;

@@ -90,7 +90,7 @@ export type EvmBatch = {
   /** Tokens of which `facts` is complete for blocks `first` to `last`. */
   readonly tokens: readonly Address[];
   readonly first: bigint;
-  /** Inclusive; `first - 1` when the batch covers no block (only finality or a rollback moved). */
+  /** Inclusive; `first - 1` when the batch covers no block (only the head, finality or a rollback moved). */
   readonly last: bigint;
   /** By block, then log index, then token. */
   readonly facts: readonly EvmFact[];

@@ -200,7 +200,9 @@ const stepAtHead = async (
   const common = { chainId, rollback, keepFrom: settled, head: view.head };
   if (group === undefined) {
     const finalBlock = finalOf(network, view, tip, kept);
-    if (rollback === null && finalBlock === state.finalBlock) return { view, batch: null };
+    // The first look is told at once: how far there is to go must be known while a range is read.
+    const nothingNew = rollback === null && finalBlock === state.finalBlock && state.headTold;
+    if (nothingNew) return { view, batch: null };
     const last = tip ?? -1n;
     const nothing = { tokens: [], first: last + 1n, last, facts: [], schedules: [], blocks: [] };
     return { view, batch: { ...common, ...nothing, finalBlock } };

@@ -1,4 +1,4 @@
-/** Finality is counted from blocks that were read: an RPC that inflates its head makes nothing final. */
+/** The head that an RPC names is told, and makes nothing final: finality is counted from blocks that were read. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chainMark } from "../../src/evm/log-reads.ts";
 import type { Finality } from "../../src/evm/network.ts";
@@ -151,4 +151,22 @@ test("no callback goes out for a record that an inflated head alone would have m
   // Three blocks more, and the first record is twelve deep.
   await chain.client.mine({ blocks: 3 });
   await waitFor(sent, (count) => count === 1);
+});
+
+test("how far there is to go is known while the first range is still being read", async () => {
+  await chain.client.mine({ blocks: 100 });
+  await using proxy = await startProxy(chain.url, {
+    http: (calls) => (calls.some(({ method }) => method === "eth_getLogs") ? "never" : undefined),
+  });
+  const network = networkOf([proxy.url], chain.chainId, [
+    { address: token.address, type: "comakery_security_token_v4", finality: 12 },
+  ]);
+  await using _follower = following(database, network);
+  const mark = () => chainMark(database.db, chain.chainId);
+  await until(
+    async () => (await mark())?.headBlock != null,
+    async () => `${await mark()}`,
+  );
+  const head = await chain.client.getBlockNumber();
+  expect(await mark()).toMatchObject({ headBlock: head, finalBlock: -1n });
 });
