@@ -102,7 +102,7 @@ export const delivery: z.infer<typeof deliveryAnswer> = {
 
 export const redelivery: z.infer<typeof redeliveryAnswer> = {
   id: messageId,
-  message: "it will be sent again; to send it once more within a day, give an Idempotency-Key",
+  message: "it is sent again",
 };
 
 export const callbackKeys: z.infer<typeof callbackKeysAnswer> = {
