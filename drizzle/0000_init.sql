@@ -210,6 +210,8 @@ CREATE TABLE "ta_lanes" (
 	"token" uuid,
 	"leased_until" timestamp with time zone,
 	"wake" smallint DEFAULT 0 NOT NULL,
+	"waits_for" text,
+	"waiting_since" timestamp with time zone,
 	CONSTRAINT "ta_lanes_of_investor" UNIQUE("asset","investor_id")
 );
 --> statement-breakpoint
@@ -281,6 +283,7 @@ CREATE TABLE "ta_purse_uses" (
 CREATE TABLE "ta_purses" (
 	"purse" text PRIMARY KEY NOT NULL,
 	"request_id" uuid NOT NULL,
+	"payer" text NOT NULL,
 	"claimed_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "ta_purses_request_id_unique" UNIQUE("request_id")
 );
@@ -526,6 +529,7 @@ CREATE INDEX "log_checkpoints_bytes" ON "log_checkpoints" USING btree ("bytes_to
 CREATE INDEX "log_coins_folded" ON "log_coins" USING btree ("folded") WHERE "log_coins"."is_security";--> statement-breakpoint
 CREATE INDEX "ta_answers_expiry" ON "ta_answers" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "ta_lanes_wake" ON "ta_lanes" USING btree ("wake_at") WHERE wake_at is not null;--> statement-breakpoint
+CREATE INDEX "ta_lanes_waiting" ON "ta_lanes" USING btree ("waits_for","waiting_since") WHERE waits_for is not null;--> statement-breakpoint
 CREATE INDEX "ta_pii_accesses_of_request" ON "ta_pii_accesses" USING btree ("request_id","id");--> statement-breakpoint
 CREATE INDEX "ta_pii_records_of_investor" ON "ta_pii_records" USING btree ("asset","investor_id");--> statement-breakpoint
 CREATE INDEX "ta_pii_records_of_key" ON "ta_pii_records" USING btree ("key_id","request_id");--> statement-breakpoint

@@ -47,10 +47,15 @@ export const taLanes = pgTable(
     leasedUntil: at("leased_until"),
     /** Another one with every wake-up: one that is stuck does not swallow the next. */
     wake: smallint("wake").notNull().default(0),
+    /** Whose coins or nonces its first request waits for; null when for none. */
+    waitsFor: text("waits_for"),
+    waitingSince: at("waiting_since"),
   },
   (t) => [
     unique("ta_lanes_of_investor").on(t.asset, t.investorId),
     index("ta_lanes_wake").on(t.wakeAt).where(sql`wake_at is not null`),
+    // Who is the next to be given a purse.
+    index("ta_lanes_waiting").on(t.waitsFor, t.waitingSince).where(sql`waits_for is not null`),
   ],
 );
 

@@ -67,8 +67,8 @@ test("a nonce that is held for nothing signed is free for others, unless somebod
   const purse = `evm:${chain.chainId}:${evmKeySigner(OWNER).address}`;
   const left = await acceptRequest(database, { asset: "taken out", investorId: "l-3" });
   await sql`
-    insert into ta_purses (purse, request_id, claimed_at)
-    values (${purse}, ${left}, now() - interval '2 minutes')`;
+    insert into ta_purses (purse, payer, request_id, claimed_at)
+    values (${purse}, ${purse}, ${left}, now() - interval '2 minutes')`;
   const lease = (until: string) => sql`
     update ta_lanes set leased_until = ${until}, wake_at = ${until}, token = gen_random_uuid()
     where investor_id = 'l-3'`;
@@ -91,7 +91,7 @@ test("at the start the open requests of an asset that is not configured are name
   const { database } = circle;
   const id = await acceptRequest(database, { asset: "taken out", investorId: "l-5" });
   await acceptRequest(database, { asset: EVM_ASSET, investorId: "l-6" });
-  await database.sql`insert into ta_purses (purse, request_id) values ('evm:1:0x5', ${id})`;
+  await database.sql`insert into ta_purses (purse, payer, request_id) values ('evm:1:0x5', 'evm:1:0x5', ${id})`;
   const logged: string[] = [];
   const logger = pino({}, { write: (line: string) => void logged.push(line) });
   await warnOfLeftRequests(database.sql, new Set([EVM_ASSET]), logger);

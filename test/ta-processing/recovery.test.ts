@@ -202,7 +202,7 @@ test("a transaction under way is followed to its end although the investor's dat
 test("a request whose coin is gone before it was signed for pays with another one", async () => {
   const { database } = circle;
   const id = await acceptRequest(database, { investorId: "r-6" });
-  await database.sql`insert into ta_purses (purse, request_id) values ('sui:0xdead', ${id})`;
+  await database.sql`insert into ta_purses (purse, payer, request_id) values ('sui:0xdead', 'sui:0x1', ${id})`;
   await using _processor = await startProcessor(circle);
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
   expect(await database.sql`select 1 from ta_purses where request_id = ${id}`).toHaveLength(0);
@@ -261,4 +261,31 @@ test("a request that waits for many turns has each step in its history once", as
 
   await using _processor = await startProcessor(circle);
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
+});
+
+test("an executed transaction that the register does not show is warned of, by its request's id and once in a while", async () => {
+  const { database } = circle;
+  const hold = await startProcessor(circle, {
+    around: (relay) => ({ ...relay, lookUp: async () => ({ place: 10n ** 9n, error: null }) }),
+  });
+  const id = await acceptRequest(database, { investorId: "r-9" });
+  await until(
+    "the execution",
+    () => historyOf(database, id),
+    (rows) => rows.some(({ message }) => message.startsWith("executed at")),
+  );
+  const warnings = () =>
+    hold.logged.filter((line) => line.includes("the register does not show it"));
+  expect(warnings()).toEqual([]);
+  const age = () => database.sql`
+    update ta_transactions set created_at = created_at - interval '50 minutes',
+      reminded_at = reminded_at - interval '50 minutes' where request_id = ${id}`;
+  await age();
+  const [line] = await until("the warning", warnings, ({ length }) => length === 1, 15_000);
+  expect(line).toContain(id);
+  await age();
+  await until("the next one", warnings, ({ length }) => length === 2, 15_000);
+  await hold[Symbol.asyncDispose]();
+  await using _processor = await startProcessor(circle);
+  expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
 });

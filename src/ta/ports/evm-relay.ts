@@ -73,11 +73,14 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const clients = transports.map((transport) => createPublicClient({ chain, transport }));
   const client = createPublicClient({ chain, transport: fallback(transports, { retryCount: 0 }) });
 
+  const payer = `evm:${chainId}:${signer.address}`;
   return {
+    payer,
+
     tip: (signal) => asked(signal, () => client.getBlockNumber({ cacheTime: 0 })),
 
     // One transaction at a time: the next one needs the next nonce.
-    purses: async () => [{ name: `evm:${chainId}:${signer.address}`, version: null }],
+    purses: async () => [{ name: payer, version: null }],
 
     prepare: async ({ wallet, groupId, asset, requestId }, purse, signal) => {
       const data = callOf(hex(wallet), BigInt(groupId));

@@ -54,6 +54,8 @@ export type Purse = {
 
 /** The ways to one asset's ledger. Everything rejects with `signal`'s reason once that aborts. */
 export type Relay = {
+  /** Whose purses they are, by a name that processes agree on; those of one payer pay for each other. */
+  readonly payer: string;
   /**
    * Newest checkpoint or block that the ledger's node has.
    * @throws RelayUnavailableError (retry), as all others do

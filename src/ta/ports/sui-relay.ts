@@ -94,6 +94,8 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
   };
 
   return {
+    payer: `sui:${signer.address}`,
+
     tip: async (signal) => {
       const info = await ask(signal, (options) => ledgerService.getServiceInfo({}, options));
       if (info.checkpointHeight === undefined) throw new RelayUnavailableError("no checkpoint yet");

@@ -4,8 +4,9 @@
  * the same ledger and signer that are his own, so that one request holds up others no longer than its
  * transaction takes. The request itself stays what it is: it ends when its asset is there again.
  */
-import type { Database } from "../../database/connect.ts";
+import type { Database, Sql } from "../../database/connect.ts";
 import { type Purse, type Relay, SubmissionRefusedError } from "../ports/relay.ts";
+import { keepPurseOut, releasePurse } from "./purses.ts";
 
 /** Claims older than this are looked after by whoever waits; most are over in a few seconds. */
 const IDLE_SECONDS = 60;
@@ -15,7 +16,6 @@ const AT_ONCE = 8;
 
 /** How a request stands that has a purse. */
 type Held = {
-  readonly purse: string;
   readonly request_id: string;
   readonly tx_id: string | null;
   readonly signed: Uint8Array | null;
@@ -35,17 +35,17 @@ export const freeIdlePurses = async (
   if (purses.length === 0) return;
   const { sql } = database;
   const held = await sql<Held[]>`
-    select p.purse, p.request_id, t.tx_id, t.signed
+    select p.request_id, t.tx_id, t.signed
     from ta_purses p left join ta_transactions t on t.request_id = p.request_id
     where p.purse in ${sql(purses.map(({ name }) => name))} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
     order by p.claimed_at limit ${AT_ONCE}`;
   let failed: unknown;
-  for (const { purse, request_id: requestId, tx_id: txId, signed } of held) {
+  for (const { request_id: requestId, tx_id: txId, signed } of held) {
     try {
       if (txId === null || signed === null) {
         await freeUnsigned(database, requestId);
-      } else if (await isSettled(relay, txId, signed, signal)) {
-        await sql`delete from ta_purses where purse = ${purse} and request_id = ${requestId}`;
+      } else if (await isSettled(sql, relay, requestId, txId, signed, signal)) {
+        await releasePurse(database, { id: requestId });
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -58,7 +58,9 @@ export const freeIdlePurses = async (
 
 /** Whether it is known what became of a transaction; submits it again when it is not. */
 const isSettled = async (
+  sql: Sql,
   relay: Pick<Relay, "lookUp" | "submit">,
+  requestId: string,
   txId: string,
   signed: Uint8Array,
   signal: AbortSignal,
@@ -69,8 +71,9 @@ const isSettled = async (
     return false;
   } catch (error) {
     // Refused, and nobody has it: it will never be executed.
-    if (error instanceof SubmissionRefusedError) return true;
-    throw error;
+    if (!(error instanceof SubmissionRefusedError)) throw error;
+    await keepPurseOut(sql, { id: requestId });
+    return true;
   }
 };
 
@@ -85,7 +88,6 @@ const freeUnsigned = (database: Pick<Database, "transaction">, requestId: string
       returning 1`;
     if (lanes.length === 0) return;
     // A statement of its own: it sees what was signed up to the lock on the lane's row.
-    await sql`
-      delete from ta_purses where request_id = ${requestId}
-        and not exists (select 1 from ta_transactions where request_id = ${requestId})`;
+    const signed = await sql`select 1 from ta_transactions where request_id = ${requestId}`;
+    if (signed.length === 0) await releasePurse({ sql }, { id: requestId });
   });

@@ -165,6 +165,33 @@ export const restLane = async (
     where id = ${id} and token = ${token}`;
 };
 
+/** Bounds of the time after which a request that waits is looked at again. */
+const LOOK_AGAIN_MS = { least: 500, most: 10_000 };
+
+/**
+ * Leaves a lane whose request waits for its ledger or its register. It is due after a tenth of the time
+ * that the request has waited already: so it ends at most a tenth later than it could, and what takes
+ * long is looked at rarely.
+ */
+export const leaveToWait = async (
+  sql: Sql,
+  { id, token }: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+): Promise<void> => {
+  const { least, most } = LOOK_AGAIN_MS;
+  await sql`
+    update ta_lanes l
+    set leased_until = null,
+        wake_at = now() + least(greatest((
+          select now() - coalesce(t.created_at, greatest(r.updated_at, p.claimed_at))
+          from ta_requests r
+          left join ta_transactions t on t.request_id = r.id
+          left join ta_purses p on p.request_id = r.id
+          where r.id = ${request.id}
+        ) / 10, ${least} * interval '1 ms'), ${most} * interval '1 ms')
+    where l.id = ${id} and l.token = ${token}`;
+};
+
 /** Gives a lane back, due again after `delayMs`. */
 export const leaveLane = async (
   sql: Sql,

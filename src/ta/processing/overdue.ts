@@ -1,4 +1,4 @@
-/** Says when a transaction is under way for longer than any should be, so that somebody looks at it. */
+/** Says when a request is under way for longer than any should be, so that somebody looks at it. */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { OpenRequest } from "./lanes.ts";
@@ -6,22 +6,53 @@ import type { OpenRequest } from "./lanes.ts";
 /** A transaction that is not executed after this is spoken of, and again each time as long. */
 const OVERDUE_MINUTES = 10;
 
-/** Warns when it is time to, once among all processes. */
+/** One that is executed and that the register does not show: longer than a chain takes to be final. */
+const NOT_SHOWN_MINUTES = 45;
+
+type Late = Pick<OpenRequest, "id" | "asset" | "txId">;
+
+/** Warns of a transaction that is not executed, when it is time to; once among all processes. */
 export const warnWhenOverdue = async (
-  { sql }: Pick<Database, "sql">,
+  database: Pick<Database, "sql">,
   logger: Pick<Logger, "warn">,
-  { id, asset, txId }: Pick<OpenRequest, "id" | "asset" | "txId">,
+  { id, asset, txId }: Late,
 ): Promise<void> => {
-  const [row] = await sql<{ minutes: number }[]>`
-    update ta_transactions set reminded_at = now()
-    where request_id = ${id}
-      and coalesce(reminded_at, created_at) < now() - ${OVERDUE_MINUTES} * interval '1 minute'
-    returning floor(extract(epoch from now() - created_at) / 60)::int4 as minutes`;
-  if (row === undefined) return;
+  const minutes = await overdueMinutes(database, id, OVERDUE_MINUTES);
+  if (minutes === undefined) return;
   logger.warn(
-    { requestId: id, asset, txId, minutes: row.minutes },
-    `transfer agent: the transaction of request ${id} was signed ${row.minutes} minutes ago and is not ` +
+    { requestId: id, asset, txId, minutes },
+    `transfer agent: the transaction of request ${id} was signed ${minutes} minutes ago and is not ` +
       "executed; the same bytes are submitted again and again. On an EVM chain its fee may have become " +
       'too low: see "A transaction that is not executed" in docs/transfer-agent-processing.md',
   );
+};
+
+/** Warns of an executed transaction that the register does not show; else the same. */
+export const warnWhenNotShown = async (
+  database: Pick<Database, "sql">,
+  logger: Pick<Logger, "warn">,
+  { id, asset, txId }: Late,
+): Promise<void> => {
+  const minutes = await overdueMinutes(database, id, NOT_SHOWN_MINUTES);
+  if (minutes === undefined) return;
+  logger.warn(
+    { requestId: id, asset, txId, minutes },
+    `transfer agent: the transaction of request ${id} was signed ${minutes} minutes ago and is executed, ` +
+      "but the register does not show it yet, or not in a final block; the request waits for that. Look " +
+      "at the indexing: holderbook status, GET /health",
+  );
+};
+
+/** How old a request's transaction is, when that is to be said now; undefined when it is not. */
+const overdueMinutes = async (
+  { sql }: Pick<Database, "sql">,
+  requestId: string,
+  every: number,
+): Promise<number | undefined> => {
+  const [row] = await sql<{ minutes: number }[]>`
+    update ta_transactions set reminded_at = now()
+    where request_id = ${requestId}
+      and coalesce(reminded_at, created_at) < now() - ${every} * interval '1 minute'
+    returning floor(extract(epoch from now() - created_at) / 60)::int4 as minutes`;
+  return row?.minutes;
 };

@@ -12,19 +12,20 @@ import type { Logger } from "../../logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import {
   type Executed,
-  type Purse,
   type Relay,
   type SignedOrder,
   SubmissionRefusedError,
   type UnsignedOrder,
 } from "../ports/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
+import { type Freshness, isFresh } from "./freshness.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { freeIdlePurses } from "./idle-purses.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
-import { warnWhenOverdue } from "./overdue.ts";
-import { claimPurse, keepPurseOut } from "./purses.ts";
-import { type Ending, recordSigned, recordStep, releasePurse } from "./record.ts";
+import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";
+import { NO_PATIENCE, type Patience } from "./patience.ts";
+import { claimPurse, keepPurseOut, releasePurse } from "./purses.ts";
+import { type Ending, recordSigned, recordStep } from "./record.ts";
 import { type Confirmation, NOT_FINAL, type Register, type WalletPlace } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 import { claimWallet } from "./wallet-claims.ts";
@@ -45,22 +46,28 @@ export type Processing = {
   readonly asset: ProcessedAsset;
   readonly vault: PiiPresence;
   readonly logger: Pick<Logger, "info" | "warn">;
-  /** How often a condition is looked at while it is waited for. */
-  readonly lookMs: number;
+  readonly freshness: Freshness;
+  /** How long, and by how many, something is waited for on the spot. */
+  readonly patience: Patience;
+  /** Others may go on now: a purse or a wallet has been given to them. */
+  readonly poke: () => void;
   /** Aborts when the worker is to come to a stop, or has lost the lane: calls are cut off. */
   readonly signal: AbortSignal;
   /** Aborts with `signal`, and when the turn is over: waiting ends, but no call is cut off. */
   readonly turnOver: AbortSignal;
 };
 
-/** The next step has to wait longer than a turn; the request is taken up again later. */
+/** The ledger or the register has to come further; the request is taken up again later. */
 export const LATER = "later" as const;
 
 /** Another request has the wallet: there is nothing to do for this one until that one's end. */
 export const WALLET_TAKEN = "wallet taken" as const;
 
+/** Nothing to pay with is free: its lane is given what another request releases. */
+export const NO_PURSE = "no purse" as const;
+
 /** Why a request has not come to its end in this turn. */
-export type Waiting = typeof LATER | typeof WALLET_TAKEN;
+export type Waiting = typeof LATER | typeof WALLET_TAKEN | typeof NO_PURSE;
 
 /** After the first try; longer after each of the others. */
 const SIGNING_PAUSE_MS = 500;
@@ -78,7 +85,9 @@ export const processRequest = async (
   // What became of a transaction is told also when the investor's data were deleted meanwhile.
   const { txId, signed: bytes, groupId } = request;
   if (txId !== null && bytes !== null && groupId !== null) {
-    return await broadcast(work, { ...request, txId, signed: bytes, groupId }, { again: true });
+    const signed = { ...request, txId, signed: bytes, groupId };
+    // Waited for on the spot when it was signed; what has not come by then may take long.
+    return await broadcast({ ...work, patience: NO_PATIENCE }, signed, { again: true });
   }
   if (!(await work.vault.holds(request.id))) {
     return failed(
@@ -92,7 +101,7 @@ export const processRequest = async (
   }
   if (!(await claimWallet(database.sql, claim, request))) return WALLET_TAKEN;
   const signed = await sign(work, request);
-  if (signed === LATER || !isSigned(signed)) return signed;
+  if (typeof signed === "string" || !isSigned(signed)) return signed;
   return await broadcast(work, signed, { again: false });
 };
 
@@ -120,12 +129,11 @@ const failed = (
 const sign = async (
   work: Processing,
   request: OpenRequest,
-): Promise<SignedRequest | Ending | typeof LATER> => {
+): Promise<SignedRequest | Ending | typeof LATER | typeof NO_PURSE> => {
   const { database, claim, asset, signal, turnOver } = work;
   const { register, relay, whitelistGroupId: groupId } = asset;
   // Fresh enough: the projections know all that the ledger's node had when this step began.
-  const tip = await relay.tip(signal);
-  if (!(await waitFor(work, () => register.hasReached(tip)))) return LATER;
+  if (!(await isUpToDate(work, request))) return LATER;
   let place = await register.place(request.wallet);
   const isThere = () => place.group === BigInt(groupId);
   const known = await waitFor(work, async () => {
@@ -142,17 +150,12 @@ const sign = async (
     place.registered === false ? await holderIdOf(database.sql, register, request) : null;
   const isNew = holderId !== null && !(await register.knowsHolder(holderId));
   await recordStep(database, claim, request, placeWords(place, isNew, isOwn));
-  let purses: readonly Purse[] = [];
-  let purse: string | undefined;
-  await waitFor(work, async () => {
-    purses = await relay.purses(signal);
-    purse = await claimPurse(database.sql, claim, request, purses);
-    return purse !== undefined;
-  });
+  const purses = await relay.purses(signal);
+  const purse = await claimPurse(database.sql, claim, request, relay.payer, purses);
   if (purse === undefined) {
-    // A whole turn and none was free: perhaps nobody gets on with those who have them.
+    // Perhaps nobody gets on with those who have them.
     await freeIdlePurses(database, relay, purses, signal);
-    return LATER;
+    return NO_PURSE;
   }
   const { id: requestId, wallet } = request;
   const order = { requestId, asset: asset.name, wallet, groupId, holderId };
@@ -232,7 +235,9 @@ const broadcast = async (
     if (refusal !== undefined && executed === null) return await refused(work, request, refusal);
   }
   if (executed === null) return LATER;
-  return await settled(work, request, executed, final);
+  const ending = await settled(work, request, executed, final);
+  if (ending === LATER) await warnWhenNotShown(database, work.logger, request);
+  return ending;
 };
 
 /**
@@ -244,9 +249,8 @@ const refused = async (
   request: SignedRequest,
   refusal: string,
 ): Promise<Ending | typeof LATER> => {
-  const { asset, signal } = work;
-  const tip = await asset.relay.tip(signal);
-  if (!(await waitFor(work, () => asset.register.hasReached(tip)))) return LATER;
+  const { asset } = work;
+  if (!(await isUpToDate(work, request))) return LATER;
   const found = await shown(work, request, { place: null }, true);
   if (found !== null) return found;
   const purse = await keepPurseOut(work.database.sql, request);
@@ -281,6 +285,7 @@ const settled = async (
       : `failed${where}: ${error}; waiting until that is final`;
   await recordStep(database, claim, request, words);
   await releasePurse(database, request);
+  work.poke();
   if (isFinal(final)) return (await shown(work, request, executed)) ?? LATER;
   // A reorganisation may put it elsewhere or nowhere: it is looked up again before anything is said.
   const passed = await waitFor(work, async () => isFinal(await asset.register.finalPlace()));
@@ -330,14 +335,12 @@ const submitted = async (submit: () => Promise<void>): Promise<string | undefine
   }
 };
 
-/** Looks again and again until it holds; false when the turn ended first. */
-const waitFor = async (
-  { lookMs, turnOver }: Pick<Processing, "lookMs" | "turnOver">,
+/** Waits on the spot until it holds; false when it does not in the time that is for that. */
+const waitFor = (
+  { patience, turnOver }: Pick<Processing, "patience" | "turnOver">,
   holds: () => Promise<boolean>,
-): Promise<boolean> => {
-  for (;;) {
-    if (await holds()) return true;
-    await delay(lookMs, undefined, { signal: turnOver }).catch(() => undefined);
-    if (turnOver.aborted) return false;
-  }
-};
+): Promise<boolean> => patience.until(holds, turnOver);
+
+/** Whether the register knows all that the ledger's node had when the request asked first. */
+const isUpToDate = (work: Processing, request: OpenRequest): Promise<boolean> =>
+  isFresh(work.freshness, work.asset, request, work.signal, (holds) => waitFor(work, holds));

@@ -7,6 +7,8 @@ import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { Queues } from "../../queue/queues.ts";
 import type { PiiPresence } from "../pii/vault.ts";
+import { freshness } from "./freshness.ts";
+import { patience } from "./patience.ts";
 import type { ProcessedAsset } from "./process-request.ts";
 import { type LaneWake, startWaker } from "./waker.ts";
 import { type LaneWork, workLane } from "./work-lane.ts";
@@ -20,7 +22,9 @@ export const TA_QUEUE = "transfer-agent";
  */
 export const LEASE_MS = 20_000;
 const TURN_MS = 10_000;
+const HOLD_MS = 2_000;
 const LOOK_MS = 100;
+const OVERDUE_MS = 600_000;
 const TROUBLE_MS = 5_000;
 const POLL_MS = 1_000;
 const WAKE_AGAIN_MS = 15_000;
@@ -38,7 +42,11 @@ export type ProcessingSettings = {
   readonly concurrency?: number;
   readonly leaseMs?: number;
   readonly turnMs?: number;
+  /** The longest that something is waited for on the spot, and how often it is looked at then. */
+  readonly holdMs?: number;
   readonly lookMs?: number;
+  /** How long a register may stay behind its ledger before it is spoken of. */
+  readonly overdueMs?: number;
   readonly troubleMs?: number;
   readonly pollMs?: number;
   readonly wakeAgainMs?: number;
@@ -51,7 +59,8 @@ export type RequestProcessing = AsyncDisposable & {
 
 /** Starts processing; resolves once this process takes work. */
 export const startProcessing = async (settings: ProcessingSettings): Promise<RequestProcessing> => {
-  const { database, queues, logger } = settings;
+  const { database, queues, logger, concurrency = CONCURRENCY } = settings;
+  const poke = () => waker.poke();
   const work: LaneWork = {
     database,
     assets: new Map(settings.assets.map((asset) => [asset.name, asset])),
@@ -59,8 +68,15 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
     logger,
     leaseMs: settings.leaseMs ?? LEASE_MS,
     turnMs: settings.turnMs ?? TURN_MS,
-    lookMs: settings.lookMs ?? LOOK_MS,
     troubleMs: settings.troubleMs ?? TROUBLE_MS,
+    freshness: freshness({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
+    patience: patience({
+      // The other half is for whoever has something to do.
+      places: Math.ceil(concurrency / 2),
+      holdMs: settings.holdMs ?? HOLD_MS,
+      lookMs: settings.lookMs ?? LOOK_MS,
+    }),
+    poke,
   };
   const waker = startWaker({
     database,
@@ -70,14 +86,14 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
     wakeAgainMs: settings.wakeAgainMs ?? WAKE_AGAIN_MS,
   });
   const worker = queues.worker<LaneWake>(TA_QUEUE, {
-    concurrency: settings.concurrency ?? CONCURRENCY,
+    concurrency,
     run: async ({ lane }, stop) => {
       try {
-        if ((await workLane(work, BigInt(lane), stop)) === "more") waker.poke();
+        if ((await workLane(work, BigInt(lane), stop)) === "more") poke();
       } catch (error) {
         // The lane's row brings the work back; its number is all there is to say about whose.
         logger.warn({ err: error, lane }, "transfer agent: a lane has to wait");
-        waker.poke();
+        poke();
       }
     },
   });

@@ -1,5 +1,9 @@
-/** Who pays: coins and nonces that belong to one request at a time. */
-import type { Sql } from "../../database/connect.ts";
+/**
+ * Who pays: coins and nonces that belong to one request at a time. Whoever finds none free leaves his
+ * lane and is given one: a purse that is released goes to the lane that has waited longest for one of its
+ * payer. It is the request's then, whatever becomes of the process that gave it.
+ */
+import type { Sql, Tx } from "../../database/connect.ts";
 import type { Purse } from "../ports/relay.ts";
 import type { LaneClaim, OpenRequest } from "./lanes.ts";
 
@@ -11,9 +15,15 @@ import type { LaneClaim, OpenRequest } from "./lanes.ts";
 const OUT_MINUTES = 30;
 
 /**
+ * Lanes that wait for purses of one payer and look for them by themselves within `troubleMs`: for those
+ * that nobody gives, as a coin that was split off.
+ */
+const LOOKING = 16;
+
+/**
  * Claims one of the purses for a request whose transaction is not signed yet, the one that was used
  * longest ago first, or keeps the one it has while that still is one of them; undefined when all are
- * taken or stay out.
+ * taken or stay out: its lane waits for one from then on, and is to be left (`leaveWaiting`).
  * Whatever becomes of the process, the claim stands until the request's transaction is settled
  * (see idle-purses.ts for who finds that out when the request cannot go on).
  */
@@ -21,11 +31,35 @@ export const claimPurse = async (
   sql: Sql,
   claim: LaneClaim,
   request: Pick<OpenRequest, "id">,
+  payer: string,
+  purses: readonly Purse[],
+): Promise<string | undefined> => {
+  const found = await tryPurses(sql, claim, request, payer, purses);
+  if (found !== undefined) return found;
+  await sql`
+    update ta_lanes
+    set waits_for = ${payer}, waiting_since = coalesce(waiting_since, now())
+    where id = ${claim.id} and token = ${claim.token}`;
+  // What was released before that was given to nobody, or to another one.
+  return await tryPurses(sql, claim, request, payer, purses);
+};
+
+const tryPurses = async (
+  sql: Sql,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+  payer: string,
   purses: readonly Purse[],
 ): Promise<string | undefined> => {
   const [kept] = await sql<{ purse: string }[]>`
     select purse from ta_purses where request_id = ${request.id}`;
-  if (kept !== undefined && purses.some(({ name }) => name === kept.purse)) return kept.purse;
+  const still = purses.find(({ name }) => name === kept?.purse);
+  if (still !== undefined) {
+    await sql`
+      insert into ta_purse_uses (purse, version) values (${still.name}, ${still.version})
+      on conflict (purse) do update set version = excluded.version, refused_at = null`;
+    return still.name;
+  }
   // Spent by somebody else, merged into another one: it pays for nothing any more.
   if (kept !== undefined) {
     await sql`delete from ta_purses where request_id = ${request.id} and purse = ${kept.purse}`;
@@ -34,10 +68,15 @@ export const claimPurse = async (
     // A worker that lost its lane claims nothing more: the request's new worker would not release it.
     const [won] = await sql`
       with lane as (
-        select id from ta_lanes where id = ${claim.id} and token = ${claim.token} for share
+        select id from ta_lanes where id = ${claim.id} and token = ${claim.token}
+        for no key update
       ), won as (
-        insert into ta_purses (purse, request_id) select ${name}, ${request.id} from lane
+        insert into ta_purses (purse, payer, request_id)
+        select ${name}, ${payer}, ${request.id} from lane
         on conflict do nothing returning purse
+      ), served as (
+        update ta_lanes set waits_for = null, waiting_since = null
+        where id in (select lane.id from lane, won) and waits_for is not null
       )
       insert into ta_purse_uses (purse, version) select purse, ${version} from won
       on conflict (purse) do update
@@ -79,4 +118,65 @@ export const keepPurseOut = async (
     where p.request_id = ${request.id} and u.purse = p.purse and u.version is not null
     returning u.purse`;
   return row?.purse;
+};
+
+/**
+ * Takes a request's purse from it, and gives it to the lane that has waited longest for one of its payer;
+ * to nobody when it stays out. A lane that is missed (its row is locked just now) looks by itself.
+ */
+export const releasePurse = async (
+  { sql }: Pick<Tx, "sql">,
+  { id }: Pick<OpenRequest, "id">,
+): Promise<void> => {
+  await sql`
+    with held as (
+      select purse, payer from ta_purses where request_id = ${id} for update
+    ), next as (
+      select l.id, r.id as request_id
+      from held
+      join ta_lanes l on l.waits_for = held.payer
+      cross join lateral (
+        select id from ta_requests
+        where lane_id = l.id and status in ('QUEUED', 'PENDING') order by sequence limit 1
+      ) r
+      where not exists (
+          select 1 from ta_purse_uses u where u.purse = held.purse and u.refused_at is not null)
+        and not exists (select 1 from ta_purses p where p.request_id = r.id)
+      order by l.waiting_since limit 1 for update of l skip locked
+    ), given as (
+      update ta_lanes l
+      set waits_for = null, waiting_since = null,
+          wake_at = case when l.leased_until is null then now() else l.wake_at end
+      from next where l.id = next.id returning next.request_id
+    ), handed as (
+      update ta_purses p set request_id = given.request_id, claimed_at = now()
+      from held, given where p.purse = held.purse
+    )
+    delete from ta_purses p using held
+    where p.purse = held.purse and not exists (select 1 from given)`;
+};
+
+/** The lane waits for no purse any more. */
+export const stopWaiting = async ({ sql }: Pick<Tx, "sql">, { id }: LaneClaim): Promise<void> => {
+  await sql`
+    update ta_lanes set waits_for = null, waiting_since = null
+    where id = ${id} and waits_for is not null`;
+};
+
+/**
+ * Leaves a lane that waits for a purse. It is due at once when it was given one meanwhile, else after
+ * `troubleMs`, the later the more there are that wait.
+ */
+export const leaveWaiting = async (
+  sql: Sql,
+  { id, token }: LaneClaim,
+  troubleMs: number,
+): Promise<void> => {
+  await sql`
+    update ta_lanes l
+    set leased_until = null,
+        wake_at = now() + case when l.waits_for is null then interval '0' else
+          ${troubleMs} * interval '1 ms' * (1 + (
+            select count(*) from ta_lanes o where o.waits_for = l.waits_for) / ${LOOKING}::float8) end
+    where id = ${id} and token = ${token}`;
 };

@@ -7,6 +7,7 @@ import { taEndpoint } from "../asset.ts";
 import { resultAddress } from "../callback-address.ts";
 import type { SignedOrder } from "../ports/relay.ts";
 import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
+import { releasePurse, stopWaiting } from "./purses.ts";
 import { releaseWallet } from "./wallet-claims.ts";
 
 /** Why a request failed, as the interface specifies. */
@@ -76,6 +77,7 @@ export const recordEnding = (
     const message = shortened(ending.message);
     if (request.kind === "whitelist") {
       await releasePurse(tx, request);
+      await stopWaiting(tx, claim);
       await releaseWallet(tx, request);
     }
     const address = await resultAddress(tx, request.id);
@@ -107,14 +109,6 @@ export const recordEnding = (
     });
     return true;
   });
-
-/** What paid for the request's transaction may pay for another one. */
-export const releasePurse = async (
-  { sql }: Pick<Tx, "sql">,
-  request: Pick<OpenRequest, "id">,
-): Promise<void> => {
-  await sql`delete from ta_purses where request_id = ${request.id}`;
-};
 
 /**
  * Hook of the callbacks: a successful request whose callback was given up failed after all, and its

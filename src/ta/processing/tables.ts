@@ -59,6 +59,8 @@ export const taPurses = pgTable("ta_purses", {
     .notNull()
     .unique()
     .references(() => taRequests.id),
+  /** Whose it is: `payer` of the relay. */
+  payer: text("payer").notNull(),
   claimedAt: at("claimed_at").notNull().defaultNow(),
 });
 

@@ -2,6 +2,7 @@
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
+import type { Freshness } from "./freshness.ts";
 import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,
@@ -9,10 +10,15 @@ import {
   type LaneClaim,
   LaneLostError,
   leaveLane,
+  leaveToWait,
+  type OpenRequest,
   renewLane,
   restLane,
+  underClaim,
 } from "./lanes.ts";
+import type { Patience } from "./patience.ts";
 import { LATER, type ProcessedAsset, processRequest, WALLET_TAKEN } from "./process-request.ts";
+import { leaveWaiting, releasePurse, stopWaiting } from "./purses.ts";
 import { recordEnding } from "./record.ts";
 
 /** What a worker works with. */
@@ -26,17 +32,20 @@ export type LaneWork = {
   readonly leaseMs: number;
   /** After this a lane with more to do lets others have a turn; a call under way is not cut off. */
   readonly turnMs: number;
-  /** How often a condition is looked at while it is waited for. */
-  readonly lookMs: number;
+  readonly freshness: Freshness;
+  /** How long, and by how many, something is waited for on the spot. */
+  readonly patience: Patience;
   /**
    * After a failure of the ledger's node or of our own, a lane is left alone this long; while another
    * request has its wallet, at the longest.
    */
   readonly troubleMs: number;
+  /** Lanes may be due that were not: one that was left, or one that was given something. */
+  readonly poke: () => void;
 };
 
 /** When a lane is left. */
-export type LaneLeft = "idle" | "more" | "waiting" | "not ours";
+export type LaneLeft = "idle" | "more" | "not ours";
 
 /** The asset of a request is not configured in this process. Its lane waits. */
 class AssetMissingError extends Error {
@@ -77,7 +86,7 @@ export const workLane = async (
 };
 
 const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Promise<LaneLeft> => {
-  const { database, assets, vault, logger, turnMs, lookMs, troubleMs } = work;
+  const { database, assets, turnMs, troubleMs, ...others } = work;
   const { sql } = database;
   const turnOver = AbortSignal.any([signal, AbortSignal.timeout(turnMs)]);
   for (;;) {
@@ -89,26 +98,46 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
       return "idle";
     }
     const asset = assets.get(request.asset);
-    if (asset === undefined) throw new AssetMissingError(request.asset);
-    const processing = { database, claim, asset, vault, logger, lookMs, signal, turnOver };
+    if (asset === undefined) {
+      await giveBack(database, claim, request);
+      throw new AssetMissingError(request.asset);
+    }
+    const processing = { ...others, database, claim, asset, signal, turnOver };
     const ending = await processRequest(processing, request);
-    if (ending === WALLET_TAKEN) {
-      // Not waited for here: workers are few, and whoever ends the other request wakes this lane.
-      await leaveLane(sql, claim, troubleMs);
-      return "waiting";
+    if (typeof ending === "string") {
+      // Not waited for here: workers are few.
+      if (signal.aborted) await leaveLane(sql, claim, 0);
+      else if (ending === LATER) await leaveToWait(sql, claim, request);
+      // Whoever ends the other request wakes this lane.
+      else if (ending === WALLET_TAKEN) await leaveLane(sql, claim, troubleMs);
+      else await leaveWaiting(sql, claim, troubleMs);
+      return "more";
     }
-    if (ending !== LATER) {
-      // The transaction may have been signed in this very turn.
-      const ended = request.kind === "kyc" ? request : ((await firstOpen(sql, claim)) ?? request);
-      const called = await recordEnding(database, claim, ended, ending);
-      if (!called) {
-        const about = { requestId: request.id, asset: request.asset };
-        logger.info(about, "transfer agent: a request ended, and there is no address to call back");
-      }
+    // The transaction may have been signed in this very turn.
+    const ended = request.kind === "kyc" ? request : ((await firstOpen(sql, claim)) ?? request);
+    const called = await recordEnding(database, claim, ended, ending);
+    if (!called) {
+      const about = { requestId: request.id, asset: request.asset };
+      work.logger.info(
+        about,
+        "transfer agent: a request ended, and there is no address to call back",
+      );
     }
-    if (ending === LATER || turnOver.aborted) {
+    if (request.kind === "whitelist") work.poke();
+    if (turnOver.aborted) {
       await leaveLane(sql, claim, 0);
       return "more";
     }
   }
 };
+
+/** Nobody here gets on with the request: what it was given before it signed is for others. */
+const giveBack = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: OpenRequest,
+): Promise<void> =>
+  underClaim(database, claim, async (tx) => {
+    if (request.txId === null) await releasePurse(tx, request);
+    await stopWaiting(tx, claim);
+  });

@@ -1,0 +1,43 @@
+/**
+ * Waiting on the spot. Most of what is waited for comes in a moment, and looking again at once is the
+ * fastest; but whoever waits keeps a worker from others, so it is for a short time and for some of the
+ * workers only. Whoever has waited in vain leaves his lane, and is looked at later.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Waits on the spot, where that is allowed. */
+export type Patience = {
+  /** Looks until it holds; false when `over` aborted first, or it is not to be waited for here. */
+  until(holds: () => Promise<boolean>, over: AbortSignal): Promise<boolean>;
+};
+
+/** Looks once: for what has been waited for before. */
+export const NO_PATIENCE: Patience = { until: (holds) => holds() };
+
+/** The patience of a process. */
+export const patience = (settings: {
+  /** How many may wait at a time. */
+  readonly places: number;
+  readonly holdMs: number;
+  readonly lookMs: number;
+}): Patience => {
+  const { places, holdMs, lookMs } = settings;
+  let waiting = 0;
+  return {
+    until: async (holds, over) => {
+      if (await holds()) return true;
+      if (waiting >= places) return false;
+      waiting += 1;
+      try {
+        const signal = AbortSignal.any([over, AbortSignal.timeout(holdMs)]);
+        for (;;) {
+          await delay(lookMs, undefined, { signal }).catch(() => undefined);
+          if (signal.aborted) return false;
+          if (await holds()) return true;
+        }
+      } finally {
+        waiting -= 1;
+      }
+    },
+  };
+};

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { claimLane, type LaneClaim } from "../../src/ta/processing/lanes.ts";
+import { claimPurse, leaveWaiting, releasePurse } from "../../src/ta/processing/purses.ts";
+import { until } from "../queue/until.ts";
+import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
+import { startProcessor } from "./processor.ts";
+
+let circle: Circle;
+
+beforeAll(async () => {
+  circle = await startCircle({ purses: 1 });
+});
+
+afterAll(async () => {
+  await circle[Symbol.asyncDispose]();
+});
+
+const acceptOf = (names: readonly string[]) =>
+  Promise.all(names.map((investorId) => acceptRequest(circle.database, { investorId })));
+
+const waiting = () => circle.database.sql<{ investor_id: string }[]>`
+  select investor_id from ta_lanes where waits_for is not null order by waiting_since`;
+
+test("requests that wait for one coin keep no worker from others, and are each done in the end, also after a restart", async () => {
+  const { database } = circle;
+  const settings = {
+    concurrency: 4,
+    // A turn longer than the test: whoever waited in it would keep his worker.
+    turnMs: 60_000,
+    leaseMs: 60_000,
+    // Nobody looks by himself in the time of the test: he is given the coin.
+    troubleMs: 60_000,
+    wakeAgainMs: 60_000,
+  };
+  const names = Array.from({ length: 24 }, (_, n) => `s-${n}`);
+  const ids: string[] = [];
+  {
+    await using _processor = await startProcessor(circle, {
+      ...settings,
+      around: (relay) => ({ ...relay, submit: async () => undefined }),
+    });
+    ids.push(...(await acceptOf(names)));
+    await until("all but one to wait", waiting, ({ length }) => length === names.length - 1);
+    const other = await acceptRequest(database, { investorId: "s-other", kind: "kyc" });
+    expect((await ended(database, other, 3_000)).status).toBe("SUCCESS");
+    const behind = await acceptRequest(database, { investorId: "s-1", kind: "kyc" });
+    await expect(ended(database, behind, 1_000)).rejects.toThrow("QUEUED");
+    ids.push(behind);
+  }
+  await using _processor = await startProcessor(circle, settings);
+  for (const id of ids) expect((await ended(database, id, 60_000)).status).toBe("SUCCESS");
+  expect(await waiting()).toEqual([]);
+  expect(await database.sql`select 1 from ta_purses`).toEqual([]);
+});
+
+test("a coin that is released goes to the lane that has waited longest, and whoever comes meanwhile does not get it", async () => {
+  const { sql } = circle.database;
+  const names = ["q-0", "q-1", "q-2"];
+  const requests = new Map<string, string>();
+  const claims = new Map<string, LaneClaim>();
+  const coins = [{ name: "sui:0xc0", version: "1" }];
+  const claimFor = async (name: string) => {
+    const claim = claims.get(name);
+    const id = requests.get(name) ?? "";
+    if (claim === undefined) throw new Error(`no lane of ${name}`);
+    return await claimPurse(sql, claim, { id }, "sui:0xa", coins);
+  };
+  const dueIn = async (name: string) => {
+    const [row] = await sql<{ due: boolean }[]>`
+      select wake_at <= now() as due from ta_lanes where investor_id = ${name}`;
+    return row?.due;
+  };
+  for (const name of names) {
+    requests.set(name, await acceptRequest(circle.database, { investorId: name }));
+    const [lane] = await sql<{ id: bigint }[]>`
+      select id from ta_lanes where investor_id = ${name}`;
+    const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+    if (claim !== undefined) claims.set(name, claim);
+  }
+  expect(await claimFor("q-0")).toBe("sui:0xc0");
+  expect(await claimFor("q-1")).toBeUndefined();
+  const first = claims.get("q-1");
+  if (first !== undefined) await leaveWaiting(sql, first, 60_000);
+  expect(await dueIn("q-1")).toBe(false);
+
+  await releasePurse(circle.database, { id: requests.get("q-0") ?? "" });
+  expect(await dueIn("q-1")).toBe(true);
+  expect(await claimFor("q-2")).toBeUndefined();
+  expect(await claimFor("q-1")).toBe("sui:0xc0");
+
+  // Given while its lane is still held: it is not left waiting.
+  await releasePurse(circle.database, { id: requests.get("q-1") ?? "" });
+  const second = claims.get("q-2");
+  if (second !== undefined) await leaveWaiting(sql, second, 60_000);
+  expect(await dueIn("q-2")).toBe(true);
+  await releasePurse(circle.database, { id: requests.get("q-2") ?? "" });
+  expect(await sql`select 1 from ta_purses`).toEqual([]);
+  await sql`update ta_lanes set wake_at = null where investor_id like 'q-%'`;
+});
+
+test("requests that wait for the register keep half of the workers for others, and the log says that it stays behind", async () => {
+  const { database } = circle;
+  let there = false;
+  await using processor = await startProcessor(circle, {
+    concurrency: 4,
+    turnMs: 60_000,
+    holdMs: 10_000,
+    overdueMs: 300,
+    around: (relay) => ({
+      ...relay,
+      // A node that is ahead of everything.
+      tip: async (signal) => (there ? await relay.tip(signal) : 10n ** 9n),
+    }),
+  });
+  const ids = await acceptOf(Array.from({ length: 8 }, (_, n) => `r-${n}`));
+  const taken = () => database.sql`
+    select 1 from ta_requests where investor_id like 'r-%' and status = 'PENDING'`;
+  await until("all to be taken up", taken, ({ length }) => length === 8);
+  const other = await acceptRequest(database, { investorId: "r-other", kind: "kyc" });
+  expect((await ended(database, other, 3_000)).status).toBe("SUCCESS");
+  await until(
+    "a line about the register",
+    () => processor.logged.filter((line) => line.includes("the register of demo-a has not come")),
+    ({ length }) => length > 0,
+  );
+  there = true;
+  for (const id of ids) expect((await ended(database, id)).status).toBe("SUCCESS");
+});
