@@ -100,7 +100,14 @@ export const startEvmCircle = async (
     };
   };
   const all = opened.move();
-  return { chain, database, token, process, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    chain,
+    database,
+    token,
+    asset: evm,
+    process,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 };
 
 /**
