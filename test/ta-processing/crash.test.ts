@@ -1,66 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { redisServerPath, startRedis } from "../queue/redis-server.ts";
 import { until } from "../queue/until.ts";
-import { ASSET, acceptMany, type Circle, GROUP, startCircle } from "./circle.ts";
-import type { WorkerProcessSettings } from "./worker-process.ts";
-
-const PROGRAM = fileURLToPath(new URL("./worker-process.ts", import.meta.url));
-const LEASE_MS = 2_000;
-
-/** Worker processes of one circle. */
-class Workers implements AsyncDisposable {
-  readonly #settings: WorkerProcessSettings;
-  readonly running: ChildProcess[] = [];
-
-  constructor({ database, node, source, coinType, registrar }: Circle, redisUrl?: string) {
-    this.#settings = {
-      databaseUrl: database.url,
-      redisUrl,
-      nodeHost: node.host,
-      secretKey: Buffer.from(source.secretKey(registrar)).toString("base64"),
-      masterKey: randomBytes(32).toString("base64"),
-      asset: ASSET,
-      group: GROUP,
-      coinType,
-      packages: source.packages,
-      leaseMs: LEASE_MS,
-    };
-  }
-
-  async start(): Promise<void> {
-    const args = ["--disable-warning=ExperimentalWarning", PROGRAM, JSON.stringify(this.#settings)];
-    const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-    this.running.push(child);
-    let said = "";
-    child.stdout?.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-    });
-    await until(
-      "the worker process",
-      () => said,
-      (text) => text.includes("ready"),
-      120_000,
-    );
-  }
-
-  /** Kills the oldest one, in whatever it is doing. */
-  async killOne(): Promise<void> {
-    const child = this.running.shift();
-    if (child === undefined) return;
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGKILL");
-    await ended;
-  }
-
-  async [Symbol.asyncDispose]() {
-    while (this.running.length > 0) await this.killOne();
-  }
-}
+import { ASSET, acceptMany, GROUP, startCircle } from "./circle.ts";
+import { Workers } from "./workers.ts";
 
 const redisPath = await redisServerPath();
 for (const { backend, skip, investors, each, hits } of [
@@ -79,8 +23,20 @@ for (const { backend, skip, investors, each, hits } of [
       });
       await using redis =
         backend === "Redis" && redisPath !== undefined ? await startRedis(redisPath) : null;
-      await using workers = new Workers(circle, redis?.url);
-      const { database, coinType } = circle;
+      const { database, coinType, node, source, registrar } = circle;
+      await using workers = new Workers({
+        databaseUrl: database.url,
+        redisUrl: redis?.url,
+        asset: ASSET,
+        group: GROUP,
+        ledger: {
+          kind: "sui",
+          nodeHost: node.host,
+          secretKey: Buffer.from(source.secretKey(registrar)).toString("base64"),
+          coinType,
+          packages: source.packages,
+        },
+      });
       // 2 processes of 4 workers; every second request is a whitelisting, the others store data.
       await Promise.all([workers.start(), workers.start()]);
       const accepted = await acceptMany(database, investors, each, (n) =>

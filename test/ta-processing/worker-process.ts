@@ -1,6 +1,6 @@
 /**
- * One process that processes requests and delivers their callbacks, for tests that kill it: `node worker-process.ts <settings>`,
- * the settings as JSON. Prints "ready" and runs until it is killed.
+ * One process that processes requests and delivers their callbacks, for tests that kill it:
+ * `node worker-process.ts <settings>`, the settings as JSON. Prints "ready" and runs until it is killed.
  */
 import pino from "pino";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
@@ -9,54 +9,72 @@ import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { connect } from "../../src/database/connect.ts";
 import { openQueues } from "../../src/queue/queues.ts";
 import { heldIn } from "../../src/ta/pii/vault.ts";
+import { type HttpSignerSettings, httpEvmSigner } from "../../src/ta/ports/http-signer.ts";
 import { suiKeySigner } from "../../src/ta/ports/signer.ts";
 import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { startProcessing } from "../../src/ta/processing/processing.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
+import type { EvmAsset } from "../rest/service.ts";
 
 /** What the test tells the process. */
 export type WorkerProcessSettings = {
   readonly databaseUrl: string;
   readonly redisUrl?: string | undefined;
-  readonly nodeHost: string;
-  /** Base64. */
-  readonly secretKey: string;
   /** That of the callback keys, base64. */
   readonly masterKey: string;
   readonly asset: string;
   readonly group: number;
-  readonly coinType: string;
-  readonly packages: readonly string[];
   readonly leaseMs: number;
+  readonly ledger:
+    | {
+        readonly kind: "sui";
+        readonly nodeHost: string;
+        /** Base64. */
+        readonly secretKey: string;
+        readonly coinType: string;
+        readonly packages: readonly string[];
+      }
+    | { readonly kind: "evm"; readonly token: EvmAsset; readonly signer: HttpSignerSettings };
 };
 
 const settings: WorkerProcessSettings = JSON.parse(process.argv[2] ?? "{}");
 const logger = pino({ level: "error" }, pino.destination(2));
-const { databaseUrl, redisUrl, leaseMs, packages } = settings;
+const { databaseUrl, redisUrl, leaseMs, ledger, asset: name, group } = settings;
 const database = connect({ url: databaseUrl, max: 8, applicationName: "ta-worker" });
 const queues = openQueues({
   databaseUrl,
   redisUrl,
   onError: (err) => logger.warn({ err }),
 });
-const signer = suiKeySigner(settings.secretKey);
-const node = openSuiNode({ host: settings.nodeHost, tls: false });
-const assets = processedAssets(
-  [
-    {
-      name: settings.asset,
-      project: "demo",
-      callbackUrl: "http://unused.example",
-      whitelistGroupId: settings.group,
-      ledger: "sui",
-      coinType: settings.coinType,
-    },
-  ],
-  { sui: { node, signerOf: () => signer, packages, gasBudget: 50_000_000n } },
-  database.sql,
-  (asset, what) => logger.error({ asset, what }),
-);
+const common = { name, callbackUrl: "http://unused.example", whitelistGroupId: group };
+const onMissing = (asset: string, what: string) => logger.error({ asset, what });
+
+const suiAssets = ({
+  nodeHost,
+  secretKey,
+  coinType,
+  packages,
+}: Extract<WorkerProcessSettings["ledger"], { kind: "sui" }>) => {
+  const signer = suiKeySigner(secretKey);
+  const node = openSuiNode({ host: nodeHost, tls: false });
+  return processedAssets(
+    [{ ...common, project: "demo", ledger: "sui", coinType }],
+    { sui: { node, signerOf: () => signer, packages, gasBudget: 50_000_000n } },
+    database.sql,
+    onMissing,
+  );
+};
+
+const assets =
+  ledger.kind === "sui"
+    ? suiAssets(ledger)
+    : processedAssets(
+        [{ ...common, project: name, ledger: "evm", token: ledger.token }],
+        { evm: { signer: httpEvmSigner(ledger.signer) } },
+        database.sql,
+        onMissing,
+      );
 await startProcessing({
   database,
   queues,

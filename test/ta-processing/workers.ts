@@ -1,5 +1,6 @@
 /** Processes that process requests, to be killed in the middle of what they do. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { until } from "../queue/until.ts";
 import type { WorkerProcessSettings } from "./worker-process.ts";
@@ -12,8 +13,9 @@ export class Workers implements AsyncDisposable {
   readonly #settings: WorkerProcessSettings;
   readonly running: ChildProcess[] = [];
 
-  constructor(settings: Omit<WorkerProcessSettings, "leaseMs">) {
-    this.#settings = { ...settings, leaseMs: LEASE_MS };
+  constructor(settings: Omit<WorkerProcessSettings, "leaseMs" | "masterKey">) {
+    const masterKey = randomBytes(32).toString("base64");
+    this.#settings = { ...settings, masterKey, leaseMs: LEASE_MS };
   }
 
   /** Resolves once it takes work. */
