@@ -1,6 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { claimLane, type LaneClaim } from "../../src/ta/processing/lanes.ts";
-import { claimPurse, leaveWaiting, releasePurse } from "../../src/ta/processing/purses.ts";
+import { claimLane, type LaneClaim, LaneLostError } from "../../src/ta/processing/lanes.ts";
+import {
+  claimPurse,
+  giveBackPurse,
+  leaveWaiting,
+  releasePurse,
+} from "../../src/ta/processing/purses.ts";
 import { until } from "../queue/until.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
@@ -96,6 +102,24 @@ test("a coin that is released goes to the lane that has waited longest, and whoe
   await releasePurse(circle.database, { id: requests.get("q-2") ?? "" });
   expect(await sql`select 1 from ta_purses`).toEqual([]);
   await sql`update ta_lanes set wake_at = null where investor_id like 'q-%'`;
+});
+
+test("a request that cannot go on gives back what it was given, and one whose lane is another's gives nothing", async () => {
+  const { sql } = circle.database;
+  const id = await acceptRequest(circle.database, { investorId: "q-3" });
+  const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-3'`;
+  const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+  if (claim === undefined) throw new Error("the lane was not claimed");
+  const request = { id, txId: null };
+  const held = () => sql`select 1 from ta_purses where request_id = ${id}`;
+  await claimPurse(sql, claim, request, "sui:0xa", [{ name: "sui:0xc1", version: "1" }]);
+  const former = { ...claim, token: randomUUID() };
+  await expect(giveBackPurse(circle.database, former, request)).rejects.toThrow(LaneLostError);
+  await giveBackPurse(circle.database, claim, { id, txId: "signed meanwhile" });
+  expect(await held()).toHaveLength(1);
+  await giveBackPurse(circle.database, claim, request);
+  expect(await held()).toHaveLength(0);
+  await sql`update ta_lanes set wake_at = null where investor_id = 'q-3'`;
 });
 
 test("requests that wait for the register keep half of the workers for others, and the log says that it stays behind", async () => {

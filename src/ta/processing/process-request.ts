@@ -24,7 +24,7 @@ import { freeIdlePurses } from "./idle-purses.ts";
 import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";
 import { NO_PATIENCE, type Patience } from "./patience.ts";
-import { claimPurse, keepPurseOut, releasePurse } from "./purses.ts";
+import { claimPurse, giveBackPurse, keepPurseOut, releasePurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep } from "./record.ts";
 import { type Confirmation, NOT_FINAL, type Register, type WalletPlace } from "./register.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
@@ -140,7 +140,10 @@ const sign = async (
     if (isThere() && !place.final) place = await register.place(request.wallet);
     return !isThere() || place.final;
   });
-  if (!known) return LATER;
+  if (!known) {
+    await giveBackPurse(database, claim, request);
+    return LATER;
+  }
   const { holderId: found } = place;
   const isOwn = found === undefined || (await adoptHolder(database.sql, register, request, found));
   if (isThere()) {

@@ -3,9 +3,9 @@
  * lane and is given one: a purse that is released goes to the lane that has waited longest for one of its
  * payer. It is the request's then, whatever becomes of the process that gave it.
  */
-import type { Sql, Tx } from "../../database/connect.ts";
+import type { Database, Sql, Tx } from "../../database/connect.ts";
 import type { Purse } from "../ports/relay.ts";
-import type { LaneClaim, OpenRequest } from "./lanes.ts";
+import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
 
 /**
  * How long a purse stays out after what it paid for was refused, unless it gets another version before.
@@ -155,6 +155,20 @@ export const releasePurse = async (
     delete from ta_purses p using held
     where p.purse = held.purse and not exists (select 1 from given)`;
 };
+
+/**
+ * A request cannot go on for long, as one that waits for finality: what it was given before it signed is
+ * for others, and its lane waits for nothing. @throws LaneLostError
+ */
+export const giveBackPurse = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id" | "txId">,
+): Promise<void> =>
+  underClaim(database, claim, async (tx) => {
+    if (request.txId === null) await releasePurse(tx, request);
+    await stopWaiting(tx, claim);
+  });
 
 /** The lane waits for no purse any more. */
 export const stopWaiting = async ({ sql }: Pick<Tx, "sql">, { id }: LaneClaim): Promise<void> => {

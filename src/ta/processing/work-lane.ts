@@ -11,14 +11,12 @@ import {
   LaneLostError,
   leaveLane,
   leaveToWait,
-  type OpenRequest,
   renewLane,
   restLane,
-  underClaim,
 } from "./lanes.ts";
 import type { Patience } from "./patience.ts";
 import { LATER, type ProcessedAsset, processRequest, WALLET_TAKEN } from "./process-request.ts";
-import { leaveWaiting, releasePurse, stopWaiting } from "./purses.ts";
+import { giveBackPurse, leaveWaiting } from "./purses.ts";
 import { recordEnding } from "./record.ts";
 
 /** What a worker works with. */
@@ -99,7 +97,7 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) {
-      await giveBack(database, claim, request);
+      await giveBackPurse(database, claim, request);
       throw new AssetMissingError(request.asset);
     }
     const processing = { ...others, database, claim, asset, signal, turnOver };
@@ -130,14 +128,3 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
     }
   }
 };
-
-/** Nobody here gets on with the request: what it was given before it signed is for others. */
-const giveBack = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
-  request: OpenRequest,
-): Promise<void> =>
-  underClaim(database, claim, async (tx) => {
-    if (request.txId === null) await releasePurse(tx, request);
-    await stopWaiting(tx, claim);
-  });
