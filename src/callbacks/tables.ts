@@ -7,23 +7,17 @@
  */
 import { sql } from "drizzle-orm";
 import {
-  bigint,
   check,
-  customType,
   index,
   integer,
   pgTable,
   primaryKey,
   smallint,
   text,
-  timestamp,
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
-
-const at = (name: string) => timestamp(name, { withTimezone: true });
+import { at, bytea, int8 } from "../database/column-types.ts";
 
 /** Addresses that callbacks go to. */
 export const callbackEndpoints = pgTable("callback_endpoints", {
@@ -50,7 +44,7 @@ export const callbackMessages = pgTable(
     /** `webhook-id`: the same in every attempt; given by the caller, so that a replay adds nothing. */
     id: text("id").primaryKey(),
     /** Order inside a lane: taken under the lane's lock, so it rises as transactions commit. */
-    sequence: bigint("sequence", { mode: "bigint" }).generatedAlwaysAsIdentity().notNull(),
+    sequence: int8("sequence").generatedAlwaysAsIdentity().notNull(),
     endpoint: text("endpoint")
       .notNull()
       .references(() => callbackEndpoints.key),
@@ -113,7 +107,7 @@ export const callbackAttempts = pgTable(
 
 /** Lanes that got messages in a transaction and were not yet seen by the relay. Short-lived rows. */
 export const callbackArrivals = pgTable("callback_arrivals", {
-  id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+  id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
   endpoint: text("endpoint").notNull(),
   lane: text("lane").notNull(),
 });
@@ -122,7 +116,7 @@ export const callbackArrivals = pgTable("callback_arrivals", {
 export const callbackLanes = pgTable(
   "callback_lanes",
   {
-    id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+    id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
     endpoint: text("endpoint").notNull(),
     lane: text("lane").notNull(),
     /** When its first pending message may be tried. */
@@ -130,7 +124,7 @@ export const callbackLanes = pgTable(
     /** When the relay looks at it next: due, or its wake-up or its worker overdue. */
     wakeAt: at("wake_at").notNull().defaultNow(),
     /** Rises with every arrival: who saw no message at one value may remove the lane only at that value. */
-    arrivals: bigint("arrivals", { mode: "bigint" }).notNull().default(sql`1`),
+    arrivals: int8("arrivals").notNull().default(sql`1`),
     /** Another one with every claim: what a former worker still writes is refused. */
     token: uuid("token").notNull().defaultRandom(),
     /** 0 to 3, another one with every wake-up: one that is stuck does not swallow the next. */

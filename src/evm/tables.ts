@@ -3,25 +3,8 @@
  * newest blocks to recognise a reorganisation by. Written by `append` (log-store.ts) alone.
  */
 import { sql } from "drizzle-orm";
-import {
-  bigint,
-  boolean,
-  customType,
-  integer,
-  numeric,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  timestamp,
-} from "drizzle-orm/pg-core";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
-
-/** uint256 has up to 78 digits. */
-const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: "bigint" });
-
-const int8 = (name: string) => bigint(name, { mode: "bigint" });
+import { boolean, integer, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";
+import { at, bytea, int8, uint256 } from "../database/column-types.ts";
 
 /** One row per chain. */
 export const evmChains = pgTable("evm_chains", {
@@ -37,7 +20,7 @@ export const evmChains = pgTable("evm_chains", {
   headHash: bytea("head_hash"),
   /** Unix seconds. */
   headTimestamp: int8("head_timestamp"),
-  committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
+  committedAt: at("committed_at").notNull().defaultNow(),
 });
 
 /** One row per token of a chain. */
@@ -58,7 +41,7 @@ export const evmTokens = pgTable(
     totalSupply: uint256("total_supply"),
     contractVersion: text("contract_version"),
     /** When the description was first read, by the database's clock: what `created_at` of the token shows. */
-    describedAt: timestamp("described_at", { withTimezone: true }),
+    describedAt: at("described_at"),
   },
   (t) => [primaryKey({ columns: [t.chainId, t.address] })],
 );
@@ -131,7 +114,7 @@ export const evmRollbacks = pgTable(
     /** Last block that survived. */
     toBlock: int8("to_block").notNull(),
     belowFinal: boolean("below_final").notNull(),
-    at: timestamp("at", { withTimezone: true }).notNull().defaultNow(),
+    at: at("at").notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.chainId, t.step] })],
 );

@@ -7,10 +7,9 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { sql as expression } from "drizzle-orm";
-import { check, customType, index, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { check, index, pgTable, text } from "drizzle-orm/pg-core";
+import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 
 /** What a key opens: the GraphQL API, the transfer events of one project, the requests for one asset. */
 export type KeyKind = "graphql" | "project" | "ta";
@@ -32,9 +31,9 @@ export const apiKeys = pgTable(
     handedTo: text("handed_to"),
     /** What it is for, in its maker's words. */
     label: text("label"),
-    createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+    createdAt: at("created_at").notNull().defaultNow(),
     /** When it ended; null while it opens. */
-    revokedAt: timestamp("revoked_at", { withTimezone: true }),
+    revokedAt: at("revoked_at"),
   },
   (t) => [
     check("api_keys_subject", expression`(${t.kind} = 'graphql') = (${t.subject} is null)`),

@@ -4,21 +4,16 @@
  */
 import { sql } from "drizzle-orm";
 import {
-  bigint,
   boolean,
   check,
-  customType,
   index,
   integer,
-  numeric,
   pgTable,
   primaryKey,
   smallint,
   text,
-  timestamp,
 } from "drizzle-orm/pg-core";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+import { at, bytea, int8, u64 } from "../database/column-types.ts";
 
 /**
  * Every fact, once, in chain order. No index beside the key: it is appended in key order, so reading a
@@ -28,7 +23,7 @@ const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 export const logFacts = pgTable(
   "log_facts",
   {
-    checkpoint: bigint("checkpoint", { mode: "bigint" }).notNull(),
+    checkpoint: int8("checkpoint").notNull(),
     /** Index of the transaction inside the checkpoint. */
     transaction: integer("transaction").notNull(),
     /** 0: an event; 1: a change of an object. A transaction's events come first. */
@@ -36,7 +31,7 @@ export const logFacts = pgTable(
     /** Index of the event, or of the object change, inside the transaction. */
     index: integer("index").notNull(),
     /** Time of the checkpoint, ms since the Unix epoch. */
-    timestampMs: bigint("timestamp_ms", { mode: "bigint" }).notNull(),
+    timestampMs: int8("timestamp_ms").notNull(),
     type: text("type").notNull(),
     name: text("name").notNull(),
     coinType: text("coin_type"),
@@ -45,7 +40,7 @@ export const logFacts = pgTable(
     /** Null for an event. */
     objectId: text("object_id"),
     /** Full range of u64; null for an event. */
-    version: numeric("version", { precision: 20, scale: 0, mode: "bigint" }),
+    version: u64("version"),
     /** BCS of the event or object; null for an object that ceased to stand. */
     contents: bytea("contents"),
   },
@@ -59,13 +54,13 @@ export const logFacts = pgTable(
 export const logCheckpoints = pgTable(
   "log_checkpoints",
   {
-    checkpoint: bigint("checkpoint", { mode: "bigint" }).primaryKey(),
+    checkpoint: int8("checkpoint").primaryKey(),
     digest: text("digest").notNull(),
-    timestampMs: bigint("timestamp_ms", { mode: "bigint" }).notNull(),
+    timestampMs: int8("timestamp_ms").notNull(),
     /** Facts in the log up to this checkpoint, its own included. */
-    factsTotal: bigint("facts_total", { mode: "bigint" }).notNull(),
+    factsTotal: int8("facts_total").notNull(),
     /** The same in bytes, as `factBytes` counts them. */
-    bytesTotal: bigint("bytes_total", { mode: "bigint" }).notNull(),
+    bytesTotal: int8("bytes_total").notNull(),
   },
   (t) => [
     index("log_checkpoints_facts").on(t.factsTotal),
@@ -82,18 +77,18 @@ export const logHighWater = pgTable(
     chainId: text("chain_id"),
     /** Addresses of the contract's versions whose facts are kept, original first. */
     packages: text("packages").array().notNull(),
-    firstCheckpoint: bigint("first_checkpoint", { mode: "bigint" }).notNull(),
+    firstCheckpoint: int8("first_checkpoint").notNull(),
     /** Every checkpoint from the first up to, not including, this one has its facts in the log. */
-    nextCheckpoint: bigint("next_checkpoint", { mode: "bigint" }).notNull(),
+    nextCheckpoint: int8("next_checkpoint").notNull(),
     /** Last appended checkpoint, its digest and time; null before the first. */
-    lastCheckpoint: bigint("last_checkpoint", { mode: "bigint" }),
+    lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
-    lastTimestampMs: bigint("last_timestamp_ms", { mode: "bigint" }),
+    lastTimestampMs: int8("last_timestamp_ms"),
     /** Facts in the log, and their bytes as `factBytes` counts them. */
-    factsTotal: bigint("facts_total", { mode: "bigint" }).notNull().default(sql`0`),
-    bytesTotal: bigint("bytes_total", { mode: "bigint" }).notNull().default(sql`0`),
+    factsTotal: int8("facts_total").notNull().default(sql`0`),
+    bytesTotal: int8("bytes_total").notNull().default(sql`0`),
     /** When the row was last moved, by the database's clock. */
-    committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
+    committedAt: at("committed_at").notNull().defaultNow(),
   },
   (t) => [check("log_high_water_one_row", sql`${t.id} = 1`)],
 );

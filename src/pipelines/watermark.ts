@@ -1,4 +1,5 @@
-import { bigint, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { pgTable, text } from "drizzle-orm/pg-core";
+import { at, int8 } from "../database/column-types.ts";
 import type { Remedy } from "../remedy.ts";
 
 /**
@@ -14,13 +15,13 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     /** Chain the rows come from; null while the source could not tell. */
     chainId: text("chain_id"),
     /** Next checkpoint the pipeline expects: every one below is in its rows. */
-    nextCheckpoint: bigint("next_checkpoint", { mode: "bigint" }).notNull(),
+    nextCheckpoint: int8("next_checkpoint").notNull(),
     /** Last committed checkpoint, its digest and time (ms since the Unix epoch); null before the first. */
-    lastCheckpoint: bigint("last_checkpoint", { mode: "bigint" }),
+    lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
-    lastTimestampMs: bigint("last_timestamp_ms", { mode: "bigint" }),
+    lastTimestampMs: int8("last_timestamp_ms"),
     /** When the row was last moved, by the database's clock. */
-    committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
+    committedAt: at("committed_at").notNull().defaultNow(),
   });
 
 /** A watermark's table, whatever the pipeline. */

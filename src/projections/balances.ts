@@ -11,9 +11,9 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey, unionAll } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
+import { identifier, sumOfU64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
-import { identifier, sumOfU64 } from "./column-types.ts";
 import { planAfresh } from "./fresh-plans.ts";
 import { grantsIncluded } from "./grant-lag.ts";
 

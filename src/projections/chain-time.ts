@@ -9,8 +9,8 @@
 import { type AnyColumn, and, getTableName, gt, gte, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
+import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
-import { asInt8 } from "./column-types.ts";
 import { planAfresh } from "./fresh-plans.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */

@@ -4,9 +4,9 @@
  */
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
-import { identifier, int8, u64 } from "./column-types.ts";
 import { placeOf } from "./position.ts";
 import { appendRows } from "./table-rows.ts";
 

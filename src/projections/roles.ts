@@ -9,10 +9,10 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, texts } from "../database/column-arrays.ts";
+import { identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
 import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
-import { identifier, int8 } from "./column-types.ts";
 import { placeOf } from "./position.ts";
 import { appendRows } from "./table-rows.ts";
 

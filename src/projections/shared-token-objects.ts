@@ -3,8 +3,8 @@
  */
 import { and, eq } from "drizzle-orm";
 import { index, pgTable } from "drizzle-orm/pg-core";
+import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
-import { identifier, int8, u64 } from "./column-types.ts";
 import { clearLiveSet, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
 
 export const sharedTokenObjectsTable = pgTable(

@@ -3,8 +3,8 @@
  */
 import { and, asc, desc, eq, gt, lt } from "drizzle-orm";
 import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
-import { asInt8, identifier, int8, u64 } from "./column-types.ts";
 import { placeOf } from "./position.ts";
 import { appendRows } from "./table-rows.ts";
 

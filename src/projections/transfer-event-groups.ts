@@ -1,14 +1,12 @@
 /** Every change of a wallet's regulatory groups, so that reading can go on at any block. */
-import { customType, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { toEventSelector } from "viem";
 import { byteas } from "../database/column-arrays.ts";
+import { bytea, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
 import { bytesOf, hexOf } from "../evm/hex-bytes.ts";
-import { identifier, int8 } from "./column-types.ts";
 import type { Scope } from "./transfer-events.ts";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 
 export const transferEventGroupsTable = pgTable(
   "transfer_event_groups",

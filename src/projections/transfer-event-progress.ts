@@ -1,10 +1,10 @@
 /** How far the records of each project on each network are: the watermarks of `transfer_events`. */
 import { sql } from "drizzle-orm";
-import { pgTable, primaryKey, smallint, text, timestamp, unique } from "drizzle-orm/pg-core";
+import { pgTable, primaryKey, smallint, text, unique } from "drizzle-orm/pg-core";
+import { at, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { isSerializationFailure } from "../database/database-error.ts";
 import type { Remedy } from "../remedy.ts";
-import { identifier, int8 } from "./column-types.ts";
 import { withdrawGroups } from "./transfer-event-groups.ts";
 import { type Scope, withdrawTransferEvents } from "./transfer-events.ts";
 
@@ -27,7 +27,7 @@ export const transferEventProgressTable = pgTable(
     notifiedBlock: int8("notified_block").notNull().default(sql`-1`),
     /** Records up to this block became final while the project had no callback address: never sent. */
     silentBlock: int8("silent_block").notNull().default(sql`-1`),
-    committedAt: timestamp("committed_at", { withTimezone: true }).notNull().defaultNow(),
+    committedAt: at("committed_at").notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.project, t.chainId] }), unique().on(t.project, t.place)],
 );

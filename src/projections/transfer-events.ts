@@ -2,16 +2,11 @@
  * Transfer events of EVM security tokens, per project: one row per Transfer log, withdrawn when the
  * chain replaces its block, never changed.
  */
-import { customType, index, integer, numeric, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { asInt8, bytea, identifier, int8, uint256 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
 import { bytesOf } from "../evm/hex-bytes.ts";
-import { asInt8, identifier, int8 } from "./column-types.ts";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
-
-/** uint256 has up to 78 digits. */
-const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: "bigint" });
 
 /** One index per way in: all, one transaction, one recipient; and a network's own, for withdrawing. */
 export const transferEventsTable = pgTable(

@@ -7,24 +7,18 @@
  */
 import { sql } from "drizzle-orm";
 import {
-  bigint,
   boolean,
   check,
-  customType,
   index,
   integer,
   pgTable,
   primaryKey,
   smallint,
   text,
-  timestamp,
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
-
-const at = (name: string) => timestamp(name, { withTimezone: true });
+import { at, bytea, int8 } from "../database/column-types.ts";
 
 /**
  * One row per investor of an asset: his requests are done one after the other. The row is written by
@@ -34,11 +28,11 @@ export const taLanes = pgTable(
   "ta_lanes",
   {
     /** What queues name: it says nothing about the investor. */
-    id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+    id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
     asset: text("asset").notNull(),
     investorId: text("investor_id").notNull(),
     /** Requests ever accepted: who saw no open one at one value may rest the lane only at that value. */
-    arrivals: bigint("arrivals", { mode: "bigint" }).notNull().default(sql`1`),
+    arrivals: int8("arrivals").notNull().default(sql`1`),
     /** When somebody is to look at it; null while no request of it is open. */
     wakeAt: at("wake_at").defaultNow(),
     /** Another one with every claim: what a former worker still writes is refused. */
@@ -64,11 +58,11 @@ export const taRequests = pgTable(
   "ta_requests",
   {
     id: uuid("id").primaryKey(),
-    laneId: bigint("lane_id", { mode: "bigint" })
+    laneId: int8("lane_id")
       .notNull()
       .references(() => taLanes.id),
     /** Order inside the lane: drawn under the lane's row lock, so it rises as transactions commit. */
-    sequence: bigint("sequence", { mode: "bigint" }).generatedAlwaysAsIdentity().notNull(),
+    sequence: int8("sequence").generatedAlwaysAsIdentity().notNull(),
     asset: text("asset").notNull(),
     /** `whitelist` or `kyc`. */
     kind: text("kind", { enum: ["whitelist", "kyc"] }).notNull(),
@@ -162,7 +156,7 @@ export const taPiiRecords = pgTable(
 export const taPiiAccesses = pgTable(
   "ta_pii_accesses",
   {
-    id: bigint("id", { mode: "bigint" }).primaryKey().generatedAlwaysAsIdentity(),
+    id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
     at: at("at").notNull().defaultNow(),
     /** No reference: what is said of a record outlives it. */
     requestId: uuid("request_id").notNull(),

@@ -3,23 +3,9 @@
  * whose holder is whose.
  */
 import { sql } from "drizzle-orm";
-import {
-  bigint,
-  customType,
-  index,
-  numeric,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-  unique,
-  uuid,
-} from "drizzle-orm/pg-core";
+import { bigint, index, pgTable, primaryKey, text, unique, uuid } from "drizzle-orm/pg-core";
+import { at, bytea, u64 } from "../../database/column-types.ts";
 import { taRequests } from "../tables.ts";
-
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
-
-const at = (name: string) => timestamp(name, { withTimezone: true });
 
 /**
  * The one transaction of a request, stored before it is submitted. There is never a second one:
@@ -97,7 +83,7 @@ export const taHolders = pgTable(
   {
     asset: text("asset").notNull(),
     investorId: text("investor_id").notNull(),
-    holderId: numeric("holder_id", { precision: 20, scale: 0, mode: "bigint" }).notNull(),
+    holderId: u64("holder_id").notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.asset, t.investorId] }),

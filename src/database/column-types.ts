@@ -1,5 +1,8 @@
-/** Column types that the projections share: what the ledger's values are in Postgres. */
-import { bigint, customType, numeric } from "drizzle-orm/pg-core";
+/** Column types that the tables share: what the ledgers' values are in Postgres. */
+import { bigint, customType, numeric, timestamp } from "drizzle-orm/pg-core";
+
+/** Bytes as they are: hashes, addresses, sealed records. */
+export const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 
 /**
  * ASCII text the ledger names things by: addresses, object ids, types, digests. Compared byte by byte
@@ -15,6 +18,12 @@ export const u64 = (name: string) => numeric(name, { precision: 20, scale: 0, mo
 /** A sum of unsigned 64-bit numbers: fifty billion billion of the largest ones fit. */
 export const sumOfU64 = (name: string) =>
   numeric(name, { precision: 39, scale: 0, mode: "bigint" });
+
+/** A number of an EVM contract: uint256 has up to 78 digits. */
+export const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: "bigint" });
+
+/** A moment by the database's or our own clock, with its time zone. */
+export const at = (name: string) => timestamp(name, { withTimezone: true });
 
 /** What rises with the chain and fits 63 bits: checkpoint numbers, positions, milliseconds. */
 export const int8 = (name: string) => bigint(name, { mode: "bigint" });
