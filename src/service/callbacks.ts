@@ -2,13 +2,13 @@
 import { join } from "node:path";
 import type { Assets } from "../assets.ts";
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
-import { readMasterKey } from "../callbacks/master-key.ts";
 import { openOutbound } from "../callbacks/outbound.ts";
 import type { GivenUpHook } from "../callbacks/record.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../logger.ts";
 import { openQueues, type Queues } from "../queue/queues.ts";
+import { readMasterKey } from "../sealing/master-key.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import type { Storage } from "./storage.ts";
 

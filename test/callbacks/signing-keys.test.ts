@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
-import { MasterKeyError, readMasterKey } from "../../src/callbacks/master-key.ts";
-import { SealedError, seal, unseal } from "../../src/callbacks/sealed.ts";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import {
   AT_ONCE,
@@ -14,6 +12,8 @@ import {
   RotationUnderWayError,
 } from "../../src/callbacks/signing-keys.ts";
 import { publicTextOf } from "../../src/client/ed25519.mjs";
+import { MasterKeyError, readMasterKey } from "../../src/sealing/master-key.ts";
+import { SealedError, seal, unseal } from "../../src/sealing/sealed.ts";
 import { freshDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";

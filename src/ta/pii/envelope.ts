@@ -5,7 +5,7 @@
  * Both are bound to the request: neither can be moved to another row unnoticed.
  */
 import { randomBytes } from "node:crypto";
-import { MASTER_KEY_BYTES, SealedError, seal, unseal } from "../../callbacks/sealed.ts";
+import { MASTER_KEY_BYTES, SealedError, seal, unseal } from "../../sealing/sealed.ts";
 import { PiiKeyMissingError, type PiiKeys } from "./pii-keys.ts";
 
 /** A record as it stands in `ta_pii_records`. */

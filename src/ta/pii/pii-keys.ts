@@ -5,9 +5,10 @@
  * The first key seals; the others still open. To rotate, put a new one first, run
  * `holderbook pii rotate`, and drop the old ones once it says that nothing needs them.
  */
-import { readMasterKey } from "../../callbacks/master-key.ts";
+
 import { strictBase64 } from "../../client/ed25519.mjs";
 import type { Remedy } from "../../remedy.ts";
+import { readMasterKey } from "../../sealing/master-key.ts";
 
 /** One key and the name that records remember it by. */
 export type PiiKey = {

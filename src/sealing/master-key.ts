@@ -1,6 +1,6 @@
 /**
- * The master key that seals the signing keys in the database: from configuration, or from a file that
- * only its owner may read.
+ * A master key that seals what is secret in the database (signing keys, personal data): from
+ * configuration, or from a file that only its owner may read.
  *
  * It never stands in the database, so that a backup of that reveals nothing. Processes on several
  * machines need the same key, so there it comes from configuration.
