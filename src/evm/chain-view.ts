@@ -89,10 +89,17 @@ export const viewChain = async (
       `asked for block ${compared.number}, got ${now?.number ?? "none"}, its head is ${head.number}`,
     );
   }
-  if (now.hash === compared.hash) return { ...view, fork: null };
+  if (isSame(now, compared)) return { ...view, fork: null };
   const ancestor = await commonAncestor(endpoint, known, compared.number - 1n, signal);
   return { ...view, fork: { ancestor } };
 };
+
+/**
+ * A hash covers the time, so one of two times was a lie: of a head nobody can tell when it is told, and
+ * what was read by it is read again like any block that was replaced.
+ */
+const isSame = (block: LinkedBlock, known: LinkedBlock) =>
+  block.hash === known.hash && block.timestamp === known.timestamp;
 
 const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) =>
   outcome === undefined ? undefined : readBlock(endpoint.label, resultOf(outcome));
@@ -151,8 +158,7 @@ const commonAncestor = async (
       candidates.map((block) => block.number),
       signal,
     );
-    const hashes = new Set(blocks.map(({ hash }) => hash));
-    const found = candidates.find(({ hash }) => hashes.has(hash));
+    const found = candidates.find((each) => blocks.some((block) => isSame(block, each)));
     if (found !== undefined) return found;
     number = oldest.number - 1n;
   }

@@ -1,4 +1,5 @@
 /** The head that an RPC names is told, and makes nothing final: finality is counted from blocks that were read. */
+import { numberToHex } from "viem";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chainMark } from "../../src/evm/log-reads.ts";
 import type { Finality } from "../../src/evm/network.ts";
@@ -169,4 +170,41 @@ test("how far there is to go is known while the first range is still being read"
   );
   const head = await chain.client.getBlockNumber();
   expect(await mark()).toMatchObject({ headBlock: head, finalBlock: -1n });
+});
+
+test("a newest block told with a false time is read again when it is told with its true one", async () => {
+  const lies = { at: "", told: 0 };
+  await using proxy = await startProxy(chain.url, {
+    answer: (call, result) => {
+      const block: { number?: string; timestamp?: string } = Object(result);
+      if (call.method !== "eth_getBlockByNumber" || block.number !== lies.at) return result;
+      lies.told += 1;
+      return { ...block, timestamp: `0x${(Number(block.timestamp) + 1_000).toString(16)}` };
+    },
+  });
+  const projects = [
+    {
+      name: "acme",
+      tokens: [evmAsset({ address: token.address, chainId: chain.chainId, rpc: [proxy.url] })],
+    },
+  ];
+  lies.at = numberToHex((await chain.client.getBlockNumber()) + 1n);
+  await pay(9);
+  await using api = await serve(database, projects);
+  await using indexing = await index(database, projects);
+  await api.until(({ length }) => length === 10);
+  expect(lies.told).toBeGreaterThan(0);
+
+  lies.at = "";
+  await pay(10);
+  await api.until(({ length }) => length === 11);
+  const times = await database.sql<{ block: bigint; time: bigint }[]>`
+    select block, block_timestamp as time from transfer_events order by id`;
+  for (const { block, time } of times) {
+    expect(time).toBe((await chain.client.getBlock({ blockNumber: block })).timestamp);
+  }
+  expect(times.map(({ block }) => block)).toEqual(
+    [...times.map(({ block }) => block)].sort((a, b) => Number(a - b)),
+  );
+  expect([...indexing.statuses.values()].map(({ state }) => state)).not.toContain("stopped");
 });
