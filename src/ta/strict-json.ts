@@ -1,6 +1,6 @@
 /**
  * JSON as I-JSON (RFC 7493) restricts it, which is what has a canonical form (RFC 8785): UTF-8, no
- * member twice, no lone surrogates, no integer beyond 2^53, no number beyond a double.
+ * member twice, no lone surrogates, no number beyond 2^53.
  *
  * `JSON.parse` lets all of these pass: it keeps the last of two members and rounds numbers, so that a
  * signature could cover something else than what is then read. One pass; time grows with the text.
@@ -39,33 +39,11 @@ export const parseStrictJson = (bytes: Uint8Array): JsonValue => {
 };
 
 const SPACE = /[ \t\n\r]*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /** Ends a string, or makes it more than its own text. */
 const QUOTE_OR_ESCAPE = /["\\]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON forbids in a string
 const CONTROL = /[\u0000-\u001f]/;
-
-/** Whether a double, written as the canonical form writes it, is the very number that was sent. */
-const isSame = (literal: string, value: number): boolean =>
-  decimal(literal) === decimal(String(value));
-
-/** A decimal number in one form: sign, digits without zeros at either end, power of ten of the last. */
-const decimal = (literal: string): string => {
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
-  const digits = withoutLeadingZeros(whole + fraction);
-  const ends = withoutTrailingZeros(digits);
-  return `${sign}${ends}e${Number(exponent) - fraction.length + digits.length - ends.length}`;
-};
-
-const withoutLeadingZeros = (digits: string): string => digits.replace(/^0+/, "");
-
-/** By hand: a regular expression for it would try from every zero of a long number. */
-const withoutTrailingZeros = (digits: string): string => {
-  let end = digits.length;
-  while (digits[end - 1] === "0") end -= 1;
-  return digits.slice(0, end);
-};
 
 class Reader {
   readonly #text: string;
@@ -174,14 +152,11 @@ class Reader {
     NUMBER.lastIndex = this.#at;
     const found = NUMBER.exec(this.#text);
     if (found === null) return this.#fail("a value is expected");
-    const [literal, fraction, exponent] = found;
+    const [literal] = found;
     const value = Number(literal);
-    if (!Number.isFinite(value)) this.#fail("a number is beyond a double");
-    // From 2^53 on every double is an integer, and not every integer a double.
-    const whole = fraction === undefined && exponent === undefined;
-    if (Math.abs(value) > Number.MAX_SAFE_INTEGER && (whole || !isSame(literal, value))) {
-      this.#fail("an integer is beyond 2^53");
-    }
+    // From 2^53 on every double is an integer, and not every integer a double. However it is spelt: the
+    // canonical form writes 1e16 with all its digits, and must be as good as what it is the form of.
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER) this.#fail("a number is beyond 2^53");
     this.#at += literal.length;
     return value;
   }
