@@ -89,17 +89,20 @@ export const viewChain = async (
       `asked for block ${compared.number}, got ${now?.number ?? "none"}, its head is ${head.number}`,
     );
   }
-  if (isSame(now, compared)) return { ...view, fork: null };
+  if (isSame(known, compared, now)) return { ...view, fork: null };
   const ancestor = await commonAncestor(endpoint, known, compared.number - 1n, signal);
   return { ...view, fork: { ancestor } };
 };
 
 /**
- * A hash covers the time, so one of two times was a lie: of a head nobody can tell when it is told, and
- * what was read by it is read again like any block that was replaced.
+ * Whether the chain still has a known block. A hash covers the time, so of two times one was a lie: of a
+ * head nobody can tell when it is told, and what was read by it is read again like any block that was
+ * replaced. Below the oldest known block there is nothing to go back to; the blocks around it have held
+ * its time within theirs.
  */
-const isSame = (block: LinkedBlock, known: LinkedBlock) =>
-  block.hash === known.hash && block.timestamp === known.timestamp;
+const isSame = (known: KnownBlocks, block: LinkedBlock, now: LinkedBlock) =>
+  now.hash === block.hash &&
+  (now.timestamp === block.timestamp || known.at(block.number - 1n) === undefined);
 
 const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) =>
   outcome === undefined ? undefined : readBlock(endpoint.label, resultOf(outcome));
@@ -158,7 +161,7 @@ const commonAncestor = async (
       candidates.map((block) => block.number),
       signal,
     );
-    const found = candidates.find((each) => blocks.some((block) => isSame(block, each)));
+    const found = candidates.find((each) => blocks.some((now) => isSame(known, each, now)));
     if (found !== undefined) return found;
     number = oldest.number - 1n;
   }

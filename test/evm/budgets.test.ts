@@ -164,7 +164,8 @@ test("an endpoint that failed a while ago is gone to before another is waited fo
       limited && calls.length > 1 ? { status: 429, headers: { "retry-after": "30" } } : failing(),
   });
   await using second = await startProxy(chain.url, { http: failing });
-  const rpc = openRpc(chain.chainId, [first.url, second.url], { pauseMs: 1, attempts: 2 });
+  const settings = { pauseMs: 1, attempts: 2, doubtMs: 0 };
+  const rpc = openRpc(chain.chainId, [first.url, second.url], settings);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const read = () => rpc.use((endpoint) => endpoint.batch(headers(9), signal), signal);
   await expect(read()).rejects.toMatchObject({ reason: "status" });
@@ -174,6 +175,29 @@ test("an endpoint that failed a while ago is gone to before another is waited fo
   limited = true;
   expect(numbersIn(await read())).toEqual(upTo(9));
   expect(rpc.status()).toMatchObject([{ state: "paused" }, { state: "good" }]);
+});
+
+test("beside an endpoint that is gone one with a budget keeps what it answered", async () => {
+  const { http, seen } = bucketOf(20);
+  const answered: Call[] = [];
+  await using limited = await startProxy(chain.url, {
+    http,
+    answer: (call, result) => {
+      answered.push(call);
+      return result;
+    },
+  });
+  await using gone = await startProxy(chain.url, { http: () => "cut" });
+  const rpc = openRpc(chain.chainId, [limited.url, gone.url], { pauseMs: 300, maxPauseMs: 400 });
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const read = () => rpc.use((endpoint) => endpoint.batch(headers(60), signal), signal);
+  // The first refusal leads to the other one, which turns out to be gone.
+  expect(numbersIn(await read())).toEqual(upTo(60));
+  const before = answered.length;
+  expect(numbersIn(await read())).toEqual(upTo(60));
+  const again = answered.slice(before).filter(({ method }) => method === "eth_getBlockByNumber");
+  expect(again.length).toBe(60);
+  expect(seen.refused).toBeGreaterThan(3);
 });
 
 const id = (call: Call | undefined): unknown => Object(call).id;

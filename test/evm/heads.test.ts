@@ -208,3 +208,30 @@ test("a newest block told with a false time is read again when it is told with i
   );
   expect([...indexing.statuses.values()].map(({ state }) => state)).not.toContain("stopped");
 });
+
+test("a false time of the last block of a settled range is no reorganisation", async () => {
+  await chain.request("anvil_mine", [numberToHex(100), numberToHex(12)]);
+  const settled = numberToHex((await chain.client.getBlockNumber()) - 64n);
+  const lies = { left: 1 };
+  await using proxy = await startProxy(chain.url, {
+    answer: (call, result) => {
+      if (lies.left === 0 || !asksBlock(call, settled)) return result;
+      lies.left -= 1;
+      const block: { timestamp?: string } = Object(result);
+      return { ...block, timestamp: numberToHex(Number(block.timestamp) + 5) };
+    },
+  });
+  const network = networkOf([proxy.url], chain.chainId, [
+    { address: token.address, type: "comakery_security_token_v4", finality: "finalized" },
+  ]);
+  await using follower = following(database, network);
+  await Promise.race([atHead(database, network, chain), follower.failure.then(stopped)]);
+  expect(lies.left).toBe(0);
+  expect(follower.batches.map(({ rollback }) => rollback)).toEqual(
+    follower.batches.map(() => null),
+  );
+});
+
+const stopped = (error: unknown) => {
+  throw error;
+};

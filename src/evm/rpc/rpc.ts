@@ -16,6 +16,7 @@ import {
 } from "./errors.ts";
 import { LogRangeRefusedError } from "./logs.ts";
 import { MAX_RETRY_AFTER_MS } from "./pace.ts";
+import { readBlocks } from "./range.ts";
 import { quantity } from "./replies.ts";
 
 export type RpcSettings = EndpointSettings & {
@@ -24,6 +25,8 @@ export type RpcSettings = EndpointSettings & {
   /** First pause of an endpoint that failed; doubles with each failure in a row. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
+  /** For so long one that failed is none to go to while another merely asks to be waited for. */
+  readonly doubtMs: number;
   /** Told whenever an endpoint is set aside, with the reason as its last error. */
   readonly onSetAside: (endpoint: EndpointStatus) => void;
   /**
@@ -38,6 +41,7 @@ export const rpcDefaults: RpcSettings = {
   attempts: 8,
   pauseMs: 250,
   maxPauseMs: 30_000,
+  doubtMs: 60_000,
   onSetAside: () => undefined,
   onNoneUsable: () => undefined,
 };
@@ -92,9 +96,6 @@ type Member = {
 /** Budgets of calls are counted by the second or the minute; beyond that is a quota used up. */
 const LONG_WAIT_MS = 60_000;
 
-const wantsFewer = ({ failures, lastError }: Member) =>
-  failures > 0 && lastError instanceof RpcUnavailableError && lastError.reason === "rate limit";
-
 const headCall = { method: "eth_blockNumber", params: [] };
 
 /** @param urls in order of preference */
@@ -105,10 +106,13 @@ export const openRpc = (
 ): Rpc => {
   const options = { ...rpcDefaults, ...settings };
   const labels = labelsOf(urls);
+  /** It has failed or refused, and has neither worked since nor been left alone for long. */
+  const isDoubtful = ({ failures, lastErrorAtMs = 0 }: Member) =>
+    failures > 0 && Date.now() - lastErrorAtMs < options.doubtMs;
   /**
-   * Waiting is for those who have no other endpoint to go to. One that wants fewer requests too is none,
-   * or the work would go to and fro between them and never be done; unless this one wants to be left
-   * alone for long.
+   * Waiting is for those who have no other endpoint to go to. One that has just failed, or wants fewer
+   * requests too, is none, or the work would go to and fro between them and never be done; unless this
+   * one wants to be left alone for long.
    */
   const waitsFor = (i: number) => (refusal: RpcUnavailableError) => {
     const now = performance.now();
@@ -119,7 +123,7 @@ export const openRpc = (
         each.wrongChain === undefined &&
         (retryAfterMs > LONG_WAIT_MS
           ? each.pausedUntil < now + retryAfterMs
-          : each.pausedUntil <= now && !wantsFewer(each)),
+          : each.pausedUntil <= now && !isDoubtful(each)),
     );
     const member = members[i];
     if (others || member === undefined) return false;
@@ -172,6 +176,25 @@ export const openRpc = (
       member.behind = undefined;
     }
     member.verified = true;
+  };
+
+  /** The highest of the heads that endpoints name and have: a number alone leaves nobody behind. */
+  const newestOf = async (
+    named: readonly { readonly member: Member; readonly at: bigint }[],
+    signal: AbortSignal,
+  ) => {
+    for (const head of named.toSorted((a, b) => Number(b.at - a.at))) {
+      const began = performance.now();
+      try {
+        await readBlocks(head.member.endpoint, [head.at], signal);
+        return head;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isOfRpc(error)) throw error;
+        setAside(head.member, error, began);
+      }
+    }
+    return undefined;
   };
 
   /** @param began `performance.now()` when the work began that failed */
@@ -279,8 +302,11 @@ export const openRpc = (
         }),
       );
       const heads = told.flat();
-      const [ahead] = heads.toSorted((a, b) => Number(b.at - a.at));
-      if (ahead === undefined || ahead.at <= head) return;
+      const ahead = await newestOf(
+        heads.filter(({ at }) => at > head),
+        signal,
+      );
+      if (ahead === undefined) return;
       for (const { member, at } of heads) {
         if (at > head) continue;
         member.behind = at;
