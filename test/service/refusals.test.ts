@@ -56,7 +56,7 @@ const ABOUT_EXISTING = [
   ["callbacks", "enable", "--project", "acme"],
   ["callbacks", "rotate"],
   ["pii", "rotate"],
-  ["pii", "delete", "--asset", "demo-a", "--investor", "inv-1"],
+  ["pii", "delete", "--asset", "demo-a", "--investor", "inv-1", "--reason", "asked to"],
   ["keys", "list"],
   ["keys", "revoke", "gql_1"],
 ];
