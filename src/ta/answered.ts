@@ -100,33 +100,52 @@ export const remembering = (
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
   values (${keyId}, ${marker}, ${body}, ${statusCode}, ${answer},
           now() + make_interval(secs => ${keyed ? KEYED_SECONDS : BODY_SECONDS}))
-  ${unlessRemembered(sql)}
+  -- A row that is there stays, unless nobody gets it any more.
+  on conflict (key_id, marker) do update
+    set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
+        created_at = now(), expires_at = excluded.expires_at
+    where ta_answers.expires_at <= now()
   returning key_id`;
 
 /**
  * Remembers the answer for the body alone too, as part of a statement in which `answered` is
  * `remembering` of the same: sent again without the `Idempotency-Key` that it had, it is a replay. An
- * answer that the body got before stays. Returns nothing to anybody; all of it is done once its rows
- * were counted.
+ * answer that the body got before stays, for as long from now on. Returns nothing to anybody; all of it
+ * is done once its rows were counted.
  */
 export const rememberingBody = (
   sql: Sql,
   { keyId, body }: Fingerprint,
   { statusCode, answer }: Answer,
-) => sql`
+) => {
+  const expired = sql`ta_answers.expires_at <= now()`;
+  return sql`
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
   select ${keyId}, ${body}::bytea, ${body}::bytea, ${statusCode}::smallint, ${answer},
          now() + make_interval(secs => ${BODY_SECONDS})
   from answered
-  ${unlessRemembered(sql)}
-  returning key_id`;
-
-/** A row that is there stays, unless nobody gets it any more. */
-const unlessRemembered = (sql: Sql) => sql`
   on conflict (key_id, marker) do update
-    set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
-        created_at = now(), expires_at = excluded.expires_at
-    where ta_answers.expires_at <= now()`;
+    set status_code = case when ${expired} then excluded.status_code else ta_answers.status_code end,
+        answer = case when ${expired} then excluded.answer else ta_answers.answer end,
+        created_at = case when ${expired} then now() else ta_answers.created_at end,
+        expires_at = greatest(ta_answers.expires_at, excluded.expires_at)
+  returning key_id`;
+};
+
+/** Remembers an answer in a statement of its own; `byBody`: for the body alone too, as above. */
+export const remember = async (
+  { sql }: { readonly sql: Sql },
+  fingerprint: Fingerprint,
+  answer: Answer,
+  { byBody }: { readonly byBody: boolean },
+): Promise<void> => {
+  // Without an Idempotency-Key both would be one row.
+  const alone = byBody && fingerprint.keyed;
+  await sql`
+    with answered as (${remembering(sql, fingerprint, answer)})
+    ${alone ? sql`, by_body as (${rememberingBody(sql, fingerprint, answer)})` : sql``}
+    select count(*) from answered`;
+};
 
 /** Rows removed in one statement: a moment's work. */
 const FORGOTTEN_AT_ONCE = 10_000;

@@ -73,6 +73,22 @@ test("a body that came with an Idempotency-Key gets its first answer when it com
   expect(await ask("lost header", "inv-header", "h1")).toEqual(one);
 });
 
+test("the body of every request with an Idempotency-Key is known for 24 hours of its own", async () => {
+  const { ask } = accepting();
+  const hours = (count: number) => database.sql`
+    update ta_answers set expires_at = expires_at - ${count} * interval '1 hour'
+    where key_id = 'key_1'`;
+  const first = await ask("known", "inv-known");
+  await hours(23);
+  const second = await ask("known", "inv-known", "known-key");
+  await hours(2);
+  // More than 24 hours after the first, and 2 after the second.
+  expect(await ask("known", "inv-known")).toEqual(first);
+  await hours(22);
+  const third = await ask("known", "inv-known");
+  expect([first.requestId, second.requestId]).not.toContain(third.requestId);
+});
+
 test("a body with an Idempotency-Key and the same without one do not wait for each other crosswise", async () => {
   const { ask } = accepting();
   await ask("first of the lane", "inv-cross");
