@@ -4,7 +4,7 @@ import { listDeliveries, redeliver, UnknownDeliveryError } from "../callbacks/de
 import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
 import type { Admission } from "./admission.ts";
-import { answerGiven, remembering } from "./answered.ts";
+import { answerGiven, remember } from "./answered.ts";
 import { resultEndpoint } from "./callback-address.ts";
 import { sendAnswer } from "./mount-submissions.ts";
 import { ownKeys } from "./own-keys.ts";
@@ -92,16 +92,17 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
         canonicalBody: canonical,
         idempotencyKey: idempotencyKeyOf(request),
       });
-      // Every body is alike, so without an Idempotency-Key each is asked anew: another time, another state.
-      const given = fingerprint.keyed ? await answerGiven(database, fingerprint) : undefined;
+      const given = await answerGiven(database, fingerprint);
       if (given !== undefined) return sendAnswer(reply, given);
       const own = { keyIds: await ownKeys(database, caller), id, to: resultEndpoint };
       const outcome = deliveryId.test(id) ? await redeliver(database, own) : "unknown";
       if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
       const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
+      const sent = outcome === "accepted";
+      // Without an Idempotency-Key the body is alike every time: what only tells of a state is told anew.
       // Not one transaction with the redelivery: twice the same message is harmless, by its id.
-      if (fingerprint.keyed && outcome === "accepted") {
-        await remembering(database.sql, fingerprint, answer);
+      if (sent || fingerprint.keyed) {
+        await remember(database, fingerprint, answer, { byBody: sent });
       }
       return sendAnswer(reply, answer);
     },
@@ -111,7 +112,8 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
 const within = (ms: number): Date => new Date(Math.min(Math.max(ms, EARLIEST_MS), LATEST_MS));
 
 const MESSAGE = {
-  accepted: "it is sent again",
+  accepted:
+    "it is sent again; the same request gets this answer for 24 hours, and a new Idempotency-Key sends it once more",
   pending: "it is still on its way: it is tried now, or once those before it are done",
   waiting: "it waits until its address is configured again",
 } as const;

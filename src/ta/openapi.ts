@@ -77,7 +77,7 @@ const idempotencyKey = headerField(
 
 const redeliveryKey = headerField(
   "Idempotency-Key",
-  "Without it the message is sent again every time; what was sent again for one is not sent for the same one a second time, for 30 days.",
+  "Without it the same body sends the message again once in 24 hours; with it the same key gets the first answer again for 30 days, and a new one sends once more.",
 );
 
 const timestamp = headerField("X-Request-Timestamp", "Unix seconds, within 300 s of now.", true);

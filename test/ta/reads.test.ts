@@ -199,7 +199,7 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
   expect((await api.post("/api/v1/callbacks/other-1/redeliver", {})).status).toBe(404);
 });
 
-test("a redelivery answers what it does now, and is done once for an Idempotency-Key", async () => {
+test("a message is sent again once for the same request, and once more for a new Idempotency-Key", async () => {
   const url = "http://127.0.0.1:9/";
   await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
   const key = await findKey(api.database, api.keys.publicKey);
@@ -215,27 +215,46 @@ test("a redelivery answers what it does now, and is done once for an Idempotency
     >`select status from callback_messages where id = 'again-1'`;
     return row?.status;
   };
-  const redeliver = async (idempotencyKey?: string) => {
-    const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+  const ON_ITS_WAY = /^it is still on its way/;
+  const SENT_AGAIN =
+    /^it is sent again; .* 24 hours, and a new Idempotency-Key sends it once more$/;
+  /** Asks for it when it has this status, and returns whether it is to be sent then. */
+  const asked = async (
+    before: string,
+    message: RegExp,
+    headers: Readonly<Record<string, string>> = {},
+  ) => {
+    await becomes(before);
     const reply = await api.post("/api/v1/callbacks/again-1/redeliver", {}, { headers });
-    expect([reply.status, reply.json.id]).toEqual([202, "again-1"]);
-    return String(reply.json.message);
+    expect(reply.status).toBe(202);
+    expect(reply.json).toEqual({ id: "again-1", message: expect.stringMatching(message) });
+    return (await status()) === "pending";
   };
-  expect(await redeliver()).toContain("on its way");
-  // What did nothing is not remembered under its key either.
-  expect(await redeliver("one")).toContain("on its way");
-  for (const asked of [undefined, undefined, "one"]) {
-    await becomes("delivered");
-    expect(await redeliver(asked)).toBe("it is sent again");
-    expect(await status()).toBe("pending");
+  const by = (idempotencyKey: string) => ({ "idempotency-key": idempotencyKey });
+
+  // That it is on its way is true for now; under an Idempotency-Key the first answer stays.
+  for (const headers of [{}, {}, by("early")]) await asked("pending", ON_ITS_WAY, headers);
+  expect(await asked("delivered", ON_ITS_WAY, by("early"))).toBe(false);
+  expect(await asked("delivered", SENT_AGAIN)).toBe(true);
+  // However often somebody repeats what was signed.
+  for (const before of ["delivered", "failed", "delivered"]) {
+    expect(await asked(before, SENT_AGAIN)).toBe(false);
   }
-  await becomes("failed");
-  expect(await redeliver("one")).toBe("it is sent again");
-  expect(await status()).toBe("failed");
-  const other = { headers: { "idempotency-key": "one" } };
+  expect(await asked("failed", SENT_AGAIN, by("one"))).toBe(true);
+  expect(await asked("failed", SENT_AGAIN, by("one"))).toBe(false);
+  expect(await asked("delivered", SENT_AGAIN, by("two"))).toBe(true);
+  const other = { headers: by("one") };
   expect((await api.post("/api/v1/callbacks/again-1/redeliver", { a: 1 }, other)).status).toBe(422);
-  expect(await redeliver("two")).toBe("it is sent again");
-  expect(await status()).toBe("pending");
+
+  const dayLater = () =>
+    api.database.sql`update ta_answers set expires_at = expires_at - interval '1 day'`;
+  await dayLater();
+  expect(await asked("delivered", SENT_AGAIN, by("one"))).toBe(false);
+  expect(await asked("delivered", SENT_AGAIN)).toBe(true);
+  await dayLater();
+  // What came with an Idempotency-Key that was lost on the way is known by its body.
+  expect(await asked("delivered", SENT_AGAIN, by("three"))).toBe(true);
+  expect(await asked("delivered", SENT_AGAIN)).toBe(false);
 });
 
 test("what a revoked key asked for belongs to the key it was handed to, and to no other", async () => {
