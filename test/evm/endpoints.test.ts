@@ -303,3 +303,16 @@ test("who is set aside, and who is waited for, is told with its label alone", as
   expect(told).toEqual(Array(2).fill(`${proxy.url} ${proxy.url}: HTTP 502`));
   expect(waited).toMatchObject([{ reason: "status" }, { reason: "status" }]);
 });
+
+test("an endpoint that names a block it does not have leaves nobody behind", async () => {
+  await using liar = await startProxy(chain.url, {
+    answer: ({ method }, result) => (method === "eth_blockNumber" ? "0xfffff" : result),
+  });
+  const rpc = openRpc(chain.chainId, [chain.url, liar.url], { attempts: 1 });
+  const never = new AbortController().signal;
+  await rpc.leaveBehind(await chain.client.getBlockNumber(), never);
+  expect(rpc.status()).toMatchObject([
+    { failures: 0, lastError: undefined },
+    { state: "paused", lastError: { name: "LyingRpcError", lie: "missing block" } },
+  ]);
+});

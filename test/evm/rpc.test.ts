@@ -244,9 +244,16 @@ test("a schedule is read at its block, at the newest where that is pruned, and n
   });
   await expect(read(behind.url)).rejects.toMatchObject({ name: "RpcRefusedError" });
 
+  // A contract may take any call and answer nothing, as one does that keeps no schedules.
+  await using mute = await startProxy(chain.url, {
+    answer: ({ method }, result) => (method === "eth_call" ? "0x" : result),
+  });
+  expect(await read(mute.url)).toEqual([null, null]);
+
   // A contract that logged in a block is there: a node that finds nothing does not have it.
   await using empty = await startProxy(chain.url, {
-    answer: ({ method }, result) => (method === "eth_call" ? "0x" : result),
+    answer: ({ method }, result) =>
+      method === "eth_call" || method === "eth_getCode" ? "0x" : result,
   });
   await expect(read(empty.url)).rejects.toMatchObject({
     name: "LyingRpcError",

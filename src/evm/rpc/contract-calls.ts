@@ -19,11 +19,11 @@ const isRevert = ({ code, details }: RpcRefusedError) =>
 
 /**
  * Parameters of release schedules, each at the block that named it; at the newest block where the node has
- * pruned that state (schedules are append-only). Null where the contract refuses. Blocks are asked for by
- * number: a node that has not got that far refuses, and says nothing of the contract.
+ * pruned that state (schedules are append-only). Null where the contract refuses or answers nothing.
+ * Blocks are asked for by number: a node that has not got that far refuses, and says nothing of the
+ * contract.
  * @param head number of the chain's newest block
- * @throws LyingRpcError (retry) when a contract answers nothing at the block that it logged in: the node
- *   does not have it
+ * @throws LyingRpcError (retry) when the node does not have the contract at the block that it logged in
  * @throws RpcRefusedError (retry) when the node refuses for reasons of its own
  */
 export const readSchedules = async (
@@ -48,9 +48,15 @@ export const readSchedules = async (
     calls.map(({ contract, input, block }) => call(contract, input, block)),
     signal,
   );
-  calls.forEach(({ contract, block }, i) => {
-    if (then[i]?.ok !== true || then[i].result !== "0x") return;
-    const what = `${contract} answers nothing at block ${BigInt(block)}, although it logged there`;
+  // A contract may answer so, for it keeps no schedules; an address without code answers so too.
+  const silent = calls.filter((_, i) => then[i]?.ok === true && then[i].result === "0x");
+  const codes = await endpoint.batch(
+    silent.map(({ contract, block }) => ({ method: "eth_getCode", params: [contract, block] })),
+    signal,
+  );
+  silent.forEach(({ contract, block }, i) => {
+    if (codes[i] !== "0x") return;
+    const what = `has no contract ${contract} at block ${BigInt(block)}, although it logged there`;
     throw new LyingRpcError(endpoint.label, "contract without answers", what);
   });
   const again = calls.filter((_, i) => then[i]?.ok === false);
