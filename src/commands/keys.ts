@@ -2,11 +2,11 @@ import { Command, Option } from "commander";
 import { checkCallbackUrl } from "../callbacks/outbound.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import type { Config } from "../config.ts";
-import { createKey, handOverKey, listKeys, revokeKey } from "../http/keys.ts";
+import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
-import { changeCallbackUrl } from "../ta/callback-address.ts";
+import { changeCallbackUrl, handOver } from "../ta/callback-address.ts";
 import { registerKey } from "../ta/new-key.ts";
 import { checkAsset } from "./known-asset.ts";
 import { openRuntime } from "./runtime.ts";
@@ -152,13 +152,13 @@ const revokeCommand = () =>
     .argument("<id>", "as `keys list` shows it")
     .option(
       "--to <id>",
-      "the key of the same asset that its requests and deliveries belong to from now on (kind ta); without it only the operator sees them. Also for a key that was revoked before",
+      "the key of the same asset that its requests and deliveries belong to from now on (kind ta), and whose address results go to; without it only the operator sees them. Also for a key that was revoked before",
     )
     .action(async (id: string, { to }: { to?: string }) => {
       const { config, logger } = openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       if (to !== undefined) {
-        if (!(await handOverKey(storage.write.db, { id, to }))) {
+        if (!(await handOver(storage.write, { id, to }))) {
           throw new UsageError(
             `${id} and ${to} must be two keys of the kind ta for one asset, and ${to} not revoked; \`keys list\` shows them`,
           );

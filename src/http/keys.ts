@@ -135,19 +135,21 @@ export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolea
 
 /**
  * Ends a key, unless it has ended already, and hands what it asked for over to another one: both are
- * of the kind `ta` and of one asset, and the other one opens. False when they are not.
+ * of the kind `ta` and of one asset, and the other one opens. Returns the asset, or null when they are
+ * not. Where results go then is for `handOver` of `src/ta/callback-address.ts`.
  */
 export const handOverKey = async (
   { sql }: Statements,
   { id, to }: { readonly id: string; readonly to: string },
-): Promise<boolean> => {
-  const { count } = await sql`
+): Promise<string | null> => {
+  const [former] = await sql<{ asset: string }[]>`
     update api_keys former set revoked_at = coalesce(former.revoked_at, now()), handed_to = successor.id
     from api_keys successor
     where former.id = ${id} and successor.id = ${to} and former.id <> successor.id
       and former.kind = 'ta' and successor.kind = 'ta' and former.subject = successor.subject
-      and successor.revoked_at is null`;
-  return count > 0;
+      and successor.revoked_at is null
+    returning former.subject as asset`;
+  return former?.asset ?? null;
 };
 
 /** The key that this text is, of whatever kind, or null: unknown or revoked. */

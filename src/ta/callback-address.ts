@@ -1,6 +1,6 @@
 /**
- * Where the results of a caller's requests go: to the address of the key that signed them, or else to
- * the asset's.
+ * Where the results of a caller's requests go: to the address of the key that signed them, or of the one
+ * that it was handed to, or else to the asset's.
  *
  * Keys and the asset may have the same address, and results of one investor must reach it in order. So
  * there is one endpoint per asset and address, whoever has it: `ta:<asset>` is the asset's own, and
@@ -16,7 +16,21 @@ import {
 } from "../callbacks/endpoints.ts";
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
+import { handOverKey } from "../http/keys.ts";
 import { taEndpoint } from "./asset.ts";
+
+/**
+ * The key whose address counts for what the key `id` (an SQL expression) asked for, as a row to join
+ * laterally: that one, or whom it was handed to in the end.
+ */
+const holderOf = (sql: Sql, id: ReturnType<Sql>) => sql`(
+  with recursive line as (
+    select id, handed_to, callback_url from api_keys where id = ${id}
+    union
+    select next.id, next.handed_to, next.callback_url
+    from line join api_keys next on next.id = line.handed_to
+  )
+  select callback_url from line where handed_to is null)`;
 
 /** Endpoint of the key `k` for an asset (an SQL expression) whose own endpoint, if it has one, is `a`. */
 const endpointOfKey = (sql: Sql, asset: ReturnType<Sql>) => sql`
@@ -48,7 +62,7 @@ export const resultAddress = async (
   const found = sql<ResultAddress[]>`
     select e.key as endpoint, r.key_id as "keyId"
     from ta_requests r
-    left join api_keys k on k.id = r.key_id
+    left join lateral ${holderOf(sql, sql`r.key_id`)} k on true
     left join callback_endpoints a on a.key = ${taEndpoint("")} || r.asset
     join callback_endpoints e on e.key = ${endpointOfKey(sql, sql`r.asset`)}
     where r.id = ${requestId}`;
@@ -63,7 +77,8 @@ export const resultEndpoint = async (tx: Tx, requestId: string): Promise<string 
 
 /**
  * Registers the addresses that keys of these assets have, inside `changeEndpoints` and after the
- * assets' own; they were checked when they were given. Returns the keys of their endpoints.
+ * assets' own; they were checked when they were given. A key that was handed over has none any more.
+ * Returns the keys of their endpoints.
  */
 export const registerKeyAddresses = async (
   tx: Tx,
@@ -73,7 +88,8 @@ export const registerKeyAddresses = async (
   const addresses = await sql<{ key: string; url: string }[]>`
     select distinct ${endpointOfKey(sql, sql`k.subject`)} as key, k.callback_url as url
     from api_keys k left join callback_endpoints a on a.key = ${taEndpoint("")} || k.subject
-    where k.kind = 'ta' and k.callback_url is not null and k.subject = any(${texts(assets)}::text[])`;
+    where k.kind = 'ta' and k.callback_url is not null and k.handed_to is null
+      and k.subject = any(${texts(assets)}::text[])`;
   for (const address of addresses) await putEndpoint(tx, address);
   return addresses.map(({ key }) => key);
 };
@@ -85,12 +101,17 @@ export const registerKeyAddresses = async (
 export const moveResults = async (tx: Tx): Promise<void> => {
   const { sql } = tx;
   const touched = await sql<{ endpoint: string; lane: string }[]>`
-    with misplaced as (
+    with addresses as materialized (
+      select asked.id as key_id, ${endpointOfKey(sql, sql`asked.subject`)} as endpoint
+      from api_keys asked
+      cross join lateral ${holderOf(sql, sql`asked.id`)} k
+      left join callback_endpoints a on a.key = ${taEndpoint("")} || asked.subject
+      where asked.kind = 'ta'
+    ), misplaced as (
       select m.id, m.lane, m.endpoint as former, e.key as present
       from callback_messages m
-      join api_keys k on k.id = m.key_id
-      left join callback_endpoints a on a.key = ${taEndpoint("")} || k.subject
-      join callback_endpoints e on e.key = ${endpointOfKey(sql, sql`k.subject`)}
+      join addresses on addresses.key_id = m.key_id
+      join callback_endpoints e on e.key = addresses.endpoint
       where m.status = 'pending' and m.endpoint <> e.key
     ), touched as (
       select distinct endpoint, lane
@@ -106,7 +127,7 @@ export const moveResults = async (tx: Tx): Promise<void> => {
   await announceArrivals(tx, touched);
 };
 
-/** After keys of an asset were given other addresses: registers, withdraws and moves what follows. */
+/** After keys of an asset were given other addresses, or handed over: registers, withdraws and moves what follows. */
 export const followKeys = async (tx: Tx, asset: string): Promise<void> => {
   const named = await registerKeyAddresses(tx, [asset]);
   await moveResults(tx);
@@ -129,4 +150,18 @@ export const changeCallbackUrl = (
       update api_keys set callback_url = ${url} where id = ${keyId} and kind = 'ta'
       returning subject as asset`;
     if (key !== undefined) await followKeys(tx, key.asset);
+  });
+
+/**
+ * `handOverKey`, and the results of what the key asked for go to where those of the other one go, also
+ * those that wait.
+ */
+export const handOver = (
+  database: Pick<Database, "transaction">,
+  keys: { readonly id: string; readonly to: string },
+): Promise<boolean> =>
+  changeEndpoints(database, async (tx) => {
+    const asset = await handOverKey(tx, keys);
+    if (asset !== null) await followKeys(tx, asset);
+    return asset !== null;
   });

@@ -9,7 +9,12 @@ import { revokeKey } from "../../src/http/keys.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
 import { fingerprints } from "../../src/ta/answered.ts";
-import { changeCallbackUrl, resultAddress, resultEndpoint } from "../../src/ta/callback-address.ts";
+import {
+  changeCallbackUrl,
+  handOver,
+  resultAddress,
+  resultEndpoint,
+} from "../../src/ta/callback-address.ts";
 import { registerKey } from "../../src/ta/new-key.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
@@ -191,6 +196,58 @@ test("another address for a key takes over what waits; without one it goes to th
   expect(assets.accepted().toSorted()).toEqual([id, `ta-${requests[2]}`].toSorted());
   expect(next.accepted()).toHaveLength(2);
   expect(slow.received).toHaveLength(1);
+});
+
+test("a key that was handed over leaves no result behind: what waits, what ends later, what is sent again", async () => {
+  await using assets = await startReceiver();
+  let up = true;
+  await using lost = await startReceiver(() => (up ? 204 : 500));
+  await using next = await startReceiver();
+  await using sender = await startSender(assets.url, { retrySeconds: [3_600] });
+  const { database } = sender;
+  await apply(database, assets.url);
+  const { newKey, result } = office(database);
+  const former = await newKey(lost.url);
+  const between = await newKey(lost.url);
+  const delivered = await result(former);
+  await until(
+    "a delivery",
+    () => lost.accepted(),
+    ({ length }) => length === 1,
+  );
+  up = false;
+  const waits = await result(former);
+  await until(
+    "an attempt",
+    () => lost.received.length,
+    (count) => count === 2,
+  );
+  const present = await newKey(next.url);
+  expect(await handOver(database, { id: former, to: between })).toBe(true);
+  expect(await handOver(database, { id: between, to: present })).toBe(true);
+  // Asked for before it was handed over, and ended since.
+  const later = await result(former);
+  await until(
+    "what waited and what ended later",
+    () => next.accepted(),
+    ({ length }) => length === 2,
+  );
+  expect(next.accepted()).toEqual(idsOf([waits, later]));
+  // Another start of a process changes nothing about it.
+  expect(await apply(database, assets.url)).toEqual([]);
+  const id = `ta-${delivered}`;
+  const own = { keyIds: [former, between, present], id, to: resultEndpoint };
+  expect(await redeliver(database, own)).toBe("accepted");
+  await until(
+    "what was delivered before",
+    () => next.accepted(),
+    ({ length }) => length === 3,
+  );
+  expect([lost.received.length, assets.received.length]).toEqual([2, 0]);
+  const formerAddress = (await endpointsUnder(database, `ta:${ASSET}`)).find(
+    ({ url }) => url === lost.url,
+  );
+  expect(formerAddress).toMatchObject({ withdrawnReason: "no key has this address any more" });
 });
 
 test("whoever changes an address waits for a result that is being recorded, and takes it along", async () => {

@@ -1,17 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
-import {
-  CACHE_MS,
-  createKey,
-  findKey,
-  handOverKey,
-  listKeys,
-  revokeKey,
-} from "../../src/http/keys.ts";
+import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
 import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
 import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
 import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
+import { handOver } from "../../src/ta/callback-address.ts";
 import { until } from "../queue/until.ts";
 import { type Api, COIN, EVM_TOKEN, type KeyPair, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
@@ -290,18 +284,18 @@ test("what a revoked key asked for belongs to the key it was handed to, and to n
   expect(await seen()).toEqual(none);
   const idOf = async ({ publicKey }: KeyPair) => (await findKey(api.database, publicKey))?.id ?? "";
   const [second, third] = [await api.newKeys("acme-sui"), await api.newKeys("acme-sui")];
-  const handOver = (id: string, to: string) => handOverKey(api.database, { id, to });
-  expect(await handOver(keyId, await idOf(strangers))).toBe(false);
-  expect(await handOver(keyId, keyId)).toBe(false);
-  expect(await handOver(keyId, "key_none")).toBe(false);
+  const handOverTo = (id: string, to: string) => handOver(api.database, { id, to });
+  expect(await handOverTo(keyId, await idOf(strangers))).toBe(false);
+  expect(await handOverTo(keyId, keyId)).toBe(false);
+  expect(await handOverTo(keyId, "key_none")).toBe(false);
   const secondId = await idOf(second);
-  expect(await handOver(keyId, secondId)).toBe(true);
+  expect(await handOverTo(keyId, secondId)).toBe(true);
   expect(await seen(second)).toEqual([200, true, 202]);
   for (const keys of [undefined, third, strangers]) expect(await seen(keys)).toEqual(none);
   // On to the next one, with what came from the first; nothing is handed to one that has ended.
-  expect(await handOver(secondId, await idOf(third))).toBe(true);
+  expect(await handOverTo(secondId, await idOf(third))).toBe(true);
   expect(await seen(third)).toEqual([200, true, 202]);
-  expect(await handOver(await idOf(third), secondId)).toBe(false);
+  expect(await handOverTo(await idOf(third), secondId)).toBe(false);
   expect(await seen()).toEqual(none);
   const listed = await listKeys(api.database);
   expect(listed.find(({ id }) => id === keyId)?.handedTo).toBe(secondId);
