@@ -255,6 +255,8 @@ CREATE TABLE "ta_requests" (
 	"message" text NOT NULL,
 	"reason" text,
 	"signing_tries" smallint DEFAULT 0 NOT NULL,
+	"awaited_place" bigint,
+	"awaited_since" timestamp with time zone,
 	"tx_id" text,
 	"key_id" text NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
@@ -296,6 +298,7 @@ CREATE TABLE "ta_transactions" (
 	"purse" text NOT NULL,
 	"nonce" bigint,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"refusal" text,
 	"reminded_at" timestamp with time zone,
 	CONSTRAINT "ta_transactions_tx_id_unique" UNIQUE("tx_id")
 );

@@ -83,6 +83,10 @@ export const taRequests = pgTable(
     reason: text("reason"),
     /** How often a signer was asked for its transaction, counted before each time. */
     signingTries: smallint("signing_tries").notNull().default(0),
+    /** Checkpoint or block that the register has to reach before the step that waits for it. */
+    awaitedPlace: int8("awaited_place"),
+    /** Since when it waits for that. */
+    awaitedSince: at("awaited_since"),
     /** Digest or hash of the transaction, stored before it is submitted. */
     txId: text("tx_id"),
     /** `api_keys.id` of the caller. */

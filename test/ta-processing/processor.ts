@@ -6,6 +6,7 @@ import { type SuiSigner, suiKeySigner } from "../../src/ta/ports/signer.ts";
 import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { type ProcessingSettings, startProcessing } from "../../src/ta/processing/processing.ts";
+import type { ProcessedAsset } from "../../src/ta/processing/request-work.ts";
 import { ASSET, type Circle, GROUP } from "./circle.ts";
 
 /** The most a transaction may cost, MIST. */
@@ -23,28 +24,23 @@ export const QUICK = {
 
 export type Processor = AsyncDisposable & { readonly logged: readonly string[] };
 
-/** Processes the circle's requests in this process. */
-export const startProcessor = async (
-  circle: Pick<Circle, "database" | "source" | "node" | "coinType" | "registrar">,
-  settings: Partial<ProcessingSettings> & {
-    readonly signer?: SuiSigner;
-    /** The group that the assets file names. */
-    readonly group?: number;
-    /** Puts something between the processing and the ledger's node. */
-    readonly around?: (relay: Relay) => Relay;
-  } = {},
-): Promise<Processor> => {
+type AssetSettings = {
+  readonly signer?: SuiSigner;
+  /** The group that the assets file names. */
+  readonly group?: number;
+  /** Puts something between the processing and the ledger's node. */
+  readonly around?: (relay: Relay) => Relay;
+};
+
+type OnLedger = Pick<Circle, "database" | "source" | "node" | "coinType" | "registrar">;
+
+/** The circle's asset, as processing has it. */
+export const openAsset = (circle: OnLedger, settings: AssetSettings = {}) => {
   const { database, source } = circle;
-  const { around = (relay: Relay) => relay, group = GROUP, ...rest } = settings;
+  const { around = (relay: Relay) => relay, group = GROUP } = settings;
   const signer = settings.signer ?? suiKeySigner(source.secretKey(circle.registrar));
-  const logged: string[] = [];
-  const logger: Logger = pino(
-    { level: "debug" },
-    { write: (line: string) => void logged.push(line) },
-  );
-  const queues = openQueues({ databaseUrl: database.url, onError: (err) => logger.warn({ err }) });
   const node = openSuiNode({ host: circle.node.host, tls: false });
-  const assets = processedAssets(
+  const [asset] = processedAssets(
     [
       {
         name: ASSET,
@@ -57,12 +53,37 @@ export const startProcessor = async (
     ],
     { sui: { node, signerOf: () => signer, packages: source.packages, gasBudget: GAS_BUDGET } },
     database.sql,
-    (asset, what) => logger.error({ asset, what }),
-  ).map((asset) => ({ ...asset, relay: around(asset.relay) }));
+    (name, what) => {
+      throw new Error(`${name} lacks ${what}`);
+    },
+  );
+  if (asset === undefined) throw new Error("no asset is processed");
+  const opened: ProcessedAsset = { ...asset, relay: around(asset.relay) };
+  return { asset: opened, [Symbol.dispose]: () => node.close() };
+};
+
+/** Processes the circle's requests in this process. */
+export const startProcessor = async (
+  circle: OnLedger,
+  settings: Partial<ProcessingSettings> & AssetSettings = {},
+): Promise<Processor> => {
+  const { database } = circle;
+  const { around, group, signer, ...rest } = settings;
+  const logged: string[] = [];
+  const logger: Logger = pino(
+    { level: "debug" },
+    { write: (line: string) => void logged.push(line) },
+  );
+  const queues = openQueues({ databaseUrl: database.url, onError: (err) => logger.warn({ err }) });
+  const opened = openAsset(circle, {
+    ...(around && { around }),
+    ...(group !== undefined && { group }),
+    ...(signer && { signer }),
+  });
   const processing = await startProcessing({
     database,
     queues,
-    assets,
+    assets: [opened.asset],
     vault: heldIn(database),
     logger,
     ...QUICK,
@@ -73,7 +94,7 @@ export const startProcessor = async (
     [Symbol.asyncDispose]: async () => {
       await processing.stop();
       await queues.close();
-      node.close();
+      opened[Symbol.dispose]();
     },
   };
 };

@@ -1,76 +1,51 @@
 /**
- * Whether an asset's register knows all that the ledger's node had when a request asked for the first
- * time. That place stands until it is reached: a ledger that goes on all the time would never be caught
- * up with.
+ * Whether an asset's register knows all that the ledger's node had when a step of a request began. That
+ * place stands with the request until it is reached: a ledger that goes on all the time would never be
+ * caught up with. It stands in the database, because any process may take the step up, or the next one,
+ * which has a place of its own.
  */
-import type { Logger } from "../../logger.ts";
-import type { Relay } from "../ports/relay.ts";
-import type { OpenRequest } from "./lanes.ts";
-import type { Register } from "./register.ts";
+import { type OpenRequest, underClaim } from "./lanes.ts";
+import { waitFor } from "./patience.ts";
+import type { Processing } from "./request-work.ts";
 
-/** Places that are remembered; a request whose place is forgotten asks again. */
-const MOST_PLACES = 10_000;
-
-/** What is known in this process of who waits for which register. */
-export type Freshness = {
-  /** The node's end when the request asked first, or now where that is lower. @throws RelayUnavailableError (retry) */
-  tip(request: Pick<OpenRequest, "id">, relay: Relay, signal: AbortSignal): Promise<bigint>;
-  /** The request's place is reached, or not yet: of that the log hears when it lasts. */
-  seen(request: Pick<OpenRequest, "id" | "asset">, reached: boolean): void;
-};
-
-/** Begins to watch; `overdueMs`: how long a register may stay behind before it is spoken of. */
-export const freshness = (settings: {
-  readonly logger: Pick<Logger, "warn">;
-  readonly overdueMs: number;
-}): Freshness => {
-  const { logger, overdueMs } = settings;
-  const tips = new Map<string, bigint>();
-  /** Since when nobody has found an asset's register up to date, and when that was said last. */
-  const behind = new Map<string, { readonly since: number; said: number }>();
-  return {
-    tip: async ({ id }, relay, signal) => {
-      const now = await relay.tip(signal);
-      const before = tips.get(id);
-      // The lower one: a node may have named an end that is none.
-      const tip = before !== undefined && before < now ? before : now;
-      if (tips.size >= MOST_PLACES) tips.clear();
-      tips.set(id, tip);
-      return tip;
-    },
-
-    seen: ({ id, asset }, reached) => {
-      const tip = tips.get(id);
-      if (reached) {
-        tips.delete(id);
-        behind.delete(asset);
-        return;
-      }
-      const now = performance.now();
-      const late = behind.get(asset) ?? { since: now, said: now };
-      behind.set(asset, late);
-      if (now - late.said < overdueMs) return;
-      late.said = now;
-      const minutes = Math.floor((now - late.since) / 60_000);
-      logger.warn(
-        { asset, requestId: id, tip, minutes },
-        `transfer agent: for ${minutes} minutes the register of ${asset} has not come to where the ledger's ` +
-          "node is; its requests wait until it does. Look at the indexing: holderbook status, GET /health",
-      );
-    },
-  };
-};
-
-/** Waits for a request's register; false when it is not there yet. */
-export const isFresh = async (
-  freshness: Freshness,
-  asset: { readonly register: Pick<Register, "hasReached">; readonly relay: Relay },
+/**
+ * Waits for the register of a request's asset; false when it is not there yet. The step that asked is
+ * then to be taken up later: whoever asks for it again waits for the same place.
+ * @throws LaneLostError (stop), RelayUnavailableError (retry)
+ */
+export const isUpToDate = async (
+  work: Processing,
   request: Pick<OpenRequest, "id" | "asset">,
-  signal: AbortSignal,
-  wait: (holds: () => Promise<boolean>) => Promise<boolean>,
 ): Promise<boolean> => {
-  const tip = await freshness.tip(request, asset.relay, signal);
-  const reached = await wait(() => asset.register.hasReached(tip));
-  freshness.seen(request, reached);
+  const { asset, signal, behind } = work;
+  const before = await awaitedPlace(work, request);
+  const now = await asset.relay.tip(signal);
+  // The lower one: a node may have named an end that is none.
+  const place = before !== null && before < now ? before : now;
+  const reached = await waitFor(work, () => asset.register.hasReached(place));
+  const awaited = reached ? null : place;
+  // Before anything is done on the strength of it: the next step must not go by this one's place.
+  if (awaited !== before) await awaitPlace(work, request, awaited);
+  behind.looked(request, reached ? null : place);
   return reached;
 };
+
+const awaitedPlace = async (
+  { database }: Pick<Processing, "database">,
+  { id }: Pick<OpenRequest, "id">,
+): Promise<bigint | null> => {
+  const [row] = await database.sql<{ awaited_place: bigint | null }[]>`
+    select awaited_place from ta_requests where id = ${id}`;
+  return row?.awaited_place ?? null;
+};
+
+const awaitPlace = (
+  { database, claim }: Pick<Processing, "database" | "claim">,
+  { id }: Pick<OpenRequest, "id">,
+  place: bigint | null,
+): Promise<void> =>
+  underClaim(database, claim, async ({ sql }) => {
+    const since = place === null ? sql`null` : sql`coalesce(awaited_since, now())`;
+    await sql`
+      update ta_requests set awaited_place = ${place}, awaited_since = ${since} where id = ${id}`;
+  });

@@ -19,6 +19,7 @@ type Held = {
   readonly request_id: string;
   readonly tx_id: string | null;
   readonly signed: Uint8Array | null;
+  readonly refusal: string | null;
 };
 
 /**
@@ -35,16 +36,16 @@ export const freeIdlePurses = async (
   if (purses.length === 0) return;
   const { sql } = database;
   const held = await sql<Held[]>`
-    select p.request_id, t.tx_id, t.signed
+    select p.request_id, t.tx_id, t.signed, t.refusal
     from ta_purses p left join ta_transactions t on t.request_id = p.request_id
     where p.purse in ${sql(purses.map(({ name }) => name))} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
     order by p.claimed_at limit ${AT_ONCE}`;
   let failed: unknown;
-  for (const { request_id: requestId, tx_id: txId, signed } of held) {
+  for (const { request_id: requestId, tx_id: txId, signed, refusal } of held) {
     try {
       if (txId === null || signed === null) {
         await freeUnsigned(database, requestId);
-      } else if (await isSettled(sql, relay, requestId, txId, signed, signal)) {
+      } else if (await isSettled(sql, relay, { requestId, txId, signed, refusal }, signal)) {
         await releasePurse(database, { id: requestId });
       }
     } catch (error) {
@@ -56,25 +57,34 @@ export const freeIdlePurses = async (
   if (failed !== undefined) throw failed;
 };
 
+/** A transaction that is stored. */
+type Signed = {
+  readonly requestId: string;
+  readonly txId: string;
+  readonly signed: Uint8Array;
+  readonly refusal: string | null;
+};
+
 /** Whether it is known what became of a transaction; submits it again when it is not. */
 const isSettled = async (
   sql: Sql,
   relay: Pick<Relay, "lookUp" | "submit">,
-  requestId: string,
-  txId: string,
-  signed: Uint8Array,
+  { requestId, txId, signed, refusal }: Signed,
   signal: AbortSignal,
 ): Promise<boolean> => {
   if ((await relay.lookUp(txId, signal)) !== null) return true;
   try {
-    await relay.submit(signed, signal, true);
-    return false;
+    // One that was refused is not submitted any more: its request relies on that.
+    if (refusal === null) {
+      await relay.submit(signed, signal, true);
+      return false;
+    }
   } catch (error) {
-    // Refused, and nobody has it: it will never be executed.
     if (!(error instanceof SubmissionRefusedError)) throw error;
-    await keepPurseOut(sql, { id: requestId });
-    return true;
   }
+  // Refused, and nobody has it: it will never be executed.
+  await keepPurseOut(sql, { id: requestId });
+  return true;
 };
 
 /** A request that signed nothing gives its purse back, unless somebody is working on it. */

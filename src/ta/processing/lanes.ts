@@ -39,6 +39,8 @@ export type OpenRequest = {
   readonly signed: Uint8Array | null;
   /** The group that it puts the wallet into. */
   readonly groupId: number | null;
+  /** Why the ledger's node refused it; null while it may be submitted. */
+  readonly refusal: string | null;
 };
 
 /** Another worker has claimed the lane; nothing was written. Stop working on it. */
@@ -136,10 +138,11 @@ export const firstOpen = async (sql: Sql, { id }: LaneClaim): Promise<OpenReques
       tx_id: string | null;
       signed: Uint8Array | null;
       group_id: bigint | null;
+      refusal: string | null;
     }[]
   >`
     select r.id, r.asset, r.kind, r.investor_id, r.wallet, r.verified_status, r.status,
-           t.tx_id, t.signed, t.group_id
+           t.tx_id, t.signed, t.group_id, t.refusal
     from ta_requests r left join ta_transactions t on t.request_id = r.id
     where r.lane_id = ${id} and r.status in ('QUEUED', 'PENDING')
     order by r.sequence limit 1`;

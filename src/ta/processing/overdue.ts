@@ -1,4 +1,4 @@
-/** Says when a request is under way for longer than any should be, so that somebody looks at it. */
+/** Says when something takes longer than it ever should, so that somebody looks at it. */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { OpenRequest } from "./lanes.ts";
@@ -55,4 +55,39 @@ const overdueMinutes = async (
       and coalesce(reminded_at, created_at) < now() - ${every} * interval '1 minute'
     returning floor(extract(epoch from now() - created_at) / 60)::int4 as minutes`;
   return row?.minutes;
+};
+
+/** What is known in this process of the registers that requests wait for. */
+export type RegistersBehind = {
+  /** A request has found its register up to date (null), or behind `place`: of that the log hears when it lasts. */
+  looked(request: Pick<OpenRequest, "id" | "asset">, place: bigint | null): void;
+};
+
+/** Begins to watch; `overdueMs`: how long a register may stay behind before it is spoken of. */
+export const registersBehind = (settings: {
+  readonly logger: Pick<Logger, "warn">;
+  readonly overdueMs: number;
+}): RegistersBehind => {
+  const { logger, overdueMs } = settings;
+  /** Since when nobody has found an asset's register up to date, and when that was said last. */
+  const behind = new Map<string, { readonly since: number; said: number }>();
+  return {
+    looked: ({ id, asset }, place) => {
+      if (place === null) {
+        behind.delete(asset);
+        return;
+      }
+      const now = performance.now();
+      const late = behind.get(asset) ?? { since: now, said: now };
+      behind.set(asset, late);
+      if (now - late.said < overdueMs) return;
+      late.said = now;
+      const minutes = Math.floor((now - late.since) / 60_000);
+      logger.warn(
+        { asset, requestId: id, place, minutes },
+        `transfer agent: for ${minutes} minutes the register of ${asset} has not come to where the ledger's ` +
+          "node is; its requests wait until it does. Look at the indexing: holderbook status, GET /health",
+      );
+    },
+  };
 };

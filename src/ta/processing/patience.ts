@@ -41,3 +41,9 @@ export const patience = (settings: {
     },
   };
 };
+
+/** Waits on the spot until it holds; false when it does not in the time that is for that. */
+export const waitFor = (
+  { patience, turnOver }: { readonly patience: Patience; readonly turnOver: AbortSignal },
+  holds: () => Promise<boolean>,
+): Promise<boolean> => patience.until(holds, turnOver);

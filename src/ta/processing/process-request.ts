@@ -7,67 +7,27 @@
  * again only when the ledger does not know it.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Database } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
-import type { PiiPresence } from "../pii/vault.ts";
 import {
   type Executed,
-  type Relay,
   type SignedOrder,
   SubmissionRefusedError,
   type UnsignedOrder,
 } from "../ports/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
-import { type Freshness, isFresh } from "./freshness.ts";
+import { isUpToDate } from "./freshness.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { freeIdlePurses } from "./idle-purses.ts";
-import { type LaneClaim, type OpenRequest, renewLane } from "./lanes.ts";
+import { type OpenRequest, renewLane } from "./lanes.ts";
 import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";
-import { NO_PATIENCE, type Patience } from "./patience.ts";
+import { NO_PATIENCE, waitFor } from "./patience.ts";
 import { claimPurse, giveBackPurse, keepPurseOut, releasePurse } from "./purses.ts";
-import { type Ending, recordSigned, recordStep } from "./record.ts";
-import { type Confirmation, NOT_FINAL, type Register, type WalletPlace } from "./register.ts";
+import { type Ending, recordRefusal, recordSigned, recordStep } from "./record.ts";
+import { type Confirmation, NOT_FINAL, type WalletPlace } from "./register.ts";
+import { LATER, NO_PURSE, type Processing, WALLET_TAKEN, type Waiting } from "./request-work.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
-/** An asset that wallets are whitelisted for. */
-export type ProcessedAsset = {
-  readonly name: string;
-  /** Group of a whitelisted wallet. */
-  readonly whitelistGroupId: number;
-  readonly register: Register;
-  readonly relay: Relay;
-};
-
-/** What a request is processed with. */
-export type Processing = {
-  readonly database: Pick<Database, "sql" | "transaction">;
-  readonly claim: LaneClaim;
-  readonly asset: ProcessedAsset;
-  readonly vault: PiiPresence;
-  readonly logger: Pick<Logger, "info" | "warn">;
-  readonly freshness: Freshness;
-  /** How long, and by how many, something is waited for on the spot. */
-  readonly patience: Patience;
-  /** Others may go on now: a purse or a wallet has been given to them. */
-  readonly poke: () => void;
-  /** Aborts when the worker is to come to a stop, or has lost the lane: calls are cut off. */
-  readonly signal: AbortSignal;
-  /** Aborts with `signal`, and when the turn is over: waiting ends, but no call is cut off. */
-  readonly turnOver: AbortSignal;
-};
-
-/** The ledger or the register has to come further; the request is taken up again later. */
-export const LATER = "later" as const;
-
-/** Another request has the wallet: there is nothing to do for this one until that one's end. */
-export const WALLET_TAKEN = "wallet taken" as const;
-
-/** Nothing to pay with is free: its lane is given what another request releases. */
-export const NO_PURSE = "no purse" as const;
-
-/** Why a request has not come to its end in this turn. */
-export type Waiting = typeof LATER | typeof WALLET_TAKEN | typeof NO_PURSE;
+export type { ProcessedAsset } from "./request-work.ts";
 
 /** After the first try; longer after each of the others. */
 const SIGNING_PAUSE_MS = 500;
@@ -226,6 +186,7 @@ const broadcast = async (
   let executed = await relay.lookUp(txId, signal);
   if (executed === null) {
     if (again) await warnWhenOverdue(database, work.logger, request);
+    if (request.refusal !== null) return await refused(work, request, request.refusal);
     await renewLane(database.sql, claim);
     const refusal = await submitted(() => relay.submit(request.signed, signal, again));
     if (refusal === undefined) await recordStep(database, claim, request, "submitted");
@@ -235,7 +196,10 @@ const broadcast = async (
       return executed !== null || refusal !== undefined;
     });
     if (!known) return LATER;
-    if (refusal !== undefined && executed === null) return await refused(work, request, refusal);
+    if (refusal !== undefined && executed === null) {
+      await recordRefusal(database, claim, request, refusal);
+      return await refused(work, request, refusal);
+    }
   }
   if (executed === null) return LATER;
   const ending = await settled(work, request, executed, final);
@@ -245,7 +209,8 @@ const broadcast = async (
 
 /**
  * Refused, and the ledger's node does not know it from an earlier submission either. It may have
- * forgotten it: the register has not.
+ * forgotten it: the register has not. Nobody submits it from here on, so what the register does not
+ * show when it has come to where the node was after that was never executed.
  */
 const refused = async (
   work: Processing,
@@ -337,13 +302,3 @@ const submitted = async (submit: () => Promise<void>): Promise<string | undefine
     throw error;
   }
 };
-
-/** Waits on the spot until it holds; false when it does not in the time that is for that. */
-const waitFor = (
-  { patience, turnOver }: Pick<Processing, "patience" | "turnOver">,
-  holds: () => Promise<boolean>,
-): Promise<boolean> => patience.until(holds, turnOver);
-
-/** Whether the register knows all that the ledger's node had when the request asked first. */
-const isUpToDate = (work: Processing, request: OpenRequest): Promise<boolean> =>
-  isFresh(work.freshness, work.asset, request, work.signal, (holds) => waitFor(work, holds));

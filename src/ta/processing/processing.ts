@@ -7,9 +7,9 @@ import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { Queues } from "../../queue/queues.ts";
 import type { PiiPresence } from "../pii/vault.ts";
-import { freshness } from "./freshness.ts";
+import { registersBehind } from "./overdue.ts";
 import { patience } from "./patience.ts";
-import type { ProcessedAsset } from "./process-request.ts";
+import type { ProcessedAsset } from "./request-work.ts";
 import { type LaneWake, startWaker } from "./waker.ts";
 import { type LaneWork, workLane } from "./work-lane.ts";
 
@@ -69,7 +69,7 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
     leaseMs: settings.leaseMs ?? LEASE_MS,
     turnMs: settings.turnMs ?? TURN_MS,
     troubleMs: settings.troubleMs ?? TROUBLE_MS,
-    freshness: freshness({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
+    behind: registersBehind({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
     patience: patience({
       // The other half is for whoever has something to do.
       places: Math.ceil(concurrency / 2),

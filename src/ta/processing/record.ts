@@ -62,6 +62,21 @@ export const recordSigned = (
   });
 
 /**
+ * The ledger's node refused the transaction: from here on it is not submitted any more, so that the
+ * register decides, once it knows all that the node had after this. @throws LaneLostError
+ */
+export const recordRefusal = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+  refusal: string,
+): Promise<void> =>
+  underClaim(database, claim, async ({ sql }) => {
+    await sql`
+      update ta_transactions set refusal = ${shortened(refusal)} where request_id = ${request.id}`;
+  });
+
+/**
  * The final state, its callback, and what the request held free again.
  * @returns whether there is an address to call back
  * @throws LaneLostError

@@ -28,6 +28,8 @@ export const taTransactions = pgTable(
     /** Its number among those of its purse (EVM); null on Sui. */
     nonce: bigint("nonce", { mode: "number" }),
     createdAt: at("created_at").notNull().defaultNow(),
+    /** What the ledger's node said when it refused it: it is not submitted any more. */
+    refusal: text("refusal"),
     /** When it was last said in the log that it is overdue. */
     remindedAt: at("reminded_at"),
   },

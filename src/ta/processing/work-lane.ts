@@ -2,7 +2,6 @@
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
-import type { Freshness } from "./freshness.ts";
 import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,
@@ -14,10 +13,12 @@ import {
   renewLane,
   restLane,
 } from "./lanes.ts";
+import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";
-import { LATER, type ProcessedAsset, processRequest, WALLET_TAKEN } from "./process-request.ts";
+import { processRequest } from "./process-request.ts";
 import { giveBackPurse, leaveWaiting } from "./purses.ts";
 import { recordEnding } from "./record.ts";
+import { LATER, type ProcessedAsset, WALLET_TAKEN } from "./request-work.ts";
 
 /** What a worker works with. */
 export type LaneWork = {
@@ -30,7 +31,7 @@ export type LaneWork = {
   readonly leaseMs: number;
   /** After this a lane with more to do lets others have a turn; a call under way is not cut off. */
   readonly turnMs: number;
-  readonly freshness: Freshness;
+  readonly behind: RegistersBehind;
   /** How long, and by how many, something is waited for on the spot. */
   readonly patience: Patience;
   /**

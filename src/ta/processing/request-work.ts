@@ -1,0 +1,48 @@
+/** What each step of a request is done with, and what it answers while the request is not at its end. */
+import type { Database } from "../../database/connect.ts";
+import type { Logger } from "../../logger.ts";
+import type { PiiPresence } from "../pii/vault.ts";
+import type { Relay } from "../ports/relay.ts";
+import type { LaneClaim } from "./lanes.ts";
+import type { RegistersBehind } from "./overdue.ts";
+import type { Patience } from "./patience.ts";
+import type { Register } from "./register.ts";
+
+/** An asset that wallets are whitelisted for. */
+export type ProcessedAsset = {
+  readonly name: string;
+  /** Group of a whitelisted wallet. */
+  readonly whitelistGroupId: number;
+  readonly register: Register;
+  readonly relay: Relay;
+};
+
+/** What a request is processed with. */
+export type Processing = {
+  readonly database: Pick<Database, "sql" | "transaction">;
+  readonly claim: LaneClaim;
+  readonly asset: ProcessedAsset;
+  readonly vault: PiiPresence;
+  readonly logger: Pick<Logger, "info" | "warn">;
+  readonly behind: RegistersBehind;
+  /** How long, and by how many, something is waited for on the spot. */
+  readonly patience: Patience;
+  /** Others may go on now: a purse or a wallet has been given to them. */
+  readonly poke: () => void;
+  /** Aborts when the worker is to come to a stop, or has lost the lane: calls are cut off. */
+  readonly signal: AbortSignal;
+  /** Aborts with `signal`, and when the turn is over: waiting ends, but no call is cut off. */
+  readonly turnOver: AbortSignal;
+};
+
+/** The ledger or the register has to come further; the request is taken up again later. */
+export const LATER = "later" as const;
+
+/** Another request has the wallet: there is nothing to do for this one until that one's end. */
+export const WALLET_TAKEN = "wallet taken" as const;
+
+/** Nothing to pay with is free: its lane is given what another request releases. */
+export const NO_PURSE = "no purse" as const;
+
+/** Why a request has not come to its end in this turn. */
+export type Waiting = typeof LATER | typeof WALLET_TAKEN | typeof NO_PURSE;
