@@ -6,9 +6,9 @@ import { z } from "zod";
 import { NoSigningKeyError, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { ApiDescription } from "../http/api-description.ts";
 import { HttpError } from "../http/http-error.ts";
+import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App } from "../http/part.ts";
 import { callbackKeysAnswer } from "../ta/answer-schema.ts";
-import { refuseOtherMethods } from "./other-methods.ts";
 
 export const CALLBACK_KEYS_PATH = "/api/v1/callback_pk";
 

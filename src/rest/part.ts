@@ -5,13 +5,13 @@ import { type ApiDescription, describeTogether } from "../http/api-description.t
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey, type Key } from "../http/keys.ts";
+import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App, Part } from "../http/part.ts";
 import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
 import { listPage, nextLink, readQuery } from "./list.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
 import { openApi, TAG } from "./openapi.ts";
-import { refuseOtherMethods } from "./other-methods.ts";
 import { type Project, tokenBook } from "./projects.ts";
 
 export type RestPartSettings = {

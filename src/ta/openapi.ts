@@ -35,7 +35,7 @@ const ERRORS: Readonly<Record<number, string>> = {
   401: "The key or the signature is missing or does not fit.",
   403: "The key is good, but not for this.",
   404: "There is none of this id.",
-  405: "Another method was used on this path than the one in `Allow`.",
+  405: "Another method was used on this path than those in `Allow`.",
   408: "The body came too slowly.",
   410: "A path of the former version; `details` names the one that took over, if any.",
   413: "The body or a file is over its limit, which `details` names.",

@@ -2,6 +2,7 @@
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
+import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App, Part } from "../http/part.ts";
 import type { Acceptance } from "./accept.ts";
 import { admission } from "./admission.ts";
@@ -15,7 +16,6 @@ import { mountDeliveries } from "./mount-deliveries.ts";
 import { mountReads } from "./mount-reads.ts";
 import { mountSubmissions } from "./mount-submissions.ts";
 import { taApi } from "./openapi.ts";
-import { refuseOtherMethods } from "./other-methods.ts";
 import { BODY_PACE, type Pace } from "./read-body.ts";
 
 export type TaPartSettings = {
@@ -48,6 +48,18 @@ export type TaBounds = {
   readonly pace?: Pace;
 };
 
+/** Paths of the API and the one method of each; where it is GET, HEAD is served too. */
+const METHODS = [
+  ["/api/v1/investor/whitelist", "POST"],
+  ["/api/v1/investor/kyc", "POST"],
+  ["/api/v1/investor/whitelist_status/:wallet", "GET"],
+  ["/api/v1/callback_pk", "GET"],
+  ["/api/v1/health", "GET"],
+  ["/api/v1/requests/:requestId", "GET"],
+  ["/api/v1/callbacks", "GET"],
+  ["/api/v1/callbacks/:id/redeliver", "POST"],
+] as const;
+
 const DOCUMENT_PATH = "/openapi.json";
 
 /** What every request header of this API is called in messages. */
@@ -76,7 +88,7 @@ export const taPart = (settings: TaPartSettings): Part => {
     mountReads(app, settings, admitted);
     mountDeliveries(app, settings, admitted);
     mountFormerPaths(app);
-    refuseOtherMethods(app);
+    for (const [url, method] of METHODS) refuseOtherMethods(app, url, `use ${method}`);
   };
 
   return {

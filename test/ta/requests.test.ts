@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type JsonValue, signRequest } from "../../src/client/index.mjs";
@@ -274,6 +276,33 @@ test("wallets are those of the asset's ledger; on EVM a mixed-case one needs a r
   expect((await sent(WALLET, "e-4")).status).toBe(400);
   expect((await sent(`0x${"0".repeat(40)}`, "e-5")).status).toBe(400);
   expect(await rows("e-1")).toMatchObject([{ wallet: checksummed.toLowerCase() }]);
+});
+
+test("every method that a path does not serve is 405, and Allow names those that it does", async () => {
+  const ask = async (method: string, path: string) => {
+    const sent = request(new URL(path, api.url), { method, agent: false }).end();
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    return [answer.statusCode, answer.headers.allow];
+  };
+  const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"];
+  for (const [path, allow] of [
+    [WHITELIST, "POST"],
+    ["/api/v1/investor/kyc", "POST"],
+    ["/api/v1/callbacks/m-1/redeliver", "POST"],
+    [`/api/v1/investor/whitelist_status/${WALLET}`, "GET, HEAD"],
+    ["/api/v1/requests/none", "GET, HEAD"],
+    ["/api/v1/callbacks", "GET, HEAD"],
+    ["/api/v1/callback_pk", "GET, HEAD"],
+    ["/api/v1/health", "GET, HEAD"],
+  ] as const) {
+    for (const method of methods) {
+      const refused = !allow.split(", ").includes(method);
+      const answer = await ask(method, path);
+      if (refused) expect([method, path, ...answer]).toEqual([method, path, 405, allow]);
+      else expect([method, path, answer[0]]).not.toEqual([method, path, 405]);
+    }
+  }
 });
 
 test("other content types are 415, other methods 405, former paths 410 with the new one", async () => {
