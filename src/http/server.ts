@@ -13,6 +13,7 @@ import type { Logger } from "../logger.ts";
 import { keepEarlyAnswers } from "./early-answer.ts";
 import { answerOrLater, errorBody } from "./error-body.ts";
 import type { Health } from "./health.ts";
+import { addressesOf, openDoor } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
 import { operations, signpost } from "./operations.ts";
 import type { App, Part } from "./part.ts";
@@ -34,6 +35,8 @@ export type ServerSettings = {
   readonly trustProxy: boolean;
   /** How long `close` waits for running requests, in milliseconds. */
   readonly drainMs?: number;
+  /** Addresses that a host stands for; `addressesOf` unless given. */
+  readonly resolve?: typeof addressesOf;
 };
 
 export type Server = AsyncDisposable & {
@@ -61,7 +64,7 @@ const KEEP_ALIVE_MS = 65_000;
 const DRAIN_MS = 10_000;
 
 export const createServer = async (settings: ServerSettings): Promise<Server> => {
-  const { parts, logger, metrics, drainMs = DRAIN_MS } = settings;
+  const { parts, logger, metrics, drainMs = DRAIN_MS, resolve = addressesOf } = settings;
   const loggerInstance: FastifyBaseLogger = logger;
   const app: App = fastify({
     loggerInstance,
@@ -120,16 +123,24 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   signpost(app, parts, settings.version);
   await app.ready();
 
+  const doors: AsyncDisposable[] = [];
   const close = async () => {
     const late = setTimeout(() => app.server.closeAllConnections(), drainMs);
-    await app.close();
+    await Promise.all([app.close(), ...doors.map((door) => door[Symbol.asyncDispose]())]);
     clearTimeout(late);
   };
   return {
     app,
     listen: async ({ port, host }) => {
-      await app.listen({ port, host, listenTextResolver: (address) => `listening on ${address}` });
-      return urlOf(app.server.address());
+      const [first = host, ...others] = await resolve(host);
+      const listenTextResolver = (address: string) => `listening on ${address}`;
+      await app.listen({ port, host: first, listenTextResolver });
+      const address = tcpAddress(app.server.address());
+      for (const other of others) {
+        const door = await openDoor(app, { port: address.port, host: other });
+        if (door !== undefined) doors.push(door);
+      }
+      return urlOf(address);
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -148,8 +159,10 @@ const answerError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;
 
-const urlOf = (address: AddressInfo | string | null): string => {
+const tcpAddress = (address: AddressInfo | string | null): AddressInfo => {
   if (address === null || typeof address === "string") throw new Error(`not on TCP: ${address}`);
-  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
+  return address;
 };
+
+const urlOf = ({ family, address, port }: AddressInfo): string =>
+  `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { connect as connectSocket } from "node:net";
+import { connect as connectSocket, isIP } from "node:net";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { watchHealth } from "../../src/http/health.ts";
 import { HttpError } from "../../src/http/http-error.ts";
+import { addressesOf, openDoor } from "../../src/http/listen.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import type { Part } from "../../src/http/part.ts";
 import type { Progress } from "../../src/http/progress.ts";
@@ -29,6 +30,8 @@ const PROGRESS: Progress = {
 /** Held requests go on when released. */
 const held = Promise.withResolvers<void>();
 
+const slow = { arrived: Promise.withResolvers<void>(), released: Promise.withResolvers<void>() };
+
 /** A part with a path for everything that can become of a request. */
 const part: Part = {
   name: "rest",
@@ -46,9 +49,21 @@ const part: Part = {
       await held.promise;
       return { released: true };
     });
+    app.get("/slow", async () => {
+      slow.arrived.resolve();
+      await slow.released.promise;
+      return { released: true };
+    });
     app.get("/hung", () => new Promise(() => undefined));
   },
 };
+
+/** Of this machine: Linux has all of 127.0.0.0/8, others have IPv6. */
+const OTHER_ADDRESS = process.platform === "linux" ? "127.0.0.2" : "::1";
+
+/** The same service at its other address. */
+const atOther = (url: string) =>
+  url.replace("127.0.0.1", OTHER_ADDRESS.includes(":") ? `[${OTHER_ADDRESS}]` : OTHER_ADDRESS);
 
 const serve = async (settings: Partial<ServerSettings> = {}) => {
   const log: Record<string, unknown>[] = [];
@@ -73,16 +88,18 @@ const serve = async (settings: Partial<ServerSettings> = {}) => {
     metrics: createMetrics(health),
     unready: async () => null,
     trustProxy: false,
+    // As where `localhost` is an address of IPv4 and one of IPv6.
+    resolve: async () => ["127.0.0.1", OTHER_ADDRESS],
     ...settings,
   });
-  const url = await server.listen({ port: 0, host: "127.0.0.1" });
+  const url = await server.listen({ port: 0, host: "localhost" });
   return { url, log, server, [Symbol.asyncDispose]: () => server.close() };
 };
 
 /** Sends bytes and returns what comes back until the server ends the connection. */
 const sendRaw = async (url: string, bytes: string): Promise<string> => {
   const { hostname, port } = new URL(url);
-  const socket = connectSocket(Number(port), hostname);
+  const socket = connectSocket(Number(port), hostname.replace(/[[\]]/g, ""));
   let answer = "";
   socket.on("data", (data) => {
     answer += data;
@@ -212,8 +229,11 @@ test("a request without a host and an expectation nobody meets are refused with 
       details: /100-continue/,
     },
   ];
-  for (const { head, status, details } of cases) {
-    const answer = await sendRaw(service.url, head);
+  const everywhere = [service.url, atOther(service.url)].flatMap((url) =>
+    cases.map((each) => ({ ...each, url })),
+  );
+  for (const { url, head, status, details } of everywhere) {
+    const answer = await sendRaw(url, head);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toContain(`\r\nx-request-id: ${id}\r\n`);
     expect(answer).toContain("\r\nx-content-type-options: nosniff\r\n");
@@ -328,4 +348,56 @@ test("closing drops what does not end in time", async () => {
   await fetch(`${service.url}/health`);
   await service.server.close();
   expect(await hung).toBe("dropped");
+});
+
+test("at another address of its host it answers alike, and closing waits for what runs there", async () => {
+  const service = await serve();
+  const other = atOther(service.url);
+  expect(await (await fetch(`${other}/things/5`)).json()).toEqual({ thing: true });
+  // It stays open, with nothing to wait for.
+  const running = fetch(`${other}/slow`);
+  await slow.arrived.promise;
+  let closed = false;
+  const closing = service.server.close().then(() => {
+    closed = true;
+  });
+  await expect.poll(() => service.server.app.server.listening).toBe(false);
+  await expect(fetch(`${other}/health`)).rejects.toThrow();
+  expect(closed).toBe(false);
+  slow.released.resolve();
+  expect(await (await running).json()).toEqual({ released: true });
+  await closing;
+});
+
+test("closing drops what does not end in time at another address, too", async () => {
+  const service = await serve({ drainMs: 100 });
+  const hung = fetch(`${atOther(service.url)}/hung`).then(
+    () => "answered",
+    () => "dropped",
+  );
+  await fetch(`${atOther(service.url)}/health`);
+  await service.server.close();
+  expect(await hung).toBe("dropped");
+});
+
+test("an address that is taken is said in the log, and the others are served", async () => {
+  await using first = await serve();
+  const port = Number(new URL(first.url).port);
+  await using second = await serve({ resolve: async () => ["127.0.0.1"] });
+  const door = await openDoor(second.server.app, { port, host: OTHER_ADDRESS });
+  expect(door).toBe(undefined);
+  expect(second.log).toContainEqual(
+    expect.objectContaining({ level: 40, msg: `not listening on ${OTHER_ADDRESS}` }),
+  );
+  expect((await fetch(`${second.url}/things/5`)).status).toBe(200);
+});
+
+test("localhost stands for all of its addresses, and every other host for itself", async () => {
+  const found = await addressesOf("localhost");
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.filter((address) => isIP(address) === 0)).toEqual([]);
+  expect(new Set(found).size).toBe(found.length);
+  for (const host of ["0.0.0.0", "::", "hooks.acme.example"]) {
+    expect(await addressesOf(host)).toEqual([host]);
+  }
 });
