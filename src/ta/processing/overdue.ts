@@ -9,6 +9,9 @@ const OVERDUE_MINUTES = 10;
 /** One that is executed and that the register does not show: longer than a chain takes to be final. */
 const NOT_SHOWN_MINUTES = 45;
 
+/** A register that nobody has found behind for this long is behind anew: who waits looks more often. */
+const FORGOTTEN_MS = 60_000;
+
 type Late = Pick<OpenRequest, "id" | "asset" | "txId">;
 
 /** Warns of a transaction that is not executed, when it is time to; once among all processes. */
@@ -63,22 +66,32 @@ export type RegistersBehind = {
   looked(request: Pick<OpenRequest, "id" | "asset">, place: bigint | null): void;
 };
 
-/** Begins to watch; `overdueMs`: how long a register may stay behind before it is spoken of. */
+/**
+ * Begins to watch; `overdueMs`: how long a register may stay behind before it is spoken of. `now`:
+ * milliseconds that only rise.
+ */
 export const registersBehind = (settings: {
   readonly logger: Pick<Logger, "warn">;
   readonly overdueMs: number;
+  readonly now?: () => number;
 }): RegistersBehind => {
-  const { logger, overdueMs } = settings;
-  /** Since when nobody has found an asset's register up to date, and when that was said last. */
-  const behind = new Map<string, { readonly since: number; said: number }>();
+  const { logger, overdueMs, now: clock = () => performance.now() } = settings;
+  /**
+   * Since when nobody has found an asset's register up to date, when somebody found it behind last, and
+   * when that was said last.
+   */
+  const behind = new Map<string, { readonly since: number; found: number; said: number }>();
   return {
     looked: ({ id, asset }, place) => {
       if (place === null) {
         behind.delete(asset);
         return;
       }
-      const now = performance.now();
-      const late = behind.get(asset) ?? { since: now, said: now };
+      const now = clock();
+      const before = behind.get(asset);
+      const goesOn = before !== undefined && now - before.found <= FORGOTTEN_MS;
+      const late = goesOn ? before : { since: now, found: now, said: now };
+      late.found = now;
       behind.set(asset, late);
       if (now - late.said < overdueMs) return;
       late.said = now;
