@@ -1,8 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { claimLane, type LaneClaim, LaneLostError } from "../../src/ta/processing/lanes.ts";
+import { RelayUnavailableError } from "../../src/ta/ports/relay.ts";
+import {
+  claimLane,
+  type LaneClaim,
+  LaneLostError,
+  leaveLane,
+} from "../../src/ta/processing/lanes.ts";
 import {
   claimPurse,
+  giveBackIdlePurse,
   giveBackPurse,
   leaveWaiting,
   releasePurse,
@@ -120,6 +127,92 @@ test("a request that cannot go on gives back what it was given, and one whose la
   await giveBackPurse(circle.database, claim, request);
   expect(await held()).toHaveLength(0);
   await sql`update ta_lanes set wake_at = null where investor_id = 'q-3'`;
+});
+
+test("a lane that was given a coin while it began to wait for one waits no more", async () => {
+  const { sql } = circle.database;
+  const id = await acceptRequest(circle.database, { investorId: "q-4" });
+  const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-4'`;
+  const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+  if (claim === undefined) throw new Error("the lane was not claimed");
+  // What others do between its statements: it finds none free, is given one, and says that it waits.
+  await sql`
+    insert into ta_purses (purse, payer, request_id) values ('sui:0xc2', 'sui:0xb', ${id})`;
+  await sql`
+    update ta_lanes set waits_for = 'sui:0xb', waiting_since = now() where id = ${claim.id}`;
+  const coins = [{ name: "sui:0xc2", version: "1" }];
+  expect(await claimPurse(sql, claim, { id }, "sui:0xb", coins)).toBe("sui:0xc2");
+  expect(await waiting()).toEqual([]);
+  // Else it would be given a second one as soon as the first has paid.
+  await giveBackPurse(circle.database, claim, { id, txId: null });
+  await sql`update ta_lanes set wake_at = null where investor_id = 'q-4'`;
+});
+
+for (const [why, tip] of [
+  ["is behind", async () => 10n ** 9n],
+  [
+    "cannot be compared with a node that does not answer",
+    async () => {
+      throw new RelayUnavailableError("no route");
+    },
+  ],
+] as const) {
+  test(`a request whose register ${why} gives its coin back after five seconds, and waits for none`, async () => {
+    const { database } = circle;
+    const { sql } = database;
+    const names = ["old", "new", "queue"];
+    const ids = await acceptOf(names);
+    const held = () => sql<{ purse: string }[]>`select purse from ta_purses order by purse`;
+    for (const [at, seconds] of [6, 0].entries()) {
+      await sql`
+        insert into ta_purses (purse, payer, request_id, claimed_at)
+        values (${`sui:0x${names[at]}`}, 'sui:0xd', ${ids[at] ?? ""},
+                now() - ${seconds} * interval '1 second')`;
+    }
+    await sql`
+      update ta_lanes set waits_for = 'sui:0xe', waiting_since = now() where investor_id = 'queue'`;
+    await sql`
+      update ta_requests set awaited_place = 1000000000, awaited_since = now() - interval '6 seconds'
+      where investor_id = 'queue'`;
+    {
+      await using _processor = await startProcessor(circle, {
+        holdMs: 50,
+        around: (relay) => ({ ...relay, tip }),
+      });
+      await until("the old coin to be given back", held, ({ length }) => length === 1, 4_000);
+      await until("the lane to wait no more", waiting, ({ length }) => length === 0, 4_000);
+      const taken = () => sql`
+        select 1 from ta_requests where id = ${ids[1] ?? ""} and status = 'PENDING'`;
+      await until("the one with the new coin to be looked at", taken, ({ length }) => length === 1);
+    }
+    expect(await held()).toEqual([{ purse: "sui:0xnew" }]);
+    await sql`delete from ta_purses`;
+    await using _processor = await startProcessor(circle);
+    for (const id of ids) expect((await ended(database, id)).status).toBe("SUCCESS");
+  });
+}
+
+test("a signed request that waits for its register keeps the coin that pays for it", async () => {
+  const { database } = circle;
+  const { sql } = database;
+  const hold = await startProcessor(circle, {
+    holdMs: 50,
+    around: (relay) => ({ ...relay, submit: async () => undefined, lookUp: async () => null }),
+  });
+  const [id = ""] = await acceptOf(["signed"]);
+  const held = () => sql`select 1 from ta_purses where request_id = ${id}`;
+  const stored = () => sql`select 1 from ta_transactions where request_id = ${id}`;
+  await until("the transaction", stored, ({ length }) => length === 1);
+  await hold[Symbol.asyncDispose]();
+  const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'signed'`;
+  const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+  if (claim === undefined) throw new Error("the lane was not claimed");
+  await sql`update ta_purses set claimed_at = claimed_at - interval '1 minute'`;
+  await giveBackIdlePurse(database, claim, { id });
+  expect(await held()).toHaveLength(1);
+  await leaveLane(sql, claim, 0);
+  await using _processor = await startProcessor(circle);
+  expect((await ended(database, id)).status).toBe("SUCCESS");
 });
 
 test("requests that wait for the register keep half of the workers for others, and the log says that it stays behind", async () => {

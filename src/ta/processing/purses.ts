@@ -20,6 +20,9 @@ const OUT_MINUTES = 30;
  */
 const LOOKING = 16;
 
+/** A purse that nothing was signed for in this time is given back. A register is often a moment behind. */
+const IDLE_MS = 5_000;
+
 /**
  * Claims one of the purses for a request whose transaction is not signed yet, the one that was used
  * longest ago first, or keeps the one it has while that still is one of them; undefined when all are
@@ -55,7 +58,12 @@ const tryPurses = async (
     select purse from ta_purses where request_id = ${request.id}`;
   const still = purses.find(({ name }) => name === kept?.purse);
   if (still !== undefined) {
+    // Perhaps it was given just before the lane's row said (again) that it waits for one.
     await sql`
+      with served as (
+        update ta_lanes set waits_for = null, waiting_since = null
+        where id = ${claim.id} and token = ${claim.token} and waits_for is not null
+      )
       insert into ta_purse_uses (purse, version) values (${still.name}, ${still.version})
       on conflict (purse) do update set version = excluded.version, refused_at = null`;
     return still.name;
@@ -167,6 +175,29 @@ export const giveBackPurse = (
 ): Promise<void> =>
   underClaim(database, claim, async (tx) => {
     if (request.txId === null) await releasePurse(tx, request);
+    await stopWaiting(tx, claim);
+  });
+
+/**
+ * A request comes no further, because its register is behind or the ledger's node does not answer: as
+ * `giveBackPurse`, once it has had its purse, or waited for its register, for longer than both take in
+ * the ordinary course. What pays for a signed transaction stays. @throws LaneLostError
+ */
+export const giveBackIdlePurse = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  { id }: Pick<OpenRequest, "id">,
+): Promise<void> =>
+  underClaim(database, claim, async (tx) => {
+    const [stuck] = await tx.sql`
+      select 1 from ta_requests r left join ta_purses p on p.request_id = r.id
+      where r.id = ${id}
+        and not exists (select 1 from ta_transactions t where t.request_id = r.id)
+        -- With neither, the node did not even say how far it is.
+        and coalesce(p.claimed_at, r.awaited_since, '-infinity')
+          < now() - ${IDLE_MS} * interval '1 ms'`;
+    if (stuck === undefined) return;
+    await releasePurse(tx, { id });
     await stopWaiting(tx, claim);
   });
 

@@ -2,6 +2,7 @@
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
+import { RelayUnavailableError } from "../ports/relay.ts";
 import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,
@@ -16,7 +17,7 @@ import {
 import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";
 import { processRequest } from "./process-request.ts";
-import { giveBackPurse, leaveWaiting } from "./purses.ts";
+import { giveBackIdlePurse, giveBackPurse, leaveWaiting } from "./purses.ts";
 import { recordEnding } from "./record.ts";
 import { LATER, type ProcessedAsset, WALLET_TAKEN } from "./request-work.ts";
 
@@ -102,8 +103,16 @@ const turn = async (work: LaneWork, claim: LaneClaim, signal: AbortSignal): Prom
       throw new AssetMissingError(request.asset);
     }
     const processing = { ...others, database, claim, asset, signal, turnOver };
-    const ending = await processRequest(processing, request);
+    // Others of the same payer may have a register that is not behind, or a node that answers.
+    const comesNoFurther = async () => {
+      if (request.txId === null) await giveBackIdlePurse(database, claim, request);
+    };
+    const ending = await processRequest(processing, request).catch(async (error: unknown) => {
+      if (error instanceof RelayUnavailableError && !signal.aborted) await comesNoFurther();
+      throw error;
+    });
     if (typeof ending === "string") {
+      if (ending === LATER && !signal.aborted) await comesNoFurther();
       // Not waited for here: workers are few.
       if (signal.aborted) await leaveLane(sql, claim, 0);
       else if (ending === LATER) await leaveToWait(sql, claim, request);
