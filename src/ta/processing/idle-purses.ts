@@ -1,14 +1,16 @@
 /**
  * Purses of requests that nobody gets on with: their asset has left the assets file, or its process
- * stands still. Whoever waits for one of these purses finds out what became of their transactions, over
- * the same ledger and signer that are his own, so that one request holds up others no longer than its
- * transaction takes. The request itself stays what it is: it ends when its asset is there again.
+ * stands still. Whoever finds no purse that is free finds out what became of the transactions of those
+ * that have been held for a minute, over the same ledger and signer that are his own. What is settled goes
+ * to the lane that has waited longest, which may be another one than his. So one request holds up others
+ * for a minute, or for as long as its transaction takes where that is longer. The request itself stays
+ * what it is: it ends when its asset is there again.
  */
 import type { Database, Sql } from "../../database/connect.ts";
 import { type Purse, type Relay, SubmissionRefusedError } from "../ports/relay.ts";
 import { keepPurseOut, releasePurse } from "./purses.ts";
 
-/** Claims older than this are looked after by whoever waits; most are over in a few seconds. */
+/** Claims older than this are looked after by whoever finds none; most are over in a few seconds. */
 const IDLE_SECONDS = 60;
 
 /** Looked after at once, the oldest first. */
