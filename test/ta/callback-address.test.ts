@@ -1,78 +1,20 @@
 /** Results go to the address of the key that signed, whatever other keys and the asset have. */
-import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { listDeliveries, redeliver } from "../../src/callbacks/deliveries.ts";
 import { endpointsUnder } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
-import type { Database } from "../../src/database/connect.ts";
 import { revokeKey } from "../../src/http/keys.ts";
-import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
-import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/answered.ts";
 import {
   changeCallbackUrl,
   handOver,
   resultAddress,
   resultEndpoint,
 } from "../../src/ta/callback-address.ts";
-import { registerKey } from "../../src/ta/new-key.ts";
-import { ringOf } from "../../src/ta/pii/pii-keys.ts";
-import { openVault } from "../../src/ta/pii/vault.ts";
-import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
-import { failUndelivered, recordEnding } from "../../src/ta/processing/record.ts";
+import { failUndelivered } from "../../src/ta/processing/record.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
-import { LOCAL, startSender } from "../callbacks/sender.ts";
+import { startSender } from "../callbacks/sender.ts";
 import { until } from "../queue/until.ts";
-import { submission } from "./submissions.ts";
-
-const ASSET = "acme-sui";
-
-/** The assets file with this asset alone, or without it. */
-const apply = (database: Database, callbackUrl: string | undefined) => {
-  const token = {
-    name: ASSET,
-    ledger: "sui" as const,
-    coinType: "0x5::acme::ACME",
-    whitelistGroupId: 1,
-  };
-  const tokens = callbackUrl === undefined ? [] : [{ ...token, ta: { callbackUrl } }];
-  return applyCallbackAddresses(database, LOCAL, { projects: [{ name: "acme", tokens }] });
-};
-
-/** Asks and ends requests as the interface and the processing do; returns their ids. */
-const office = (database: Database) => {
-  const vault = openVault(database, ringOf([{ id: "test", key: randomBytes(32) }]));
-  const accept = createAcceptance({ database, vault });
-  const fingerprint = fingerprints(randomBytes(32));
-  const { sql } = database;
-  const newKey = async (callbackUrl?: string) =>
-    (await registerKey(database, { asset: ASSET, callbackUrl })).id;
-  const result = async (keyId: string, investorId = "inv-1"): Promise<string> => {
-    const answer = await accept({
-      asset: ASSET,
-      kind: "kyc",
-      submission: submission({ id: investorId }),
-      fingerprint: fingerprint({
-        keyId,
-        path: "/api/v1/investor/kyc",
-        canonicalBody: randomBytes(16),
-        idempotencyKey: undefined,
-      }),
-    });
-    const { requestId } = JSON.parse(answer.answer) as { requestId: string };
-    const [lane] = await sql<{ id: bigint }[]>`
-      select id from ta_lanes where asset = ${ASSET} and investor_id = ${investorId}`;
-    const claim = await claimLane(sql, lane?.id ?? 0n, 60_000);
-    const request = claim && (await firstOpen(sql, claim));
-    if (claim === undefined || request?.id !== requestId) throw new Error("not in its turn");
-    await recordEnding(database, claim, request, { status: "SUCCESS", message: "stored" });
-    await leaveLane(sql, claim, 0);
-    return requestId;
-  };
-  return { newKey, result };
-};
-
-const idsOf = (requests: readonly string[]) => requests.map((id) => `ta-${id}`);
+import { ASSET, apply, idsOf, office } from "./office.ts";
 
 test("a result goes to the address of the key that signed, or else to the asset's", async () => {
   await using assets = await startReceiver();

@@ -1,0 +1,90 @@
+/** Where a server listens, and how it stops. */
+import { isIP } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { addressesOf, openDoor } from "../../src/http/listen.ts";
+import { atOther, held, OTHER_ADDRESS, serve, slow } from "./service.ts";
+
+test("closing lets running requests end and takes no new ones", async () => {
+  const service = await serve();
+  const running = fetch(`${service.url}/held`);
+  await delay(0);
+  await expect.poll(() => service.server.app.server.listening).toBe(true);
+  // The request has arrived once the server counts a connection for it.
+  const connections = () =>
+    new Promise<number>((resolve, reject) =>
+      service.server.app.server.getConnections((error, count) =>
+        error ? reject(error) : resolve(count),
+      ),
+    );
+  await expect.poll(connections).toBe(1);
+  const closed = service.server.close();
+  await expect.poll(() => service.server.app.server.listening).toBe(false);
+  await expect(fetch(`${service.url}/health`)).rejects.toThrow();
+  held.resolve();
+  expect(await (await running).json()).toEqual({ released: true });
+  await closed;
+});
+
+test("closing drops what does not end in time", async () => {
+  const service = await serve({ drainMs: 100 });
+  const hung = fetch(`${service.url}/hung`).then(
+    () => "answered",
+    () => "dropped",
+  );
+  await fetch(`${service.url}/health`);
+  await service.server.close();
+  expect(await hung).toBe("dropped");
+});
+
+test("at another address of its host it answers alike, and closing waits for what runs there", async () => {
+  const service = await serve();
+  const other = atOther(service.url);
+  expect(await (await fetch(`${other}/things/5`)).json()).toEqual({ thing: true });
+  // It stays open, with nothing to wait for.
+  const running = fetch(`${other}/slow`);
+  await slow.arrived.promise;
+  let closed = false;
+  const closing = service.server.close().then(() => {
+    closed = true;
+  });
+  await expect.poll(() => service.server.app.server.listening).toBe(false);
+  await expect(fetch(`${other}/health`)).rejects.toThrow();
+  expect(closed).toBe(false);
+  slow.released.resolve();
+  expect(await (await running).json()).toEqual({ released: true });
+  await closing;
+});
+
+test("closing drops what does not end in time at another address, too", async () => {
+  const service = await serve({ drainMs: 100 });
+  const hung = fetch(`${atOther(service.url)}/hung`).then(
+    () => "answered",
+    () => "dropped",
+  );
+  await fetch(`${atOther(service.url)}/health`);
+  await service.server.close();
+  expect(await hung).toBe("dropped");
+});
+
+test("an address that is taken is said in the log, and the others are served", async () => {
+  await using first = await serve();
+  const port = Number(new URL(first.url).port);
+  await using second = await serve({ resolve: async () => ["127.0.0.1"] });
+  const door = await openDoor(second.server.app, { port, host: OTHER_ADDRESS });
+  expect(door).toBe(undefined);
+  expect(second.log).toContainEqual(
+    expect.objectContaining({ level: 40, msg: `not listening on ${OTHER_ADDRESS}` }),
+  );
+  expect((await fetch(`${second.url}/things/5`)).status).toBe(200);
+});
+
+test("localhost stands for all of its addresses, and every other host for itself", async () => {
+  const found = await addressesOf("localhost");
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.filter((address) => isIP(address) === 0)).toEqual([]);
+  expect(new Set(found).size).toBe(found.length);
+  for (const host of ["0.0.0.0", "::", "hooks.acme.example"]) {
+    expect(await addressesOf(host)).toEqual([host]);
+  }
+});

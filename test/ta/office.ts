@@ -1,0 +1,62 @@
+/** An asset whose requests are asked for and ended without a service around them. */
+import { randomBytes } from "node:crypto";
+import type { Database } from "../../src/database/connect.ts";
+import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
+import { createAcceptance } from "../../src/ta/accept.ts";
+import { fingerprints } from "../../src/ta/answered.ts";
+import { registerKey } from "../../src/ta/new-key.ts";
+import { ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault } from "../../src/ta/pii/vault.ts";
+import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
+import { recordEnding } from "../../src/ta/processing/record.ts";
+import { LOCAL } from "../callbacks/sender.ts";
+import { submission } from "./submissions.ts";
+
+export const ASSET = "acme-sui";
+
+/** The assets file with this asset alone, or without it. */
+export const apply = (database: Database, callbackUrl: string | undefined) => {
+  const token = {
+    name: ASSET,
+    ledger: "sui" as const,
+    coinType: "0x5::acme::ACME",
+    whitelistGroupId: 1,
+  };
+  const tokens = callbackUrl === undefined ? [] : [{ ...token, ta: { callbackUrl } }];
+  return applyCallbackAddresses(database, LOCAL, { projects: [{ name: "acme", tokens }] });
+};
+
+/** Asks and ends requests as the interface and the processing do; returns their ids. */
+export const office = (database: Database) => {
+  const vault = openVault(database, ringOf([{ id: "test", key: randomBytes(32) }]));
+  const accept = createAcceptance({ database, vault });
+  const fingerprint = fingerprints(randomBytes(32));
+  const { sql } = database;
+  const newKey = async (callbackUrl?: string) =>
+    (await registerKey(database, { asset: ASSET, callbackUrl })).id;
+  const result = async (keyId: string, investorId = "inv-1"): Promise<string> => {
+    const answer = await accept({
+      asset: ASSET,
+      kind: "kyc",
+      submission: submission({ id: investorId }),
+      fingerprint: fingerprint({
+        keyId,
+        path: "/api/v1/investor/kyc",
+        canonicalBody: randomBytes(16),
+        idempotencyKey: undefined,
+      }),
+    });
+    const { requestId } = JSON.parse(answer.answer) as { requestId: string };
+    const [lane] = await sql<{ id: bigint }[]>`
+      select id from ta_lanes where asset = ${ASSET} and investor_id = ${investorId}`;
+    const claim = await claimLane(sql, lane?.id ?? 0n, 60_000);
+    const request = claim && (await firstOpen(sql, claim));
+    if (claim === undefined || request?.id !== requestId) throw new Error("not in its turn");
+    await recordEnding(database, claim, request, { status: "SUCCESS", message: "stored" });
+    await leaveLane(sql, claim, 0);
+    return requestId;
+  };
+  return { newKey, result };
+};
+
+export const idsOf = (requests: readonly string[]) => requests.map((id) => `ta-${id}`);
