@@ -198,3 +198,10 @@ export const acceptMany = async (
   }
   return investors * each;
 };
+
+/** Gives everything of one asset another one's name, as if the assets file named another one. */
+export const renameAsset = async ({ sql }: TestDatabase, from: string, to: string) => {
+  for (const table of ["ta_lanes", "ta_requests", "ta_pii_records", "ta_wallet_claims"]) {
+    await sql`update ${sql(table)} set asset = ${to} where asset = ${from}`;
+  }
+};

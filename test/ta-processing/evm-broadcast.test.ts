@@ -149,6 +149,7 @@ test("a refusal counts at the first submission only: later the transaction may w
     type: "comakery_security_token_v4",
     signer,
     lowestNonce: async () => 0,
+    signedBefore: async () => [],
   });
   const { signal } = new AbortController();
   const order = {

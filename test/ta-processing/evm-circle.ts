@@ -11,8 +11,10 @@ import { evmKeySigner } from "../../src/ta/ports/signer.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { startProcessing } from "../../src/ta/processing/processing.ts";
 import { startAnvil } from "../evm/anvil.ts";
-import { freshDatabase } from "../postgres.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { until } from "../queue/until.ts";
 import { evmAsset } from "../rest/service.ts";
+import { historyOf } from "./circle.ts";
 import { QUICK } from "./processor.ts";
 
 /** The first two of anvil's accounts, which everybody knows: the token's owner, and nobody. */
@@ -108,6 +110,22 @@ export const startEvmCircle = async (
     process,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+};
+
+/** Waits until a request's history has a step that begins so, and says what the request's status is then. */
+export const atStep = async (
+  { database }: { readonly database: TestDatabase },
+  id: string,
+  step: string,
+): Promise<string> => {
+  await until(
+    `the step "${step}"`,
+    () => historyOf(database, id),
+    (steps) => steps.some(({ message }) => message.startsWith(step)),
+  );
+  const [row] = await database.sql<{ status: string }[]>`
+    select status from ta_requests where id = ${id}`;
+  return row?.status ?? "none";
 };
 
 /**

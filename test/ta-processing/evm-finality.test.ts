@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import type { Relay } from "../../src/ta/ports/relay.ts";
 import { until } from "../queue/until.ts";
-import { acceptRequest, ended, historyOf } from "./circle.ts";
+import { acceptRequest, ended } from "./circle.ts";
 import {
+  atStep,
   EVM_ASSET,
   EVM_GROUP,
   newEvmWallet,
@@ -17,20 +18,6 @@ const FINALITY = 5;
 const MINE_TO_FINAL = ["0x8"];
 /** The role that may set groups. */
 const WALLETS_ADMIN = 4n;
-
-type EvmCircle = Awaited<ReturnType<typeof startEvmCircle>>;
-
-/** Waits until a request's history has a step that begins so, and says what the request's status is then. */
-const atStep = async ({ database }: EvmCircle, id: string, step: string): Promise<string> => {
-  await until(
-    `the step "${step}"`,
-    () => historyOf(database, id),
-    (steps) => steps.some(({ message }) => message.startsWith(step)),
-  );
-  const [row] = await database.sql<{ status: string }[]>`
-    select status from ta_requests where id = ${id}`;
-  return row?.status ?? "none";
-};
 
 /** Counts the turns in which a request without a transaction is looked at. */
 const countingTips = () => {

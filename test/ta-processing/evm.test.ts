@@ -60,6 +60,7 @@ test("a token without transfer groups is refused before anything is asked of its
     token: "0x00" as const,
     signer: evmKeySigner(OWNER),
     lowestNonce: async () => 0,
+    signedBefore: async () => [],
   };
   for (const version of [1, 5]) {
     expect(() => evmRelay({ ...settings, type: `comakery_security_token_v${version}` })).toThrow(
@@ -80,6 +81,7 @@ test("an RPC that hangs holds nobody who is told to stop", async () => {
       type: "comakery_security_token_v4",
       signer: evmKeySigner(OWNER),
       lowestNonce: async () => 0,
+      signedBefore: async () => [],
     });
     const began = performance.now();
     await expect(relay.tip(AbortSignal.timeout(100))).rejects.toThrow("timeout");
@@ -99,6 +101,7 @@ test("no error of a chain's RPC names its URL, which may hold a provider's key",
     type: "comakery_security_token_v4",
     signer: evmKeySigner(OWNER),
     lowestNonce: async () => 0,
+    signedBefore: async () => [],
   });
   const error: unknown = await relay
     .tip(new AbortController().signal)

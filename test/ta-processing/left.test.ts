@@ -5,15 +5,8 @@ import { evmKeySigner } from "../../src/ta/ports/signer.ts";
 import { warnOfLeftRequests } from "../../src/ta/processing/left-requests.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
-import { acceptRequest, ended } from "./circle.ts";
+import { acceptRequest, ended, renameAsset } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, startEvmCircle } from "./evm-circle.ts";
-
-/** Gives everything of one asset another one's name, as if the assets file named another one. */
-const rename = async ({ sql }: TestDatabase, from: string, to: string) => {
-  for (const table of ["ta_lanes", "ta_requests", "ta_pii_records", "ta_wallet_claims"]) {
-    await sql`update ${sql(table)} set asset = ${to} where asset = ${from}`;
-  }
-};
 
 const holdersOf = ({ sql }: TestDatabase) =>
   sql<{ request_id: string }[]>`select request_id from ta_purses`;
@@ -38,7 +31,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
   const stored = () => database.sql`select 1 from ta_transactions where request_id = ${first}`;
   await until("the transaction", stored, (rows) => rows.length === 1);
   await killed[Symbol.asyncDispose]();
-  await rename(database, EVM_ASSET, "taken out");
+  await renameAsset(database, EVM_ASSET, "taken out");
 
   {
     await using processing = await circle.process(OWNER);
@@ -55,7 +48,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
     expect(await holdersOf(database)).toEqual([]);
   }
 
-  await rename(database, "taken out", EVM_ASSET);
+  await renameAsset(database, "taken out", EVM_ASSET);
   await using _back = await circle.process(OWNER);
   expect(await ended(database, first)).toMatchObject({ status: "SUCCESS", reason: null });
 });

@@ -160,8 +160,11 @@ const spentByAnother = async (
   return true;
 };
 
-/** The relay signs transactions of type 2 only; the type is their first byte. */
-const serialized = (signed: Uint8Array): TransactionSerializedEIP1559 => {
+/**
+ * A stored transaction as viem takes it. The relay signs transactions of type 2 only; the type is their
+ * first byte. @throws RelayUnavailableError for another one
+ */
+export const serialized = (signed: Uint8Array): TransactionSerializedEIP1559 => {
   if (signed[0] !== 2) throw new RelayUnavailableError("the stored transaction is not of type 2");
   return `0x02${Buffer.from(signed.subarray(1)).toString("hex")}`;
 };

@@ -17,8 +17,9 @@ import {
 import type { Remedy } from "../../remedy.ts";
 import { asked, isRevert } from "./evm-asked.ts";
 import { countOn, lookUpOn, offerTo } from "./evm-broadcast.ts";
+import { closeGap, GAP_AT_ONCE, nonceOf, type SignedBefore } from "./evm-gap.ts";
 import type { Relay } from "./relay.ts";
-import type { EvmSigner } from "./signer.ts";
+import type { EvmSigner, SigningFor } from "./signer.ts";
 
 /** The token has no transfer groups that could be set: no transfer agent for it. Stop. */
 export class NoTransferGroupsError extends Error {
@@ -45,6 +46,11 @@ export type EvmRelaySettings = {
   readonly signer: EvmSigner;
   /** The lowest nonce that a new transaction may have, by what was signed before. */
   readonly lowestNonce: (purse: string) => Promise<number>;
+  /** The first `limit` with nonces from `from` up to below `below`, lowest nonce first, one of each. */
+  readonly signedBefore: (
+    purse: string,
+    nonces: { readonly from: number; readonly below: number; readonly limit: number },
+  ) => Promise<readonly SignedBefore[]>;
   readonly timeoutMs?: number;
 };
 
@@ -74,6 +80,46 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const client = createPublicClient({ chain, transport: fallback(transports, { retryCount: 0 }) });
 
   const payer = `evm:${chainId}:${signer.address}`;
+
+  /** A call of the signer's at today's fees, ready to be signed. */
+  const priced = async (nonce: number, to: Hex, data: Hex, signal: AbortSignal) => {
+    const [fees, gas] = await asked(signal, () =>
+      Promise.all([
+        client.estimateFeesPerGas(),
+        client
+          .estimateGas({ account: signer.address, to, data })
+          .then((estimated) => (estimated * GAS_MARGIN_PERCENT) / 100n)
+          .catch((error: unknown) => {
+            if (isRevert(error)) return GAS_WHEN_REVERTED;
+            throw error;
+          }),
+      ]),
+    );
+    const { maxFeePerGas, maxPriorityFeePerGas } = fees;
+    return {
+      type: "eip1559" as const,
+      chainId,
+      nonce,
+      gas,
+      maxFeePerGas: 2n * maxFeePerGas,
+      maxPriorityFeePerGas,
+      to,
+      data,
+    };
+  };
+
+  /** Sees to it that nothing is missing below a transaction that is not mined. */
+  const closeGapBelow = async (nonce: number, signal: AbortSignal) => {
+    const from = await countOn(clients, chainId, signer.address, signal);
+    if (from >= nonce) return;
+    const nonces = { from, below: nonce, limit: GAP_AT_ONCE };
+    const before = await settings.signedBefore(payer, nonces);
+    // Nothing, from the signer to itself: it only uses the nonce up.
+    const empty = async (at: number, about: SigningFor) =>
+      bytesOf(await signer.sign(await priced(at, signer.address, "0x", signal), about, signal));
+    await closeGap(clients, before, empty, signal);
+  };
+
   return {
     payer,
 
@@ -86,38 +132,19 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
       const data = callOf(hex(wallet), BigInt(groupId));
       const counted = await countOn(clients, chainId, signer.address, signal);
       const nonce = Math.max(counted, await settings.lowestNonce(purse));
-      const [fees, gas] = await asked(signal, () =>
-        Promise.all([
-          client.estimateFeesPerGas(),
-          client
-            .estimateGas({ account: signer.address, to: token, data })
-            .then((estimated) => (estimated * GAS_MARGIN_PERCENT) / 100n)
-            .catch((error: unknown) => {
-              if (isRevert(error)) return GAS_WHEN_REVERTED;
-              throw error;
-            }),
-        ]),
-      );
-      const { maxFeePerGas, maxPriorityFeePerGas } = fees;
-      const transaction = {
-        type: "eip1559" as const,
-        chainId,
-        nonce,
-        gas,
-        maxFeePerGas: 2n * maxFeePerGas,
-        maxPriorityFeePerGas,
-        to: token,
-        data,
-      };
+      const transaction = await priced(nonce, token, data, signal);
       return {
         sign: async (signing) => {
           const signed = await signer.sign(transaction, { asset, requestId }, signing);
-          return { txId: keccak256(signed), signed: Buffer.from(signed.slice(2), "hex"), nonce };
+          return { txId: keccak256(signed), signed: bytesOf(signed), nonce };
         },
       };
     },
 
-    submit: (signed, signal, again) => offerTo(clients, signed, signal, again),
+    submit: async (signed, signal, again) => {
+      if (again) await closeGapBelow(nonceOf(signed), signal);
+      await offerTo(clients, signed, signal, again);
+    },
 
     lookUp: (txId, signal) => lookUpOn(clients, hex(txId), signal),
   };
@@ -147,3 +174,5 @@ const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
 };
 
 const hex = (text: string): Hex => `0x${text.slice(2)}`;
+
+const bytesOf = (text: Hex): Uint8Array => Buffer.from(text.slice(2), "hex");

@@ -6,7 +6,7 @@ import { evmRelay } from "../ports/evm-relay.ts";
 import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
 import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
 import { evmRegister } from "./evm-register.ts";
-import { lowestNonce } from "./nonces.ts";
+import { lowestNonce, signedBefore } from "./nonces.ts";
 import type { ProcessedAsset } from "./process-request.ts";
 import { suiRegister } from "./register.ts";
 
@@ -89,6 +89,7 @@ const evmSides = (
       type,
       signer,
       lowestNonce: (purse) => lowestNonce(sql, purse),
+      signedBefore: (purse, nonces) => signedBefore(sql, purse, nonces),
     }),
   };
 };
