@@ -1,11 +1,12 @@
-/** What each step of a request is done with, and what it answers while the request is not at its end. */
+/** What each step of a request is done with, and what it answers. */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import type { Relay } from "../ports/relay.ts";
-import type { LaneClaim } from "./lanes.ts";
+import type { LaneClaim, OpenRequest } from "./lanes.ts";
 import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";
+import type { Ending } from "./record.ts";
 import type { Register } from "./register.ts";
 
 /** An asset that wallets are whitelisted for. */
@@ -46,3 +47,23 @@ export const NO_PURSE = "no purse" as const;
 
 /** Why a request has not come to its end in this turn. */
 export type Waiting = typeof LATER | typeof WALLET_TAKEN | typeof NO_PURSE;
+
+/** A request whose transaction is stored. */
+export type SignedRequest = OpenRequest & {
+  readonly txId: string;
+  readonly signed: Uint8Array;
+  readonly groupId: number;
+};
+
+/** The request is done. */
+export const succeeded = (message: string): Ending => ({ status: "SUCCESS", message });
+
+/** The request comes to no good end. */
+export const failed = (
+  reason: Extract<Ending, { status: "FAILED" }>["reason"],
+  message: string,
+): Ending => ({
+  status: "FAILED",
+  reason,
+  message,
+});
