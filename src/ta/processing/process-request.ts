@@ -20,8 +20,6 @@ import {
 import { signRequest } from "./sign-request.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
-export type { ProcessedAsset } from "./request-work.ts";
-
 /**
  * Processes a request up to its end, or until `turnOver` aborts.
  * @throws LaneLostError (stop), RelayUnavailableError (retry), and what the database throws

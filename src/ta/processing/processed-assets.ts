@@ -7,8 +7,8 @@ import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
 import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
 import { evmRegister } from "./evm-register.ts";
 import { lowestNonce, signedBefore } from "./nonces.ts";
-import type { ProcessedAsset } from "./process-request.ts";
 import { suiRegister } from "./register.ts";
+import type { ProcessedAsset } from "./request-work.ts";
 
 /** Where transactions go, and who signs them. */
 export type LedgerAccess = {
