@@ -4,7 +4,7 @@
  *
  * Bytes: version (1), nonce (12), ciphertext, tag (16).
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "node:crypto";
 import type { Remedy } from "../remedy.ts";
 
 const VERSION = 1;
@@ -33,7 +33,9 @@ export class SealedError extends Error {
 /** Seals a secret for the row named `row`. */
 export const seal = (masterKey: Uint8Array, row: string, secret: Uint8Array): Uint8Array => {
   const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv("aes-256-gcm", masterKey, nonce).setAAD(Buffer.from(row));
+  // A key object: a cipher takes several times as long to begin with the bytes of one.
+  const key = createSecretKey(masterKey);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(row));
   const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
   return Buffer.concat([Buffer.of(VERSION), nonce, sealed, cipher.getAuthTag()]);
 };
@@ -53,7 +55,7 @@ export const unseal = (
   const tagAt = bytes.length - TAG_BYTES;
   if (bytes[0] !== VERSION || tagAt < 1 + NONCE_BYTES) throw new SealedError(row, advice);
   const nonce = bytes.subarray(1, 1 + NONCE_BYTES);
-  const decipher = createDecipheriv("aes-256-gcm", masterKey, nonce, {
+  const decipher = createDecipheriv("aes-256-gcm", createSecretKey(masterKey), nonce, {
     authTagLength: TAG_BYTES,
   });
   decipher.setAAD(Buffer.from(row)).setAuthTag(bytes.subarray(tagAt));
