@@ -1,14 +1,18 @@
-import DataLoader from "dataloader";
 import type { Db } from "../database/connect.ts";
+import type { Readers, Reads } from "../database/readers.ts";
+import { createRemembered, type Soon } from "../database/remembered.ts";
 import type { WatchedPipeline } from "../http/progress.ts";
-import { MoveTypeError } from "../ledger/move-type.ts";
-import { decimalsOf, resolveCoinType } from "../log/coins.ts";
+import { canonicalType, MoveTypeError } from "../ledger/move-type.ts";
+import { type KnownCoin, resolveCoin } from "../log/coins.ts";
+import type { Logger } from "../logger.ts";
 import { badInput } from "./errors.ts";
 
 /** What the API is made over; the same for all requests. */
 export type GraphSources = {
-  /** Read-only, with a statement timeout. */
+  /** For keys and coin types, which are remembered; read-only. */
   readonly db: Db;
+  /** For what the queries ask; read-only, with a statement timeout. */
+  readonly readers: Pick<Readers, "for">;
   /** Addresses of the security-token package, canonical: roles of these types have bits. */
   readonly packages: readonly string[];
   /** In the order `indexerStatus` lists them. */
@@ -17,37 +21,78 @@ export type GraphSources = {
   readonly now: () => number;
 };
 
-/** What the resolvers of one request share. */
-export type GraphContext = GraphSources & {
-  /**
-   * Canonical form of a coin type as the caller wrote it; each spelling is looked up once.
-   * @throws BAD_USER_INPUT when it is not the form of a type at all
-   */
-  coinType(input: string): Promise<string>;
-  /** Decimals by canonical coin type, null while unknown: one statement for all that are asked at once. */
-  readonly decimals: DataLoader<string, number | null>;
+/** What a request brings besides its body. */
+export type RequestScope = {
+  readonly requestId: string;
+  readonly log: Pick<Logger, "error">;
+  /** Aborts when the caller hangs up. */
+  readonly signal?: AbortSignal | undefined;
 };
 
-/** The context of one request. */
-export const createContext = (sources: GraphSources): GraphContext => {
-  const spellings = new Map<string, Promise<string>>();
-  return {
-    ...sources,
-    coinType(input) {
-      const found = spellings.get(input) ?? resolve(sources.db, input);
-      spellings.set(input, found);
-      return found;
-    },
-    decimals: new DataLoader(async (coinTypes) => {
-      const known = await decimalsOf(sources.db, [...coinTypes]);
-      return coinTypes.map((coinType) => known.get(coinType) ?? null);
-    }),
+/** What the resolvers of one request share. */
+export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> & {
+  /** Statements of this request; they end when its caller hangs up. */
+  readonly reads: Reads;
+  /**
+   * Canonical form of a coin type as the caller wrote it.
+   * @throws BAD_USER_INPUT when it is not the form of a type at all
+   */
+  coinType(input: string): Soon<string>;
+  /** Decimals of a coin type that `coinType` gave in this request; null while nobody knows them. */
+  decimals(coinType: string): number | null;
+};
+
+/** How long other decimals of a coin type may go unnoticed, in milliseconds. */
+const COIN_FRESH_MS = 900;
+
+const KEPT_COINS = 1_000;
+
+/** Longer ones fit no index; they are looked up each time. */
+const LONGEST_KEPT = 1_024;
+
+/**
+ * Makes the contexts of requests.
+ * @param signal aborts when the caller of the request hangs up
+ */
+export const contextsOver = (sources: GraphSources) => {
+  const { db, readers, packages, pipelines, now } = sources;
+  const coins = createRemembered<KnownCoin>({
+    freshMs: COIN_FRESH_MS,
+    max: KEPT_COINS,
+    // Whoever just gave a coin its decimals looks for them.
+    worth: ({ decimals }) => decimals !== null,
+  });
+
+  const coinOf = (input: string): Soon<KnownCoin> => {
+    const canonical = canonicalOf(input);
+    return canonical.length > LONGEST_KEPT
+      ? resolveCoin(db, canonical)
+      : coins.get(canonical, () => resolveCoin(db, canonical));
+  };
+
+  return (signal: AbortSignal | undefined): GraphContext => {
+    const met = new Map<string, number | null>();
+    const meet = ({ coinType, decimals }: KnownCoin): string => {
+      met.set(coinType, decimals);
+      return coinType;
+    };
+    return {
+      packages,
+      pipelines,
+      now,
+      reads: readers.for(signal),
+      coinType: (input) => {
+        const coin = coinOf(input);
+        return coin instanceof Promise ? coin.then(meet) : meet(coin);
+      },
+      decimals: (coinType) => met.get(coinType) ?? null,
+    };
   };
 };
 
-const resolve = async (db: Db, input: string): Promise<string> => {
+const canonicalOf = (input: string): string => {
   try {
-    return await resolveCoinType(db, input);
+    return canonicalType(input);
   } catch (error) {
     if (error instanceof MoveTypeError) throw badInput(`coinType is ${error.message}`);
     throw error;

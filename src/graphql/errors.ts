@@ -1,8 +1,9 @@
 /** Errors as callers of the API see them: `extensions.code`, and no word that was not meant for them. */
-import { GraphQLError } from "graphql";
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
 import { GrantIndexBehindError } from "../projections/grant-lag.ts";
+import type { RequestScope } from "./context.ts";
 
 /** Values of `extensions.code`. */
 export const ERROR_CODES = [
@@ -11,6 +12,7 @@ export const ERROR_CODES = [
   "BAD_USER_INPUT",
   "GRANT_INDEX_BEHIND",
   "RATE_LIMITED",
+  "OVERLOADED",
   "INTERNAL",
 ] as const;
 
@@ -28,6 +30,7 @@ export const badRequest = (message: string): GraphQLError =>
 
 /** The code for an HTTP status. */
 export const codeOfStatus = (statusCode: number): ErrorCode => {
+  if (statusCode === 503) return "OVERLOADED";
   if (statusCode >= 500) return "INTERNAL";
   if (statusCode === 401) return "UNAUTHENTICATED";
   if (statusCode === 403) return "FORBIDDEN";
@@ -42,33 +45,62 @@ export const errorResult = (statusCode: number, message: string, requestId: stri
   };
 };
 
-/**
- * An error as it leaves: with one of our codes, or masked.
- *
- * @param unforeseen is told of what is masked
- */
+/** What a caller is told of an error. */
+type Told = { readonly message: string; readonly extensions: Readonly<Record<string, unknown>> };
+
+/** Told of an error that is masked, and where in the answer it happened. */
+export type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
+
+/** Logs it, unless the caller hung up: then statements end early, and nobody is told. */
+export const reportTo =
+  ({ log, signal }: RequestScope): Unforeseen =>
+  (cause, path) => {
+    if (signal?.aborted) return;
+    log.error({ err: cause, path: path?.join(".") }, "a query failed");
+  };
+
+/** An error as it leaves: with one of our codes, or masked. */
 export const published = (
   error: GraphQLError,
   requestId: string,
-  unforeseen: (error: unknown) => void,
+  unforeseen: Unforeseen,
 ): GraphQLError => {
-  const cause = rootCause(error);
+  const { message, extensions } = told(error, requestId, unforeseen);
   const { http } = error.extensions;
-  const as = (code: ErrorCode, message: string, more: Readonly<Record<string, unknown>> = {}) =>
-    new GraphQLError(message, {
-      nodes: error.nodes,
-      source: error.source,
-      positions: error.positions,
-      path: error.path,
-      extensions: { code, ...more, ...(http !== undefined && { http }) },
-    });
+  return new GraphQLError(message, {
+    nodes: error.nodes,
+    source: error.source,
+    positions: error.positions,
+    path: error.path,
+    extensions: { ...extensions, ...(http !== undefined && { http }) },
+  });
+};
+
+/** The same, as it is printed: for errors of compiled queries, which know their place and no nodes. */
+export const printed = (
+  error: GraphQLError,
+  requestId: string,
+  unforeseen: Unforeseen,
+): GraphQLFormattedError => {
+  const { message, extensions } = told(error, requestId, unforeseen);
+  const { locations, path } = error;
+  return { message, ...(locations && { locations }), ...(path && { path }), extensions };
+};
+
+const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): Told => {
+  const cause = rootCause(error);
+  const as = (
+    code: ErrorCode,
+    message: string,
+    more: Readonly<Record<string, unknown>> = {},
+  ): Told => ({ message, extensions: { code, ...more } });
 
   if (cause instanceof GrantIndexBehindError) return as("GRANT_INDEX_BEHIND", cause.message);
   if (cause instanceof HttpError) return as(codeOfStatus(cause.statusCode), cause.message);
   if (cause instanceof GraphQLError && !isOurFault(cause, error)) {
     return as(ownCode(cause) ?? "BAD_USER_INPUT", cause.message);
   }
-  unforeseen(cause);
+  unforeseen(cause, error.path);
   if (isStatementTimeout(cause)) {
     const message = `the query took too long; ask for less at once (request id ${requestId})`;
     return as("INTERNAL", message, { requestId });
@@ -85,8 +117,8 @@ const rootCause = (error: GraphQLError): unknown => {
   return cause;
 };
 
-const ownCode = ({ extensions }: GraphQLError): ErrorCode | undefined =>
-  ERROR_CODES.find((code) => code === extensions.code);
+const ownCode = ({ extensions }: Pick<GraphQLError, "extensions">): ErrorCode | undefined =>
+  ERROR_CODES.find((code) => code === extensions?.code);
 
 /**
  * GraphQL's own errors are about the request, except those of a value below the queries: only queries

@@ -73,13 +73,13 @@ builder.queryField("holderEvents", (t) =>
       after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { db, coinType }) => {
+    resolve: async (_root, args, { reads, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
-      return holderEvents(db, { ...page, coinType: await coinType(args.coinType) });
+      return holderEvents(reads, { ...page, coinType: await coinType(args.coinType) });
     },
   }),
 );

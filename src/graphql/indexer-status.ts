@@ -45,7 +45,7 @@ builder.queryField("indexerStatus", (t) =>
     description:
       "Watermarks: token_activity, shared_token_objects, timelock_objects, holder_lifecycle, role_changes, in this order.",
     complexity: { field: 1, multiplier: 5 },
-    resolve: async (_root, _args, { db, pipelines }) =>
-      (await readWatermarks(db, pipelines)).pipelines,
+    resolve: async (_root, _args, { reads, pipelines }) =>
+      (await readWatermarks(reads, pipelines)).pipelines,
   }),
 );

@@ -2,13 +2,9 @@
  * How much one request may ask for. All of it is checked before anything runs: size and tokens while
  * reading, depth, aliases and operations while validating, cost once the variables are known.
  */
-import { complexityFromQuery } from "@pothos/plugin-complexity";
 import {
   type ASTVisitor,
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  type GraphQLSchema,
-  getOperationAST,
+  type GraphQLError,
   Kind,
   type SelectionSetNode,
   type ValidationContext,
@@ -86,32 +82,8 @@ export const aliasRule = (context: ValidationContext): ASTVisitor => {
   };
 };
 
-/**
- * Refuses an operation whose answer could hold more than `LIMITS.cost` values.
- * @throws BAD_USER_INPUT that names the cost and the bound, or what is wrong with a variable
- */
-export const refuseCostly = (
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null | undefined,
-  variables: Readonly<Record<string, unknown>>,
-  context: object,
-): void => {
-  const operation = getOperationAST(document, operationName);
-  // Which operation is meant is for the executor to complain about; it then runs none.
-  if (operation == null) return;
-  const fragments = document.definitions.filter(
-    (definition): definition is FragmentDefinitionNode =>
-      definition.kind === Kind.FRAGMENT_DEFINITION,
+/** The refusal of an operation whose answer could hold more than `LIMITS.cost` values. */
+export const tooCostly = (cost: number): GraphQLError =>
+  badRequest(
+    `the query costs ${cost}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows at once`,
   );
-  // The function takes the first operation there is, which need not be the one that will run.
-  const { complexity } = complexityFromQuery(
-    { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] },
-    { schema, variables: { ...variables }, ctx: context },
-  );
-  if (complexity > LIMITS.cost) {
-    throw badRequest(
-      `the query costs ${complexity}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows at once`,
-    );
-  }
-};

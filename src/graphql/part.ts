@@ -1,17 +1,20 @@
 /** Interface B as a part of the server: `POST /graphql` behind a key, and `/graphiql`. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Db } from "../database/connect.ts";
+import type { Soon } from "../database/remembered.ts";
+import { type Admission, createAdmission } from "../http/admission.ts";
 import { answerTo } from "../http/error-body.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
+import { hangUpSignal } from "../http/hung-up.ts";
 import { findKey, type Key } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
 import type { GraphSources } from "./context.ts";
+import { createEngine } from "./engine.ts";
 import { errorResult } from "./errors.ts";
 import { mountGraphiql } from "./graphiql.ts";
 import { LIMITS } from "./limits.ts";
 import { schema } from "./schema.ts";
-import { createEngine } from "./yoga.ts";
 
 const ENDPOINT = "/graphql";
 const KEY_HEADER = "X-API-Key";
@@ -20,12 +23,42 @@ export type GraphqlPartSettings = {
   readonly sources: GraphSources;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
+  /** How much may be under way at once; shared by the interfaces of a process. */
+  readonly admission?: Admission | undefined;
 };
 
-export const graphqlPart = ({ sources, limits }: GraphqlPartSettings): Part => {
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Whose key the request carries, once that is known. */
+    graphqlKey: Key | null;
+  }
+}
+
+export const graphqlPart = ({
+  sources,
+  limits,
+  admission = createAdmission(),
+}: GraphqlPartSettings): Part => {
   const engine = createEngine(schema, sources);
   const verify = (presented: string) => graphqlKey(sources.db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
+
+  /** Lets a request in that was read; the answer, or undefined when nobody waits for it any more. */
+  const answer = async (key: Key, request: FastifyRequest, reply: FastifyReply) => {
+    const { headers, id: requestId, log } = request;
+    const asked = engine.read(typeof request.body === "string" ? request.body : "");
+    reply.headers(gate.count(key, asked.requests));
+    const signal = hangUpSignal(reply);
+    const entered = admission.enter(key.id, asked.weight, signal);
+    const place = entered instanceof Promise ? await entered : entered;
+    reply.raw.once("close", place.left);
+    try {
+      return await asked.answer(headers.accept, { requestId, log, signal });
+    } finally {
+      place.made();
+      if (reply.raw.destroyed) place.left();
+    }
+  };
 
   const mountEndpoint = (app: App): void => {
     app.removeAllContentTypeParsers();
@@ -34,25 +67,25 @@ export const graphqlPart = ({ sources, limits }: GraphqlPartSettings): Part => {
       done(null, body),
     );
     app.setErrorHandler(answerError);
+    app.decorateRequest("graphqlKey", null);
 
-    app.post<{ Body: string }>(ENDPOINT, {
+    app.post(ENDPOINT, {
       bodyLimit: LIMITS.bodyBytes,
       // Before the body is read: whoever has no key sends it for nothing.
-      onRequest: async (request, reply) => {
+      onRequest: async (request) => {
         const presented = request.headers["x-api-key"];
-        const { headers } = await gate.admit({
+        const key = await gate.identify({
           presented: typeof presented === "string" ? presented : undefined,
           remoteAddress: request.ip,
         });
-        reply.headers(headers);
+        gate.refuseSpent(key);
+        request.graphqlKey = key;
       },
       handler: async (request, reply) => {
-        const { headers, body, id, log } = request;
-        const answer = await engine.answer(
-          { body, accept: headers.accept },
-          { requestId: id, log },
-        );
-        return reply.status(answer.status).type(answer.contentType).send(answer.body);
+        const key = request.graphqlKey;
+        if (key === null) throw new HttpError(401, `send your key in the header ${KEY_HEADER}`);
+        const { status, contentType, body } = await answer(key, request, reply);
+        return reply.status(status).type(contentType).send(body);
       },
     });
 
@@ -81,8 +114,12 @@ export const graphqlPart = ({ sources, limits }: GraphqlPartSettings): Part => {
 };
 
 /** @throws HttpError (403) for a key of another interface */
-const graphqlKey = async (db: Db, presented: string): Promise<Key | null> => {
-  const key = await findKey(db, presented);
+const graphqlKey = (db: Db, presented: string): Soon<Key | null> => {
+  const found = findKey(db, presented);
+  return found instanceof Promise ? found.then(ofGraphql) : ofGraphql(found);
+};
+
+const ofGraphql = (key: Key | null): Key | null => {
   if (key !== null && key.kind !== "graphql") {
     throw new HttpError(403, `this is a ${key.kind} key; GraphQL takes keys of the kind graphql`);
   }

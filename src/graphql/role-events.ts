@@ -51,13 +51,13 @@ builder.queryField("roleEvents", (t) =>
       after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { db, packages, coinType }) => {
+    resolve: async (_root, args, { reads, packages, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
-      return roleEvents(db, { ...page, packages, coinType: await coinType(args.coinType) });
+      return roleEvents(reads, { ...page, packages, coinType: await coinType(args.coinType) });
     },
   }),
 );

@@ -59,7 +59,7 @@ const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
     decimals: t.int({
       nullable: true,
       description: "Decimals of the coin; null until its metadata is known.",
-      resolve: ({ coinType }, _args, { decimals }) => decimals.load(coinType),
+      resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
     }),
     fromAddress: t.exposeString("fromAddress", {
       nullable: true,
@@ -100,14 +100,14 @@ builder.queryField("tokenActivity", (t) =>
       ...listCost({ limit }),
       field: 1 + Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST),
     }),
-    resolve: async (_root, args, { db, coinType }) => {
+    resolve: async (_root, args, { reads, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         offset: offsetOf(args.offset),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
         after: positionOf(args.after),
       };
-      return tokenActivity(db, { ...page, coinType: await coinType(args.coinType) });
+      return tokenActivity(reads, { ...page, coinType: await coinType(args.coinType) });
     },
   }),
 );

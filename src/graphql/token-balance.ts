@@ -39,7 +39,7 @@ const TokenBalance = builder
       decimals: t.int({
         nullable: true,
         description: "Decimals of the coin; null until its metadata is known.",
-        resolve: ({ coinType }, _args, { decimals }) => decimals.load(coinType),
+        resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
       }),
     }),
   });
@@ -56,7 +56,7 @@ builder.queryField("tokenBalance", (t) =>
     resolve: async (_root, args, context) => {
       const owner = ownerOf(args.owner);
       const coinType = await context.coinType(args.coinType);
-      return { ...(await tokenBalance(context.db, { coinType, owner })), coinType };
+      return { ...(await tokenBalance(context.reads, { coinType, owner })), coinType };
     },
   }),
 );

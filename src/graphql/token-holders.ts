@@ -34,9 +34,9 @@ builder.queryField("tokenHolders", (t) =>
       }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { db, coinType }) => {
+    resolve: async (_root, args, { reads, coinType }) => {
       const [limit, after] = [limitOf(args.limit), holderCursorOf(args.after)];
-      return tokenHolders(db, { coinType: await coinType(args.coinType), limit, after });
+      return tokenHolders(reads, { coinType: await coinType(args.coinType), limit, after });
     },
   }),
 );

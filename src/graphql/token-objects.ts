@@ -42,9 +42,9 @@ builder.queryField("tokenObjects", (t) =>
       limit: t.arg.int(limitArgument),
     },
     complexity: listCost,
-    resolve: async (_root, args, { db, coinType }) => {
+    resolve: async (_root, args, { reads, coinType }) => {
       const [owner, limit] = [ownerOf(args.owner), limitOf(args.limit)];
-      return tokenObjects(db, { coinType: await coinType(args.coinType), owner, limit });
+      return tokenObjects(reads, { coinType: await coinType(args.coinType), owner, limit });
     },
   }),
 );

@@ -62,7 +62,7 @@ const TokenTimelock = builder
       decimals: t.int({
         nullable: true,
         description: "Decimals of the coin; null until its metadata is known.",
-        resolve: ({ coinType }, _args, { decimals }) => decimals.load(coinType),
+        resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
       }),
     }),
   });
@@ -85,7 +85,7 @@ builder.queryField("tokenTimelocks", (t) =>
       const limit = limitOf(args.limit);
       const owner = args.owner == null ? undefined : ownerOf(args.owner);
       const coinType = await context.coinType(args.coinType);
-      const grants = await tokenTimelocks(context.db, { coinType, owner, limit });
+      const grants = await tokenTimelocks(context.reads, { coinType, owner, limit });
       return grants.map((grant) => ({ ...grant, coinType }));
     },
   }),

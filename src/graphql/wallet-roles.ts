@@ -31,7 +31,7 @@ builder.queryField("walletRoles", (t) =>
       "indexerStatus before replacing a copy of your own.",
     args: { coinType: t.arg.string(coinTypeArgument) },
     complexity: { field: 1, multiplier: EXPECTED_OWNERS },
-    resolve: async (_root, args, { db, packages, coinType }) =>
-      walletRoles(db, { coinType: await coinType(args.coinType), packages }),
+    resolve: async (_root, args, { reads, packages, coinType }) =>
+      walletRoles(reads, { coinType: await coinType(args.coinType), packages }),
   }),
 );

@@ -1,47 +1,33 @@
-/** The engine: parses, checks and runs GraphQL requests, and publishes their errors. */
+/** The interpreter: yoga answers whatever is not compiled, and is the measure of what is. */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse } from "graphql";
-import { createLRUCache, createYoga, type Plugin } from "graphql-yoga";
-import type { Logger } from "../logger.ts";
-import { createContext, type GraphSources } from "./context.ts";
-import { published } from "./errors.ts";
-import { aliasRule, depthRule, LIMITS, refuseCostly } from "./limits.ts";
+import { createYoga, type Plugin } from "graphql-yoga";
+import type { GraphContext, RequestScope } from "./context.ts";
+import type { GraphAnswer } from "./engine.ts";
+import { published, reportTo } from "./errors.ts";
+import { aliasRule, depthRule, LIMITS } from "./limits.ts";
 
-/** What a request brings besides its body. */
-export type RequestScope = {
-  readonly requestId: string;
-  readonly log: Pick<Logger, "error">;
-};
-
-/** An answer, ready to be sent. */
-export type GraphAnswer = {
-  readonly status: number;
-  readonly contentType: string;
+/** A request as the engine read it. */
+export type InterpretedRequest = {
   readonly body: string;
+  /** In which the answer is asked for. */
+  readonly contentType: string;
+  readonly context: GraphContext;
+  /** Parsed and valid; absent for a request that cannot run: yoga says what is wrong with it. */
+  readonly document?: DocumentNode | undefined;
+  /** Why the operation is not to run. */
+  readonly refusal?: GraphQLError | undefined;
 };
 
-export type GraphEngine = {
-  /** Answers one request body, which must be JSON text. */
-  answer(
-    request: {
-      readonly body: string;
-      /** `Accept` of the caller: decides how refused requests show in the status. */
-      readonly accept: string | undefined;
-    },
-    scope: RequestScope,
-  ): Promise<GraphAnswer>;
-};
+type ServerContext = RequestScope & Omit<InterpretedRequest, "body" | "contentType">;
 
-/** Parsed documents kept for callers that send the same again; a document of 1000 tokens takes 0.5 MB. */
-const KEPT_DOCUMENTS = 100;
-
-/** Its status says whether the request was understood; `application/json` is 200 for whatever ran. */
-const RESPONSE_JSON = "application/graphql-response+json";
-
-export const createEngine = (schema: GraphQLSchema, sources: GraphSources): GraphEngine => {
-  const yoga = createYoga<RequestScope>({
+/** Makes the interpreter of a schema. */
+export const createInterpreter = (
+  schema: GraphQLSchema,
+): ((request: InterpretedRequest, scope: RequestScope) => Promise<GraphAnswer>) => {
+  const yoga = createYoga<ServerContext>({
     schema,
-    context: () => createContext(sources),
-    plugins: [limits(schema), errorsForCallers],
+    context: ({ context }) => context,
+    plugins: [asRead, errorsForCallers],
     // Errors are masked by our own plugin, which knows the request's id.
     maskedErrors: false,
     logging: false,
@@ -51,64 +37,51 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     multipart: false,
     batching: false,
     maxRequestBodySize: LIMITS.bodyBytes,
-    parserAndValidationCache: {
-      documentCache: createLRUCache<DocumentNode>({ max: KEPT_DOCUMENTS }),
-      errorCache: createLRUCache<Error>({ max: KEPT_DOCUMENTS }),
-    },
+    // Documents are kept where they are read.
+    parserAndValidationCache: false,
   });
-  return {
-    async answer({ body, accept }, { requestId, log }) {
-      const response = await yoga.fetch(
-        "http://holderbook/graphql",
-        {
-          method: "POST",
-          headers: {
-            "content-type": "application/json",
-            accept: accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : "application/json",
-          },
-          body,
-        },
-        { requestId, log },
-      );
-      return {
-        status: response.status,
-        contentType: response.headers.get("content-type") ?? "application/json; charset=utf-8",
-        body: await response.text(),
-      };
-    },
+  return async ({ body, contentType, ...read }, scope) => {
+    const response = await yoga.fetch(
+      "http://holderbook/graphql",
+      {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: contentType },
+        body,
+      },
+      { ...scope, ...read },
+    );
+    return {
+      status: response.status,
+      contentType: response.headers.get("content-type") ?? `${contentType}; charset=utf-8`,
+      body: await response.text(),
+    };
   };
 };
 
-/** The limits of limits.ts, each at the earliest moment it can be checked. */
-const limits = (schema: GraphQLSchema): Plugin => ({
-  onParse: ({ setParseFn }) => {
-    setParseFn((source, options) => parse(source, { ...options, maxTokens: LIMITS.tokens }));
+/** Takes a document that was read already, and reads any other within the same limits. */
+const asRead: Plugin<ServerContext, ServerContext> = {
+  onParse: ({ context: { document }, setParsedDocument, setParseFn }) => {
+    if (document !== undefined) setParsedDocument(document);
+    else setParseFn((source, options) => parse(source, { ...options, maxTokens: LIMITS.tokens }));
   },
-  onValidate: ({ addValidationRule }) => {
+  onValidate: ({ context: { document, refusal }, setResult, addValidationRule }) => {
+    if (document !== undefined) {
+      setResult(refusal === undefined ? [] : [refusal]);
+      return;
+    }
     addValidationRule(depthRule);
     addValidationRule(aliasRule);
   },
-  onExecute: ({ args, setResultAndStopExecution }) => {
-    try {
-      const { document, operationName, variableValues, contextValue } = args;
-      refuseCostly(schema, document, operationName, variableValues ?? {}, contextValue);
-    } catch (error) {
-      // Anything else is a defect of ours and goes the way of all others.
-      if (!(error instanceof GraphQLError)) throw error;
-      setResultAndStopExecution({ errors: [error] });
-    }
-  },
-});
+};
 
 /** Gives every error one of our codes, and masks those that are not for the caller. */
-const errorsForCallers: Plugin<object, RequestScope> = {
-  onResultProcess: ({ result, setResult, serverContext: { requestId, log } }) => {
+const errorsForCallers: Plugin<object, ServerContext> = {
+  onResultProcess: ({ result, setResult, serverContext }) => {
     // No batches and no streams are made here; whatever else has no errors is passed on.
     if (Array.isArray(result) || !("errors" in result) || result.errors === undefined) return;
+    const unforeseen = reportTo(serverContext);
     const errors = result.errors.map((error) =>
-      published(asGraphQLError(error), requestId, (cause) => {
-        log.error({ err: cause, path: error.path?.join(".") }, "a query failed");
-      }),
+      published(asGraphQLError(error), serverContext.requestId, unforeseen),
     );
     setResult({ ...result, errors });
   },

@@ -2,6 +2,7 @@
  * Who may come in, and how often: the key, the rate limit of the key, and the limit on attempts
  * without a good one. The same for every interface; each brings its own way to check a key.
  */
+import type { Soon } from "../database/remembered.ts";
 import { HttpError } from "./http-error.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -12,7 +13,7 @@ export type GateSettings<Key extends { readonly id: string }> = {
    * Looks a presented key up; null when nobody knows it.
    * @throws HttpError (403) for a key that is good, but not here
    */
-  readonly verify: (presented: string) => Promise<Key | null>;
+  readonly verify: (presented: string) => Soon<Key | null>;
   /** Requests of one key. */
   readonly limit: RateLimit;
   /** Attempts from one address without a good key; whoever has one is let in however many there were. */
@@ -43,6 +44,13 @@ export type Gate<Key> = {
    * @throws HttpError as `admit` does, but for the limit of the key
    */
   identify(visitor: Visitor): Promise<Key>;
+  /**
+   * Counts requests for a key that was identified; `RateLimit` and `RateLimit-Policy` for the answer.
+   * @throws HttpError 429 over the limit of the key
+   */
+  count(key: Key, requests: number): Readonly<Record<string, string>>;
+  /** @throws HttpError 429 when the key may not make one more request now; counts nothing */
+  refuseSpent(key: Key): void;
 };
 
 /** Our keys are shorter; a longer text is not worth hashing. */
@@ -71,22 +79,34 @@ export const createGate = <Key extends { readonly id: string }>({
     // Looked up however many failed before: all callers behind a proxy share an address, and a key's
     // first request must not depend on what others tried. It is one read by a unique hash, and the
     // pool of connections bounds how many there are at a time.
-    const key = await verify(presented).catch((error: unknown) => {
+    let key: Key | null;
+    try {
+      key = await verify(presented);
+    } catch (error) {
       throw error instanceof HttpError ? refusal(remoteAddress, error) : error;
-    });
+    }
     if (key === null) {
       throw refuse(remoteAddress, `the key in ${header} is unknown, expired or revoked`);
     }
     return key;
   };
 
+  const count: Gate<Key>["count"] = ({ id }, requests) => {
+    const counted = limit.take(id, requests);
+    if (!counted.allowed) throw limit.refusal(counted);
+    return limit.headers(counted);
+  };
+
   return {
     identify,
+    count,
+    refuseSpent: ({ id }) => {
+      const counted = limit.peek(id);
+      if (!counted.allowed) throw limit.refusal(counted);
+    },
     async admit(visitor) {
       const key = await identify(visitor);
-      const counted = limit.take(key.id);
-      if (!counted.allowed) throw limit.refusal(counted);
-      return { key, headers: limit.headers(counted) };
+      return { key, headers: count(key, 1) };
     },
   };
 };

@@ -10,6 +10,7 @@ import { sql as expression } from "drizzle-orm";
 import { check, index, pgTable, text } from "drizzle-orm/pg-core";
 import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
+import { createRemembered, type Remembered, type Soon } from "../database/remembered.ts";
 
 /** What a key opens: the GraphQL API, the transfer events of one project, the requests for one asset. */
 export type KeyKind = "graphql" | "project" | "ta";
@@ -152,22 +153,23 @@ export const handOverKey = async (
   return former?.asset ?? null;
 };
 
-/** The key that this text is, of whatever kind, or null: unknown or revoked. */
-export const findKey = async (on: Statements, presented: string): Promise<Key | null> => {
+/**
+ * The key that this text is, of whatever kind, or null: unknown or revoked. At once when it was read
+ * within `CACHE_MS`.
+ */
+export const findKey = (on: Statements, presented: string): Soon<Key | null> => {
   // Longer than any key of ours: not worth a hash.
   if (presented.length > 256) return null;
   const hash = sha256(presented);
-  const name = hash.toString("base64");
-  const cache = cacheOf(on.sql);
-  const cached = cache.get(name);
-  if (cached !== undefined && cached.until > Date.now()) return cached.key;
-  cache.delete(name);
-  const [row] = await on.sql<(Key & { secret_sha256: Uint8Array })[]>`
+  return rememberedBy(on.sql).get(hash.toString("base64"), () => readKey(on, hash));
+};
+
+const readKey = async ({ sql }: Statements, hash: Buffer): Promise<Key | null> => {
+  const [row] = await sql<(Key & { secret_sha256: Uint8Array })[]>`
     select id, kind, subject, label, secret_sha256 from api_keys
     where secret_sha256 = ${hash} and revoked_at is null`;
   if (row === undefined || !timingSafeEqual(row.secret_sha256, hash)) return null;
   const { secret_sha256: _, ...key } = row;
-  remember(cache, name, key);
   return key;
 };
 
@@ -182,29 +184,23 @@ export const verifyKey = async (
 };
 
 /** How long a revoked key may still open, in milliseconds. */
-export const CACHE_MS = 2_000;
+export const CACHE_MS = 900;
 
 const CACHE_KEYS = 10_000;
 
+const remembered = new WeakMap<object, Remembered<Key | null>>();
+
 /** Keys seen lately, by hash. Only ones that open: whoever tries unknown ones fills nothing. */
-type Cache = Map<string, { readonly key: Key; readonly until: number }>;
-
-const cacheBySql = new WeakMap<object, Cache>();
-
-const cacheOf = (sql: Sql): Cache => {
-  const found = cacheBySql.get(sql);
+const rememberedBy = (sql: Sql): Remembered<Key | null> => {
+  const found = remembered.get(sql);
   if (found !== undefined) return found;
-  const made: Cache = new Map();
-  cacheBySql.set(sql, made);
+  const made = createRemembered<Key | null>({
+    freshMs: CACHE_MS,
+    max: CACHE_KEYS,
+    worth: (key) => key !== null,
+  });
+  remembered.set(sql, made);
   return made;
-};
-
-const remember = (cache: Cache, name: string, key: Key) => {
-  if (cache.size >= CACHE_KEYS) {
-    const [oldest] = cache.keys();
-    if (oldest !== undefined) cache.delete(oldest);
-  }
-  cache.set(name, { key, until: Date.now() + CACHE_MS });
 };
 
 const newId = () => `key_${randomBytes(6).toString("hex")}`;

@@ -2,9 +2,8 @@
  * How far everything is, read from the database: true in every process, whether it indexes or only
  * serves.
  */
-import { sql } from "drizzle-orm";
-import { z } from "zod";
-import type { Db } from "../database/connect.ts";
+import { getTableName } from "drizzle-orm";
+import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import type { WatermarkTable } from "../pipelines/watermark.ts";
 
@@ -56,13 +55,13 @@ export type LocalProgress = {
   readonly pipelines: ReadonlyMap<string, Trouble>;
 };
 
-/** One row of a watermark's table, or the log's high-water mark. */
-const row = z.object({
-  name: z.string(),
-  next: z.bigint(),
-  checkpoint: z.bigint().nullable(),
-  timestamp_ms: z.bigint().nullable(),
-});
+/** One row of a watermark's table, or the log's high-water mark; both last ones are null together. */
+type Row = {
+  readonly name: string;
+  readonly next: bigint;
+  readonly checkpoint: bigint | null;
+  readonly timestampMs: bigint | null;
+};
 
 /** Where a pipeline stands: `indexerStatus` and the health report are made of these. */
 export type Watermark = {
@@ -71,38 +70,40 @@ export type Watermark = {
   readonly mark: Mark | null;
 };
 
+/** The statement that reads these watermarks and, under an empty name, the log's high-water mark. */
+const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
+  [`select '' as name, ${MARK} from ${getTableName(logHighWater)}`]
+    .concat(
+      pipelines.map(({ name, watermark }) => {
+        const pipeline = name.replaceAll("'", "''");
+        return `select '${pipeline}', ${MARK} from ${getTableName(watermark)} where pipeline = '${pipeline}'`;
+      }),
+    )
+    .join(" union all ");
+
+const MARK =
+  'next_checkpoint as next, last_checkpoint as checkpoint, last_timestamp_ms as "timestampMs"';
+
+const statements = new WeakMap<readonly WatchedPipeline[], string>();
+
 /** Watermarks of these pipelines, in their order, and the log's high-water mark: one statement. */
 export const readWatermarks = async (
-  db: Db,
+  on: Reads,
   pipelines: readonly WatchedPipeline[],
 ): Promise<{ readonly log: Watermark; readonly pipelines: readonly Watermark[] }> => {
-  const log = sql`
-    select '' as name, next_checkpoint as next, last_checkpoint as checkpoint,
-           last_timestamp_ms as timestamp_ms
-    from ${logHighWater}`;
-  const selects = pipelines.map(
-    ({ name, watermark }) => sql`
-      select ${name}::text, next_checkpoint, last_checkpoint, last_timestamp_ms
-      from ${watermark} where pipeline = ${name}`,
-  );
-  const rows = z
-    .array(row)
-    .parse([...(await db.execute(sql.join([log, ...selects], sql` union all `)))]);
-  const found = new Map(rows.map((entry) => [entry.name, entry]));
+  const text = statements.get(pipelines) ?? statementFor(pipelines);
+  statements.set(pipelines, text);
+  const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
   const watermark = (pipeline: string): Watermark => {
-    const entry = found.get(pipeline);
-    return {
-      pipeline,
-      next: entry?.next ?? null,
-      mark: entry === undefined ? null : markOf(entry),
-    };
+    const row = found.get(pipeline);
+    return { pipeline, next: row?.next ?? null, mark: row === undefined ? null : markOf(row) };
   };
   return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
 };
 
 /** Both are null before the first checkpoint, and neither ever again. */
-const markOf = ({ checkpoint, timestamp_ms }: z.infer<typeof row>): Mark | null =>
-  checkpoint === null || timestamp_ms === null ? null : { checkpoint, timestampMs: timestamp_ms };
+const markOf = ({ checkpoint, timestampMs }: Row): Mark | null =>
+  checkpoint === null || timestampMs === null ? null : { checkpoint, timestampMs };
 
 /**
  * Progress of the ledger pipelines and the reader.
@@ -110,9 +111,9 @@ const markOf = ({ checkpoint, timestamp_ms }: z.infer<typeof row>): Mark | null 
  * @param local what this process knows beyond the database, when it reads the ledger itself
  */
 export const databaseProgress =
-  (db: Db, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
+  (on: Reads, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
   async (): Promise<Progress> => {
-    const { log, pipelines: watermarks } = await readWatermarks(db, pipelines);
+    const { log, pipelines: watermarks } = await readWatermarks(on, pipelines);
     const here = local?.();
     return {
       pipelines: watermarks.map((watermark) => ({

@@ -30,13 +30,16 @@ export type Verdict = {
   readonly remaining: number;
   /** Seconds until the whole quota is there again, rounded up. */
   readonly resetSeconds: number;
-  /** Seconds until one more request is allowed, rounded up; 0 when one is. */
+  /** Seconds until the request is allowed (after one that was: one more), rounded up; 0 when it is. */
   readonly retryAfterSeconds: number;
 };
 
 export type RateLimit = {
-  /** Counts a request of this caller; a refused one costs nothing. */
-  take(caller: string): Verdict;
+  /**
+   * Counts requests of this caller, one unless given: one that does much counts as several, at the most
+   * as the whole quota. A refused one costs nothing.
+   */
+  take(caller: string, requests?: number): Verdict;
   /** The verdict a request of this caller would get, without counting it. */
   peek(caller: string): Verdict;
   /** `RateLimit` and `RateLimit-Policy` for an answer. */
@@ -86,16 +89,16 @@ export const createRateLimit = ({
     if (oldest?.done === false) buckets.delete(oldest.value);
   };
 
-  const isOne = (left: number): boolean => left >= 1 - ROUNDING;
+  const isEnough = (left: number, requests = 1): boolean => left >= requests - ROUNDING;
 
   const seconds = (missing: number): number =>
     Math.ceil(Math.max(0, missing - ROUNDING) / perMs / 1000);
 
-  const verdict = (allowed: boolean, left: number): Verdict => ({
+  const verdict = (allowed: boolean, left: number, wanted = 1): Verdict => ({
     allowed,
     remaining: Math.max(0, Math.floor(left + ROUNDING)),
     resetSeconds: seconds(quota - left),
-    retryAfterSeconds: seconds(1 - left),
+    retryAfterSeconds: seconds(wanted - left),
   });
 
   const headers = ({ remaining, resetSeconds }: Verdict) => ({
@@ -104,17 +107,18 @@ export const createRateLimit = ({
   });
 
   return {
-    take(caller) {
+    take(caller, requests = 1) {
       const atMs = now();
       const left = level(caller, atMs);
-      const allowed = isOne(left);
-      const after = allowed ? left - 1 : left;
+      const wanted = Math.min(requests, quota);
+      const allowed = isEnough(left, wanted);
+      const after = allowed ? left - wanted : left;
       remember(caller, { level: after, atMs });
-      return verdict(allowed, after);
+      return verdict(allowed, after, allowed ? 1 : wanted);
     },
     peek(caller) {
       const left = level(caller, now());
-      return verdict(isOne(left), left);
+      return verdict(isEnough(left), left);
     },
     headers,
     refusal: (refused) =>

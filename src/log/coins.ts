@@ -8,29 +8,41 @@
  */
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
-import { canonicalType } from "../ledger/move-type.ts";
+import { type Reads, read } from "../database/readers.ts";
 import { type CoinDecimals, isIndexable } from "./fact.ts";
 
 /** Anything that runs statements: the database, a `Db`, a transaction. */
 type Statements = { readonly sql: Sql };
 
+/** A coin type as a caller may mean it. */
+export type KnownCoin = {
+  /** Canonical. */
+  readonly coinType: string;
+  /** Null while nobody has given them. */
+  readonly decimals: number | null;
+};
+
 /**
  * The coin type a caller means: addresses in short form and any letter case; module and type names
  * exact, or in any letter case when exactly one known security's coin type matches. What is unknown
  * comes back canonical, as it was written.
- * @throws what `canonicalType` throws when the text is no type
+ * @param canonical what `canonicalType` made of the caller's text
  */
-export const resolveCoinType = async ({ sql }: Statements, input: string): Promise<string> => {
-  const canonical = canonicalType(input);
+export const resolveCoin = async (on: Reads, canonical: string): Promise<KnownCoin> => {
   // Three rows decide: the exact one comes first; of the others, two are already too many.
-  const found = await sql<{ coin_type: string }[]>`
-    select coin_type from log_coins
-    where coin_type = ${canonical} or (folded = ${canonical.toLowerCase()} and is_security)
-    order by coin_type = ${canonical} desc limit 3`;
-  const [first, second] = found;
-  if (first === undefined || first.coin_type === canonical) return canonical;
-  return second === undefined ? first.coin_type : canonical;
+  const [first, second] = await read<KnownCoin>(on, RESOLVE, [canonical, canonical.toLowerCase()]);
+  const meant = first?.coinType === canonical || second === undefined ? first : undefined;
+  return meant ?? { coinType: canonical, decimals: null };
 };
+
+const RESOLVE = `
+  select coin_type as "coinType", decimals from (
+    select coin_type, decimals, 0 as rank from log_coins where coin_type = $1
+    union all
+    select coin_type, decimals, 1 as rank from log_coins
+    where folded = $2 and is_security and coin_type <> $1
+  ) as meant
+  order by rank limit 3`;
 
 /** Decimals of coin types; those nobody knows are left out. */
 export const decimalsOf = async (

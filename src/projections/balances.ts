@@ -8,14 +8,15 @@
  *
  * An owner without objects of either part has no row, so the rows are the same whatever the batches were.
  */
-import { and, eq, type SQL, sql } from "drizzle-orm";
-import { index, integer, pgTable, primaryKey, unionAll } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { identifier, sumOfU64 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
+import type { Tx } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
 import type { Remedy } from "../remedy.ts";
 import { planAfresh } from "./fresh-plans.ts";
-import { grantsIncluded } from "./grant-lag.ts";
+import { GRANTS_INCLUDED } from "./grant-lag.ts";
 
 export const balancesTable = pgTable(
   "balances",
@@ -151,30 +152,32 @@ export type TokenBalance = {
   readonly timelocksIncluded: boolean;
 };
 
+const BALANCE = `
+  select included, token_balance as "tokenBalance", token_count as "tokenCount",
+         grant_balance as "grantBalance", grant_count as "grantCount"
+  from (select ${GRANTS_INCLUDED} as included) as told
+  left join balances on coin_type = $1 and owner = $2`;
+
+/** Both balances and counts are null for an owner without a row. */
+type BalanceRow = {
+  readonly included: boolean;
+  readonly tokenBalance: string | null;
+  readonly tokenCount: number | null;
+  readonly grantBalance: string | null;
+  readonly grantCount: number | null;
+};
+
 /** One owner's balance; zero for an unknown coin type or owner. */
 export const tokenBalance = async (
-  db: Db,
+  on: Reads,
   { coinType, owner }: { readonly coinType: string; readonly owner: string },
 ): Promise<TokenBalance> => {
-  const { tokenBalance, tokenCount, grantBalance, grantCount } = balancesTable;
-  const [row] = await db
-    .select({
-      timelocksIncluded: grantsIncluded,
-      tokenBalance,
-      tokenCount,
-      grantBalance,
-      grantCount,
-    })
-    .from(sql`(select) as one_row`)
-    .leftJoin(
-      balancesTable,
-      and(eq(balancesTable.coinType, coinType), eq(balancesTable.owner, owner)),
-    );
-  const timelocksIncluded = row?.timelocksIncluded ?? false;
-  const timelockBalance = timelocksIncluded ? (row?.grantBalance ?? 0n) : 0n;
+  const [row] = await read<BalanceRow>(on, BALANCE, [coinType, owner]);
+  const timelocksIncluded = row?.included ?? false;
+  const timelockBalance = timelocksIncluded ? BigInt(row?.grantBalance ?? 0) : 0n;
   return {
     owner,
-    balance: (row?.tokenBalance ?? 0n) + timelockBalance,
+    balance: BigInt(row?.tokenBalance ?? 0) + timelockBalance,
     objectCount: row?.tokenCount ?? 0,
     timelockBalance,
     timelockCount: timelocksIncluded ? (row?.grantCount ?? 0) : 0,
@@ -191,62 +194,61 @@ export type TokenHolder = Pick<
 /** Where a page of holders ended: the balance and owner of its last row. */
 export type HolderPlace = { readonly balance: bigint; readonly owner: string };
 
+/** Digits and owner of the last row seen make the first row of a page; without one, all are behind. */
+const holdersBehind = (beyond: string) => {
+  const list = (columns: string, balance: string, told: string) => `(
+    select owner, ${columns} from balances
+    where ${told} and coin_type = $1 and ${balance} > 0 ${beyond.replaceAll("BALANCE", balance)}
+    order by (- ${balance}), balances.owner
+    limit (select $2::int8))`;
+  // One of the two lists is empty, without being looked at: which one, Postgres finds out in the same
+  // snapshot. The other comes out as it was ordered inside; sorting it once more would only cost.
+  return `
+    ${list('total as balance, grant_balance as "timelockBalance", true as included', "total", GRANTS_INCLUDED)}
+    union all
+    ${list("token_balance, 0::numeric, false", "token_balance", `not ${GRANTS_INCLUDED}`)}`;
+};
+
+const HOLDERS = holdersBehind("");
+const HOLDERS_AFTER = holdersBehind("and ((- BALANCE), owner) > ($3::numeric, $4)");
+
+type HolderRow = {
+  readonly owner: string;
+  readonly balance: string;
+  readonly timelockBalance: string;
+  readonly included: boolean;
+};
+
 /**
  * Owners of a coin by balance, largest first, equal ones by owner ascending; those whose balance is
  * zero are not holders. While the grant index is far behind, balance and order are those of the tokens
  * alone.
  */
 export const tokenHolders = async (
-  db: Db,
-  query: {
+  on: Reads,
+  {
+    coinType,
+    limit,
+    after,
+  }: {
     readonly coinType: string;
     readonly limit: number;
     readonly after?: HolderPlace | undefined;
   },
-): Promise<TokenHolder[]> =>
-  // One of the two lists is empty, without being looked at: which one, Postgres finds out in the same
-  // snapshot. The other comes out as it was ordered inside; sorting it once more would only cost.
-  unionAll(
-    db
-      .select({
-        owner: balancesTable.owner,
-        balance: balancesTable.total,
-        timelockBalance: balancesTable.grantBalance,
-        timelocksIncluded: sql<boolean>`true`.as("timelocks_included"),
-      })
-      .from(balancesTable)
-      .where(and(grantsIncluded, holdersOf(balancesTable.total, query)))
-      .orderBy(...largestFirst(balancesTable.total))
-      .limit(query.limit),
-    db
-      .select({
-        owner: balancesTable.owner,
-        balance: balancesTable.tokenBalance,
-        timelockBalance: sql`0::numeric`.mapWith(balancesTable.grantBalance).as("none"),
-        timelocksIncluded: sql<boolean>`false`.as("timelocks_included"),
-      })
-      .from(balancesTable)
-      .where(and(sql`not ${grantsIncluded}`, holdersOf(balancesTable.tokenBalance, query)))
-      .orderBy(...largestFirst(balancesTable.tokenBalance))
-      .limit(query.limit),
-  );
-
-type Ranked = typeof balancesTable.total | typeof balancesTable.tokenBalance;
-
-/** As the two indexes are ordered. */
-const largestFirst = (balance: Ranked): [SQL, typeof balancesTable.owner] => [
-  sql`(- ${balance})`,
-  balancesTable.owner,
-];
-
-const holdersOf = (
-  balance: Ranked,
-  { coinType, after }: { readonly coinType: string; readonly after?: HolderPlace | undefined },
-): SQL | undefined =>
-  and(
-    eq(balancesTable.coinType, coinType),
-    // As the indexes' conditions are written: a parameter would not match them.
-    sql`${balance} > 0`,
-    after &&
-      sql`((- ${balance}), ${balancesTable.owner}) > (${(-after.balance).toString()}::numeric, ${after.owner})`,
-  );
+): Promise<TokenHolder[]> => {
+  const rows =
+    after === undefined
+      ? await read<HolderRow>(on, HOLDERS, [coinType, limit])
+      : await read<HolderRow>(on, HOLDERS_AFTER, [
+          coinType,
+          limit,
+          (-after.balance).toString(),
+          after.owner,
+        ]);
+  return rows.map(({ owner, balance, timelockBalance, included }) => ({
+    owner,
+    balance: BigInt(balance),
+    timelockBalance: BigInt(timelockBalance),
+    timelocksIncluded: included,
+  }));
+};

@@ -6,12 +6,14 @@
  * time, the latest time its coin's log had reached by then: that never falls along the log, so an
  * index on it finds where a second begins without passing over what came before.
  */
-import { type AnyColumn, and, getTableName, gt, gte, type SQL, sql } from "drizzle-orm";
+import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
 import { planAfresh } from "./fresh-plans.ts";
+import { BEFORE_ALL } from "./position.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */
 type Timed = { readonly coinType: string; readonly timestampMs: bigint };
@@ -55,19 +57,35 @@ export type EventRange = {
 };
 
 /**
- * The condition for a range, besides the coin type. The log must have an index on (coin_type,
- * reached_ms, position).
+ * The two statements that read a coin's log oldest first: all of it, or from a second on. The log must
+ * have an index on (coin_type, reached_ms, position).
+ *
+ * @param columns what is selected, as SQL
  */
-export const inRange = (
-  log: PgTable & Record<"position" | "timestampMs", AnyColumn>,
-  { coinType, sinceTimestamp, after }: EventRange,
-): SQL | undefined => {
-  const beyond = after === undefined ? undefined : gt(log.position, asInt8(after));
-  if (sinceTimestamp === undefined) return beyond;
-  const sinceMs = asInt8(sinceTimestamp * 1000n);
-  const start = sql`(
-    select e.position from ${log} e
-    where e.coin_type = ${coinType} and e.reached_ms >= ${sinceMs}
-    order by e.reached_ms, e.position limit 1)`;
-  return and(beyond, gte(log.position, start), gte(log.timestampMs, sinceMs));
+export const rangeStatements = (log: PgTable, columns: string) => {
+  const name = getTableName(log);
+  const page = (condition: string) => `
+    select ${columns} from ${name}
+    where coin_type = $1 and position > $2 ${condition}
+    order by position
+    limit (select $3::int8)`;
+  return {
+    whole: page(""),
+    since: page(`and timestamp_ms >= $4 and position >= (
+      select e.position from ${name} e
+      where e.coin_type = $1 and e.reached_ms >= $4
+      order by e.reached_ms, e.position limit 1)`),
+  };
+};
+
+/** Reads a range with the statements that `rangeStatements` made. */
+export const readRange = <Row extends object>(
+  on: Reads,
+  { whole, since }: ReturnType<typeof rangeStatements>,
+  { coinType, sinceTimestamp, after, limit }: EventRange & { readonly limit: number },
+): Promise<Row[]> => {
+  const behind = asInt8(after ?? BEFORE_ALL);
+  return sinceTimestamp === undefined
+    ? read<Row>(on, whole, [coinType, behind, limit])
+    : read<Row>(on, since, [coinType, behind, limit, asInt8(sinceTimestamp * 1000n)]);
 };

@@ -6,7 +6,7 @@
  * An expression rather than a query, so that whoever asks reads both watermarks and its own rows in one
  * snapshot.
  */
-import { type SQL, sql } from "drizzle-orm";
+import { getTableName } from "drizzle-orm";
 import {
   timelockObjectsWatermark as grants,
   sharedTokenObjectsWatermark as tokens,
@@ -16,15 +16,15 @@ import type { Remedy } from "../remedy.ts";
 /** Checkpoints the grant index may trail by. */
 export const GRANT_LAG_LIMIT = 1000n;
 
-/** Next checkpoint of the two pipelines; 0 for one that has never run. */
-const next = (watermark: typeof tokens | typeof grants): SQL =>
-  sql`coalesce((select max(w.next_checkpoint) from ${watermark} w), 0)`;
+/** Next checkpoint of a pipeline; 0 for one that has never run. */
+const next = (watermark: typeof tokens | typeof grants): string =>
+  `coalesce((select max(next_checkpoint) from ${getTableName(watermark)}), 0)`;
 
 /**
- * True when grants are to be counted. A subquery, so that Postgres evaluates it once and, when it
+ * SQL, true when grants are to be counted. A subquery, so that Postgres evaluates it once and, when it
  * decides a query, does not even start.
  */
-export const grantsIncluded: SQL<boolean> = sql<boolean>`(select ${next(grants)} + ${sql.raw(String(GRANT_LAG_LIMIT))} >= ${next(tokens)})`;
+export const GRANTS_INCLUDED = `(select ${next(grants)} + ${GRANT_LAG_LIMIT} >= ${next(tokens)})`;
 
 /**
  * The grant index is too far behind to list grants: the list could hold some that are gone. Ask again

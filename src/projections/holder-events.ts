@@ -2,11 +2,12 @@
  * What happened to the holder register: one row per event, never updated. Who is a holder now is for
  * the consumer to fold; an event alone does not say it.
  */
-import { and, eq, getTableColumns, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
-import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
+import type { Reads } from "../database/readers.ts";
+import { type EventRange, rangeStatements, readRange, withReachedMs } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
 import { appendRows } from "./table-rows.ts";
 
@@ -75,19 +76,29 @@ export type HolderEvent = Omit<HolderEventRow, "coinType"> & {
   readonly eventSeq: number;
 };
 
+const EVENTS = rangeStatements(
+  holderEventsTable,
+  `position, event_type as "eventType", tx_digest as "txDigest", holder_id as "holderId", address,
+   group_id as "groupId", is_frozen as "isFrozen", timestamp_ms as "timestampMs"`,
+);
+
+type EventRow = Omit<HolderEventRow, "coinType" | "holderId" | "groupId"> & {
+  readonly holderId: string | null;
+  readonly groupId: string | null;
+};
+
 /** Events of a coin's register, oldest first; empty for an unknown coin type. */
 export const holderEvents = async (
-  db: Db,
+  on: Reads,
   query: EventRange & { readonly limit: number },
 ): Promise<HolderEvent[]> => {
-  const { coinType, reachedMs, ...columns } = getTableColumns(holderEventsTable);
-  const rows = await db
-    .select(columns)
-    .from(holderEventsTable)
-    .where(and(eq(coinType, query.coinType), inRange(holderEventsTable, query)))
-    .orderBy(columns.position)
-    .limit(query.limit);
-  return rows.map((row) => ({ ...row, eventSeq: placeOf(row.position).index }));
+  const rows = await readRange<EventRow>(on, EVENTS, query);
+  return rows.map((row) => ({
+    ...row,
+    holderId: row.holderId === null ? null : BigInt(row.holderId),
+    groupId: row.groupId === null ? null : BigInt(row.groupId),
+    eventSeq: placeOf(row.position).index,
+  }));
 };
 
 /** The group a wallet is in after the newest of its group events; null when it is in none. */

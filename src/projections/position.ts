@@ -22,3 +22,7 @@ export const placeOf = (position: bigint): Position => ({
   transaction: Number((position / EVENTS) % TRANSACTIONS),
   index: Number(position % EVENTS),
 });
+
+/** Smaller and larger than every position: where pages without a place to begin behind begin. */
+export const BEFORE_ALL = -1n;
+export const BEHIND_ALL = 2n ** 63n - 1n;

@@ -6,13 +6,13 @@
  * A role is kept as its canonical type name. Its bit is not kept: whether a type has one depends on the
  * packages the reader is configured with.
  */
-import { and, eq, getTableColumns } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
+import type { Tx } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
-import { type EventRange, inRange, withReachedMs } from "./chain-time.ts";
+import { type EventRange, rangeStatements, readRange, withReachedMs } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
 import { appendRows } from "./table-rows.ts";
 
@@ -95,20 +95,18 @@ export type WalletRole = {
   readonly roles: string[];
 };
 
+const HELD = `
+  select owner, role from wallet_roles where coin_type = $1 order by owner, role`;
+
 /**
  * Every owner with at least one role now, ascending: the full state, empty for an unknown coin type.
  * `packages`: addresses of the configured contract, whose role types have bits.
  */
 export const walletRoles = async (
-  db: Db,
+  on: Reads,
   { coinType, packages }: { readonly coinType: string; readonly packages: readonly string[] },
 ): Promise<WalletRole[]> => {
-  const { owner, role } = walletRolesTable;
-  const rows = await db
-    .select({ owner, role })
-    .from(walletRolesTable)
-    .where(eq(walletRolesTable.coinType, coinType))
-    .orderBy(owner, role);
+  const rows = await read<{ readonly owner: string; readonly role: string }>(on, HELD, [coinType]);
   const byOwner = Map.groupBy(rows, (row) => row.owner);
   return [...byOwner].map(([owner, held]) => ({
     owner,
@@ -125,18 +123,17 @@ export type RoleEvent = Omit<RoleEventRow, "coinType"> & {
   readonly roleBit: number;
 };
 
+const EVENTS = rangeStatements(
+  roleEventsTable,
+  `position, tx_digest as "txDigest", owner, role, granted, signer, timestamp_ms as "timestampMs"`,
+);
+
 /** Role events of a coin, oldest first; empty for an unknown coin type. `packages` as in `walletRoles`. */
 export const roleEvents = async (
-  db: Db,
+  on: Reads,
   query: EventRange & { readonly packages: readonly string[]; readonly limit: number },
 ): Promise<RoleEvent[]> => {
-  const { coinType, reachedMs, ...columns } = getTableColumns(roleEventsTable);
-  const rows = await db
-    .select(columns)
-    .from(roleEventsTable)
-    .where(and(eq(coinType, query.coinType), inRange(roleEventsTable, query)))
-    .orderBy(columns.position)
-    .limit(query.limit);
+  const rows = await readRange<Omit<RoleEventRow, "coinType">>(on, EVENTS, query);
   return rows.map((row) => ({
     ...row,
     eventSeq: placeOf(row.position).index,

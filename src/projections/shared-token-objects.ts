@@ -1,10 +1,10 @@
 /**
  * The `SharedToken` objects that stand now.
  */
-import { and, eq } from "drizzle-orm";
 import { index, pgTable } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
+import type { Tx } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
 import { clearLiveSet, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
 
 export const sharedTokenObjectsTable = pgTable(
@@ -48,16 +48,26 @@ export type TokenObject = {
   readonly checkpoint: bigint;
 };
 
+const OBJECTS = `
+  select object_id as "objectId", owner, balance, version, checkpoint from shared_token_objects
+  where coin_type = $1 and owner = $2
+  order by object_id
+  limit (select $3::int8)`;
+
+type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
+  readonly balance: string;
+  readonly version: string;
+};
+
 /** An owner's live objects of one coin, by object id ascending; empty for an unknown one of either. */
-export const tokenObjects = (
-  db: Db,
+export const tokenObjects = async (
+  on: Reads,
   query: { readonly coinType: string; readonly owner: string; readonly limit: number },
 ): Promise<TokenObject[]> => {
-  const { objectId, coinType, owner, balance, version, checkpoint } = sharedTokenObjectsTable;
-  return db
-    .select({ objectId, owner, balance, version, checkpoint })
-    .from(sharedTokenObjectsTable)
-    .where(and(eq(coinType, query.coinType), eq(owner, query.owner)))
-    .orderBy(objectId)
-    .limit(query.limit);
+  const rows = await read<ObjectRow>(on, OBJECTS, [query.coinType, query.owner, query.limit]);
+  return rows.map((row) => ({
+    ...row,
+    balance: BigInt(row.balance),
+    version: BigInt(row.version),
+  }));
 };

@@ -1,11 +1,11 @@
 /**
  * The vesting grants (`Timelock` objects) that stand now.
  */
-import { and, eq, sql } from "drizzle-orm";
 import { index, pgTable } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
-import { GrantIndexBehindError, grantsIncluded } from "./grant-lag.ts";
+import type { Tx } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
+import { GRANTS_INCLUDED, GrantIndexBehindError } from "./grant-lag.ts";
 import { clearLiveSet, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
 
 /** Amounts in the coin's smallest unit; times and periods in milliseconds, as the contract has them. */
@@ -65,55 +65,68 @@ export type TokenTimelock = Omit<
   "coinType" | "version" | "checkpoint"
 >;
 
+const grants = (condition: string) => `
+  select included, grants.* from (select ${GRANTS_INCLUDED} as included) as told
+  -- One row comes always, so that an empty list can be told from one that must not be shown.
+  left join lateral (
+    select object_id as "objectId", owner, funder, release_schedule_id as "releaseScheduleId",
+           release_count as "releaseCount",
+           delay_until_first_release_ms as "delayUntilFirstReleaseMs",
+           period_between_releases_ms as "periodBetweenReleasesMs",
+           initial_release_portion_bps as "initialReleasePortionBps",
+           commencement_timestamp_ms as "commencementTimestampMs", total_amount as "totalAmount",
+           tokens_transferred as "tokensTransferred", left_balance as "leftBalance"
+    from timelock_objects
+    where told.included and coin_type = $1 ${condition}
+    order by timelock_objects.commencement_timestamp_ms, timelock_objects.object_id
+    limit (select $2::int8)
+  ) as grants on true`;
+
+const OF_COIN = grants("");
+const OF_OWNER = grants("and owner = $3");
+
+/** As Postgres sends it: numbers as digits; all but `included` null in the row of an empty list. */
+type GrantRow = { readonly included: boolean } & {
+  readonly [Member in keyof TokenTimelock]: string;
+};
+
 /**
  * Live grants of a coin, or of one owner, earliest commencement first, then by object id; empty for an
  * unknown coin type or owner.
  * @throws GrantIndexBehindError (wait) while the list could hold grants that are gone
  */
 export const tokenTimelocks = async (
-  db: Db,
-  query: {
+  on: Reads,
+  {
+    coinType,
+    owner,
+    limit,
+  }: {
     readonly coinType: string;
     readonly owner?: string | undefined;
     readonly limit: number;
   },
 ): Promise<TokenTimelock[]> => {
-  const table = timelockObjectsTable;
-  const page = db
-    .select()
-    .from(table)
-    .where(
-      and(
-        grantsIncluded,
-        eq(table.coinType, query.coinType),
-        query.owner === undefined ? undefined : eq(table.owner, query.owner),
-      ),
-    )
-    .orderBy(table.commencementTimestampMs, table.objectId)
-    .limit(query.limit)
-    .as("page");
-  // One row comes always, so that an empty list can be told from one that must not be shown.
-  const rows = await db
-    .select({
-      told: grantsIncluded,
-      grant: {
-        objectId: page.objectId,
-        owner: page.owner,
-        funder: page.funder,
-        releaseScheduleId: page.releaseScheduleId,
-        releaseCount: page.releaseCount,
-        delayUntilFirstReleaseMs: page.delayUntilFirstReleaseMs,
-        periodBetweenReleasesMs: page.periodBetweenReleasesMs,
-        initialReleasePortionBps: page.initialReleasePortionBps,
-        commencementTimestampMs: page.commencementTimestampMs,
-        totalAmount: page.totalAmount,
-        tokensTransferred: page.tokensTransferred,
-        leftBalance: page.leftBalance,
-      },
-    })
-    .from(sql`(select) as one_row`)
-    .leftJoin(page, sql`true`)
-    .orderBy(page.commencementTimestampMs, page.objectId);
-  if (rows.some(({ told }) => !told)) throw new GrantIndexBehindError();
-  return rows.flatMap(({ grant }) => (grant === null ? [] : [grant]));
+  const rows =
+    owner === undefined
+      ? await read<GrantRow>(on, OF_COIN, [coinType, limit])
+      : await read<GrantRow>(on, OF_OWNER, [coinType, limit, owner]);
+  const [first] = rows;
+  if (first?.included !== true) throw new GrantIndexBehindError();
+  return first.objectId === null ? [] : rows.map(grantOf);
 };
+
+const grantOf = (row: GrantRow): TokenTimelock => ({
+  objectId: row.objectId,
+  owner: row.owner,
+  funder: row.funder,
+  releaseScheduleId: BigInt(row.releaseScheduleId),
+  releaseCount: BigInt(row.releaseCount),
+  delayUntilFirstReleaseMs: BigInt(row.delayUntilFirstReleaseMs),
+  periodBetweenReleasesMs: BigInt(row.periodBetweenReleasesMs),
+  initialReleasePortionBps: BigInt(row.initialReleasePortionBps),
+  commencementTimestampMs: BigInt(row.commencementTimestampMs),
+  totalAmount: BigInt(row.totalAmount),
+  tokensTransferred: BigInt(row.tokensTransferred),
+  leftBalance: BigInt(row.leftBalance),
+});

@@ -1,11 +1,11 @@
 /**
  * Mints, burns, transfers and forced transfers: one row each, never updated.
  */
-import { and, asc, desc, eq, gt, lt } from "drizzle-orm";
 import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
-import { placeOf } from "./position.ts";
+import type { Tx } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
+import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 import { appendRows } from "./table-rows.ts";
 
 /** The event kinds that are logged. */
@@ -54,12 +54,26 @@ export type TokenActivity = TokenActivityRow & {
   readonly eventSeq: number;
 };
 
+const page = (beyond: ">" | "<", direction: "asc" | "desc") => `
+  select position, activity_type as "activityType", tx_digest as "txDigest",
+         timestamp_ms as "timestampMs", amount, from_address as "fromAddress",
+         to_address as "toAddress", signer, token_object_id as "tokenObjectId"
+  from token_activity
+  where coin_type = $1 and position ${beyond} $2
+  order by position ${direction}
+  limit (select $3::int8) offset (select $4::int8)`;
+
+const OLDEST_FIRST = page(">", "asc");
+const NEWEST_FIRST = page("<", "desc");
+
+type ActivityRow = Omit<TokenActivityRow, "coinType" | "amount"> & { readonly amount: string };
+
 /**
  * A coin type's log in chain order, or newest first; empty for an unknown coin type.
  * `after` is the position of the last row seen: rows come from beyond it, in the order asked for.
  */
 export const tokenActivity = async (
-  db: Db,
+  on: Reads,
   query: {
     readonly coinType: string;
     readonly limit: number;
@@ -68,22 +82,13 @@ export const tokenActivity = async (
     readonly after?: bigint | undefined;
   },
 ): Promise<TokenActivity[]> => {
-  const { position } = tokenActivityTable;
-  const [ordered, beyond] = query.order === "asc" ? [asc, gt] : [desc, lt];
-  const rows = await db
-    .select()
-    .from(tokenActivityTable)
-    .where(
-      and(
-        eq(tokenActivityTable.coinType, query.coinType),
-        query.after === undefined ? undefined : beyond(position, asInt8(query.after)),
-      ),
-    )
-    .orderBy(ordered(position))
-    .limit(query.limit)
-    .offset(query.offset);
+  const { coinType, limit, offset } = query;
+  const [text, start] =
+    query.order === "asc" ? [OLDEST_FIRST, BEFORE_ALL] : [NEWEST_FIRST, BEHIND_ALL];
+  const after = asInt8(query.after ?? start);
+  const rows = await read<ActivityRow>(on, text, [coinType, after, limit, offset]);
   return rows.map((row) => {
     const { checkpoint, index } = placeOf(row.position);
-    return { ...row, checkpoint, eventSeq: index };
+    return { ...row, coinType, amount: BigInt(row.amount), checkpoint, eventSeq: index };
   });
 };

@@ -15,7 +15,7 @@ import type { Storage } from "./storage.ts";
 export type IndexingSettings = {
   readonly config: Config;
   readonly logger: Logger;
-  readonly storage: Storage;
+  readonly storage: Pick<Storage, "write">;
   readonly ledger: Ledger;
   /** Where an empty log begins. */
   readonly firstCheckpoint: bigint;

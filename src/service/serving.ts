@@ -79,7 +79,7 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       : undefined;
   const parts = [
     graphqlPart({
-      sources: { db, packages, pipelines: ledgerPipelines, now: Date.now },
+      sources: { db, readers: storage.readers, packages, pipelines: ledgerPipelines, now: Date.now },
       limits: limits(),
     }),
     restPart({

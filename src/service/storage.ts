@@ -6,6 +6,7 @@ import { connect, type Database } from "../database/connect.ts";
 import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
 import { hasCluster, startEmbeddedPostgres } from "../database/embedded.ts";
 import { migrate, wasMigrated } from "../database/migrate.ts";
+import { createReaders, type Readers } from "../database/readers.ts";
 import type { Logger } from "../logger.ts";
 import type { Remedy } from "../remedy.ts";
 
@@ -15,6 +16,8 @@ export type Storage = AsyncDisposable & {
   readonly write: Database;
   /** For callers' queries: refuses writes and cancels what runs too long. */
   readonly read: Database;
+  /** For the pages that callers ask for: as `read`, and gives up what nobody waits for any more. */
+  readonly readers: Readers;
   /** Of the database, for whoever brings a driver of its own; may hold a password: never logged. */
   readonly url: string;
   /** `embedded` with its folder, or `given` by DATABASE_URL. */
@@ -68,15 +71,17 @@ export const openStorage = async (
       : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? "";
   const write = connect({ url, max: config.databasePool, applicationName: "holderbook" });
-  const read = connect({
+  const reading = {
     url,
     max: config.databasePool,
     applicationName: "holderbook-read",
     statementTimeoutMs: config.statementTimeoutMs,
     readOnly: true,
-  });
+  };
+  const read = connect(reading);
+  const readers = createReaders(reading);
   const close = async () => {
-    await Promise.all([write.close(), read.close()]);
+    await Promise.all([write.close(), read.close(), readers.close()]);
     await embedded?.stop();
   };
   try {
@@ -92,6 +97,7 @@ export const openStorage = async (
   return {
     write,
     read,
+    readers,
     url,
     kind: embedded === undefined ? "given" : "embedded",
     [Symbol.asyncDispose]: close,

@@ -2,6 +2,7 @@ import { Writable } from "node:stream";
 import pino from "pino";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { migrationsPending } from "../../src/database/migrate.ts";
+import { createReaders, type Readers } from "../../src/database/readers.ts";
 import type { GraphSources } from "../../src/graphql/context.ts";
 import { graphqlPart } from "../../src/graphql/part.ts";
 import { watchHealth } from "../../src/http/health.ts";
@@ -67,15 +68,17 @@ export const startApi = async (
   } = {},
 ): Promise<Api> => {
   const database = await freshDatabase();
-  const read = connect({
+  const connection = {
     url: database.url,
     max: 4,
     applicationName: "test-read",
     readOnly: true,
     statementTimeoutMs: settings.statementTimeoutMs ?? 5000,
-  });
+  };
+  const read = connect(connection);
+  const readers = createReaders(connection);
   const log: Record<string, unknown>[] = [];
-  const server = await serve(read, log, settings);
+  const server = await serve(read, readers, log, settings);
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
   const { secret: key } = await createKey(database, { kind: "graphql" });
 
@@ -99,7 +102,7 @@ export const startApi = async (
     query: (query, variables, headers) => post(JSON.stringify({ query, variables }), headers),
     [Symbol.asyncDispose]: async () => {
       await server.close();
-      await read.close();
+      await Promise.all([read.close(), readers.close()]);
       await database.close();
     },
   };
@@ -107,6 +110,7 @@ export const startApi = async (
 
 const serve = async (
   read: Database,
+  readers: Readers,
   log: Record<string, unknown>[],
   { quota = 1_000_000, attempts = 1000, now = Date.now }: Parameters<typeof startApi>[0] & object,
 ): Promise<Server> => {
@@ -125,7 +129,7 @@ const serve = async (
   return createServer({
     parts: [
       graphqlPart({
-        sources: { db: read.db, packages: [PACKAGE], pipelines: PIPELINES, now },
+        sources: { db: read.db, readers, packages: [PACKAGE], pipelines: PIPELINES, now },
         limits: {
           limit: createRateLimit({ policy: "default", quota, windowSeconds: 60 }),
           attempts: createRateLimit({ policy: "attempts", quota: attempts, windowSeconds: 60 }),

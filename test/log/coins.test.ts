@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { canonicalType } from "../../src/ledger/move-type.ts";
 import {
   decimalsOf,
   recordDecimals,
-  resolveCoinType,
+  resolveCoin,
   securitiesWithoutDecimals,
 } from "../../src/log/coins.ts";
 import { openLog } from "../../src/log/log.ts";
@@ -46,7 +47,8 @@ test("a coin type is found by short address and any letter case, when only one c
   const facts = [acme, ...twins].map((coinType, n) => fact(0n, n, { coinType }));
   await log.append(batch(0n, 0n, facts), [{ coinType: coin("9", "not::Security"), decimals: 2 }]);
 
-  const resolved = (input: string) => resolveCoinType(database, input);
+  const resolved = async (input: string) =>
+    (await resolveCoin(database, canonicalType(input))).coinType;
   expect(await resolved("0xABC::acme::Acme")).toBe(acme);
   expect(await resolved("0xabc::ACME::ACME")).toBe(acme);
   expect(await resolved("0xdef::twin::Twin")).toBe(twins[1]);

@@ -1,7 +1,6 @@
-import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { z } from "zod";
-import type { Db } from "../../src/database/connect.ts";
+import type { Parameter, Reads } from "../../src/database/readers.ts";
 import { connectionOptions } from "../../src/database/session.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -28,27 +27,38 @@ const step = z.object({
 
 const explained = z.tuple([z.object({ "QUERY PLAN": z.tuple([z.object({ Plan: step })]) })]);
 
-/** The steps of the plan that Postgres ran for the one statement that `read` sends. */
+/**
+ * The steps of the plan that Postgres runs for the one statement that `read` sends, made once for all
+ * parameters: whatever Postgres would plan for these.
+ */
 export const plannedNodes = async (
   database: TestDatabase,
-  read: (db: Db) => Promise<unknown>,
+  read: (on: Reads) => Promise<unknown>,
 ): Promise<readonly PlannedNode[]> => {
   const options = connectionOptions({ url: database.url, applicationName: "plans" });
   const client = postgres(database.url, { ...options, max: 1 });
   try {
-    const sent: { readonly query: string; readonly parameters: unknown[] }[] = [];
-    const logger = {
-      logQuery: (query: string, parameters: unknown[]) => void sent.push({ query, parameters }),
+    const sent: { readonly text: string; readonly parameters: readonly Parameter[] }[] = [];
+    const gathering: Reads = {
+      sql: {
+        unsafe: (text, parameters, how) => {
+          sent.push({ text, parameters });
+          return client.unsafe(text, parameters, how);
+        },
+      },
     };
-    await read(Object.assign(drizzle(client, { casing: "snake_case", logger }), { sql: client }));
+    await read(gathering);
     const [statement] = sent;
     if (statement === undefined || sent.length > 1) {
       throw new Error(`a read is one statement; this one sent ${sent.length}`);
     }
-    const answer = await client.unsafe(
-      `explain (analyze, format json) ${statement.query}`,
-      statement.parameters.map((value) => (value === null ? null : String(value))),
+    const values = statement.parameters.map((value) =>
+      value === null ? "null" : `'${String(value).replaceAll("'", "''")}'`,
     );
+    await client.unsafe("set plan_cache_mode = force_generic_plan");
+    await client.unsafe(`prepare planned as ${statement.text}`);
+    const execute = values.length > 0 ? `planned(${values.join(", ")})` : "planned";
+    const answer = await client.unsafe(`explain (analyze, format json) execute ${execute}`);
     const [row] = explained.parse([...answer]);
     return steps(row["QUERY PLAN"][0].Plan);
   } finally {

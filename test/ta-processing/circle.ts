@@ -56,13 +56,7 @@ export const startCircle = async ({
   const indexing = startIndexing({
     config: readConfig({ DATA_DIR: dataDir }),
     logger: pino({ level: "debug" }, { write: (line: string) => void logged.push(line) }),
-    storage: {
-      write: database,
-      read: database,
-      url: database.url,
-      kind: "given",
-      [Symbol.asyncDispose]: async () => undefined,
-    },
+    storage: { write: database },
     ledger: {
       source,
       packages: source.packages,

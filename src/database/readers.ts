@@ -1,0 +1,174 @@
+/**
+ * Connections for the statements of callers.
+ *
+ * A statement of a caller who has hung up is dropped while it waits, and cancelled when it has run for
+ * a while. Cancelling addresses a connection, not a statement: so a connection has one statement at a
+ * time here (the pool of postgres.js sends several behind one another), and gets its next one only when
+ * the cancellation has been delivered. A short statement is left to end.
+ */
+import postgres from "postgres";
+import { type ConnectionSettings, connectionOptions } from "./session.ts";
+
+/** What travels as a parameter; the cast in the statement says as what. */
+export type Parameter = string | number | boolean | bigint | Uint8Array | null;
+
+/**
+ * Whatever runs a prepared statement: a `Db`, a transaction, or the readers. Texts are constants: each
+ * is prepared once per connection.
+ */
+export type Reads = {
+  readonly sql: {
+    unsafe<Rows extends object[]>(
+      text: string,
+      parameters: Parameter[],
+      options: { readonly prepare: true },
+    ): PromiseLike<Rows>;
+  };
+};
+
+export type Readers = AsyncDisposable & {
+  /**
+   * The readers, for one caller.
+   * @param signal aborts when nobody waits for the answer any more; statements then reject with its
+   *   reason
+   */
+  for(signal: AbortSignal | undefined): Reads;
+  /** Statements waiting for a connection. */
+  readonly waiting: number;
+  /** Waits up to 5 s for what runs, then ends all connections. */
+  close(): Promise<void>;
+};
+
+/** Runs one statement; its rows have the columns of the text. */
+export const read = async <Row extends object>(
+  { sql }: Reads,
+  text: string,
+  parameters: Parameter[],
+): Promise<Row[]> => await sql.unsafe<Row[]>(text, parameters, { prepare: true });
+
+/** A statement that ends by itself within this is not cancelled. */
+const CANCEL_AFTER_MS = 250;
+
+/**
+ * The statements read pages by an index and a bound. Whatever Postgres believes of a table (it may have
+ * been empty when a plan was made), it must neither gather nor sort it; with that said, a plan for any
+ * parameters is the right one, and planning each time would cost more than the page.
+ */
+const PAGES_BY_INDEX = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  enable_sort: "off",
+  jit: "off",
+} as const;
+
+type Client = postgres.Sql<{ bigint: bigint }>;
+
+type Waiting = {
+  readonly resolve: (client: Client) => void;
+  readonly reject: (reason: unknown) => void;
+};
+
+/** Prepares `max` connections; each is made when it is first needed, and again when it was lost. */
+export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
+  const { connection, ...options } = connectionOptions(settings);
+  const clients = Array.from({ length: settings.max }, () =>
+    postgres(settings.url, {
+      ...options,
+      max: 1,
+      connection: { ...connection, ...PAGES_BY_INDEX },
+    }),
+  );
+  /** The one used last is taken first: a quiet service keeps few connections busy. */
+  const idle: Client[] = [...clients];
+  /** Number of the server process behind a connection, as its last answer told. */
+  const processes = new WeakMap<Client, number>();
+  /** Its statements are never waited for by a caller, nor cancelled. */
+  const canceller = postgres(settings.url, { ...options, max: 1, connection });
+  const queue = new Set<Waiting>();
+
+  const giveBack = (client: Client) => {
+    const [next] = queue;
+    if (next === undefined) {
+      idle.push(client);
+      return;
+    }
+    queue.delete(next);
+    next.resolve(client);
+  };
+
+  const take = (signal: AbortSignal | undefined): Client | Promise<Client> => {
+    signal?.throwIfAborted();
+    const client = idle.pop();
+    if (client !== undefined) return client;
+    const { promise, resolve, reject } = Promise.withResolvers<Client>();
+    const leave = () => {
+      queue.delete(entry);
+      reject(signal?.reason);
+    };
+    const entry: Waiting = {
+      resolve: (free) => {
+        signal?.removeEventListener("abort", leave);
+        resolve(free);
+      },
+      reject,
+    };
+    queue.add(entry);
+    signal?.addEventListener("abort", leave, { once: true });
+    return promise;
+  };
+
+  const run = async <Rows extends object[]>(
+    signal: AbortSignal | undefined,
+    text: string,
+    parameters: Parameter[],
+  ): Promise<Rows> => {
+    const client = await take(signal);
+    const query = client.unsafe<Rows>(text, parameters, { prepare: true });
+    let cancelled: Promise<unknown> | undefined;
+    const settled =
+      signal &&
+      whenLasting(signal, () => {
+        // Unknown on a new connection: then the statement's own timeout ends it.
+        const process = processes.get(client);
+        if (process !== undefined) cancelled = canceller`select pg_cancel_backend(${process})`;
+      });
+    try {
+      const rows = await query;
+      processes.set(client, rows.state.pid);
+      return rows;
+    } finally {
+      settled?.();
+      await cancelled?.catch(() => undefined);
+      giveBack(client);
+    }
+  };
+
+  const close = async () => {
+    for (const { reject } of queue) reject(new Error("the service is stopping"));
+    queue.clear();
+    await Promise.all([...clients, canceller].map((client) => client.end({ timeout: 5 })));
+  };
+  return {
+    for: (signal) => ({ sql: { unsafe: (text, parameters) => run(signal, text, parameters) } }),
+    get waiting() {
+      return queue.size;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+};
+
+/** Calls `then` once the caller is gone and the statement has lasted; returns what calls that off. */
+const whenLasting = (signal: AbortSignal, then: () => void): (() => void) => {
+  const begunMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const gone = () => {
+    timer = setTimeout(then, Math.max(0, begunMs + CANCEL_AFTER_MS - performance.now()));
+  };
+  signal.addEventListener("abort", gone, { once: true });
+  return () => {
+    signal.removeEventListener("abort", gone);
+    clearTimeout(timer);
+  };
+};

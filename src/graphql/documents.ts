@@ -1,0 +1,209 @@
+/**
+ * The documents that callers send, read once: parsed, validated, with their cost, and compiled when
+ * they come a second time. Most callers send the same few for ever.
+ */
+import { complexityFromQuery } from "@pothos/plugin-complexity";
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  type SelectionSetNode,
+  specifiedRules,
+  validate,
+} from "graphql";
+import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
+import { aliasRule, depthRule, LIMITS } from "./limits.ts";
+
+/** One operation of a document. */
+export type Operation = {
+  readonly node: OperationDefinitionNode;
+  /**
+   * Values that the answer can hold: see `LIMITS.cost`.
+   * @param variables coerced; only integers matter
+   */
+  costOf(variables: Readonly<Record<string, unknown>>): number;
+  /** Statements or the like that it begins: fields of the query itself. */
+  readonly rootFields: number;
+  /** Asks for the schema: much work that its cost does not show. */
+  readonly introspects: boolean;
+  /** Counts a use; gives the compiled form from the second one on, where there is one. */
+  use(): CompiledQuery | undefined;
+};
+
+/** A document, and what is wrong with it. */
+export type KnownDocument = {
+  /** Undefined when the text is no document at all. */
+  readonly document: DocumentNode | undefined;
+  /** Empty when it can run. */
+  readonly errors: readonly GraphQLError[];
+  /**
+   * The operation of this name, or the only one; undefined when it is not clear which is meant, or
+   * the document cannot run.
+   */
+  operation(name: string | null | undefined): Operation | undefined;
+};
+
+export type Documents = {
+  /** @param text as the caller sent it */
+  read(text: string): KnownDocument;
+};
+
+/** Tokens of all documents kept; one takes about 500 bytes, its compiled form included. */
+const KEPT_TOKENS = 50_000;
+
+/** What a text that is no document counts for. */
+const TOKENS_OF_NONE = 200;
+
+/** Costs kept by the integers they depend on: callers page with a few limits. */
+const KEPT_COSTS = 50;
+
+/** Reads documents for one schema. */
+export const createDocuments = (schema: GraphQLSchema): Documents => {
+  /** In the order of their last use. */
+  const kept = new Map<string, { readonly known: KnownDocument; readonly tokens: number }>();
+  let tokensKept = 0;
+
+  const keep = (text: string, known: KnownDocument): void => {
+    const tokens = known.document?.tokenCount ?? TOKENS_OF_NONE;
+    kept.set(text, { known, tokens });
+    tokensKept += tokens;
+    for (const [oldest, { tokens: freed }] of kept) {
+      if (tokensKept <= KEPT_TOKENS) break;
+      kept.delete(oldest);
+      tokensKept -= freed;
+    }
+  };
+
+  return {
+    read(text) {
+      const found = kept.get(text);
+      if (found !== undefined) {
+        kept.delete(text);
+        kept.set(text, found);
+        return found.known;
+      }
+      const known = readDocument(schema, text);
+      keep(text, known);
+      return known;
+    },
+  };
+};
+
+const readDocument = (schema: GraphQLSchema, text: string): KnownDocument => {
+  let document: DocumentNode;
+  try {
+    document = parse(text, { maxTokens: LIMITS.tokens });
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    return { document: undefined, errors: [error], operation: () => undefined };
+  }
+  const errors = validate(schema, document, [...specifiedRules, depthRule, aliasRule]);
+  const operations = new Map<OperationDefinitionNode, Operation>();
+  return {
+    document,
+    errors,
+    operation: (name) => {
+      const node = errors.length > 0 ? undefined : getOperationAST(document, name);
+      if (node == null) return undefined;
+      const operation = operations.get(node) ?? operationOf(schema, document, node);
+      operations.set(node, operation);
+      return operation;
+    },
+  };
+};
+
+const operationOf = (
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  node: OperationDefinitionNode,
+): Operation => {
+  const fragments = document.definitions.filter(
+    (definition): definition is FragmentDefinitionNode =>
+      definition.kind === Kind.FRAGMENT_DEFINITION,
+  );
+  // Without the operations beside it: neither the cost nor the compiler is to take one of those.
+  const alone: DocumentNode = { kind: Kind.DOCUMENT, definitions: [node, ...fragments] };
+  const names = [...rootFieldsOf(node, fragments).values()];
+  let uses = 0;
+  let compiled: CompiledQuery | undefined;
+  return {
+    node,
+    costOf: costs(schema, alone),
+    rootFields: names.length,
+    introspects: names.some((name) => name === "__schema" || name === "__type"),
+    use: () => {
+      uses += 1;
+      if (uses === 2) compiled = compile(schema, alone, node);
+      return compiled;
+    },
+  };
+};
+
+/** Undefined when the compiler does not take it: then it is interpreted. */
+const compile = (
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { name }: OperationDefinitionNode,
+): CompiledQuery | undefined => {
+  const result = compileQuery(schema, document, name?.value);
+  return isCompiledQuery(result) ? result : undefined;
+};
+
+/**
+ * The cost of an operation as a function of its variables. Costs depend on nothing but limits and
+ * offsets, so one is worked out for each choice of its integers.
+ */
+const costs = (schema: GraphQLSchema, alone: DocumentNode): Operation["costOf"] => {
+  const [operation] = alone.definitions;
+  const integers =
+    operation?.kind === Kind.OPERATION_DEFINITION
+      ? (operation.variableDefinitions ?? []).flatMap(({ variable, type }) => {
+          const named = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
+          const isInt = named.kind === Kind.NAMED_TYPE && named.name.value === "Int";
+          return isInt ? [variable.name.value] : [];
+        })
+      : [];
+  const known = new Map<string, number>();
+  return (variables) => {
+    const choice = integers.map((name) => `${variables[name]}`).join();
+    const found = known.get(choice);
+    if (found !== undefined) return found;
+    const { complexity } = complexityFromQuery(alone, {
+      schema,
+      variables: { ...variables },
+      ctx: {},
+    });
+    if (known.size < KEPT_COSTS) known.set(choice, complexity);
+    return complexity;
+  };
+};
+
+/** Fields on the query itself by the name they have in the answer, through fragments too. */
+const rootFieldsOf = (
+  { selectionSet }: OperationDefinitionNode,
+  fragments: readonly FragmentDefinitionNode[],
+): ReadonlyMap<string, string> => {
+  const fields = new Map<string, string>();
+  // A fragment adds nothing the second time, and fragments that spread others twice would never end.
+  const left = new Map(fragments.map(({ name, selectionSet }) => [name.value, selectionSet]));
+  const gather = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) {
+        fields.set((selection.alias ?? selection.name).value, selection.name.value);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        gather(selection.selectionSet);
+      } else {
+        const spread = left.get(selection.name.value);
+        left.delete(selection.name.value);
+        if (spread !== undefined) gather(spread);
+      }
+    }
+  };
+  gather(selectionSet);
+  return fields;
+};
