@@ -1,10 +1,12 @@
 /**
  * `npm run bench [name …]`: the figures of docs/performance.md. Each compares with something measured
- * in the same run, because absolute figures say more of the machine than of the code.
+ * in the same run, because absolute figures say more of the machine than of the code. Some take a
+ * setting: `graphql=tokenHolders,tokenBalance` measures these queries alone, `growth=1000000` grows to
+ * that many rows.
  */
 import type { Figure } from "./figure.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
+const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Figure[]>>> = {
   prefilter: async () => {
     const { name, ratio, detail } = await (await import("./prefilter.ts")).prefilterBench();
     return [{ name, reached: ratio.toFixed(2), aim: "0.7", detail }];
@@ -16,20 +18,26 @@ const BENCHES: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
     const { evmBench } = await import("./evm.ts");
     return [await evmBench({ perTransaction: 50 }), await evmBench({ perTransaction: 1 })];
   },
+  graphql: async (only) => (await import("./graphql.ts")).graphqlBench(only),
   rest: async () => (await import("./rest.ts")).restBench(),
   callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
   ta: async () => (await import("./ta.ts")).taBench(),
 };
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.find((name) => BENCHES[name] === undefined);
+const wanted = new Map(
+  process.argv.slice(2).map((argument) => {
+    const [name = "", setting] = argument.split("=");
+    return [name, setting] as const;
+  }),
+);
+const unknown = [...wanted.keys()].find((name) => BENCHES[name] === undefined);
 if (unknown !== undefined) {
   process.stderr.write(`no bench ${unknown}; there are ${Object.keys(BENCHES).join(", ")}\n`);
   process.exit(2);
 }
 for (const [name, run] of Object.entries(BENCHES)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
-  for (const figure of await run()) {
+  if (wanted.size > 0 && !wanted.has(name)) continue;
+  for (const figure of await run(wanted.get(name))) {
     process.stdout.write(
       `${figure.name}\n  reached ${figure.reached}, aim ${figure.aim}\n  ${figure.detail}\n\n`,
     );

@@ -1,12 +1,19 @@
 /** An embedded Postgres for one measurement, migrated and gone afterwards. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type Database } from "../src/database/connect.ts";
 import { startEmbeddedPostgres } from "../src/database/embedded.ts";
 import { migrate } from "../src/database/migrate.ts";
 
-export type Scratch = AsyncDisposable & { readonly database: Database; readonly folder: string };
+export type Scratch = AsyncDisposable & {
+  readonly database: Database;
+  readonly folder: string;
+  /** For processes that connect by themselves. */
+  readonly url: string;
+  /** Of the server; its backends are its children. */
+  readonly pid: number;
+};
 
 /** Ends each one that is open. */
 const open = new Set<() => Promise<void>>();
@@ -39,9 +46,15 @@ export const scratchPostgres = async (): Promise<Scratch> => {
   return {
     database,
     folder,
+    url: server.url,
+    pid: await postmasterIn(folder),
     [Symbol.asyncDispose]: async () => {
       await database.close();
       await remove();
     },
   };
 };
+
+/** The server's own note of its pid, in the first line of its lock. */
+const postmasterIn = async (folder: string): Promise<number> =>
+  Number.parseInt(await readFile(join(folder, "postgres", "postmaster.pid"), "utf8"), 10);

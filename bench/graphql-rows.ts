@@ -1,0 +1,262 @@
+/**
+ * Rows for the GraphQL measurements: written by Postgres into the product's own tables, and known here
+ * by their numbers, so that any of them can be asked for. Rows of a table are numbered from 0.
+ */
+import { createHash } from "node:crypto";
+import type { Database } from "../src/database/connect.ts";
+import { ROLE_BITS } from "../src/ledger/contract/roles.ts";
+import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
+
+/** The one package whose role types have bits. */
+export const PACKAGE = `0x${"5e".repeat(32)}`;
+
+/** The coin that all rows are of, except those of `wallet_roles`. */
+export const COIN = `0x${"c0".repeat(32)}::bench_coin::BENCH_COIN`;
+
+/** A coin that so many owners may administer. */
+export const coinOfOwners = (owners: number): string =>
+  `0x${"c1".repeat(32)}::bench_roles::ROLES_${owners}`;
+
+/** Owner of so many objects and grants, more than any page holds; the others have four of each. */
+export const BUSY_OBJECTS = 1_000;
+
+const DECIMALS = 6;
+/** The last is of another package and has no bit. */
+const ROLES = [
+  ...Object.keys(ROLE_BITS).map((name) => `${PACKAGE}::roles::${name}`),
+  `0x${"f0".repeat(32)}::roles::ContractAdmin`,
+];
+
+const FIRST_CHECKPOINT = 150_000_000;
+/** Long ago, so that the age has as many digits at the end of a measurement as at its beginning. */
+const FIRST_MS = 1_600_000_000_000;
+/** Four rows a checkpoint, four checkpoints a second. */
+const PER_CHECKPOINT = 4;
+const CHECKPOINT_MS = 250;
+
+/** Multiplying by it shuffles the numbers below any power of ten. */
+const SHUFFLE = 7_919;
+
+/** Rows of one statement. */
+const STEP = 500_000;
+
+/** The tables that grow, each with the query that reads it. */
+export const GROWING = [
+  "token_activity",
+  "balances",
+  "shared_token_objects",
+  "timelock_objects",
+  "holder_events",
+  "role_events",
+] as const;
+
+export type GrowingTable = (typeof GROWING)[number];
+
+/** Address of a wallet, from 0. */
+export const wallet = (number: number): string => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(number);
+  return `0x${createHash("sha256").update(bytes).digest("hex")}`;
+};
+
+/** Wallet that holds the object, or is granted the grant, of this number. */
+export const ownerOfObject = (number: number): string =>
+  wallet(number < BUSY_OBJECTS ? 0 : Math.floor(number / 4));
+
+/** Position of a row of one of the three logs. */
+export const positionOfRow = (row: number): bigint =>
+  BigInt(FIRST_CHECKPOINT + Math.floor(row / PER_CHECKPOINT)) * 1_000_000_000n +
+  BigInt(row % PER_CHECKPOINT) * 10_000n;
+
+/** Unix seconds of a row of one of the three logs. */
+export const secondOfRow = (row: number): number =>
+  Math.floor((FIRST_MS + Math.floor(row / PER_CHECKPOINT) * CHECKPOINT_MS) / 1_000);
+
+/** Where in the list of holders a wallet stands, as `tokenHolders` takes it; `count` wallets hold the coin. */
+export const holderPlace = (number: number, count: number): string => {
+  const tokens = (((number * SHUFFLE) % count) + 1) * 1_000;
+  return `${tokens + (number % 5 === 0 ? 500 : 0)}:${wallet(number)}`;
+};
+
+/** SQL for a wallet's address. */
+const walletSql = (number: string) => `'0x' || encode(sha256(int4send((${number})::int4)), 'hex')`;
+
+/** SQL for a role's type; six numbers in a row give six different ones. */
+const roleSql = (number: string) =>
+  `(array['${ROLES.join("', '")}'])[(${number}) % ${ROLES.length} + 1]`;
+
+const DIGEST = `substr(encode(sha256(int4send(-1 - n / 2)), 'hex'), 1, 44)`;
+const POSITION = `(${FIRST_CHECKPOINT} + n / ${PER_CHECKPOINT})::int8 * 1000000000 + n % ${PER_CHECKPOINT} * 10000`;
+const TIME = `${FIRST_MS} + (n / ${PER_CHECKPOINT})::int8 * ${CHECKPOINT_MS}`;
+const OBJECT_OWNER = walletSql(`case when n < ${BUSY_OBJECTS} then 0 else n / 4 end`);
+const OBJECT_ID = walletSql("-100000000 - n");
+
+/** Columns and values of row `n` of `count`. */
+const ROWS: Readonly<Record<GrowingTable, (count: number) => Readonly<Record<string, string>>>> = {
+  token_activity: () => ({
+    coin_type: `'${COIN}'`,
+    position: POSITION,
+    activity_type: "(array['mint', 'transfer', 'force_transfer', 'burn'])[n % 4 + 1]",
+    tx_digest: DIGEST,
+    timestamp_ms: TIME,
+    amount: "n::int8 * 1000 + 1",
+    from_address: `case when n % 4 <> 0 then ${walletSql("n / 4")} end`,
+    to_address: `case when n % 4 <> 3 then ${walletSql("n / 4 + 1")} end`,
+    signer: walletSql("n % 100"),
+    token_object_id: OBJECT_ID,
+  }),
+  balances: (count) => ({
+    coin_type: `'${COIN}'`,
+    owner: walletSql("n"),
+    token_balance: `(n::int8 * ${SHUFFLE} % ${count} + 1) * 1000`,
+    token_count: "4",
+    grant_balance: "case when n % 5 = 0 then 500 else 0 end",
+    grant_count: "case when n % 5 = 0 then 4 else 0 end",
+  }),
+  shared_token_objects: () => ({
+    object_id: OBJECT_ID,
+    coin_type: `'${COIN}'`,
+    owner: OBJECT_OWNER,
+    balance: "n::int8 * 1000",
+    version: "400000000 + n",
+    checkpoint: `${FIRST_CHECKPOINT} + n / ${PER_CHECKPOINT}`,
+  }),
+  timelock_objects: (count) => ({
+    object_id: OBJECT_ID,
+    coin_type: `'${COIN}'`,
+    owner: OBJECT_OWNER,
+    funder: walletSql("n % 100"),
+    release_schedule_id: "n % 10",
+    release_count: "12",
+    delay_until_first_release_ms: "86400000",
+    period_between_releases_ms: "2592000000",
+    initial_release_portion_bps: "500",
+    // Three grants begin at once.
+    commencement_timestamp_ms: `${FIRST_MS} + n::int8 * ${SHUFFLE} % ${count} / 3 * 1000`,
+    total_amount: "n::int8 * 1000 + 1000",
+    tokens_transferred: "n % 1000",
+    left_balance: "n::int8 * 1000 + 1000 - n % 1000",
+    version: "400000000 + n",
+    checkpoint: `${FIRST_CHECKPOINT} + n / ${PER_CHECKPOINT}`,
+  }),
+  holder_events: () => ({
+    coin_type: `'${COIN}'`,
+    position: POSITION,
+    event_type: `(array['holder_address_added', 'holder_added', 'address_joined_group',
+      'address_frozen', 'address_left_group', 'holder_address_removed', 'holder_removed'])[n % 7 + 1]`,
+    tx_digest: DIGEST,
+    holder_id: "case when n % 7 in (0, 1, 5, 6) then n / 7 end",
+    address: `case when n % 7 in (0, 2, 3, 4, 5) then ${walletSql("n / 7")} end`,
+    group_id: "case when n % 7 in (2, 4) then n % 5 + 1 end",
+    is_frozen: "case when n % 7 = 3 then n % 2 = 0 end",
+    timestamp_ms: TIME,
+    reached_ms: TIME,
+  }),
+  role_events: () => ({
+    coin_type: `'${COIN}'`,
+    position: POSITION,
+    tx_digest: DIGEST,
+    owner: walletSql("n % 1000"),
+    role: roleSql("n"),
+    granted: "n % 3 <> 0",
+    signer: walletSql("n % 100"),
+    timestamp_ms: TIME,
+    reached_ms: TIME,
+  }),
+};
+
+/**
+ * What every measurement needs: the coins with their decimals, the log's and the pipelines' marks, and
+ * the roles of `coinOfOwners` for each of these numbers.
+ */
+export const writeBasics = async (
+  { sql }: Database,
+  roleOwners: readonly number[],
+): Promise<void> => {
+  const next = FIRST_CHECKPOINT + 10_000_000;
+  await sql`
+    insert into log_high_water
+      (packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
+    values (array[${PACKAGE}], 0, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
+  for (const { name } of ledgerPipelines) {
+    await sql`
+      insert into ${sql(`${name}_watermark`)}
+        (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
+      values (${name}, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
+  }
+  for (const coinType of [COIN, ...roleOwners.map(coinOfOwners)]) {
+    await sql`
+      insert into log_coins (coin_type, folded, is_security, decimals, decimals_source)
+      values (${coinType}, ${coinType.toLowerCase()}, true, ${DECIMALS}, 'ledger')`;
+  }
+  for (const owners of roleOwners) {
+    // One to three roles each.
+    await sql.unsafe(`
+      insert into wallet_roles (coin_type, owner, role, position)
+      select '${coinOfOwners(owners)}', ${walletSql("n")},
+             ${roleSql("n + role")},
+             ${POSITION}
+      from generate_series(0, ${owners - 1}) as n, generate_series(0, n % 3) as role`);
+  }
+  await sql`vacuum analyze wallet_roles`;
+};
+
+/**
+ * Replaces a table's rows by `count` new ones (a power of ten), with all its indexes and the statistics
+ * that autovacuum would take, and has every page read once, so that none is met for the first time in a
+ * measurement.
+ */
+export const fillTable = async (
+  database: Database,
+  table: GrowingTable,
+  count: number,
+): Promise<void> => {
+  const { sql } = database;
+  const row = ROWS[table](count);
+  const [columns, values] = [Object.keys(row).join(", "), Object.values(row).join(", ")];
+  await sql`truncate ${sql(table)}`;
+  // Read like any other table; its journal would be as large again, and be thrown away.
+  await sql`alter table ${sql(table)} set unlogged`;
+  const buildIndexes = await dropIndexes(database, table);
+  // Two at a time: a core each.
+  for (let from = 0; from < count; from += 2 * STEP) {
+    const steps = [from, from + STEP].filter((begin) => begin < count);
+    await Promise.all(
+      steps.map((begin) =>
+        sql.unsafe(`
+          insert into ${table} (${columns}) select ${values}
+          from generate_series(${begin}, ${Math.min(count, begin + STEP) - 1}) as n`),
+      ),
+    );
+  }
+  await buildIndexes();
+  await sql`vacuum analyze ${sql(table)}`;
+  await sql`create extension if not exists pg_prewarm`;
+  await sql`
+    select pg_prewarm(${table}::regclass), sum(pg_prewarm(indexrelid)) from pg_index
+    where indrelid = ${table}::regclass`;
+};
+
+/**
+ * Takes the indexes from a table; what it returns makes them again, over all rows at once: keys that come
+ * in no order make slow work of it row by row.
+ */
+const dropIndexes = async (
+  database: Database,
+  table: GrowingTable,
+): Promise<() => Promise<void>> => {
+  const { sql } = database;
+  const indexes = await sql<{ drop: string; make: string }[]>`
+    select coalesce('alter table ' || indrelid::regclass || ' drop constraint ' || conname,
+                    'drop index ' || indexrelid::regclass) as drop,
+           coalesce('alter table ' || indrelid::regclass || ' add constraint ' || conname || ' '
+                    || pg_get_constraintdef(c.oid), pg_get_indexdef(indexrelid)) as make
+    from pg_index left join pg_constraint c on conindid = indexrelid
+    where indrelid = ${table}::regclass`;
+  for (const { drop } of indexes) await sql.unsafe(drop);
+  return () =>
+    database.transaction(async (tx) => {
+      await tx.sql`set local maintenance_work_mem = '1GB'`;
+      for (const { make } of indexes) await tx.sql.unsafe(make);
+    });
+};

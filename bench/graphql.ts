@@ -1,0 +1,218 @@
+/**
+ * The nine queries of the GraphQL API, each beside a bare handler that runs the same SQL and sends the
+ * same bytes, in a process of its own with the same Node flags and as many connections.
+ */
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { columns, type Figure, quantile } from "./figure.ts";
+import { type Call, type Load, startLoad } from "./graphql-load.ts";
+import type { Question, Variables } from "./graphql-queries.ts";
+import { COIN, coinOfOwners, fillTable, GROWING, wallet, writeBasics } from "./graphql-rows.ts";
+import { type Server, startBare, startService } from "./graphql-servers.ts";
+import { processorMs } from "./processor-time.ts";
+import { type Scratch, scratchPostgres } from "./scratch-postgres.ts";
+
+const ROWS = 10_000;
+const LIMITS = [10, 100];
+const AIM_OF_LIMIT: Readonly<Record<number, number>> = { 10: 0.5, 100: 0.6 };
+const AIM_OF_ONE = 0.5;
+
+const CONNECTIONS = 32;
+const WARM_UP_MS = 1_000;
+const ROUNDS = 3;
+const ROUND_MS = 2_000;
+
+/** What is measured, and the share of the bare handler's rate that it should reach; null: none is set. */
+type Case = { readonly label: string; readonly question: Question; readonly aim: number | null };
+
+const list = (name: Question["name"], variables: Variables = {}): readonly Case[] =>
+  LIMITS.map((limit) => ({
+    label: `${name} ${limit}`,
+    question: { name, variables: { coinType: COIN, ...variables, limit } },
+    aim: AIM_OF_LIMIT[limit] ?? null,
+  }));
+
+const CASES: readonly Case[] = [
+  { label: "__typename", question: { name: "__typename", variables: {} }, aim: null },
+  ...list("tokenActivity"),
+  {
+    label: "tokenBalance",
+    question: { name: "tokenBalance", variables: { coinType: COIN, owner: wallet(5) } },
+    aim: AIM_OF_ONE,
+  },
+  // The owner of most objects.
+  ...list("tokenObjects", { owner: wallet(0) }),
+  ...list("tokenHolders"),
+  ...list("tokenTimelocks"),
+  ...list("holderEvents"),
+  // It has no limit: coins of so many owners.
+  ...LIMITS.map((owners) => ({
+    label: `walletRoles ${owners}`,
+    question: { name: "walletRoles" as const, variables: { coinType: coinOfOwners(owners) } },
+    aim: AIM_OF_LIMIT[owners] ?? null,
+  })),
+  ...list("roleEvents"),
+  {
+    label: "indexerStatus",
+    question: { name: "indexerStatus", variables: {} },
+    aim: AIM_OF_ONE,
+  },
+];
+
+/** One side of a case over all rounds that count. */
+type Side = {
+  /** Median of the rounds. */
+  readonly perSecond: number;
+  /** Of all requests, milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Processor time of one request, milliseconds. */
+  readonly own: number;
+  readonly postgres: number;
+};
+
+type Measured = Case & { readonly service: Side; readonly bare: Side };
+
+/**
+ * Takes four minutes.
+ * @param only names of queries, separated by commas; absent: all
+ */
+export const graphqlBench = async (only?: string): Promise<readonly Figure[]> => {
+  const names = only?.split(",");
+  const cases = CASES.filter(({ question }) => names?.includes(question.name) ?? true);
+  await using scratch = await scratchPostgres();
+  await writeBasics(scratch.database, LIMITS);
+  for (const table of GROWING) await fillTable(scratch.database, table, ROWS);
+  const { measured, requests, logFile } = await measureAll(scratch, cases);
+  const aimed = measured.filter(({ aim }) => aim !== null);
+  const reached = aimed.filter((row) => ratioOf(row) >= (row.aim ?? 0));
+  return [
+    {
+      name: "GraphQL queries, beside bare fastify handlers running the same SQL",
+      reached: `${reached.length} of ${aimed.length} reach their aim`,
+      aim: "0.5 of the bare handler's rate with 10 rows or one, 0.6 with 100",
+      detail: [
+        `${CONNECTIONS} connections, medians of ${ROUNDS} rounds of ${ROUND_MS / 1_000} s in turn, ${ROWS} rows in each table; ours checks`,
+        `keys, counts limits, and wrote ${await linesOf(logFile)} lines of log at info into a file for ${requests} requests; ours / bare:`,
+        ...tableOf(measured),
+      ].join("\n  "),
+    },
+  ];
+};
+
+/** All cases, one after the other; the service has ended, and its log is whole, when this returns. */
+const measureAll = async (scratch: Scratch, cases: readonly Case[]) => {
+  await using load = startLoad();
+  await using bare = await startBare(scratch);
+  await using service = await startService(scratch);
+  const measured: Measured[] = [];
+  let requests = 0;
+  for (const each of cases) {
+    const [ours, theirs] = await agreed(each.question, service, bare);
+    const rounds = { service: Array.of<Round>(), bare: Array.of<Round>() };
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const forMs = round === 0 ? WARM_UP_MS : ROUND_MS;
+      rounds.service.push(await measure(load, ours, { forMs, own: service, scratch }));
+      rounds.bare.push(await measure(load, theirs, { forMs, own: bare, scratch }));
+    }
+    requests += rounds.service.reduce((sum, { millis }) => sum + millis.length, 1);
+    const row = { ...each, service: sideOf(rounds.service), bare: sideOf(rounds.bare) };
+    measured.push(row);
+    process.stderr.write(`${each.label}: ${ratioOf(row).toFixed(2)}\n`);
+  }
+  return { measured, requests, logFile: service.logFile };
+};
+
+/** Both calls, when both answers are equal to the byte. @throws when they are not, with both */
+const agreed = async (
+  question: Question,
+  service: Server,
+  bare: Server,
+): Promise<readonly [Call, Call]> => {
+  // An age in seconds may fall on either side of a second's end.
+  for (let attempt = 1; ; attempt += 1) {
+    const [ours, theirs] = await Promise.all([service.ask(question), bare.ask(question)]);
+    if (ours.answer === theirs.answer) return [ours.call, theirs.call];
+    if (attempt === 5) {
+      throw new Error(
+        `${question.name} is answered differently:\n${ours.answer}\n${theirs.answer}`,
+      );
+    }
+  }
+};
+
+type Round = {
+  readonly millis: readonly number[];
+  readonly perSecond: number;
+  /** Processor time of the server and of Postgres, milliseconds. */
+  readonly own: number;
+  readonly postgres: number;
+};
+
+const measure = async (
+  load: Load,
+  call: Call,
+  { forMs, own, scratch }: { forMs: number; own: Server; scratch: Scratch },
+): Promise<Round> => {
+  const before = [processorMs(own.pid), processorMs(scratch.pid)] as const;
+  const { millis, tookMs } = await load.rate(call, { connections: CONNECTIONS, forMs });
+  return {
+    millis,
+    perSecond: (millis.length / tookMs) * 1_000,
+    own: processorMs(own.pid) - before[0],
+    postgres: processorMs(scratch.pid) - before[1],
+  };
+};
+
+const sideOf = ([, ...rounds]: readonly Round[]): Side => {
+  const millis = rounds.flatMap((round) => round.millis);
+  const perRequest = (of: (round: Round) => number) =>
+    rounds.reduce((sum, round) => sum + of(round), 0) / millis.length;
+  return {
+    perSecond: quantile(
+      rounds.map(({ perSecond }) => perSecond),
+      0.5,
+    ),
+    p50: quantile(millis, 0.5),
+    p99: quantile(millis, 0.99),
+    own: perRequest((round) => round.own),
+    postgres: perRequest((round) => round.postgres),
+  };
+};
+
+const ratioOf = ({ service, bare }: Measured): number => service.perSecond / bare.perSecond;
+
+const tableOf = (measured: readonly Measured[]): readonly string[] => {
+  const pair = ({ service, bare }: Measured, of: (side: Side) => number, digits: number) =>
+    `${of(service).toFixed(digits)} / ${of(bare).toFixed(digits)}`;
+  return columns([
+    [
+      "query, rows",
+      "ratio",
+      "aim",
+      "",
+      "requests/s",
+      "p50 ms",
+      "p99 ms",
+      "process ms",
+      "Postgres ms",
+    ],
+    ...measured.map((row) => [
+      row.label,
+      ratioOf(row).toFixed(2),
+      row.aim?.toFixed(1) ?? "",
+      row.aim !== null && ratioOf(row) < row.aim ? "below" : "",
+      pair(row, ({ perSecond }) => perSecond, 0),
+      pair(row, ({ p50 }) => p50, 1),
+      pair(row, ({ p99 }) => p99, 1),
+      pair(row, ({ own }) => own, 3),
+      pair(row, ({ postgres }) => postgres, 3),
+    ]),
+  ]);
+};
+
+const linesOf = async (file: string): Promise<number> => {
+  let lines = 0;
+  for await (const _ of createInterface({ input: createReadStream(file) })) lines += 1;
+  return lines;
+};
