@@ -6,6 +6,7 @@ import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey, type Key } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
+import type { Unsent } from "../http/unsent.ts";
 import type { GraphSources } from "./context.ts";
 import { errorResult } from "./errors.ts";
 import { mountGraphiql } from "./graphiql.ts";
@@ -20,9 +21,11 @@ export type GraphqlPartSettings = {
   readonly sources: GraphSources;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
+  /** Of pages, which need no key; an account of its own unless given. */
+  readonly pages?: Unsent | undefined;
 };
 
-export const graphqlPart = ({ sources, limits }: GraphqlPartSettings): Part => {
+export const graphqlPart = ({ sources, limits, pages }: GraphqlPartSettings): Part => {
   const engine = createEngine(schema, sources);
   const verify = (presented: string) => graphqlKey(sources.db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
@@ -74,7 +77,7 @@ export const graphqlPart = ({ sources, limits }: GraphqlPartSettings): Part => {
       { path: "/graphiql", about: "interactive GraphQL" },
     ],
     register: async (app) => {
-      mountGraphiql(app, ENDPOINT);
+      mountGraphiql(app, ENDPOINT, pages);
       await app.register(async (scope) => mountEndpoint(scope));
     },
   };
