@@ -24,9 +24,13 @@ const SECRET = [
 
 const paths = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
 
-/** Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. */
-export const createLogger = (level: string, terminal: boolean): Logger =>
-  pino(
+/**
+ * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. Lines are
+ * written together, a tenth of a second late at the most; a warning at once, with all before it.
+ */
+export const createLogger = (level: string, terminal: boolean): Logger => {
+  const lines = terminal ? undefined : batchedLines();
+  return pino(
     {
       level,
       base: null,
@@ -34,17 +38,40 @@ export const createLogger = (level: string, terminal: boolean): Logger =>
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: shownError },
       timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: {
+        logMethod(args, method, logged) {
+          method.apply(this, args);
+          if (logged >= WARN) lines?.flushSync();
+        },
+      },
     },
-    terminal
-      ? pretty({
-          destination: aboveProgress(),
-          colorize: true,
-          singleLine: true,
-          translateTime: "HH:MM:ss",
-          ignore: "pid,hostname",
-        })
-      : pino.destination({ dest: 2, sync: true }),
+    lines ??
+      pretty({
+        destination: aboveProgress(),
+        colorize: true,
+        singleLine: true,
+        translateTime: "HH:MM:ss",
+        ignore: "pid,hostname",
+      }),
   );
+};
+
+const WARN = pino.levels.values.warn ?? 40;
+
+const LINES_BYTES = 16 * 1024;
+const LINES_MS = 100;
+
+/** Standard error, written to when there is enough or some time has passed, and when the process ends. */
+const batchedLines = () => {
+  const lines = pino.destination({
+    dest: 2,
+    sync: true,
+    minLength: LINES_BYTES,
+    periodicFlush: LINES_MS,
+  });
+  process.once("exit", () => lines.flushSync());
+  return lines;
+};
 
 /**
  * What is logged of an error. One of ours says all in its message, and what passes by itself may come

@@ -3,9 +3,10 @@
  * without a network, and its policy lets it talk to this server only.
  */
 import { createHash } from "node:crypto";
-import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
-import { type LargeText, largeBody, largeText } from "../http/large-text.ts";
+import { hasHungUp } from "../http/hung-up.ts";
+import { type LargeText, largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
 import type { App } from "../http/part.ts";
+import type { Unsent } from "../http/unsent.ts";
 
 /** What a first visitor finds, each in a tab of its own; the key is typed once per tab. */
 const QUERIES = [
@@ -59,20 +60,26 @@ const VARIABLES = JSON.stringify({ coinType: "0x…::module::TYPE" }, null, 2);
 /** The page with what a browser is told about it. */
 type Page = LargeText & { readonly policy: string };
 
-/** Mounts `GET /graphiql`. The key is typed into its header editor and kept nowhere. */
-export const mountGraphiql = (app: App, endpoint: string): void => {
+/**
+ * Mounts `GET /graphiql`. The key is typed into its header editor and kept nowhere.
+ * @param unsent the account of pages
+ */
+export const mountGraphiql = (app: App, endpoint: string, unsent: Unsent = pagesUnsent()): void => {
   // 9 MB of text and half a second of compressing: only for those who open it, and once.
   let page: Promise<Page> | undefined;
 
   app.get("/graphiql", async (request, reply) => {
     page ??= makePage(endpoint);
     const made = await page;
+    if (hasHungUp(reply)) return reply.hijack();
+    const body = largeBody(request, reply, made, unsent);
     reply.type("text/html; charset=utf-8").header("content-security-policy", made.policy);
-    return reply.send(largeBody(request, reply, made));
+    return reply.send(body);
   });
 };
 
 const makePage = async (endpoint: string): Promise<Page> => {
+  const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
   const [first, ...others] = QUERIES;
   // In a variable: the package's type leaves `query` out. It is the tab a later visit opens with;
   // without it, or if that tab had variables, every visit would open one more, empty, tab.

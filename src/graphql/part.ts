@@ -6,9 +6,10 @@ import { type Admission, createAdmission } from "../http/admission.ts";
 import { answerTo } from "../http/error-body.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
-import { hangUpSignal } from "../http/hung-up.ts";
+import { hangUpSignal, hasHungUp } from "../http/hung-up.ts";
 import { findKey, type Key } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
+import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
 import type { GraphSources } from "./context.ts";
 import { createEngine } from "./engine.ts";
 import { errorResult } from "./errors.ts";
@@ -19,12 +20,17 @@ import { schema } from "./schema.ts";
 const ENDPOINT = "/graphql";
 const KEY_HEADER = "X-API-Key";
 
+/** Answers that their callers have yet to take; the widest one has about 8 MB. */
+const UNSENT_BYTES = { totalBytes: 96 * 1024 * 1024, nameBytes: 24 * 1024 * 1024 };
+
 export type GraphqlPartSettings = {
   readonly sources: GraphSources;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
   /** How much may be under way at once; shared by the interfaces of a process. */
   readonly admission?: Admission | undefined;
+  /** Of pages, which need no key; an account of its own unless given. */
+  readonly pages?: Unsent | undefined;
 };
 
 declare module "fastify" {
@@ -38,7 +44,9 @@ export const graphqlPart = ({
   sources,
   limits,
   admission = createAdmission(),
+  pages,
 }: GraphqlPartSettings): Part => {
+  const unsent = createUnsent(UNSENT_BYTES);
   const engine = createEngine(schema, sources);
   const verify = (presented: string) => graphqlKey(sources.db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
@@ -85,6 +93,7 @@ export const graphqlPart = ({
         const key = request.graphqlKey;
         if (key === null) throw new HttpError(401, `send your key in the header ${KEY_HEADER}`);
         const { status, contentType, body } = await answer(key, request, reply);
+        if (!unsent.hold(key.id, body.length, reply.raw)) throw noRoomToSend();
         return reply.status(status).type(contentType).send(body);
       },
     });
@@ -107,7 +116,7 @@ export const graphqlPart = ({
       { path: "/graphiql", about: "interactive GraphQL" },
     ],
     register: async (app) => {
-      mountGraphiql(app, ENDPOINT);
+      mountGraphiql(app, ENDPOINT, pages);
       await app.register(async (scope) => mountEndpoint(scope));
     },
   };
@@ -129,7 +138,9 @@ const ofGraphql = (key: Key | null): Key | null => {
 /** GraphQL clients look for `errors` whatever the status is. */
 const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const { statusCode, details, headers } = answerTo(error, request.id);
-  if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
+  if (statusCode === 500 && !hasHungUp(reply)) {
+    request.log.error({ err: error }, "unexpected error");
+  }
   return reply
     .status(statusCode)
     .headers(headers)

@@ -6,6 +6,7 @@
  * to a bound; a sender who goes on beyond it has had time to read what he was told.
  */
 import type { IncomingMessage } from "node:http";
+import type { FastifyReply } from "fastify";
 import type { App } from "./part.ts";
 
 /** What is still read after the answer. */
@@ -15,17 +16,21 @@ const DRAINED_MS = 30_000;
 const LOOK_MS = 250;
 
 export const keepEarlyAnswers = (app: App): void => {
-  app.addHook("onSend", async (request, reply) => {
+  app.addHook("onSend", (request, reply, payload, done) => {
     // One that was too slow has nothing more to say that is worth waiting for.
-    if (request.raw.complete || reply.statusCode === 408) return;
-    const { raw } = reply;
-    // Closing is up to us, once nothing is unread: Node would close as soon as the answer is out.
-    const closes = !raw.shouldKeepAlive || raw.hasHeader("connection");
-    reply.removeHeader("connection");
-    if (closes) raw.removeHeader("connection");
-    raw.shouldKeepAlive = true;
-    raw.once("finish", () => drain(request.raw, closes));
+    if (!request.raw.complete && reply.statusCode !== 408) drainBehind(request.raw, reply);
+    done(null, payload);
   });
+};
+
+const drainBehind = (request: IncomingMessage, reply: FastifyReply): void => {
+  const { raw } = reply;
+  // Closing is up to us, once nothing is unread: Node would close as soon as the answer is out.
+  const closes = !raw.shouldKeepAlive || raw.hasHeader("connection");
+  reply.removeHeader("connection");
+  if (closes) raw.removeHeader("connection");
+  raw.shouldKeepAlive = true;
+  raw.once("finish", () => drain(request, closes));
 };
 
 const drain = (request: IncomingMessage, closes: boolean): void => {

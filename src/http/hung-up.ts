@@ -1,11 +1,35 @@
-/** Whether anybody still waits for an answer. */
+/** Callers that are gone before their answer was: what is still done for them is done for nobody. */
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
+import type { Remedy } from "../remedy.ts";
 
-/** Aborts when the caller hangs up before the whole answer was taken; made when first asked for. */
-export const hangUpSignal = ({ raw }: Pick<FastifyReply, "raw">): AbortSignal => {
-  const controller = new AbortController();
-  raw.once("close", () => {
-    if (!raw.writableFinished) controller.abort(new Error("the caller hung up"));
-  });
-  return controller.signal;
+/** The caller hung up: nobody waits for what was being done. Stop, and log nothing more of it. */
+export class HungUpError extends Error {
+  override readonly name = "HungUpError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super("the caller hung up");
+  }
+}
+
+/** Whether the connection of this answer was gone before the answer was. */
+export const hasHungUp = ({ raw }: Pick<FastifyReply, "raw">): boolean =>
+  (raw.closed || raw.destroyed) && !raw.writableFinished;
+
+const signals = new WeakMap<ServerResponse, AbortSignal>();
+
+/**
+ * Aborts when the caller of this request hangs up, with a HungUpError as its reason; never once the
+ * answer is out. The same signal however often it is asked for; requests that nobody asks for have none.
+ */
+export const hangUpSignal = (reply: Pick<FastifyReply, "raw">): AbortSignal => {
+  const { raw } = reply;
+  const known = signals.get(raw);
+  if (known !== undefined) return known;
+  const hungUp = new AbortController();
+  if (hasHungUp(reply)) hungUp.abort(new HungUpError());
+  else raw.once("close", () => hasHungUp(reply) && hungUp.abort(new HungUpError()));
+  signals.set(raw, hungUp.signal);
+  return hungUp.signal;
 };

@@ -5,7 +5,7 @@
  * A key is looked up by its SHA-256. Nobody can search for a hash he does not hold the text of, and 256
  * random bits need no slow hash: there is nothing to guess.
  */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { sql as expression } from "drizzle-orm";
 import { check, index, pgTable, text } from "drizzle-orm/pg-core";
 import { at, bytea } from "../database/column-types.ts";
@@ -160,15 +160,16 @@ export const handOverKey = async (
 export const findKey = (on: Statements, presented: string): Soon<Key | null> => {
   // Longer than any key of ours: not worth a hash.
   if (presented.length > 256) return null;
-  const hash = sha256(presented);
-  return rememberedBy(on.sql).get(hash.toString("base64"), () => readKey(on, hash));
+  return rememberedBy(on.sql).get(hash("sha256", presented, "base64"), () =>
+    readKey(on, sha256(presented)),
+  );
 };
 
-const readKey = async ({ sql }: Statements, hash: Buffer): Promise<Key | null> => {
+const readKey = async ({ sql }: Statements, digest: Buffer): Promise<Key | null> => {
   const [row] = await sql<(Key & { secret_sha256: Uint8Array })[]>`
     select id, kind, subject, label, secret_sha256 from api_keys
-    where secret_sha256 = ${hash} and revoked_at is null`;
-  if (row === undefined || !timingSafeEqual(row.secret_sha256, hash)) return null;
+    where secret_sha256 = ${digest} and revoked_at is null`;
+  if (row === undefined || !timingSafeEqual(row.secret_sha256, digest)) return null;
   const { secret_sha256: _, ...key } = row;
   return key;
 };

@@ -1,12 +1,31 @@
 /**
  * Where connections come in. `localhost` may be an address of IPv4 and one of IPv6, and fastify would
- * open a server of its own for the second one, out of reach: what is set on `app.server` would not hold
+ * open a server of its own for the second one, out of reach: what is set on the first would not hold
  * there, and nobody would wait for its requests. So all of them are connections of the one server.
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { createServer, type Server } from "node:net";
-import type { App } from "./part.ts";
+import type { Server as HttpServer } from "node:http";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import type { Logger } from "../logger.ts";
+import type { Remedy } from "../remedy.ts";
+
+/** An address and a port of it; port 0 picks a free one. */
+export type Place = { readonly port: number; readonly host: string };
+
+/** The port cannot be listened on; nothing else was begun. Stop: correct PORT or HOST. */
+export class ListenError extends Error {
+  override readonly name = "ListenError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ port, host }: Place, reason: NodeJS.ErrnoException) {
+    const advice =
+      reason.code === "EADDRINUSE"
+        ? "another program has it: set PORT to another one, or to 0 for a free one"
+        : "set PORT and HOST to what this machine lets us use";
+    super(`cannot listen on PORT ${port} of HOST ${host} (${reason.message}); ${advice}`);
+  }
+}
 
 /** Addresses to listen on: all that `localhost` has, and every other host as it is. */
 export const addressesOf = async (host: string): Promise<readonly string[]> => {
@@ -15,25 +34,38 @@ export const addressesOf = async (host: string): Promise<readonly string[]> => {
   return [...new Set(found.map(({ address }) => address))];
 };
 
+/** Lets connections in; resolves with the port. @throws ListenError (stop) */
+export const listenOn = async (server: Server, place: Place): Promise<AddressInfo> => {
+  try {
+    server.listen(place);
+    await once(server, "listening");
+  } catch (error) {
+    throw error instanceof Error ? new ListenError(place, error) : error;
+  }
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error(`not on TCP: ${address}`);
+  return address;
+};
+
 /**
- * Lets connections to one more address in. It is none of the server's own: whoever closes that closes
- * this one too. Undefined, and a line in the log, where it cannot listen: the others do.
+ * Lets connections to one more address of a server in. It is none of the server's own: whoever closes
+ * that closes this one too. Undefined, and a line in the log, where it cannot listen: the others do.
  */
 export const openDoor = async (
-  app: App,
-  where: { readonly port: number; readonly host: string },
+  server: HttpServer,
+  place: Place,
+  logger: Logger,
 ): Promise<Server | undefined> => {
   // As node:http has it for its own sockets.
   const door = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    app.server.emit("connection", socket);
+    server.emit("connection", socket);
   });
   try {
-    door.listen(where);
-    await once(door, "listening");
-    app.log.info(`listening on ${where.host}, too`);
+    await listenOn(door, place);
+    logger.info(`listening on ${place.host}, too`);
     return door;
   } catch (error) {
-    app.log.warn({ err: error }, `not listening on ${where.host}`);
+    logger.warn({ err: error }, `not listening on ${place.host}`);
     return undefined;
   }
 };

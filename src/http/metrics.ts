@@ -1,5 +1,5 @@
 /** What `/metrics` shows, in the Prometheus text format. */
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Health, HealthReport } from "./health.ts";
 
 export type Metrics = {
@@ -12,6 +12,8 @@ export type Metrics = {
     readonly statusCode: number;
     readonly seconds: number;
   }): void;
+  /** Counts one request whose caller hung up before it was answered. */
+  aborted(request: { readonly method: string; readonly route: string }): void;
   /** Content type and text of `/metrics`. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 };
@@ -30,11 +32,26 @@ export const createMetrics = (health: Health): Metrics => {
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
+  const aborted = new Counter({
+    name: "holderbook_http_requests_aborted_total",
+    help: "Requests whose caller hung up before the end of the answer",
+    labelNames: ["method", "route"],
+    registers: [registry],
+  });
+  /** Methods, routes and codes are few; working out which series they mean is most of counting. */
+  const known = new Map<string, Histogram.Internal<string>>();
+  const labelled = (method: string, route: string, status: number) => {
+    const name = `${method} ${status} ${route}`;
+    const series = known.get(name) ?? durations.labels({ method, route, status });
+    known.set(name, series);
+    return series;
+  };
   const showProgress = progressGauges(registry);
   return {
     registry,
     answered: ({ method, route, statusCode, seconds }) =>
-      durations.observe({ method, route, status: statusCode }, seconds),
+      labelled(method, route, statusCode).observe(seconds),
+    aborted: ({ method, route }) => aborted.inc({ method, route }),
     text: async () => {
       // Without the database the process's own figures are still worth having.
       showProgress(await health.report().catch(() => undefined));

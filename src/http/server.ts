@@ -2,7 +2,7 @@
  * The HTTP server: one port, the interfaces as parts of it, and what every answer has in common
  * (request id, log line, headers, error body, metrics).
  */
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import fastify, {
   type FastifyBaseLogger,
   type FastifyReply,
@@ -12,15 +12,17 @@ import fastify, {
 import type { Logger } from "../logger.ts";
 import { keepEarlyAnswers } from "./early-answer.ts";
 import { answerOrLater, errorBody } from "./error-body.ts";
+import { createFront, type Front } from "./front.ts";
 import type { Health } from "./health.ts";
-import { addressesOf, openDoor } from "./listen.ts";
+import { HungUpError, hasHungUp } from "./hung-up.ts";
+import type { addressesOf, Place } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
 import { operations, signpost } from "./operations.ts";
 import type { App, Part } from "./part.ts";
-import { LET_THROUGH, refuseUnmet } from "./refused-by-node.ts";
+import { refuseUnmet } from "./refused-by-node.ts";
 import { requestIdOf } from "./request-id.ts";
+import { loggerWhenUsed, requestLines } from "./request-log.ts";
 import { securityHeaders } from "./security-headers.ts";
-import { refuseUnreadable } from "./unreadable.ts";
 
 export type ServerSettings = {
   /** The interfaces to serve; the operator's paths (`/health`, …) are always there. */
@@ -33,17 +35,19 @@ export type ServerSettings = {
   readonly unready: () => Promise<string | null>;
   /** Believe `X-Forwarded-For`. */
   readonly trustProxy: boolean;
-  /** How long `close` waits for running requests, in milliseconds. */
+  /** Where requests come in: it may listen already. One of its own unless given. */
+  readonly front?: Front | undefined;
+  /** Of its own front, see `FrontSettings`. */
   readonly drainMs?: number;
-  /** Addresses that a host stands for; `addressesOf` unless given. */
+  readonly stalledMs?: number;
   readonly resolve?: typeof addressesOf;
 };
 
 export type Server = AsyncDisposable & {
   /** For parts mounted by hand and for tests that inject requests. */
   readonly app: App;
-  /** Resolves once connections are accepted, with the address as a URL; port 0 picks a free one. */
-  listen(where: { readonly port: number; readonly host: string }): Promise<string>;
+  /** Resolves once connections are accepted, with the address as a URL. @throws ListenError (stop) */
+  listen(place: Place): Promise<string>;
   /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
   close(): Promise<void>;
 };
@@ -51,23 +55,18 @@ export type Server = AsyncDisposable & {
 /** Largest body where a part does not say otherwise. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
-/** How long a client may take to send its head, and the whole request; 15 MiB at 1 Mbit/s is two minutes. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 150_000;
-
 /** Beyond the 16 KiB that Node takes for a whole head. */
 const LONGEST_PARAMETER = 32 * 1024;
 
-/** Longer than the idle timeout of the usual load balancers, so that they close first. */
-const KEEP_ALIVE_MS = 65_000;
-
-const DRAIN_MS = 10_000;
-
 export const createServer = async (settings: ServerSettings): Promise<Server> => {
-  const { parts, logger, metrics, drainMs = DRAIN_MS, resolve = addressesOf } = settings;
+  const { parts, logger, metrics, drainMs, stalledMs, resolve } = settings;
+  const front = settings.front ?? createFront({ logger, drainMs, stalledMs, resolve });
   const loggerInstance: FastifyBaseLogger = logger;
+  const handler = Promise.withResolvers<RequestListener>();
+  const lineOf = requestLines(logger);
   const app: App = fastify({
     loggerInstance,
+    childLoggerFactory: loggerWhenUsed,
     logController: new LogController({
       // One line of our own per request, below.
       disableRequestLogging: true,
@@ -76,15 +75,16 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     genReqId: requestIdOf,
     trustProxy: settings.trustProxy,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, ...LET_THROUGH },
+    serverFactory: (handle) => {
+      handler.resolve(handle);
+      return front.server;
+    },
     // While draining, requests on open connections are still answered, and the connection ended.
     return503OnClosing: false,
-    forceCloseConnections: "idle",
     // What stands in a path is judged by whoever looks for it: an overlong id is nobody's.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PARAMETER },
-    clientErrorHandler: refuseUnreadable,
+    // The front answers what is no request.
+    clientErrorHandler: () => undefined,
     frameworkErrors: (error, request, reply) => {
       reply.headers({ "x-request-id": request.id, ...securityHeaders });
       return answerError(error, request, reply);
@@ -92,24 +92,36 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   });
 
   keepEarlyAnswers(app);
-  app.addHook("onRequest", async (request, reply) => {
-    reply.headers({ "x-request-id": request.id, ...securityHeaders });
+  // With callbacks, as all hooks that every request passes: a promise each costs more than they do.
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id).headers(securityHeaders);
+    // Later the connection knows it no more.
+    const { ip } = request;
+    reply.raw.once("close", () => {
+      if (hasHungUp(reply)) tellHungUp(request, reply, ip);
+    });
+    done();
   });
   refuseUnmet(app);
-  app.addHook("onResponse", async (request, reply) => {
+  const tellHungUp = (request: FastifyRequest, reply: FastifyReply, remoteAddress: string) => {
+    const route = request.routeOptions.url ?? "unknown";
+    const { method, id: requestId } = request;
+    metrics.aborted({ method, route });
+    const ms = Math.round(reply.elapsedTime);
+    lineOf.info({ requestId, method, route, ms, remoteAddress }, "hung up");
+  };
+  app.addHook("onResponse", (request, reply, done) => {
+    done();
+    if (hasHungUp(reply)) return;
+    const { method, id: requestId, ip: remoteAddress } = request;
     const route = request.routeOptions.url ?? "unknown";
     const { statusCode, elapsedTime } = reply;
-    metrics.answered({ method: request.method, route, statusCode, seconds: elapsedTime / 1000 });
+    metrics.answered({ method, route, statusCode, seconds: elapsedTime / 1000 });
     // The route, not the path: paths may hold wallets, queries may hold more.
-    const line = {
-      method: request.method,
-      route,
-      statusCode,
-      ms: Math.round(elapsedTime),
-      remoteAddress: request.ip,
-    };
-    if (statusCode >= 500) request.log.error(line, "request failed");
-    else request.log.info(line, "request");
+    const ms = Math.round(elapsedTime);
+    const line = { requestId, method, route, statusCode, ms, remoteAddress };
+    if (statusCode >= 500) lineOf.error(line, "request failed");
+    else lineOf.info(line, "request");
   });
   app.setNotFoundHandler((request, reply) =>
     reply
@@ -122,35 +134,19 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   for (const part of parts) await app.register(async (scope) => part.register(scope));
   signpost(app, parts, settings.version);
   await app.ready();
+  front.open(await handler.promise);
 
-  const doors: AsyncDisposable[] = [];
   const close = async () => {
-    const late = setTimeout(() => app.server.closeAllConnections(), drainMs);
-    await Promise.all([app.close(), ...doors.map((door) => door[Symbol.asyncDispose]())]);
-    clearTimeout(late);
+    await Promise.all([front.close(), app.close()]);
   };
-  return {
-    app,
-    listen: async ({ port, host }) => {
-      const [first = host, ...others] = await resolve(host);
-      const listenTextResolver = (address: string) => `listening on ${address}`;
-      await app.listen({ port, host: first, listenTextResolver });
-      const address = tcpAddress(app.server.address());
-      for (const other of others) {
-        const door = await openDoor(app, { port: address.port, host: other });
-        if (door !== undefined) doors.push(door);
-      }
-      return urlOf(address);
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return { app, listen: front.listen, close, [Symbol.asyncDispose]: close };
 };
 
 /** Logs what the caller is not told, and answers with the common error body. */
 const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const { statusCode, details, headers } = answerOrLater(error, request.id);
-  if (statusCode >= 500) request.log.error({ err: error }, "unexpected error");
+  const nobodys = error instanceof HungUpError || hasHungUp(reply);
+  if (statusCode >= 500 && !nobodys) request.log.error({ err: error }, "unexpected error");
   return reply
     .status(statusCode)
     .headers(headers)
@@ -158,11 +154,3 @@ const answerError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 };
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;
-
-const tcpAddress = (address: AddressInfo | string | null): AddressInfo => {
-  if (address === null || typeof address === "string") throw new Error(`not on TCP: ${address}`);
-  return address;
-};
-
-const urlOf = ({ family, address, port }: AddressInfo): string =>
-  `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;

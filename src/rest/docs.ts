@@ -5,13 +5,17 @@
 import { createHash } from "node:crypto";
 import { type LargeText, largeBody, largeText } from "../http/large-text.ts";
 import type { App } from "../http/part.ts";
+import type { Unsent } from "../http/unsent.ts";
 
 /** Asked for by every browser; without one it would be a missing page in the log. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230069b4' d='M3 2h10v12H3zm2 3v1h6V5zm0 3v1h6V8z'/%3E%3C/svg%3E";
 
-/** Mounts `GET /docs`. The key is typed into the page and kept nowhere. */
-export const mountDocs = async (app: App): Promise<void> => {
+/**
+ * Mounts `GET /docs`. The key is typed into the page and kept nowhere.
+ * @param unsent the account of pages
+ */
+export const mountDocs = async (app: App, unsent: Unsent): Promise<void> => {
   // 4 MB of script: loaded only where this interface is served, compressed for the first who opens it.
   const { default: apiReference } = await import("@scalar/fastify-api-reference");
   let script: Promise<LargeText> | undefined;
@@ -22,7 +26,7 @@ export const mountDocs = async (app: App): Promise<void> => {
       reply.header("content-security-policy", policyFor(payload));
     } else if (type.startsWith("application/javascript")) {
       script ??= largeText(payload);
-      return largeBody(request, reply, await script);
+      return largeBody(request, reply, await script, unsent);
     }
     return payload;
   });

@@ -5,8 +5,10 @@ import { type ApiDescription, describeTogether } from "../http/api-description.t
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey, type Key } from "../http/keys.ts";
+import { largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
 import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App, Part } from "../http/part.ts";
+import type { Unsent } from "../http/unsent.ts";
 import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
 import { listPage, nextLink, readQuery } from "./list.ts";
@@ -25,6 +27,8 @@ export type RestPartSettings = {
   readonly callbackKeys?: Pick<SigningKeys, "publicKeys"> | undefined;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
+  /** Of pages, which need no key; an account of its own unless given. */
+  readonly pages?: Unsent | undefined;
 };
 
 export const restPart = ({
@@ -34,6 +38,7 @@ export const restPart = ({
   others = [],
   callbackKeys,
   limits,
+  pages = pagesUnsent(),
 }: RestPartSettings): Part => {
   const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
   const verify = (presented: string) => projectKey(db, presented);
@@ -77,11 +82,14 @@ export const restPart = ({
       mountList(app);
       if (callbackKeys !== undefined) mountCallbackKeys(app, callbackKeys);
       const keys = callbackKeys === undefined ? [] : [callbackKeysApi(TAG)];
-      const text = JSON.stringify(describeTogether(openApi(version), [...keys, ...others]));
-      app.get("/openapi.json", async (_request, reply) =>
-        reply.type("application/json; charset=utf-8").send(text),
+      const document = await largeText(
+        JSON.stringify(describeTogether(openApi(version), [...keys, ...others])),
       );
-      await app.register(async (scope) => mountDocs(scope));
+      app.get("/openapi.json", async (request, reply) => {
+        const body = largeBody(request, reply, document, pages);
+        return reply.type("application/json; charset=utf-8").send(body);
+      });
+      await app.register(async (scope) => mountDocs(scope, pages));
     },
   };
 };

@@ -79,7 +79,13 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       : undefined;
   const parts = [
     graphqlPart({
-      sources: { db, readers: storage.readers, packages, pipelines: ledgerPipelines, now: Date.now },
+      sources: {
+        db,
+        readers: storage.readers,
+        packages,
+        pipelines: ledgerPipelines,
+        now: Date.now,
+      },
       limits: limits(),
     }),
     restPart({

@@ -1,6 +1,7 @@
 /** Where a server listens, and how it stops. */
 import { isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import pino from "pino";
 import { expect, test } from "vitest";
 import { addressesOf, openDoor } from "../../src/http/listen.ts";
 import { atOther, held, OTHER_ADDRESS, serve, slow } from "./service.ts";
@@ -71,9 +72,12 @@ test("an address that is taken is said in the log, and the others are served", a
   await using first = await serve();
   const port = Number(new URL(first.url).port);
   await using second = await serve({ resolve: async () => ["127.0.0.1"] });
-  const door = await openDoor(second.server.app, { port, host: OTHER_ADDRESS });
+  const log: string[] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void log.push(line) });
+  const place = { port, host: OTHER_ADDRESS };
+  const door = await openDoor(second.server.app.server, place, logger);
   expect(door).toBe(undefined);
-  expect(second.log).toContainEqual(
+  expect(log.map((line) => JSON.parse(line))).toContainEqual(
     expect.objectContaining({ level: 40, msg: `not listening on ${OTHER_ADDRESS}` }),
   );
   expect((await fetch(`${second.url}/things/5`)).status).toBe(200);

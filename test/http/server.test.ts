@@ -110,7 +110,7 @@ test("bytes that are no HTTP request are answered as such and the connection end
   expect(huge).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test("a request without a host and an expectation nobody meets are refused with an id, a body and a log line", async () => {
+test("a request without a host, one with two, and an expectation nobody meets are refused with an id, a body and a log line", async () => {
   await using service = await serve();
   const id = randomUUID();
   const own = `x-request-id: ${id}\r\nconnection: close\r\n\r\n`;
@@ -118,6 +118,11 @@ test("a request without a host and an expectation nobody meets are refused with 
   const cases = [
     { head: `GET /things/5 HTTP/1.1\r\n${own}`, status: 400, details: /needs the header Host/ },
     { head: `GET /nowhere HTTP/1.1\r\n${own}`, status: 400, details: /needs the header Host/ },
+    ...["host: here\r\nhost: there", "Host: here\r\nHOST: here"].map((hosts) => ({
+      head: `GET /things/5 HTTP/1.1\r\n${hosts}\r\n${own}`,
+      status: 400,
+      details: /Host once, not twice/,
+    })),
     {
       head: `POST /things HTTP/1.1\r\nhost: here\r\nexpect: a-miracle\r\n${json}${own}{}`,
       status: 417,

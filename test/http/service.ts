@@ -63,7 +63,11 @@ export const OTHER_ADDRESS = process.platform === "linux" ? "127.0.0.2" : "::1";
 export const atOther = (url: string) =>
   url.replace("127.0.0.1", OTHER_ADDRESS.includes(":") ? `[${OTHER_ADDRESS}]` : OTHER_ADDRESS);
 
-export const serve = async (settings: Partial<ServerSettings> = {}) => {
+/** @param listens false where the front it is given listens already */
+export const serve = async ({
+  listens = true,
+  ...settings
+}: Partial<ServerSettings> & { readonly listens?: boolean } = {}) => {
   const log: Record<string, unknown>[] = [];
   const lines = new Writable({
     write: (line, _encoding, done) => {
@@ -90,7 +94,7 @@ export const serve = async (settings: Partial<ServerSettings> = {}) => {
     resolve: async () => ["127.0.0.1", OTHER_ADDRESS],
     ...settings,
   });
-  const url = await server.listen({ port: 0, host: "localhost" });
+  const url = listens ? await server.listen({ port: 0, host: "localhost" }) : "";
   return { url, log, server, [Symbol.asyncDispose]: () => server.close() };
 };
 

@@ -1,0 +1,84 @@
+/**
+ * The requests of a connection, one after the other. node:http sends answers in their order, but hands
+ * over every request as soon as it has read it: whoever sends a thousand at once would have a thousand
+ * worked on, and hang up. Here the next one is begun when the one before has been answered.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** Requests of a connection that wait behind the one being answered. */
+export const MOST_WAITING = 16;
+
+export type Turns = {
+  /** For the server's event `request`. */
+  readonly listener: RequestListener;
+  /** From now on a connection ends with the answer under way. */
+  end(): void;
+};
+
+export type TurnSettings = {
+  /** Begins to answer a request. */
+  readonly handle: RequestListener;
+  readonly mostWaiting?: number;
+  /** Told when a connection is closed because more requests wait on it than may. */
+  readonly onCrowd?: (socket: Socket) => void;
+};
+
+type Waiting = readonly [IncomingMessage, ServerResponse];
+
+/** What is known of a connection. */
+type Line = {
+  answering: boolean;
+  readonly waiting: Waiting[];
+};
+
+/**
+ * A connection with more requests waiting than may is closed. What waits on a connection that is gone is
+ * dropped: nobody begins it.
+ */
+export const inTurn = (settings: TurnSettings): Turns => {
+  const { handle, mostWaiting = MOST_WAITING, onCrowd } = settings;
+  const lines = new WeakMap<Socket, Line>();
+  let ending = false;
+
+  const lineOf = (socket: Socket): Line => {
+    const known = lines.get(socket);
+    if (known !== undefined) return known;
+    const line: Line = { answering: false, waiting: [] };
+    lines.set(socket, line);
+    return line;
+  };
+
+  const answer = (socket: Socket, line: Line, [request, response]: Waiting): void => {
+    line.answering = true;
+    // After the last byte, and also when the connection is gone before that.
+    response.once("close", () => {
+      line.answering = false;
+      if (socket.destroyed) line.waiting.length = 0;
+      const next = line.waiting.shift();
+      if (next !== undefined) answer(socket, line, next);
+      else if (ending) socket.end();
+    });
+    handle(request, response);
+  };
+
+  return {
+    listener: (request, response) => {
+      const { socket } = request;
+      // The rest of what had been read when it was closed.
+      if (socket.destroyed) return;
+      const line = lineOf(socket);
+      if (!line.answering) return answer(socket, line, [request, response]);
+      if (line.waiting.length < mostWaiting) {
+        line.waiting.push([request, response]);
+        return;
+      }
+      line.waiting.length = 0;
+      socket.destroy();
+      onCrowd?.(socket);
+    },
+    end: () => {
+      ending = true;
+    },
+  };
+};

@@ -1,0 +1,60 @@
+/**
+ * Bytes of answers that were handed to connections and not yet taken. A rate says nothing about them:
+ * an office shares one address and loads a page at once, one caller who does not read holds what he
+ * asked for in memory. So what is bounded is what is held: in all, and by each name.
+ */
+import type { ServerResponse } from "node:http";
+import { HttpError } from "./http-error.ts";
+
+export type Unsent = {
+  /**
+   * Counts an answer's bytes for a name, such as a key's id, until they were taken or the connection is
+   * gone. False, and nothing counted, when there is no room, or nobody to send them to any more.
+   */
+  hold(name: string, bytes: number, response: ServerResponse): boolean;
+  /** Held now, of all names. */
+  readonly bytes: number;
+};
+
+export type UnsentBounds = {
+  readonly totalBytes: number;
+  /** Of one name, so that it leaves some for others. */
+  readonly nameBytes: number;
+};
+
+/** An account of this process, or of one kind of its answers. */
+export const createUnsent = ({ totalBytes, nameBytes }: UnsentBounds): Unsent => {
+  const held = new Map<string, number>();
+  let total = 0;
+  const add = (name: string, bytes: number) => {
+    total += bytes;
+    const now = (held.get(name) ?? 0) + bytes;
+    if (now > 0) held.set(name, now);
+    else held.delete(name);
+  };
+  return {
+    hold(name, bytes, response) {
+      if (response.closed || response.destroyed || response.writableFinished) return false;
+      const before = held.get(name) ?? 0;
+      // A name that holds nothing gets one answer of any size: otherwise nobody ever would.
+      const fits = before === 0 || before + bytes <= nameBytes;
+      if (!fits || (total > 0 && total + bytes > totalBytes)) return false;
+      add(name, bytes);
+      // Also after the last byte, when the system has taken it.
+      response.once("close", () => add(name, -bytes));
+      return true;
+    },
+    get bytes() {
+      return total;
+    },
+  };
+};
+
+/** Seconds. */
+const RETRY_AFTER = "2";
+
+/** What to answer when `hold` finds no room. */
+export const noRoomToSend = (): HttpError =>
+  new HttpError(503, "answers that nobody has taken yet fill the room there is for them", {
+    "retry-after": RETRY_AFTER,
+  });

@@ -1,0 +1,175 @@
+/** One request of a connection at a time, large pages, and connections that are not read. */
+import { once } from "node:events";
+import { connect as connectSocket, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { largeBody, largeText } from "../../src/http/large-text.ts";
+import type { Part } from "../../src/http/part.ts";
+import { createUnsent, type Unsent } from "../../src/http/unsent.ts";
+import { sendRaw, serve } from "./service.ts";
+
+const MIB = 1024 * 1024;
+
+/** More than the system takes into a connection that nobody reads. */
+const PAGE_BYTES = 24 * MIB;
+
+/** A page, and a path whose requests are held until they are let go, one after the other. */
+const watched = (
+  unsent: Unsent = createUnsent({ totalBytes: 2 * PAGE_BYTES, nameBytes: PAGE_BYTES }),
+) => {
+  const begun: string[] = [];
+  const waiting: (() => void)[] = [];
+  const page = largeText("x".repeat(PAGE_BYTES));
+  const part: Part = {
+    name: "rest",
+    paths: [],
+    register: (app) => {
+      app.get("/page", async (request, reply) =>
+        reply.type("text/plain").send(largeBody(request, reply, await page, unsent)),
+      );
+      app.get<{ Params: { n: string } }>("/held/:n", async ({ params }) => {
+        begun.push(params.n);
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        return { n: params.n };
+      });
+    },
+  };
+  return { part, made: page, begun, unsent, letGo: () => waiting.shift()?.() };
+};
+
+const open = async (url: string): Promise<Socket> => {
+  const { hostname, port } = new URL(url);
+  const socket = connectSocket(Number(port), hostname).on("error", () => undefined);
+  await once(socket, "connect");
+  return socket;
+};
+
+const get = (path: string, ...fields: readonly string[]) =>
+  `${[`GET ${path} HTTP/1.1`, "Host: x", ...fields].join("\r\n")}\r\n\r\n`;
+
+const held = (count: number) => Array.from({ length: count }, (_, n) => get(`/held/${n}`)).join("");
+
+test("of requests sent at once on a connection the next is begun when the one before is answered", async () => {
+  const { part, begun, letGo } = watched();
+  await using service = await serve({ parts: [part] });
+  const socket = await open(service.url);
+  let answers = "";
+  socket.on("data", (data) => {
+    answers += data;
+  });
+  socket.write(held(17));
+  for (let n = 0; n < 17; n += 1) {
+    await expect.poll(() => begun.length).toBe(n + 1);
+    letGo();
+    await expect.poll(() => answers).toContain(`{"n":"${n}"}`);
+  }
+  expect(begun).toEqual(Array.from({ length: 17 }, (_, n) => `${n}`));
+  socket.destroy();
+});
+
+test("a connection on which more than sixteen requests wait is closed, and they are not begun", async () => {
+  const { part, begun, letGo } = watched();
+  await using service = await serve({ parts: [part] });
+  expect(await sendRaw(service.url, held(1_500))).toBe("");
+  letGo();
+  expect((await fetch(`${service.url}/health`)).status).toBe(200);
+  expect(begun).toEqual(["0"]);
+  expect(service.log).toContainEqual(
+    expect.objectContaining({ level: 40, msg: expect.stringContaining("too many requests") }),
+  );
+});
+
+test("what waits on a connection that was hung up is not begun, and what was begun is logged and counted", async () => {
+  const { part, begun, letGo } = watched();
+  await using service = await serve({ parts: [part] });
+  const socket = await open(service.url);
+  socket.write(held(10));
+  await expect.poll(() => begun).toEqual(["0"]);
+  socket.destroy();
+  const hungUp = () => service.log.filter(({ msg }) => msg === "hung up");
+  await expect.poll(hungUp).toEqual([
+    expect.objectContaining({
+      method: "GET",
+      route: "/held/:n",
+      ms: expect.any(Number),
+      remoteAddress: "127.0.0.1",
+      requestId: expect.any(String),
+    }),
+  ]);
+  // Its work ends for nobody: there is no second line.
+  letGo();
+  const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
+  expect(await metrics()).toContain('requests_aborted_total{method="GET",route="/held/:n"} 1');
+  expect(begun).toEqual(["0"]);
+  expect(service.log.filter(({ route }) => route === "/held/:n")).toHaveLength(1);
+});
+
+test("a large page is sent in the encoding that is taken, from bytes that are made once", async () => {
+  const { part, unsent } = watched();
+  await using service = await serve({ parts: [part] });
+  const ask = async (headers: Record<string, string>, method = "GET") => {
+    const response = await fetch(`${service.url}/page`, { headers, method });
+    const bytes = (await response.arrayBuffer()).byteLength;
+    return { status: response.status, bytes, encoding: response.headers.get("content-encoding") };
+  };
+  expect(await ask({ "accept-encoding": "gzip, deflate, br" })).toMatchObject({ encoding: "br" });
+  expect(await ask({ "accept-encoding": "gzip, br;q=0" })).toMatchObject({ encoding: "gzip" });
+  expect(await ask({ "accept-encoding": "identity" })).toEqual({
+    status: 200,
+    bytes: PAGE_BYTES,
+    encoding: null,
+  });
+  expect(await ask({}, "HEAD")).toMatchObject({ status: 200, bytes: 0 });
+  const { headers } = await fetch(`${service.url}/page`);
+  const known = await ask({ "if-none-match": headers.get("etag") ?? "" });
+  expect(known).toMatchObject({ status: 304, bytes: 0 });
+  await expect.poll(() => unsent.bytes).toBe(0);
+});
+
+test("bytes that nobody takes are bounded, for an address and in all, and given back at a hang-up", async () => {
+  const { part, unsent } = watched();
+  await using service = await serve({ parts: [part] });
+  const socket = (await open(service.url)).pause();
+  socket.write(get("/page"));
+  await expect.poll(() => unsent.bytes).toBe(PAGE_BYTES);
+  const refused = await fetch(`${service.url}/page`, {
+    headers: { "accept-encoding": "identity" },
+  });
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("2");
+  expect(await refused.json()).toMatchObject({ error: "INTERNAL_ERROR", details: /room/ });
+  expect((await fetch(`${service.url}/health`)).status).toBe(200);
+  socket.destroy();
+  await expect.poll(() => unsent.bytes).toBe(0);
+  expect((await fetch(`${service.url}/page`)).status).toBe(200);
+});
+
+test("a client that stops reading is cut", async () => {
+  const { part, unsent, made } = watched();
+  await made;
+  await using service = await serve({ parts: [part], stalledMs: 200 });
+  const socket = (await open(service.url)).pause();
+  socket.write(get("/page"));
+  await expect.poll(() => unsent.bytes).toBe(PAGE_BYTES);
+  await expect.poll(() => unsent.bytes, { timeout: 5_000 }).toBe(0);
+  const hungUp = service.log.filter(({ msg }) => msg === "hung up");
+  expect(hungUp).toEqual([expect.objectContaining({ route: "/page" })]);
+  socket.destroy();
+});
+
+test("a client that reads slowly is not cut", async () => {
+  const { part, made } = watched();
+  await made;
+  await using service = await serve({ parts: [part], stalledMs: 300 });
+  const socket = (await open(service.url)).pause();
+  socket.write(get("/page", "Connection: close"));
+  let bytes = 0;
+  socket.on("data", (data) => {
+    bytes += data.length;
+    if (bytes % (4 * MIB) < data.length) socket.pause();
+  });
+  const reading = setInterval(() => socket.resume(), 150);
+  socket.resume();
+  await once(socket, "close");
+  clearInterval(reading);
+  expect(bytes).toBeGreaterThan(PAGE_BYTES);
+});
