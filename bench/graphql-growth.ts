@@ -129,7 +129,7 @@ type Grown = {
 
 /**
  * Fills, measures and empties one table after the other.
- * @param rows how many rows are many, a power of ten; absent: ten million, which take up to 10 GB below
+ * @param rows how many rows are many, a power of ten; absent: ten million, for which 15 GB should be free below
  *   the temporary folder
  */
 export const growthBench = async (rows = String(MANY)): Promise<readonly Figure[]> => {
