@@ -2,8 +2,15 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** A request as it is sent, to a port of this machine, and how many bytes the body of its answer has. */
-export type Call = { readonly port: number; readonly bytes: Uint8Array; readonly length: number };
+/**
+ * A request as it is sent, to a port of this machine, and how many bytes the body of its answer has; null
+ * where that is not known.
+ */
+export type Call = {
+  readonly port: number;
+  readonly bytes: Uint8Array;
+  readonly length: number | null;
+};
 
 /** What the thread is told to do. */
 export type Work =

@@ -1,11 +1,9 @@
 /**
- * Rows for the GraphQL measurements: written by Postgres into the product's own tables, and known here
- * by their numbers, so that any of them can be asked for. Rows of a table are numbered from 0.
+ * Rows for the GraphQL measurements: made by Postgres out of their numbers, and known here by them, so
+ * that any of them can be asked for. Rows of a table are numbered from 0.
  */
 import { createHash } from "node:crypto";
-import type { Database } from "../src/database/connect.ts";
 import { ROLE_BITS } from "../src/ledger/contract/roles.ts";
-import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 
 /** The one package whose role types have bits. */
 export const PACKAGE = `0x${"5e".repeat(32)}`;
@@ -20,25 +18,23 @@ export const coinOfOwners = (owners: number): string =>
 /** Owner of so many objects and grants, more than any page holds; the others have four of each. */
 export const BUSY_OBJECTS = 1_000;
 
-const DECIMALS = 6;
 /** The last is of another package and has no bit. */
 const ROLES = [
   ...Object.keys(ROLE_BITS).map((name) => `${PACKAGE}::roles::${name}`),
   `0x${"f0".repeat(32)}::roles::ContractAdmin`,
 ];
 
+/** Where the log and the pipelines stand: behind all rows. */
+export const NEXT_CHECKPOINT = 160_000_000;
 const FIRST_CHECKPOINT = 150_000_000;
 /** Long ago, so that the age has as many digits at the end of a measurement as at its beginning. */
-const FIRST_MS = 1_600_000_000_000;
+export const FIRST_MS = 1_600_000_000_000;
 /** Four rows a checkpoint, four checkpoints a second. */
 const PER_CHECKPOINT = 4;
 const CHECKPOINT_MS = 250;
 
 /** Multiplying by it shuffles the numbers below any power of ten. */
 const SHUFFLE = 7_919;
-
-/** Rows of one statement. */
-const STEP = 500_000;
 
 /** The tables that grow, each with the query that reads it. */
 export const GROWING = [
@@ -91,8 +87,10 @@ const TIME = `${FIRST_MS} + (n / ${PER_CHECKPOINT})::int8 * ${CHECKPOINT_MS}`;
 const OBJECT_OWNER = walletSql(`case when n < ${BUSY_OBJECTS} then 0 else n / 4 end`);
 const OBJECT_ID = walletSql("-100000000 - n");
 
-/** Columns and values of row `n` of `count`. */
-const ROWS: Readonly<Record<GrowingTable, (count: number) => Readonly<Record<string, string>>>> = {
+/** Columns of row `n` of `count`, each with SQL for its value. */
+export const ROWS: Readonly<
+  Record<GrowingTable, (count: number) => Readonly<Record<string, string>>>
+> = {
   token_activity: () => ({
     coin_type: `'${COIN}'`,
     position: POSITION,
@@ -165,98 +163,7 @@ const ROWS: Readonly<Record<GrowingTable, (count: number) => Readonly<Record<str
   }),
 };
 
-/**
- * What every measurement needs: the coins with their decimals, the log's and the pipelines' marks, and
- * the roles of `coinOfOwners` for each of these numbers.
- */
-export const writeBasics = async (
-  { sql }: Database,
-  roleOwners: readonly number[],
-): Promise<void> => {
-  const next = FIRST_CHECKPOINT + 10_000_000;
-  await sql`
-    insert into log_high_water
-      (packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-    values (array[${PACKAGE}], 0, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
-  for (const { name } of ledgerPipelines) {
-    await sql`
-      insert into ${sql(`${name}_watermark`)}
-        (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-      values (${name}, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
-  }
-  for (const coinType of [COIN, ...roleOwners.map(coinOfOwners)]) {
-    await sql`
-      insert into log_coins (coin_type, folded, is_security, decimals, decimals_source)
-      values (${coinType}, ${coinType.toLowerCase()}, true, ${DECIMALS}, 'ledger')`;
-  }
-  for (const owners of roleOwners) {
-    // One to three roles each.
-    await sql.unsafe(`
-      insert into wallet_roles (coin_type, owner, role, position)
-      select '${coinOfOwners(owners)}', ${walletSql("n")},
-             ${roleSql("n + role")},
-             ${POSITION}
-      from generate_series(0, ${owners - 1}) as n, generate_series(0, n % 3) as role`);
-  }
-  await sql`vacuum analyze wallet_roles`;
-};
-
-/**
- * Replaces a table's rows by `count` new ones (a power of ten), with all its indexes and the statistics
- * that autovacuum would take, and has every page read once, so that none is met for the first time in a
- * measurement.
- */
-export const fillTable = async (
-  database: Database,
-  table: GrowingTable,
-  count: number,
-): Promise<void> => {
-  const { sql } = database;
-  const row = ROWS[table](count);
-  const [columns, values] = [Object.keys(row).join(", "), Object.values(row).join(", ")];
-  await sql`truncate ${sql(table)}`;
-  // Read like any other table; its journal would be as large again, and be thrown away.
-  await sql`alter table ${sql(table)} set unlogged`;
-  const buildIndexes = await dropIndexes(database, table);
-  // Two at a time: a core each.
-  for (let from = 0; from < count; from += 2 * STEP) {
-    const steps = [from, from + STEP].filter((begin) => begin < count);
-    await Promise.all(
-      steps.map((begin) =>
-        sql.unsafe(`
-          insert into ${table} (${columns}) select ${values}
-          from generate_series(${begin}, ${Math.min(count, begin + STEP) - 1}) as n`),
-      ),
-    );
-  }
-  await buildIndexes();
-  await sql`vacuum analyze ${sql(table)}`;
-  await sql`create extension if not exists pg_prewarm`;
-  await sql`
-    select pg_prewarm(${table}::regclass), sum(pg_prewarm(indexrelid)) from pg_index
-    where indrelid = ${table}::regclass`;
-};
-
-/**
- * Takes the indexes from a table; what it returns makes them again, over all rows at once: keys that come
- * in no order make slow work of it row by row.
- */
-const dropIndexes = async (
-  database: Database,
-  table: GrowingTable,
-): Promise<() => Promise<void>> => {
-  const { sql } = database;
-  const indexes = await sql<{ drop: string; make: string }[]>`
-    select coalesce('alter table ' || indrelid::regclass || ' drop constraint ' || conname,
-                    'drop index ' || indexrelid::regclass) as drop,
-           coalesce('alter table ' || indrelid::regclass || ' add constraint ' || conname || ' '
-                    || pg_get_constraintdef(c.oid), pg_get_indexdef(indexrelid)) as make
-    from pg_index left join pg_constraint c on conindid = indexrelid
-    where indrelid = ${table}::regclass`;
-  for (const { drop } of indexes) await sql.unsafe(drop);
-  return () =>
-    database.transaction(async (tx) => {
-      await tx.sql`set local maintenance_work_mem = '1GB'`;
-      for (const { make } of indexes) await tx.sql.unsafe(make);
-    });
-};
+/** SQL for the rows of `wallet_roles` of `coinOfOwners`: each owner has one to three roles. */
+export const rolesOfOwners = (owners: number): string => `
+  select '${coinOfOwners(owners)}', ${walletSql("n")}, ${roleSql("n + role")}, ${POSITION}
+  from generate_series(0, ${owners - 1}) as n, generate_series(0, n % 3) as role`;

@@ -23,8 +23,10 @@ const DEADLINE_MS = 60_000;
 export type Server = AsyncDisposable & {
   /** Of the launcher; what answers is below it. */
   readonly pid: number;
-  /** The question as a call, once its answer is known. */
-  ask(question: Question): Promise<{ readonly call: Call; readonly answer: string }>;
+  /** The answer, as it is sent. @throws when its status is not 200 */
+  ask(question: Question): Promise<string>;
+  /** The question as a call whose answer is so many bytes; null: whatever many. */
+  call(question: Question, length: number | null): Call;
 };
 
 /** The service: keys checked, limits counted, and the log at `info` in `logFile`. */
@@ -56,7 +58,11 @@ export const startService = async ({ database, url, folder }: Scratch): Promise<
     const text = await readFile(logFile, "utf8");
     return { text, port: /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(text)?.[1] };
   };
-  const server = await listening(child, "/graphql", { "x-api-key": secret }, said);
+  const server = await listening(
+    child,
+    { path: () => "/graphql", headers: { "x-api-key": secret } },
+    said,
+  );
   return { ...server, logFile };
 };
 
@@ -73,66 +79,72 @@ export const startBare = async ({ url }: Scratch): Promise<Server> => {
     text += chunk.toString();
   });
   const said = async () => ({ text, port: /^(\d+)\n/.exec(text)?.[1] });
-  return listening(child, ({ name }) => `/${name}`, {}, said);
+  return listening(child, { path: ({ name }) => `/${name}`, headers: {} }, said);
 };
 
-/** The server, as soon as the process has said where it listens. */
+/** How a question is sent to a server. */
+type Address = {
+  readonly path: (question: Question) => string;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** The server, as soon as the process has said where it listens and answers there. */
 const listening = async (
   child: ChildProcess,
-  path: string | ((question: Question) => string),
-  headers: Readonly<Record<string, string>>,
+  address: Address,
   said: () => Promise<{ readonly text: string; readonly port: string | undefined }>,
 ): Promise<Server> => {
   const { pid } = child;
   const kill = () => child.kill("SIGTERM");
   process.once("exit", kill);
   const deadline = Date.now() + DEADLINE_MS;
-  for (;;) {
+  for (let refusal = ""; ; ) {
     const { text, port } = await said();
     if (port !== undefined && pid !== undefined) {
-      const asked = asker(Number(port), path, headers);
-      return {
-        pid,
-        ask: asked,
-        [Symbol.asyncDispose]: async () => {
+      const { ask, call } = client(Number(port), address);
+      const answered = await ask({ name: "__typename", variables: {} }).catch((error: Error) => {
+        refusal = error.message;
+      });
+      if (answered !== undefined) {
+        const close = async () => {
           process.off("exit", kill);
           const ended = once(child, "exit");
           if (child.exitCode === null && kill()) await ended;
-        },
-      };
+        };
+        return { pid, ask, call, [Symbol.asyncDispose]: close };
+      }
     }
     if (child.exitCode !== null || Date.now() > deadline) {
       kill();
-      throw new Error(`a server did not begin to listen; it said: ${text}`);
+      throw new Error(`a server does not answer (${refusal}); it said: ${text}`);
     }
     await delay(20);
   }
 };
 
-const asker =
-  (
-    port: number,
-    path: string | ((question: Question) => string),
-    headers: Readonly<Record<string, string>>,
-  ): Server["ask"] =>
-  async (question) => {
-    const body = bodyOf(question);
-    const target = typeof path === "string" ? path : path(question);
-    const fields = { ...headers, accept: "application/json", "content-type": "application/json" };
-    const response = await fetch(`http://127.0.0.1:${port}${target}`, {
-      method: "POST",
-      headers: fields,
-      body,
-    });
-    const answer = await response.text();
-    if (response.status !== 200) {
-      throw new Error(`${question.name} was answered with ${response.status}: ${answer}`);
-    }
-    const lines = Object.entries({
-      host: `127.0.0.1:${port}`,
-      ...fields,
-      "content-length": String(Buffer.byteLength(body)),
-    }).map(([name, value]) => `${name}: ${value}\r\n`);
-    const bytes = Buffer.from(`POST ${target} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
-    return { answer, call: { port, bytes, length: Buffer.byteLength(answer) } };
+const client = (port: number, address: Address): Pick<Server, "ask" | "call"> => {
+  const headers = {
+    ...address.headers,
+    accept: "application/json",
+    "content-type": "application/json",
   };
+  return {
+    ask: async (question) => {
+      const url = `http://127.0.0.1:${port}${address.path(question)}`;
+      const response = await fetch(url, { method: "POST", headers, body: bodyOf(question) });
+      const answer = await response.text();
+      if (response.status === 200) return answer;
+      throw new Error(`${question.name} was answered with ${response.status}: ${answer}`);
+    },
+    call: (question, length) => {
+      const body = bodyOf(question);
+      const lines = Object.entries({
+        host: `127.0.0.1:${port}`,
+        ...headers,
+        "content-length": Buffer.byteLength(body),
+      }).map(([name, value]) => `${name}: ${value}\r\n`);
+      const head = `POST ${address.path(question)} HTTP/1.1\r\n${lines.join("")}\r\n`;
+      return { port, bytes: Buffer.from(head + body), length };
+    },
+  };
+};

@@ -5,9 +5,10 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { columns, type Figure, quantile } from "./figure.ts";
+import { fillTable, writeBasics } from "./graphql-fill.ts";
 import { type Call, type Load, startLoad } from "./graphql-load.ts";
 import type { Question, Variables } from "./graphql-queries.ts";
-import { COIN, coinOfOwners, fillTable, GROWING, wallet, writeBasics } from "./graphql-rows.ts";
+import { COIN, coinOfOwners, GROWING, wallet } from "./graphql-rows.ts";
 import { type Server, startBare, startService } from "./graphql-servers.ts";
 import { processorMs } from "./processor-time.ts";
 import { type Scratch, scratchPostgres } from "./scratch-postgres.ts";
@@ -76,10 +77,13 @@ type Measured = Case & { readonly service: Side; readonly bare: Side };
 /**
  * Takes four minutes.
  * @param only names of queries, separated by commas; absent: all
+ * @throws when there is no query of such a name
  */
 export const graphqlBench = async (only?: string): Promise<readonly Figure[]> => {
-  const names = only?.split(",");
-  const cases = CASES.filter(({ question }) => names?.includes(question.name) ?? true);
+  const names = only?.split(",") ?? CASES.map(({ question }) => question.name);
+  const cases = CASES.filter(({ question }) => names.includes(question.name));
+  const unknown = names.find((name) => cases.every(({ question }) => question.name !== name));
+  if (unknown !== undefined) throw new Error(`there is no query ${unknown}`);
   await using scratch = await scratchPostgres();
   await writeBasics(scratch.database, LIMITS);
   for (const table of GROWING) await fillTable(scratch.database, table, ROWS);
@@ -132,11 +136,12 @@ const agreed = async (
   // An age in seconds may fall on either side of a second's end.
   for (let attempt = 1; ; attempt += 1) {
     const [ours, theirs] = await Promise.all([service.ask(question), bare.ask(question)]);
-    if (ours.answer === theirs.answer) return [ours.call, theirs.call];
+    if (ours === theirs) {
+      const length = Buffer.byteLength(ours);
+      return [service.call(question, length), bare.call(question, length)];
+    }
     if (attempt === 5) {
-      throw new Error(
-        `${question.name} is answered differently:\n${ours.answer}\n${theirs.answer}`,
-      );
+      throw new Error(`${question.name} is answered differently:\n${ours}\n${theirs}`);
     }
   }
 };

@@ -19,6 +19,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
     return [await evmBench({ perTransaction: 50 }), await evmBench({ perTransaction: 1 })];
   },
   graphql: async (only) => (await import("./graphql.ts")).graphqlBench(only),
+  growth: async (rows) => (await import("./graphql-growth.ts")).growthBench(rows),
   rest: async () => (await import("./rest.ts")).restBench(),
   callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
   ta: async () => (await import("./ta.ts")).taBench(),

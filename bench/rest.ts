@@ -7,6 +7,7 @@ import { type Load, startLoad } from "./rest-load.ts";
 import { type KnownRecords, writeRecords } from "./rest-records.ts";
 import { openServers, type Servers } from "./rest-servers.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
+import { somewhere } from "./somewhere.ts";
 
 const RATE_ROUNDS = 5;
 const RATE_ROUND_MS = 2_000;
@@ -134,6 +135,3 @@ const timeFigures = async (
     };
   });
 };
-
-/** Spreads requests evenly over the list, in no order: multiples of the golden ratio. */
-const somewhere = (n: number): number => (n * 0.618_033_988_749_895) % 1;
