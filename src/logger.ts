@@ -41,7 +41,7 @@ export const createLogger = (level: string, terminal: boolean): Logger => {
       hooks: {
         logMethod(args, method, logged) {
           method.apply(this, args);
-          if (logged >= WARN) lines?.flushSync();
+          if (logged >= WARN) lines?.flush();
         },
       },
     },
@@ -58,19 +58,30 @@ export const createLogger = (level: string, terminal: boolean): Logger => {
 
 const WARN = pino.levels.values.warn ?? 40;
 
-const LINES_BYTES = 16 * 1024;
+const LINES_BYTES = 8 * 1024;
 const LINES_MS = 100;
 
 /** Standard error, written to when there is enough or some time has passed, and when the process ends. */
 const batchedLines = () => {
-  const lines = pino.destination({
-    dest: 2,
-    sync: true,
-    minLength: LINES_BYTES,
-    periodicFlush: LINES_MS,
-  });
-  process.once("exit", () => lines.flushSync());
-  return lines;
+  let text = "";
+  let late: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(late);
+    late = undefined;
+    const lines = text;
+    text = "";
+    // Files and pipes take it before this returns.
+    if (lines !== "") process.stderr.write(lines);
+  };
+  process.once("exit", flush);
+  return {
+    flush,
+    write: (line: string) => {
+      text += line;
+      if (text.length >= LINES_BYTES) flush();
+      else late ??= setTimeout(flush, LINES_MS).unref();
+    },
+  };
 };
 
 /**
