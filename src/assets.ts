@@ -62,7 +62,8 @@ const evmToken = z.strictObject({
   ta: transferAgent.optional(),
 });
 
-const assetsFile = z
+/** The form of the file, and of what was read of it. */
+export const assetsFile = z
   .strictObject({
     projects: z.array(
       z.strictObject({

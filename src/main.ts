@@ -48,12 +48,10 @@ const report = (error: unknown) => {
     return;
   }
   const ours = "remedy" in error || error instanceof UsageError;
-  // What the system refuses (a port, a file) says itself what is wrong.
+  // What the system refuses (a file) says itself what is wrong.
   const system = "syscall" in error;
   const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
-  const busy = "code" in error && error.code === "EADDRINUSE";
-  const advice = busy ? "; set PORT to another one, or to 0 for a free one" : "";
-  process.stderr.write(`holderbook: ${text ?? error.message}${advice}\n`);
+  process.stderr.write(`holderbook: ${text ?? error.message}\n`);
   if (error.cause instanceof Error) process.stderr.write(`  because: ${error.cause.message}\n`);
 };
 

@@ -1,5 +1,6 @@
 import { Argument, Command } from "commander";
 import type { Config } from "../config.ts";
+import { createFront } from "../http/front.ts";
 import { factSource } from "../log/log.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { startServing } from "../service/serving.ts";
@@ -15,19 +16,22 @@ export const serveCommand = () =>
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const { config, logger, signal } = openRuntime();
-      // A file that cannot be followed ends this before there is a database.
+      // A file that cannot be followed, and a port that is taken, end this before there is a database.
       const assets = await configuredAssets(config);
+      await using front = createFront({ logger });
+      const url = await front.listen(config);
       await using storage = await openStorage(config, logger);
       const packages = await packagesOf(config, storage);
-      await using serving = await startServing({
+      await using _serving = await startServing({
         config,
         logger,
         storage,
         packages,
         assets,
+        front,
         only,
       });
-      logger.info({ url: serving.url }, "serving");
+      logger.info({ url }, "serving");
       await ended(signal);
     });
 

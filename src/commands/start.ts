@@ -3,24 +3,27 @@ import { configuredAssets } from "../service/assets.ts";
 import { openCallbackService } from "../service/callbacks.ts";
 import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { startEvm } from "../service/evm.ts";
+import { evmStanding } from "../service/evm-standing.ts";
 import { startIndexing } from "../service/indexing.ts";
 import { openLedger } from "../service/ledger-source.ts";
 import { configuredVault } from "../service/pii.ts";
-import { startServing } from "../service/serving.ts";
 import { demoTaKey, startKey } from "../service/start-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { startTransferAgent } from "../service/ta.ts";
+import { keepServing } from "../serving-process/keep.ts";
 import { failUndelivered } from "../ta/processing/record.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { ended } from "./serve.ts";
 import { welcome } from "./welcome.ts";
 
-/** `holderbook start`: index and serve in one process; without settings, the demo ledger. */
+/** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
 export const startCommand = () =>
   new Command("start").description("index the ledger and serve it").action(async () => {
     const { config, logger, signal: asked } = openRuntime();
-    // Indexing ends too when serving cannot begin, such as on a port that is taken.
+    // Before anything else: a port that is taken ends this with nothing begun.
+    await using serving = await keepServing({ logger });
+    // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
     const ledger = await openLedger(config, logger);
@@ -62,15 +65,12 @@ export const startCommand = () =>
       await (await configuredVault(config, storage)).checkKeys();
       const office = { config, logger, storage, assets, ledger, callbacks };
       await using _agent = await startTransferAgent(office);
-      await using serving = await startServing({
-        config,
-        logger,
-        storage,
-        packages: ledger.packages,
-        assets,
-        local: indexing.local,
-        evm,
-      });
+      const opening = { databaseUrl: storage.url, packages: [...ledger.packages], assets };
+      await serving.open(opening, () => ({
+        progress: indexing.local(),
+        evm: evmStanding(evm, Date.now()),
+        ...ownFigures(),
+      }));
       const key = await startKey(config, storage);
       const demo = receiver && { ...receiver, taKeyFile: await demoTaKey(config, storage) };
       line.clear();
@@ -78,8 +78,16 @@ export const startCommand = () =>
       await ended(signal);
     } finally {
       ending.abort();
+      // Before what it reads is closed.
+      await serving.stop();
       await indexing.ended;
       line.clear();
       await ledger.source.close();
     }
   });
+
+/** What this process takes of the machine. */
+const ownFigures = () => {
+  const { user, system } = process.cpuUsage();
+  return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
+};

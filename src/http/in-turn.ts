@@ -9,6 +9,9 @@ import type { Socket } from "node:net";
 /** Requests of a connection that wait behind the one being answered. */
 export const MOST_WAITING = 16;
 
+/** Of those that waited, so many are begun before others are looked at again. */
+const BEGUN_AT_ONCE = 8;
+
 export type Turns = {
   /** For the server's event `request`. */
   readonly listener: RequestListener;
@@ -53,13 +56,27 @@ export const inTurn = (settings: TurnSettings): Turns => {
     line.answering = true;
     // After the last byte, and also when the connection is gone before that.
     response.once("close", () => {
-      line.answering = false;
       if (socket.destroyed) line.waiting.length = 0;
-      const next = line.waiting.shift();
-      if (next !== undefined) answer(socket, line, next);
+      line.answering = line.waiting.length > 0;
+      if (line.answering) goOnLater(socket, line);
       else if (ending) socket.end();
     });
     handle(request, response);
+  };
+
+  // Requests that waited come after whatever others have brought meanwhile, a few at a time: many
+  // connections with many waiting hold up nobody who has just come.
+  const behind: (readonly [Socket, Line])[] = [];
+  const goOnLater = (socket: Socket, line: Line): void => {
+    if (behind.length === 0) setImmediate(goOn);
+    behind.push([socket, line]);
+  };
+  const goOn = (): void => {
+    for (const [socket, line] of behind.splice(0, BEGUN_AT_ONCE)) {
+      const next = socket.destroyed ? undefined : line.waiting.shift();
+      if (next !== undefined) answer(socket, line, next);
+    }
+    if (behind.length > 0) setImmediate(goOn);
   };
 
   return {

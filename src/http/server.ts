@@ -14,6 +14,7 @@ import { keepEarlyAnswers } from "./early-answer.ts";
 import { answerOrLater, errorBody } from "./error-body.ts";
 import { createFront, type Front } from "./front.ts";
 import type { Health } from "./health.ts";
+import { HttpError } from "./http-error.ts";
 import { HungUpError, hasHungUp } from "./hung-up.ts";
 import type { addressesOf, Place } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
@@ -120,7 +121,8 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     // The route, not the path: paths may hold wallets, queries may hold more.
     const ms = Math.round(elapsedTime);
     const line = { requestId, method, route, statusCode, ms, remoteAddress };
-    if (statusCode >= 500) lineOf.error(line, "request failed");
+    // What was refused for now was refused on purpose.
+    if (statusCode >= 500 && statusCode !== 503) lineOf.error(line, "request failed");
     else lineOf.info(line, "request");
   });
   app.setNotFoundHandler((request, reply) =>
@@ -145,8 +147,8 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
 /** Logs what the caller is not told, and answers with the common error body. */
 const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const { statusCode, details, headers } = answerOrLater(error, request.id);
-  const nobodys = error instanceof HungUpError || hasHungUp(reply);
-  if (statusCode >= 500 && !nobodys) request.log.error({ err: error }, "unexpected error");
+  const expected = error instanceof HttpError || error instanceof HungUpError || hasHungUp(reply);
+  if (statusCode >= 500 && !expected) request.log.error({ err: error }, "unexpected error");
   return reply
     .status(statusCode)
     .headers(headers)

@@ -7,8 +7,8 @@ import { bytesOf, hexOf } from "../evm/hex-bytes.ts";
 import type { HealthDetail } from "../http/health.ts";
 import { createStallWatch, type Judgement, type State } from "../http/stall-watch.ts";
 import type { Project, ProjectToken } from "../rest/projects.ts";
-import type { EvmService } from "./evm.ts";
-import { type EndpointHealth, endpointHealth } from "./evm-endpoints.ts";
+import type { EndpointHealth } from "./evm-endpoints.ts";
+import { type EvmStanding, recordsKey } from "./evm-standing.ts";
 
 /** A chain; block numbers are decimal, null before it was first read. */
 export type ChainHealth = Judgement & {
@@ -54,8 +54,8 @@ export type EvmDetails = {
 type Watched = {
   readonly db: Db;
   readonly projects: readonly Project[];
-  /** What this process knows, when it reads the chains. */
-  readonly local?: EvmService | undefined;
+  /** What the process knows that reads the chains, where it is this one or tells this one. */
+  readonly local?: ((nowMs: number) => EvmStanding) | undefined;
 };
 
 type ChainRow = {
@@ -85,18 +85,19 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     chainId: number,
     row: ChainRow | undefined,
     next: bigint | null,
+    standing: EvmStanding | undefined,
     nowMs: number,
   ): ChainHealth => {
     const own = tokens.filter((token) => token.chainId === chainId);
-    const trouble = local?.troubles.get(chainId);
+    const known = standing?.chains.get(chainId);
+    const trouble = known?.trouble;
     const head = row?.head_block ?? null;
-    const known = head === null ? null : head + 1n;
+    const afterHead = head === null ? null : head + 1n;
     // While the RPC fails nobody hears of a new head: there is work as long as it does.
-    const goal = trouble === undefined ? known : (known ?? 0n) + 1n;
+    const goal = trouble === undefined ? afterHead : (afterHead ?? 0n) + 1n;
     const sinceHead =
       row?.head_timestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.head_timestamp));
     const headAgeSeconds = sinceHead === null ? null : Math.max(0, sinceHead);
-    const endpoints = local?.rpcs.get(chainId)?.status() ?? [];
     return {
       chainId,
       network: own[0]?.network ?? "",
@@ -112,11 +113,11 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
               toBlock: `${row.replaced_to}`,
               at: new Date(row.replaced_at).toISOString(),
             },
-      endpoints: endpoints.map((each) => endpointHealth(each, nowMs)),
+      endpoints: known?.endpoints ?? [],
       warnings: [
         ...oldHead(own[0]?.finality, headAgeSeconds),
         ...headAhead(sinceHead),
-        ...own.flatMap(({ address }) => local?.doubts.get(chainId)?.get(address) ?? []),
+        ...own.flatMap(({ address }) => known?.doubts.get(address) ?? []),
       ],
       ...watch.judge({ name: `chain ${chainId}`, next, goal, trouble }, nowMs),
     };
@@ -154,20 +155,17 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       if (first === undefined || others.length + 1 < some.length) return null;
       return lowest(first, ...others);
     };
+    const standing = local?.(nowMs);
     const read = chainIds.map((chainId) => {
       const row = chains.find((each) => Number(each.chain_id) === chainId);
       const own = tokens.filter((token) => token.chainId === chainId);
-      return chainHealth(chainId, row, nextOfAll(own), nowMs);
+      return chainHealth(chainId, row, nextOfAll(own), standing, nowMs);
     });
     const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
       const row = progress.find(
         (each) => each.project === project && Number(each.chain_id) === chainId,
       );
-      const status = local?.statuses.get(`${project} ${chainId}`);
-      const trouble =
-        status?.reason == null
-          ? undefined
-          : { gaveUp: status.state === "stopped", reason: status.reason };
+      const trouble = standing?.records.get(recordsKey(project, chainId));
       const next = row?.next_block ?? null;
       const goal = nextOfAll(own);
       return {

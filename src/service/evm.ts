@@ -10,6 +10,7 @@ import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
 import type { Logger } from "../logger.ts";
 import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
 import { endpointWarnings } from "./evm-endpoints.ts";
+import { recordsKey } from "./evm-standing.ts";
 import { transferScopes } from "./transfer-scopes.ts";
 
 /** What this process knows of a chain beyond the database. */
@@ -79,7 +80,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
           scopes,
           logger,
           signal,
-          onStatus: (status) => statuses.set(`${status.project} ${status.chainId}`, status),
+          onStatus: (status) => statuses.set(recordsKey(status.project, status.chainId), status),
         });
   const ended = Promise.all([...readers, pipeline]);
   return {

@@ -1,21 +1,23 @@
-/** The interfaces of this process on one port. */
+/** The interfaces of this process on one port that is bound already. */
 import type { Assets } from "../assets.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
+import type { Front } from "../http/front.ts";
 import { detailsOf, watchHealth } from "../http/health.ts";
+import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
-import { databaseProgress, type LocalProgress } from "../http/progress.ts";
+import { databaseProgress } from "../http/progress.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { createServer } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { restPart } from "../rest/part.ts";
 import { projectsOf } from "../rest/projects.ts";
+import type { IndexingProcess } from "../serving-process/indexing-process.ts";
 import { VERSION } from "../version.ts";
-import type { EvmService } from "./evm.ts";
 import { evmGauges } from "./evm-gauges.ts";
 import { evmDetails } from "./evm-health.ts";
 import type { Storage } from "./storage.ts";
@@ -25,35 +27,31 @@ import { taRequests } from "./ta-requests.ts";
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
 const ATTEMPTS_PER_MINUTE = 60;
 
-export type Serving = AsyncDisposable & {
-  /** Where it listens, `http://host:port`. */
-  readonly url: string;
-};
-
 export type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
   readonly storage: Storage;
   readonly assets: Assets;
+  /** Where requests come in: it listens already. */
+  readonly front: Front;
   /** Only this interface; absent: all of them. */
   readonly only?: Part["name"] | undefined;
   /** Addresses of the security-token package, original first. */
   readonly packages: readonly string[];
-  /** What this process knows of the ledger, when it reads it. */
-  readonly local?: (() => LocalProgress) | undefined;
-  /** What this process knows of EVM chains, when it reads them. */
-  readonly evm?: EvmService | undefined;
+  /** The process that indexes, where it tells this one what only it knows. */
+  readonly indexing?: IndexingProcess | undefined;
 };
 
-/** Listens on the configured port and answers until disposed of; requests under way are finished. */
-export const startServing = async (settings: ServingSettings): Promise<Serving> => {
-  const { config, logger, storage, packages, assets, only, local, evm } = settings;
+/** Answers until disposed of; requests under way are finished, and the port is given back. */
+export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
+  const { config, logger, storage, packages, assets, front, only, indexing } = settings;
   const projects = projectsOf(assets);
   const health = watchHealth({
-    progress: databaseProgress(storage.read.db, ledgerPipelines, local),
+    progress: databaseProgress(storage.read.db, ledgerPipelines, indexing?.progress),
     details: detailsOf(
-      evmDetails({ db: storage.read.db, projects, local: evm }),
+      evmDetails({ db: storage.read.db, projects, local: indexing?.evm }),
       taDetails({ db: storage.read.db, assets }),
+      ...(indexing === undefined ? [] : [indexing.details]),
     ),
     version: VERSION,
     onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
@@ -72,6 +70,7 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
     }),
   });
   const { db } = storage.read;
+  const pages = pagesUnsent();
   // Its keys are the business of processes that serve it.
   const ta =
     only === undefined || only === "ta"
@@ -87,6 +86,7 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
         now: Date.now,
       },
       limits: limits(),
+      pages,
     }),
     restPart({
       db,
@@ -95,12 +95,14 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       others: only === undefined && ta !== undefined ? [ta.description] : [],
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
+      pages,
     }),
     ...(ta === undefined ? [] : [ta.part]),
   ].filter(({ name }) => only === undefined || name === only);
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
   taMetrics(metrics.registry, { health, db });
+  indexing?.addMetrics(metrics.registry);
   const server = await createServer({
     parts,
     logger,
@@ -112,16 +114,12 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       return pending === 0 ? null : `${pending} database migrations are not applied`;
     },
     trustProxy: config.trustProxy,
+    front,
   });
-  const close = async () => {
-    await server.close();
-    await health[Symbol.asyncDispose]();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await health[Symbol.asyncDispose]();
+    },
   };
-  try {
-    const url = await server.listen({ port: config.port, host: config.host });
-    return { url, [Symbol.asyncDispose]: close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 };

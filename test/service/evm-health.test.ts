@@ -6,6 +6,7 @@ import { projectsOf } from "../../src/rest/projects.ts";
 import type { EvmService } from "../../src/service/evm.ts";
 import { evmGauges } from "../../src/service/evm-gauges.ts";
 import { evmDetails } from "../../src/service/evm-health.ts";
+import { evmStanding } from "../../src/service/evm-standing.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { reorganise } from "../evm/following.ts";
 import { startProxy } from "../evm/proxy.ts";
@@ -38,7 +39,8 @@ const project = (...tokens: readonly EvmAsset[]) => ({ name: "acme", tokens: [..
 /** Looks at the one chain, now or so many seconds later. */
 const watching = (tokens: readonly EvmAsset[], local?: EvmService) => {
   const projects = projectsOf({ projects: [project(...tokens)] });
-  const details = evmDetails({ db: database.db, projects, local });
+  const standing = local && ((nowMs: number) => evmStanding(local, nowMs));
+  const details = evmDetails({ db: database.db, projects, local: standing });
   return async (later = 0) => {
     const { state, members } = await details(Date.now() + later * 1_000);
     const [seen] = members.evm.chains;
@@ -52,7 +54,11 @@ const metric = async (tokens: readonly EvmAsset[], local: EvmService, name: stri
   const projects = projectsOf({ projects: [project(...tokens)] });
   await using health = watchHealth({
     progress: async () => ({ pipelines: [], reader: { next: null, mark: null, tip: null } }),
-    details: evmDetails({ db: database.db, projects, local }),
+    details: evmDetails({
+      db: database.db,
+      projects,
+      local: (nowMs) => evmStanding(local, nowMs),
+    }),
     version: "1",
     onError: () => undefined,
     observeEveryMs: 0,

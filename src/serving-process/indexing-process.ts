@@ -1,0 +1,78 @@
+/**
+ * What the process that serves knows of the one that indexes: the last snapshot it was sent. One that is
+ * old is known to be old: a process that hangs must not look like one that is well.
+ */
+import { Gauge, type Registry } from "prom-client";
+import type { HealthDetail } from "../http/health.ts";
+import type { LocalProgress } from "../http/progress.ts";
+import type { EvmStanding } from "../service/evm-standing.ts";
+import type { Snapshot } from "./messages.ts";
+
+export type IndexingProcess = {
+  readonly progress: () => LocalProgress;
+  readonly evm: () => EvmStanding;
+  /** The member `indexing` of the health report. */
+  readonly details: () => Promise<HealthDetail>;
+  /** Figures of the process that indexes. */
+  addMetrics(registry: Registry): void;
+};
+
+export type IndexingWatch = IndexingProcess & {
+  /** A snapshot came. */
+  take(snapshot: Snapshot): void;
+};
+
+/** One comes each second, and later when everything it tells of has much to do. */
+const SILENT_AFTER_MS = 10_000;
+
+/** @param now milliseconds from any fixed point; replaced by tests */
+export const watchIndexing = (
+  first: Snapshot,
+  now: () => number = () => performance.now(),
+): IndexingWatch => {
+  let last = { snapshot: first, atMs: now() };
+  const silentMs = () => now() - last.atMs;
+  const isSilent = () => silentMs() > SILENT_AFTER_MS;
+  return {
+    take: (snapshot) => {
+      last = { snapshot, atMs: now() };
+    },
+    progress: () => last.snapshot.progress,
+    evm: () => last.snapshot.evm,
+    details: async () => {
+      if (!isSilent()) return { state: "ok", members: { indexing: { state: "ok" } } };
+      const seconds = Math.floor(silentMs() / 1_000);
+      const reason = `the process that indexes has not answered for ${seconds} s`;
+      return { state: "stalled", members: { indexing: { state: "stalled", reason } } };
+    },
+    addMetrics: (registry) => {
+      const gauge = (name: string, help: string, value: () => number) =>
+        new Gauge({
+          name: `holderbook_${name}`,
+          help,
+          registers: [registry],
+          collect() {
+            this.set(value());
+          },
+        });
+      gauge("indexing_process_up", "1 while the process that indexes answers", () =>
+        isSilent() ? 0 : 1,
+      );
+      gauge(
+        "indexing_process_resident_memory_bytes",
+        "Memory of the process that indexes",
+        () => last.snapshot.residentBytes,
+      );
+      gauge(
+        "indexing_process_cpu_seconds",
+        "Processor time of the process that indexes, since it started",
+        () => last.snapshot.cpuSeconds,
+      );
+      gauge(
+        "serving_process_restarts",
+        "How often the process that serves had to be started again",
+        () => last.snapshot.restarts,
+      );
+    },
+  };
+};

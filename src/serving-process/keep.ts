@@ -1,0 +1,125 @@
+/**
+ * Keeps a process that serves beside this one, which indexes: an overload of the one is none of the
+ * other. When it ends, another one takes its place, on the same port.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "../logger.ts";
+import type { Remedy } from "../remedy.ts";
+import { type Ended, type Life, launch } from "./launch.ts";
+import type { Opening, Snapshot } from "./messages.ts";
+
+/**
+ * The process that serves could not begin, with its own words. Stop: correct what they name, such as a
+ * PORT that another program has.
+ */
+export class ServingProcessError extends Error {
+  override readonly name: string;
+  readonly remedy: Remedy = "stop";
+
+  constructor({ failure, code, signal }: Ended) {
+    super(failure?.message ?? `the process that serves ended at its start (${signal ?? code})`);
+    this.name = failure?.name ?? "ServingProcessError";
+  }
+}
+
+/** Stopping it lets requests under way end. */
+export type ServingProcess = AsyncDisposable & {
+  /** Where it listens, `http://host:port`. */
+  readonly url: string;
+  /**
+   * Has requests answered, which until then are all refused; resolves once they are.
+   * @param look asked each second for what `/health` tells of this process
+   * @throws ServingProcessError (stop)
+   */
+  open(opening: Opening, look: () => Omit<Snapshot, "restarts">): Promise<void>;
+  /** Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+export type KeepSettings = {
+  readonly logger: Logger;
+};
+
+/** The first pause before another one is started, and the longest: it doubles each time. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** One that lived so long was well: the pauses begin again. */
+const WELL_MS = 60_000;
+
+const SNAPSHOT_EVERY_MS = 1_000;
+
+/**
+ * Starts the first one; resolves when it has its port.
+ * @throws ServingProcessError (stop) when it cannot have it
+ */
+export const keepServing = async ({ logger }: KeepSettings): Promise<ServingProcess> => {
+  const stopping = new AbortController();
+  const opened = Promise.withResolvers<void>();
+  // Whoever never opens it does not wait for it.
+  opened.promise.catch(() => undefined);
+  let wasOpen = false;
+  let restarts = 0;
+  let tellOf: (() => { readonly opening: Opening; readonly snapshot: Snapshot }) | undefined;
+
+  let life = launch();
+  const beginning = await Promise.race([life.listening, life.ended]);
+  if (typeof beginning !== "string") throw new ServingProcessError(beginning);
+  const url = beginning;
+
+  const openIt = (one: Life) => {
+    if (tellOf === undefined) return;
+    one.tell({ kind: "open", ...tellOf() });
+    void one.opened.then(() => {
+      wasOpen = true;
+      opened.resolve();
+    });
+  };
+
+  const tend = async () => {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      const startedAt = performance.now();
+      const ended = await life.ended;
+      if (stopping.signal.aborted) return;
+      if (!wasOpen && ended.failure?.passing === false) {
+        opened.reject(new ServingProcessError(ended));
+        return;
+      }
+      if (performance.now() - startedAt > WELL_MS) pauseMs = FIRST_PAUSE_MS;
+      const { code, signal, failure } = ended;
+      const reason = failure && `${failure.name}: ${failure.message}`;
+      logger.error(
+        { code, signal, reason, pauseMs },
+        "the process that serves ended; starting another one, indexing goes on",
+      );
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      restarts += 1;
+      const next = launch(new URL(url).port);
+      life = next;
+      void next.listening.then(() => openIt(next));
+    }
+  };
+  const tended = tend();
+
+  let timer: NodeJS.Timeout | undefined;
+  const stop = async () => {
+    stopping.abort();
+    clearInterval(timer);
+    await life.end();
+    await tended;
+  };
+  return {
+    url,
+    open: async (opening, look) => {
+      tellOf = () => ({ opening, snapshot: { ...look(), restarts } });
+      openIt(life);
+      timer = setInterval(() => {
+        if (tellOf !== undefined) life.tell({ kind: "snapshot", snapshot: tellOf().snapshot });
+      }, SNAPSHOT_EVERY_MS);
+      await opened.promise;
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+};

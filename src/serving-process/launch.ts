@@ -1,0 +1,92 @@
+/** One process that serves, from its start to its end. */
+import { fork } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type FromServing, fromServing, type ToServing } from "./messages.ts";
+
+/** How it ended, and why where it could still say so. */
+export type Ended = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly failure: Extract<FromServing, { kind: "failed" }> | undefined;
+};
+
+export type Life = {
+  /** Resolves with its URL once it has its port; never when it ends before. */
+  readonly listening: Promise<string>;
+  /** Resolves once requests are answered; never when it ends before. */
+  readonly opened: Promise<void>;
+  readonly ended: Promise<Ended>;
+  /** Sends a message; a snapshot is dropped while one before it was not taken. */
+  tell(message: ToServing): void;
+  /** Lets requests under way end, for a while. */
+  end(): Promise<void>;
+};
+
+const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
+
+/**
+ * Answers are much garbage that dies young: room for it spares copying. The bound of the old generation
+ * is what an attack can make of it; buffers are outside of it and bounded where they are made.
+ */
+const HEAP = ["--max-semi-space-size=16", "--max-old-space-size=256"];
+
+/** Longer than it gives itself. */
+const END_WITHIN_MS = 15_000;
+
+/** @param port instead of the configured one: that which another one had before */
+export const launch = (port?: string): Life => {
+  const child = fork(PROGRAM, [], {
+    // Of ours, all but the bounds of the heap.
+    execArgv: [...process.execArgv.filter((flag) => !flag.startsWith("--max-")), ...HEAP],
+    env: port === undefined ? process.env : { ...process.env, PORT: port },
+    serialization: "advanced",
+    // Standard output is for data, and it has none.
+    stdio: ["ignore", 2, 2, "ipc"],
+  });
+  const listening = Promise.withResolvers<string>();
+  const opened = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<Ended>();
+  let failure: Ended["failure"];
+  let sending = false;
+  child.on("message", (message) => {
+    const told = fromServing.parse(message);
+    if (told.kind === "listening") listening.resolve(told.url);
+    else if (told.kind === "opened") opened.resolve();
+    else failure = told;
+  });
+  child.once("error", ({ name, message }) => {
+    failure = { kind: "failed", name, message, passing: true };
+    if (child.pid === undefined) ended.resolve({ code: null, signal: null, failure });
+  });
+  child.once("exit", (code, signal) => {
+    const end = () => ended.resolve({ code, signal, failure });
+    // After the last of its messages.
+    if (child.connected) child.once("disconnect", end);
+    else end();
+  });
+  return {
+    listening: listening.promise,
+    opened: opened.promise,
+    ended: ended.promise,
+    tell: (message) => {
+      // One that is stopped or busy takes nothing: what waits for it must not grow.
+      if (!child.connected || (sending && message.kind === "snapshot")) return;
+      sending = true;
+      child.send(message, () => {
+        sending = false;
+      });
+    },
+    end: async () => {
+      if (child.connected) child.disconnect();
+      const late = new AbortController();
+      const kill = delay(END_WITHIN_MS, undefined, { signal: late.signal }).then(
+        () => child.kill("SIGKILL"),
+        () => undefined,
+      );
+      await ended.promise;
+      late.abort();
+      await kill;
+    },
+  };
+};

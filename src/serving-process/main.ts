@@ -1,0 +1,72 @@
+/**
+ * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
+ * asked. It ends with `start`, however that ends: then their channel closes.
+ */
+import { once } from "node:events";
+import { configFromEnvironment } from "../config.ts";
+import { databaseRemedy } from "../database/database-error.ts";
+import { createFront } from "../http/front.ts";
+import { createLogger } from "../logger.ts";
+import { type IndexingWatch, watchIndexing } from "./indexing-process.ts";
+import { type FromServing, type Opening, toServing } from "./messages.ts";
+
+/** How long an orderly end may take: longer than requests under way are waited for. */
+const END_WITHIN_MS = 13_000;
+
+const tell = (message: FromServing): Promise<void> =>
+  new Promise((resolve) => {
+    // Nobody to be told any more.
+    if (process.send === undefined || !process.connected) return resolve();
+    process.send(message, undefined, {}, () => resolve());
+  });
+
+const ending = new AbortController();
+const end = () => {
+  if (ending.signal.aborted) return;
+  ending.abort();
+  setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
+};
+process.on("disconnect", end);
+if (!process.connected) end();
+process.on("SIGTERM", end);
+// A terminal signals everybody; whether to end is up to the process that indexes.
+process.on("SIGINT", () => undefined);
+process.on("SIGHUP", () => undefined);
+
+const run = async (): Promise<void> => {
+  const config = configFromEnvironment();
+  const logger = createLogger(config.logLevel, process.stderr.isTTY === true).child({
+    process: "serving",
+  });
+  const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
+  let indexing: IndexingWatch | undefined;
+  process.on("message", (message) => {
+    const told = toServing.parse(message);
+    if (indexing !== undefined) return indexing.take(told.snapshot);
+    if (told.kind !== "open") return;
+    indexing = watchIndexing(told.snapshot);
+    opened.resolve({ opening: told.opening, indexing });
+  });
+
+  await using front = createFront({ logger });
+  await tell({ kind: "listening", url: await front.listen(config) });
+  // Loaded while the database is opened elsewhere: it takes longer than all of the above.
+  const { serve } = await import("./serve.ts");
+  const ended = ending.signal.aborted ? Promise.resolve() : once(ending.signal, "abort");
+  const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
+  if (open === undefined) return;
+  await using _serving = await serve({ config, logger, front, ...open });
+  await tell({ kind: "opened" });
+  await ended;
+};
+
+try {
+  await run();
+} catch (error) {
+  if (!(error instanceof Error)) throw error;
+  // Told to whoever started this, who says so.
+  const passing = databaseRemedy(error) !== "stop";
+  await tell({ kind: "failed", name: error.name, message: error.message, passing });
+  process.exitCode = 1;
+}
+if (process.connected) process.disconnect();

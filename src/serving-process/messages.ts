@@ -1,0 +1,67 @@
+/**
+ * What `start` and the process that serves for it tell each other: over their channel, never on a
+ * command line, because the database's URL holds a password. Structured clones, so bigints and maps
+ * arrive as they were; each message is checked where it arrives.
+ */
+import { z } from "zod";
+import { assetsFile } from "../assets.ts";
+import type { LocalProgress } from "../http/progress.ts";
+import { evmStandingSchema } from "../service/evm-standing.ts";
+
+const trouble = z.object({ gaveUp: z.boolean(), reason: z.string() });
+
+const progress: z.ZodType<LocalProgress> = z.object({
+  tip: z.bigint().nullable(),
+  reader: trouble.optional(),
+  pipelines: z.map(z.string(), trouble),
+});
+
+/** What only the process that indexes knows, as it is now. */
+const snapshot = z.object({
+  progress,
+  evm: evmStandingSchema,
+  /** Of that process: its memory, its processor time since it started. */
+  residentBytes: z.number(),
+  cpuSeconds: z.number(),
+  /** How often the process that serves had to be started again. */
+  restarts: z.int(),
+});
+
+export type Snapshot = z.infer<typeof snapshot>;
+
+/** What serving needs besides the settings of the environment. */
+const opening = z.object({
+  databaseUrl: z.string(),
+  /** Addresses of the security-token package, original first. */
+  packages: z.array(z.string()),
+  assets: assetsFile,
+});
+
+export type Opening = Readonly<z.infer<typeof opening>>;
+
+/** To the process that serves. */
+export const toServing = z.discriminatedUnion("kind", [
+  /** The log is open: answer requests. */
+  z.object({ kind: z.literal("open"), opening, snapshot }),
+  z.object({ kind: z.literal("snapshot"), snapshot }),
+]);
+
+export type ToServing = z.infer<typeof toServing>;
+
+/** From the process that serves. */
+export const fromServing = z.discriminatedUnion("kind", [
+  /** The port is bound; everything is answered 503. */
+  z.object({ kind: z.literal("listening"), url: z.string() }),
+  /** Requests are answered. */
+  z.object({ kind: z.literal("opened") }),
+  /** It ends now. */
+  z.object({
+    kind: z.literal("failed"),
+    name: z.string(),
+    message: z.string(),
+    /** Whether another try may help. */
+    passing: z.boolean(),
+  }),
+]);
+
+export type FromServing = z.infer<typeof fromServing>;

@@ -1,0 +1,26 @@
+/** Answering requests in a process of its own, once the process that indexes has opened the log. */
+import type { Config } from "../config.ts";
+import type { Front } from "../http/front.ts";
+import type { Logger } from "../logger.ts";
+import { startServing } from "../service/serving.ts";
+import { openStorage } from "../service/storage.ts";
+import type { IndexingProcess } from "./indexing-process.ts";
+import type { Opening } from "./messages.ts";
+
+/** Answers on a port that is bound until disposed of; requests under way are finished. */
+export const serve = async (settings: {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly front: Front;
+  readonly opening: Opening;
+  readonly indexing: IndexingProcess;
+}): Promise<AsyncDisposable> => {
+  const { logger, front, indexing } = settings;
+  const { databaseUrl, packages, assets } = settings.opening;
+  const config = { ...settings.config, databaseUrl };
+  await using opened = new AsyncDisposableStack();
+  // Whoever indexes has migrated it.
+  const storage = opened.use(await openStorage(config, logger, { migrated: false }));
+  opened.use(await startServing({ config, logger, storage, packages, assets, front, indexing }));
+  return opened.move();
+};
