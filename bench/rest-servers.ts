@@ -1,18 +1,24 @@
 /** The transfer events API as it ships, and beside it a bare fastify handler that runs the same SQL. */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import fastify from "fastify";
-import pino from "pino";
-import type { Database } from "../src/database/connect.ts";
+import { createReaders } from "../src/database/readers.ts";
 import { watchHealth } from "../src/http/health.ts";
 import { createKey } from "../src/http/keys.ts";
 import { createMetrics } from "../src/http/metrics.ts";
 import { databaseProgress } from "../src/http/progress.ts";
 import { createRateLimit } from "../src/http/rate-limit.ts";
 import { createServer } from "../src/http/server.ts";
+import { createLogger } from "../src/logger.ts";
 import { transferEvents } from "../src/projections/transfer-events.ts";
 import { LIST_PATH } from "../src/rest/names.ts";
 import { restPart } from "../src/rest/part.ts";
 import type { Call } from "./rest-load.ts";
 import { benchTokens, PROJECT } from "./rest-records.ts";
+import type { Scratch } from "./scratch-postgres.ts";
+
+/** As many as the bare handler has. */
+const READERS = 8;
 
 /** Both servers over one database; a call is made of the list's query string. */
 export type Servers = AsyncDisposable & {
@@ -20,8 +26,9 @@ export type Servers = AsyncDisposable & {
   bare(query: string): Call;
 };
 
-export const openServers = async (database: Database): Promise<Servers> => {
+export const openServers = async ({ database, url, folder }: Scratch): Promise<Servers> => {
   const { db } = database;
+  const readers = createReaders({ url, max: READERS, applicationName: "bench", readOnly: true });
   const limit = (policy: string) =>
     createRateLimit({ policy, quota: 1_000_000_000, windowSeconds: 60 });
   const health = watchHealth({
@@ -30,16 +37,19 @@ export const openServers = async (database: Database): Promise<Servers> => {
     onError: () => undefined,
     observeEveryMs: 0,
   });
+  const log = openSync(join(folder, "rest.log"), "a");
   const server = await createServer({
     parts: [
       restPart({
         db,
+        readers,
         projects: [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],
         version: "bench",
         limits: { limit: limit("default"), attempts: limit("attempts") },
       }),
     ],
-    logger: pino({ level: "warn" }),
+    // As the service writes it: every request a line.
+    logger: createLogger("info", false, (lines) => void writeSync(log, lines)),
     version: "bench",
     health,
     metrics: createMetrics(health),
@@ -57,6 +67,8 @@ export const openServers = async (database: Database): Promise<Servers> => {
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await bare.close();
+      await readers.close();
+      closeSync(log);
       await health[Symbol.asyncDispose]();
     },
   };

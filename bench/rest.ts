@@ -59,9 +59,9 @@ type Served = AsyncDisposable & { readonly records: KnownRecords; readonly serve
 const served = async (count: number): Promise<Served> => {
   const opened = new AsyncDisposableStack();
   try {
-    const { database } = opened.use(await scratchPostgres());
-    const records = await writeRecords(database, count);
-    const servers = opened.use(await openServers(database));
+    const scratch = opened.use(await scratchPostgres());
+    const records = await writeRecords(scratch.database, count);
+    const servers = opened.use(await openServers(scratch));
     return { records, servers, [Symbol.asyncDispose]: () => opened.disposeAsync() };
   } catch (error) {
     await opened.disposeAsync();

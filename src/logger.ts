@@ -27,9 +27,15 @@ const paths = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${n
 /**
  * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. Lines are
  * written together, a tenth of a second late at the most; a warning at once, with all before it.
+ *
+ * @param write takes the lines, where there is no terminal; standard error unless given
  */
-export const createLogger = (level: string, terminal: boolean): Logger => {
-  const lines = terminal ? undefined : batchedLines();
+export const createLogger = (
+  level: string,
+  terminal: boolean,
+  write: (lines: string) => void = toStandardError,
+): Logger => {
+  const lines = terminal ? undefined : batchedLines(write);
   return pino(
     {
       level,
@@ -61,8 +67,13 @@ const WARN = pino.levels.values.warn ?? 40;
 const LINES_BYTES = 8 * 1024;
 const LINES_MS = 100;
 
-/** Standard error, written to when there is enough or some time has passed, and when the process ends. */
-const batchedLines = () => {
+/** Files and pipes have taken it when this returns. */
+const toStandardError = (lines: string): void => {
+  process.stderr.write(lines);
+};
+
+/** A destination that is written to when there is enough or some time has passed, and when the process ends. */
+const batchedLines = (write: (lines: string) => void) => {
   let text = "";
   let late: NodeJS.Timeout | undefined;
   const flush = () => {
@@ -70,8 +81,7 @@ const batchedLines = () => {
     late = undefined;
     const lines = text;
     text = "";
-    // Files and pipes take it before this returns.
-    if (lines !== "") process.stderr.write(lines);
+    if (lines !== "") write(lines);
   };
   process.once("exit", flush);
   return {

@@ -4,6 +4,7 @@
  */
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, bytea, identifier, int8, uint256 } from "../database/column-types.ts";
+import { type Parameter, type Reads, read } from "../database/readers.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
 import { bytesOf } from "../evm/hex-bytes.ts";
@@ -180,7 +181,7 @@ export type TransferEvent = {
 };
 
 /** Digits and hex come as text: they are printed, never calculated with. */
-const selected = ({ sql }: Pick<Db, "sql">) => sql`
+const SELECTED = `
   id::text, chain_id::float8 as "chainId", block::text, block_timestamp::float8 as "blockTimestamp",
   log_index as "logIndex", '0x' || encode(tx_hash, 'hex') as "txHash",
   '0x' || encode(token, 'hex') as token, method_name as "methodName", amount::text,
@@ -207,44 +208,54 @@ export type TransferEventQuery = {
 const BEYOND_ALL_IDS = 2n ** 63n - 1n;
 
 /**
+ * The statements of one order, each by one index whatever Postgres believes of the table. Parameters:
+ * project, last id seen, limit, and then what is looked for.
+ */
+const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
+  // Qualified: "id" and "recipient" alone are texts of the answer, and sort as such.
+  const byId = `transfer_events.id ${direction}`;
+  const page = (condition: string, order = byId) => `
+    select ${SELECTED} from transfer_events
+    where project = $1 ${condition}
+    order by ${order}
+    -- Out of the planner's sight: when it takes a page for everything there is, it gathers and sorts.
+    limit (select $3::int8)`;
+  const ofTransaction = `and tx_hash = $4 and id ${beyond} $2`;
+  return {
+    ofAll: page(`and id ${beyond} $2`),
+    ofTransaction: page(ofTransaction),
+    // A transaction holds few records, a recipient may hold most: "||" keeps its index out of this.
+    ofBoth: page(`${ofTransaction} and recipient || '' = $5`),
+    // Two bounds instead of an equality: the index of recipients alone gives this order.
+    ofRecipient: page(
+      `and (recipient, id) ${beyond} ($4, $2) and recipient ${beyond === "<" ? ">=" : "<="} $4`,
+      `transfer_events.recipient ${direction}, ${byId}`,
+    ),
+  };
+};
+
+const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
+
+/**
  * Records of a project; empty for an unknown one. One statement, by one index, whatever is asked and
  * whatever Postgres believes of the table: with a recipient of most records it would rather walk the
  * list and leave rows out, all of them when that wallet receives nothing any more.
  */
-export const transferEvents = async (
-  db: Pick<Db, "sql">,
+export const transferEvents = (
+  on: Reads,
   { project, order, limit, afterId, txHash, recipient }: TransferEventQuery,
 ): Promise<readonly TransferEvent[]> => {
-  const { sql } = db;
-  const descending = order === "desc";
-  const after = asInt8(afterId ?? (descending ? BEYOND_ALL_IDS : 0n));
-  const direction = descending ? sql`desc` : sql`asc`;
-  const beyond = descending ? sql`<` : sql`>`;
-  // Qualified: "id" and "recipient" alone are texts of the answer, and sort as such.
-  const byId = sql`transfer_events.id ${direction}`;
-  // Two bounds instead of an equality: the index of recipients alone gives this order.
-  const ofRecipient = (wallet: Uint8Array) => sql`
-    and (recipient, id) ${beyond} (${wallet}, ${after})
-    and recipient ${descending ? sql`>=` : sql`<=`} ${wallet}
-    order by transfer_events.recipient ${direction}, ${byId}`;
-  // A transaction holds few records, a recipient may hold most: "||" keeps its index out of this.
-  const ofTransaction = (hash: Uint8Array) => sql`
-    and tx_hash = ${hash} and id ${beyond} ${after}
-    ${recipient === undefined ? sql`` : sql`and recipient || '' = ${bytesOf(recipient)}`}
-    order by ${byId}`;
-  const ofAll = () => sql`and id ${beyond} ${after} order by ${byId}`;
-  return sql<TransferEvent[]>`
-    select ${selected(db)} from transfer_events
-    where project = ${project}
-    ${
-      txHash !== undefined
-        ? ofTransaction(bytesOf(txHash))
-        : recipient !== undefined
-          ? ofRecipient(bytesOf(recipient))
-          : ofAll()
-    }
-    -- Out of the planner's sight: when it takes a page for everything there is, it gathers and sorts.
-    limit (select ${limit}::int8)`;
+  const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
+  const texts = PAGES[order];
+  const page: Parameter[] = [project, after, limit];
+  if (txHash !== undefined) {
+    return recipient === undefined
+      ? read(on, texts.ofTransaction, [...page, bytesOf(txHash)])
+      : read(on, texts.ofBoth, [...page, bytesOf(txHash), bytesOf(recipient)]);
+  }
+  return recipient === undefined
+    ? read(on, texts.ofAll, page)
+    : read(on, texts.ofRecipient, [...page, bytesOf(recipient)]);
 };
 
 /**
@@ -275,7 +286,7 @@ export const transferEventsOfBlocks = async (
   const lastBlock =
     cut === undefined ? toBlock : cut.block > cut.first ? cut.block - 1n : cut.first;
   const events = await sql<TransferEvent[]>`
-    select ${selected(db)} from transfer_events where ${within(lastBlock)}
+    select ${sql.unsafe(SELECTED)} from transfer_events where ${within(lastBlock)}
     order by transfer_events.block, transfer_events.id`;
   return { events, lastBlock };
 };

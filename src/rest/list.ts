@@ -1,6 +1,7 @@
 /** `GET /r/api/v2/transfer_events`: the query string to a page of the caller's project. */
 import type { z } from "zod";
 import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import { HttpError } from "../http/http-error.ts";
 import { transferEvents } from "../projections/transfer-events.ts";
 import { LIST_PATH } from "./names.ts";
@@ -42,12 +43,13 @@ export type ListPage = { readonly body: string; readonly next: string | null };
 
 /** Reads and prints a page; one statement once the project's tokens are known. */
 export const listPage = async (
+  on: Reads,
   db: Db,
   project: string,
   tokens: TokenBook,
   { tx_hash, recipient_address, order, limit, after_id }: ListQuery,
 ): Promise<ListPage> => {
-  const rows = await transferEvents(db, {
+  const rows = await transferEvents(on, {
     project,
     order,
     // One more tells whether there is more.

@@ -1,14 +1,18 @@
 /** Interface A as a part of the server: the transfer events of the caller's project, and its docs. */
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
+import type { Readers } from "../database/readers.ts";
+import type { Soon } from "../database/remembered.ts";
+import { type Admission, createAdmission } from "../http/admission.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
+import { hangUpSignal } from "../http/hung-up.ts";
 import { findKey, type Key } from "../http/keys.ts";
 import { largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
 import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App, Part } from "../http/part.ts";
-import type { Unsent } from "../http/unsent.ts";
+import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
 import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
 import { listPage, nextLink, readQuery } from "./list.ts";
@@ -16,9 +20,17 @@ import { KEY_HEADER, LIST_PATH } from "./names.ts";
 import { openApi, TAG } from "./openapi.ts";
 import { type Project, tokenBook } from "./projects.ts";
 
+/** What a record weighs: see `Admission`. */
+const VALUES_PER_RECORD = 35;
+
+/** Pages that their callers have yet to take; the widest one has about 1.5 MB. */
+const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 16 * 1024 * 1024 };
+
 export type RestPartSettings = {
-  /** Read-only, with a statement timeout. */
+  /** For keys and tokens, which are remembered; read-only. */
   readonly db: Db;
+  /** For the pages; read-only, with a statement timeout. */
+  readonly readers: Pick<Readers, "for">;
   readonly projects: readonly Project[];
   readonly version: string;
   /** Other interfaces that `/openapi.json` describes too. */
@@ -27,19 +39,24 @@ export type RestPartSettings = {
   readonly callbackKeys?: Pick<SigningKeys, "publicKeys"> | undefined;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
+  /** How much may be under way at once; shared by the interfaces of a process. */
+  readonly admission?: Admission | undefined;
   /** Of pages, which need no key; an account of its own unless given. */
   readonly pages?: Unsent | undefined;
 };
 
 export const restPart = ({
   db,
+  readers,
   projects,
   version,
   others = [],
   callbackKeys,
   limits,
+  admission = createAdmission(),
   pages = pagesUnsent(),
 }: RestPartSettings): Part => {
+  const unsent = createUnsent(UNSENT_BYTES);
   const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
   const verify = (presented: string) => projectKey(db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
@@ -58,7 +75,13 @@ export const restPart = ({
       if (tokens === undefined) {
         throw new HttpError(403, `the project ${project} of this key is not configured here`);
       }
-      const { body, next } = await listPage(db, project, tokens, query);
+      const signal = hangUpSignal(reply);
+      const place = await admission.enter(key.id, query.limit * VALUES_PER_RECORD, signal);
+      reply.raw.once("close", place.left);
+      const { body, next } = await listPage(readers.for(signal), db, project, tokens, query).finally(
+        place.made,
+      );
+      if (!unsent.hold(key.id, body.length, reply.raw)) throw noRoomToSend();
       if (next !== null) {
         reply.header("link", nextLink(request, query, next));
       }
@@ -95,8 +118,12 @@ export const restPart = ({
 };
 
 /** @throws HttpError (403) for a key of another interface */
-const projectKey = async (db: Db, presented: string): Promise<Key | null> => {
-  const key = await findKey(db, presented);
+const projectKey = (db: Db, presented: string): Soon<Key | null> => {
+  const found = findKey(db, presented);
+  return found instanceof Promise ? found.then(ofProject) : ofProject(found);
+};
+
+const ofProject = (key: Key | null): Key | null => {
   if (key !== null && key.kind !== "project") {
     throw new HttpError(
       403,

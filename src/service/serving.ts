@@ -4,6 +4,7 @@ import { publicKeyList } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
+import { createAdmission } from "../http/admission.ts";
 import type { Front } from "../http/front.ts";
 import { detailsOf, watchHealth } from "../http/health.ts";
 import { pagesUnsent } from "../http/large-text.ts";
@@ -71,6 +72,8 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   });
   const { db } = storage.read;
   const pages = pagesUnsent();
+  const admission = createAdmission();
+  const { readers } = storage;
   // Its keys are the business of processes that serve it.
   const ta =
     only === undefined || only === "ta"
@@ -80,16 +83,19 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     graphqlPart({
       sources: {
         db,
-        readers: storage.readers,
+        readers,
         packages,
         pipelines: ledgerPipelines,
         now: Date.now,
       },
       limits: limits(),
+      admission,
       pages,
     }),
     restPart({
       db,
+      readers,
+      admission,
       projects,
       version: VERSION,
       others: only === undefined && ta !== undefined ? [ta.description] : [],

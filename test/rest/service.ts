@@ -100,6 +100,7 @@ export const serve = async (
     parts: [
       restPart({
         db: database.db,
+        readers: { for: () => database.db },
         projects: known,
         version: "1",
         others: settings.others ?? [],
