@@ -5,6 +5,7 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
+import { readSource, type SourceSaid } from "../log/log-source.ts";
 import { logHighWater } from "../log/tables.ts";
 import type { WatermarkTable } from "../pipelines/watermark.ts";
 
@@ -37,6 +38,8 @@ export type ReaderProgress = {
   /** Newest checkpoint of the chain; null where nobody in this process asks the chain. */
   readonly tip: bigint | null;
   readonly trouble?: Trouble | undefined;
+  /** What the reader, in whatever process, said last of its source; null before any has. */
+  readonly source?: SourceSaid | null | undefined;
 };
 
 export type Progress = {
@@ -112,7 +115,10 @@ const markOf = ({ checkpoint, timestamp_ms }: z.infer<typeof row>): Mark | null 
 export const databaseProgress =
   (db: Db, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
   async (): Promise<Progress> => {
-    const { log, pipelines: watermarks } = await readWatermarks(db, pipelines);
+    const [{ log, pipelines: watermarks }, source] = await Promise.all([
+      readWatermarks(db, pipelines),
+      readSource(db),
+    ]);
     const here = local?.();
     return {
       pipelines: watermarks.map((watermark) => ({
@@ -125,6 +131,7 @@ export const databaseProgress =
         mark: log.mark,
         tip: here?.tip ?? null,
         trouble: here?.reader,
+        source,
       },
     };
   };
