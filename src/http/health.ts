@@ -3,9 +3,10 @@
  *
  * `ok`: everything is at the chain's end. `catching_up`: it is not, or nobody here can tell, and
  * things move: a backfill, never a reason for an alarm. `stalled`: somebody has work and does not do
- * it, with the reason beside its name.
+ * it, or its source has not answered for a minute, with the reason beside its name.
  */
 import type { Mark, Progress, ReaderProgress } from "./progress.ts";
+import { isHeard, judgeSource, type SourceHealth, sourceHealth } from "./source-health.ts";
 import {
   createStallWatch,
   type Judgement,
@@ -37,6 +38,8 @@ export type ReaderHealth = Standing & {
   /** `unknown`: nothing was read for a minute, and nobody here knows whether the chain has more. */
   readonly state: State | "unknown";
   readonly reason?: string;
+  /** What the reader said last of its source, in whatever process it runs; absent before any has. */
+  readonly source?: SourceHealth;
 };
 
 export type HealthReport = {
@@ -144,6 +147,7 @@ export const judge = (
     reader: {
       ...standing(reader, goalOf(reader), nowMs),
       tip: reader.tip?.toString() ?? null,
+      ...(reader.source && { source: sourceHealth(reader.source, stallAfterMs) }),
       ...read,
     },
   };
@@ -160,16 +164,21 @@ const judgeReader = (
 ): Judgement | { readonly state: "unknown"; readonly reason: string } => {
   const goal = goalOf(reader);
   const judgement = watch.judge({ ...reader, name: READER, goal }, nowMs);
+  const unheard = judgeSource(reader, stallAfterMs);
+  if (unheard !== null) return unheard;
   if (goal !== null) return judgement;
-  if (reader.trouble?.gaveUp)
-    return { state: "stalled", reason: `gave up: ${reader.trouble.reason}` };
   // Nobody here asks the chain. A fresh checkpoint says that the reader elsewhere is at its end.
   const ageMs = reader.mark === null ? Infinity : nowMs - Number(reader.mark.timestampMs);
   if (ageMs < stallAfterMs) return { state: "ok" };
   if (watch.quietMs(READER, nowMs) < stallAfterMs) return { state: "catching_up" };
+  const said = reader.source;
+  const why =
+    said && !isHeard(said, stallAfterMs)
+      ? `no process has read the ledger for ${Math.floor(said.saidAgoMs / 1000)} s`
+      : "this process does not ask the chain whether there is more";
   return {
     state: "unknown",
-    reason: `nothing was read for ${Math.floor(stallAfterMs / 1000)} s; this process does not ask the chain whether there is more`,
+    reason: `nothing was read for ${Math.floor(stallAfterMs / 1000)} s; ${why}`,
   };
 };
 

@@ -82,6 +82,16 @@ const progressGauges = (registry: Registry) => {
     "1 while the reader has work and does not do it",
     [],
   );
+  const answerAge = gauge(
+    "source_answer_age_seconds",
+    "Seconds since the ledger's source last answered the reader, in whatever process it runs",
+    ["source"],
+  );
+  const silent = gauge(
+    "source_silent_seconds",
+    "Seconds during which a question to the source has been waiting since its last answer",
+    ["source"],
+  );
   const up = gauge("database_up", "1 while the database answers", []);
 
   return (report: HealthReport | undefined) => {
@@ -94,6 +104,8 @@ const progressGauges = (registry: Registry) => {
       readerCheckpoint,
       readerLag,
       readerStalled,
+      answerAge,
+      silent,
     ]) {
       each.reset();
     }
@@ -109,5 +121,9 @@ const progressGauges = (registry: Registry) => {
     if (reader.checkpoint !== null) readerCheckpoint.set(Number(reader.checkpoint));
     if (reader.lagCheckpoints !== null) readerLag.set(Number(reader.lagCheckpoints));
     readerStalled.set(reader.state === "stalled" ? 1 : 0);
+    if (reader.source === undefined) return;
+    const { source, answerAgeSeconds, silentSeconds } = reader.source;
+    if (answerAgeSeconds !== null) answerAge.set({ source }, answerAgeSeconds);
+    if (silentSeconds !== null) silent.set({ source }, silentSeconds);
   };
 };

@@ -3,7 +3,9 @@
  * serves.
  */
 import { getTableName } from "drizzle-orm";
+import type { Db } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import { readSource, type SourceSaid } from "../log/log-source.ts";
 import { logHighWater } from "../log/tables.ts";
 import type { WatermarkTable } from "../pipelines/watermark.ts";
 
@@ -36,6 +38,8 @@ export type ReaderProgress = {
   /** Newest checkpoint of the chain; null where nobody in this process asks the chain. */
   readonly tip: bigint | null;
   readonly trouble?: Trouble | undefined;
+  /** What the reader, in whatever process, said last of its source; null before any has. */
+  readonly source?: SourceSaid | null | undefined;
 };
 
 export type Progress = {
@@ -111,9 +115,12 @@ const markOf = ({ checkpoint, timestampMs }: Row): Mark | null =>
  * @param local what this process knows beyond the database, when it reads the ledger itself
  */
 export const databaseProgress =
-  (on: Reads, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
+  (db: Db, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
   async (): Promise<Progress> => {
-    const { log, pipelines: watermarks } = await readWatermarks(on, pipelines);
+    const [{ log, pipelines: watermarks }, source] = await Promise.all([
+      readWatermarks(db, pipelines),
+      readSource(db),
+    ]);
     const here = local?.();
     return {
       pipelines: watermarks.map((watermark) => ({
@@ -126,6 +133,7 @@ export const databaseProgress =
         mark: log.mark,
         tip: here?.tip ?? null,
         trouble: here?.reader,
+        source,
       },
     };
   };

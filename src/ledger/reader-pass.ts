@@ -12,6 +12,7 @@ import {
   type Gathering,
 } from "./reader-gathering.ts";
 import type { CheckpointSource } from "./source.ts";
+import { heard, type SourceContact } from "./source-contact.ts";
 import { pause } from "./sources/backoff.ts";
 import { followingAbort } from "./sources/following-abort.ts";
 
@@ -55,6 +56,8 @@ export class CheckpointChainError extends Error {
 /** One pass over the source: from the high-water mark to the end, an error, or an abort. */
 export type Pass = {
   readonly source: CheckpointSource;
+  /** Told while the source is waited for. */
+  readonly contact: SourceContact;
   /** Pure: bytes in, facts out. */
   readonly read: CheckpointReader;
   readonly log: Pick<Log, "append">;
@@ -113,7 +116,7 @@ const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
 };
 
 const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
-  const { source, first, last } = pass;
+  const { source, contact, first, last } = pass;
   const checkpoints = source.checkpoints({ first, last }, signal)[Symbol.asyncIterator]();
   let expected = first;
   let { previousDigest } = pass;
@@ -123,7 +126,9 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       const next = checkpoints.next();
       if (!(await isReady(next))) {
         gathering.idle();
-        await next.catch(() => undefined);
+        // What was there already says nothing of the source now; what is waited for does.
+        using _question = contact.asking();
+        await heard(contact, next, signal).catch(() => undefined);
         stretchFrom = performance.now();
       }
       const { done, value: raw } = await next;

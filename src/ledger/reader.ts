@@ -16,7 +16,9 @@ import { searchDecimals } from "./reader-decimals.ts";
 import type { BatchBounds, GatheredBatch } from "./reader-gathering.ts";
 import { runPass } from "./reader-pass.ts";
 import { keepProgress, type ReaderProgress } from "./reader-progress.ts";
+import { askChainId, openSourceNotes, watchTip } from "./reader-source.ts";
 import type { CheckpointSource } from "./source.ts";
+import { createContact, type SourceContact } from "./source-contact.ts";
 import { type Backoff, backoffMs, pause } from "./sources/backoff.ts";
 import { followingAbort } from "./sources/following-abort.ts";
 
@@ -25,6 +27,8 @@ export type { ReaderProgress, ReaderState } from "./reader-progress.ts";
 export type ReaderOptions = {
   readonly database: Database;
   readonly source: CheckpointSource;
+  /** What the source itself tells of its questions, beside what the reader sees; absent: nothing. */
+  readonly contact?: SourceContact | undefined;
   /** Decodes for the same packages. */
   readonly read: CheckpointReader;
   /** Contract packages, canonical, original first: what the log is of. */
@@ -49,6 +53,8 @@ export type ReaderWaits = {
   readonly backoff: Backoff;
   /** Between looks at the newest checkpoint of the chain. */
   readonly tipEveryMs: number;
+  /** Between two notes of whether the source answers. */
+  readonly noteEveryMs: number;
   /** Between questions for decimals that are still unknown. */
   readonly decimalsEveryMs: number;
   /** How long a batch waits for an idle source while catching up. */
@@ -68,6 +74,7 @@ const DEFAULT_BOUNDS: BatchBounds = {
 const DEFAULT_WAITS: ReaderWaits = {
   backoff: { firstMs: 500, maxMs: 30_000 },
   tipEveryMs: 5_000,
+  noteEveryMs: 5_000,
   decimalsEveryMs: 60_000,
   lingerMs: 100,
   refetches: 2,
@@ -84,14 +91,18 @@ const CATCHING_UP = 50n;
  *   a `CheckpointDecodeError`, `CheckpointChainError`, `CheckpointPrunedError` or any other whose remedy is `stop`
  */
 export const runReader = async (options: ReaderOptions, signal: AbortSignal): Promise<void> => {
-  const { onProgress = () => {}, onNotice = () => {} } = options;
+  const { onProgress = () => {}, onNotice = () => {}, contact = createContact() } = options;
   const waits = { ...DEFAULT_WAITS, ...options.waits };
   const progress = keepProgress(options.firstCheckpoint, options.last);
   const show = () => onProgress(progress.now());
   const newCoins = createWaking();
+  const watched = { source: options.source, contact };
+  const notes = openSourceNotes(options.database, watched, progress, waits.noteEveryMs);
+  let gaveUp: Error | undefined;
 
   const context: Reading = {
     options,
+    contact,
     waits,
     progress,
     show,
@@ -105,7 +116,18 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
 
   using own = followingAbort(signal);
   const background = Promise.all([
-    watchTip(context, own.signal),
+    watchTip(
+      watched,
+      {
+        everyMs: waits.tipEveryMs,
+        onTip: (newest) => {
+          if (newest !== null) progress.tip(newest);
+          show();
+        },
+      },
+      own.signal,
+    ),
+    notes.keep(own.signal),
     searchDecimals(
       {
         database: options.database,
@@ -132,6 +154,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
         }
         const reason = error instanceof Error ? error : new Error(String(error));
         if (databaseRemedy(error) === "stop") {
+          gaveUp = reason;
           progress.enter("stopped", reason);
           show();
           throw error;
@@ -147,12 +170,15 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   } finally {
     own.abort();
     await background;
+    // After the last of the others, so that it stands.
+    if (gaveUp !== undefined) await notes.gaveUp(gaveUp);
   }
 };
 
 /** What the parts of one reader share. */
 type Reading = {
   readonly options: ReaderOptions;
+  readonly contact: SourceContact;
   readonly waits: ReaderWaits;
   readonly progress: ReturnType<typeof keepProgress>;
   readonly show: () => void;
@@ -162,10 +188,10 @@ type Reading = {
 
 /** From opening the log to the end of the range, an abort, or an error. */
 const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> => {
-  const { options, waits, progress, show, onNotice, appended } = context;
+  const { options, contact, waits, progress, show, onNotice, appended } = context;
   const { database, source, packages, firstCheckpoint, last } = options;
   // Before the lock: a reader of another chain is refused at once, also as a standby.
-  const chainId = await source.chainId(signal);
+  const chainId = await askChainId({ source, contact }, signal);
   const log: Log = await openLog(database, { chainId, packages, firstCheckpoint }, { onNotice });
   await using lock = await acquireWriterLock(database, "log", {
     signal,
@@ -185,6 +211,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   await runPass(
     {
       source,
+      contact,
       read: options.read,
       log,
       on: lock.session,
@@ -203,23 +230,6 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
     during.signal,
   );
   if (!signal.aborted) lock.session.lost.throwIfAborted();
-};
-
-/** Looks at the newest checkpoint now and then; a look that fails is left to the next one. */
-const watchTip = async (
-  { options: { source }, waits, progress, show }: Reading,
-  signal: AbortSignal,
-): Promise<void> => {
-  while (!signal.aborted) {
-    try {
-      const newest = await source.latest(signal);
-      if (newest !== null) progress.tip(newest);
-      show();
-    } catch {
-      // Whatever keeps the source from answering keeps reading from going on, and is told there.
-    }
-    await pause(waits.tipEveryMs, signal);
-  }
 };
 
 /** Wakes whoever waits since the last time. */

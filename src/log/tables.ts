@@ -110,3 +110,32 @@ export const logCoins = pgTable(
   },
   (t) => [index("log_coins_folded").on(t.folded).where(sql`${t.isSecurity}`)],
 );
+
+/**
+ * Whether the source of the log answers, as its reader said last: one row, so that processes that only
+ * serve know it too. Written every few seconds and never together with facts: a long append would keep
+ * the row locked, and silent about itself.
+ */
+export const logSource = pgTable(
+  "log_source",
+  {
+    id: smallint("id").primaryKey().default(1),
+    /** Scheme and host, or the kind of source: nothing that may hold a key. */
+    source: text("source").notNull(),
+    /** Which run of a reader wrote this. */
+    reader: text("reader").notNull(),
+    /** Whether that reader holds the log; one that stands by does not overwrite what it says. */
+    reading: boolean("reading").notNull(),
+    /** It gave up, for the reason in `error`; nobody has begun to read since. */
+    gaveUp: boolean("gave_up").notNull(),
+    /** When the source last answered; null when it never has. */
+    answeredAt: at("answered_at"),
+    /** How long a question has been open or due since then without an answer, milliseconds. */
+    silentMs: int8("silent_ms").notNull(),
+    /** What went wrong last, since the last answer. */
+    error: text("error"),
+    /** When this was said, by the database's clock. */
+    writtenAt: at("written_at").notNull(),
+  },
+  (t) => [check("log_source_one_row", sql`${t.id} = 1`)],
+);

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { LocalProgress, Trouble } from "../http/progress.ts";
 import { createCheckpointReader } from "../ledger/read.ts";
 import { type ReaderProgress, runReader } from "../ledger/reader.ts";
+import { onlyPlaces } from "../ledger/sources/place.ts";
 import { factSource } from "../log/log.ts";
 import type { Logger } from "../logger.ts";
 import { createFeed } from "../pipelines/feed.ts";
@@ -63,6 +64,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     {
       database: storage.write,
       source: ledger.source,
+      contact: ledger.contact,
       read: createCheckpointReader(ledger.packages),
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
@@ -129,5 +131,6 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   };
 };
 
+/** `/health` shows it to everybody: of URLs the place alone, for the rest may hold a provider's key. */
 const troubleOf = (error: Error | null, gaveUp: boolean): Trouble | undefined =>
-  error === null ? undefined : { gaveUp, reason: error.message };
+  error === null ? undefined : { gaveUp, reason: onlyPlaces(error.message) };

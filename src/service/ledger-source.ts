@@ -8,6 +8,7 @@ import { type Config, ConfigError } from "../config.ts";
 import { type DemoSource, demoSource } from "../demo/source.ts";
 import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
+import { createContact, type Hearing, type SourceContact } from "../ledger/source-contact.ts";
 import { openSource } from "../ledger/sources/open-source.ts";
 import { recordDecimals } from "../log/coins.ts";
 import type { Logger } from "../logger.ts";
@@ -16,6 +17,8 @@ import type { Storage } from "./storage.ts";
 
 export type Ledger = {
   readonly source: CheckpointSource;
+  /** What the source tells of its questions; absent: what its reader sees. */
+  readonly contact?: SourceContact | undefined;
   /** The source again when it is the demo ledger, which also takes transactions. */
   readonly demo?: DemoSource | undefined;
   /** Every published address of the security-token package, original first. */
@@ -56,7 +59,8 @@ type Described = {
  * @throws ConfigError when nothing says which packages to index
  */
 export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
-  const { source, demo, described, about } = await openLedgerSource(config, logger);
+  const contact = createContact();
+  const { source, demo, described, about } = await openLedgerSource(config, logger, contact);
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -67,6 +71,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     config.assetsFile === undefined ? [] : knownDecimals(await assetsOf(config, config.assetsFile));
   return {
     source,
+    contact,
     demo,
     packages,
     firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint ?? 0n,
@@ -80,6 +85,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
 export const openLedgerSource = async (
   config: Config,
   logger: Logger,
+  hearing?: Hearing,
 ): Promise<{
   readonly source: CheckpointSource;
   readonly demo?: DemoSource | undefined;
@@ -103,6 +109,7 @@ export const openLedgerSource = async (
     maxConcurrency: config.fetchConcurrency,
     windowBytes: config.fetchWindowBytes,
     firstCheckpoint: config.firstCheckpoint,
+    hearing,
     onSetback: (setback) =>
       setback.failures < 3
         ? logger.debug(setback, "fetching again")

@@ -22,7 +22,9 @@ type Asked = { readonly authorization: string | undefined; readonly body: unknow
 
 /** A signing service of which a test decides the answer. */
 const startService = async (
-  answer: (body: Readonly<Record<string, string>>) => Promise<{ status: number; body: object }>,
+  answer: (
+    body: Readonly<Record<string, string>>,
+  ) => Promise<{ status: number; body: object | string }>,
 ) => {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {
@@ -31,7 +33,8 @@ const startService = async (
     const body = JSON.parse(Buffer.concat(chunks).toString());
     asked.push({ authorization: request.headers.authorization, body });
     const answered = await answer(body);
-    response.writeHead(answered.status).end(JSON.stringify(answered.body));
+    const text = typeof answered.body === "string" ? answered.body : JSON.stringify(answered.body);
+    response.writeHead(answered.status).end(text);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -128,6 +131,27 @@ test("a signature of somebody else, a refusal and a failure are told apart", asy
   expect(await failure()).toMatchObject({ name: "SigningError", remedy: "retry" });
   await service[Symbol.asyncDispose]();
   expect(await failure()).toMatchObject({ name: "SigningError", remedy: "retry" });
+});
+
+test("what stands before a signer that is away may pass: only what the signer read is for good", async () => {
+  let answer: { status: number; body: object | string } = { status: 200, body: "" };
+  await using service = await startService(async () => answer);
+  const signer = httpEvmSigner({ url: service.url, address: EVM.address });
+  const remedyOf = async (status: number, body: object | string) => {
+    answer = { status, body };
+    const error = await signer.sign(evmTransaction, ABOUT, never).catch((told: unknown) => told);
+    return error instanceof SigningError ? error.remedy : error;
+  };
+  for (const status of [401, 404, 407, 408, 409, 423, 425, 429, 500, 502, 503, 504]) {
+    expect([status, await remedyOf(status, {})]).toEqual([status, "retry"]);
+  }
+  for (const body of ["<html>Maintenance</html>", "", "{", {}, { signedTransaction: 7 }]) {
+    expect([body, await remedyOf(200, body)]).toEqual([body, "retry"]);
+  }
+  for (const status of [400, 405, 413, 415, 422]) {
+    expect([status, await remedyOf(status, {})]).toEqual([status, "stop"]);
+  }
+  expect(await remedyOf(200, { signedTransaction: "0x02" })).toBe("stop");
 });
 
 test("a wrong key is refused without being shown", () => {

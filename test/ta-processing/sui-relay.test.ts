@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import type { Purse } from "../../src/ta/ports/relay.ts";
 import { suiKeySigner } from "../../src/ta/ports/signer.ts";
-import { openSuiNode, payingCoins, suiRelay } from "../../src/ta/ports/sui-relay.ts";
+import { decoded, openSuiNode, payingCoins, suiRelay } from "../../src/ta/ports/sui-relay.ts";
 import { startCircle } from "./circle.ts";
 import { GAS_BUDGET } from "./processor.ts";
 
@@ -46,6 +46,11 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
   } finally {
     sui.close();
   }
+});
+
+test("a refusal is told in the node's words, percent-encoded or not", () => {
+  expect(decoded("100%25 of the stake refused it")).toBe("100% of the stake refused it");
+  expect(decoded("100% of the stake refused it")).toBe("100% of the stake refused it");
 });
 
 test("the gas budget is 0.05 SUI unless set, and one that no transaction could have is refused", () => {

@@ -5,6 +5,7 @@
 import { getHttpRpcClient } from "viem/utils";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
 import { isRateLimit, rateLimited, unavailable } from "./failures.ts";
+import { keysHidden } from "./hidden-keys.ts";
 import { openPace } from "./pace.ts";
 import { isObject } from "./replies.ts";
 
@@ -248,18 +249,6 @@ const ofSize: ReadonlySet<RpcUnavailableError["reason"]> = new Set([
   "cut",
   "bad request",
 ]);
-
-/** Takes what of a URL may be a key out of a text: some providers quote it in their errors. */
-const keysHidden = (url: string): ((text: string) => string) => {
-  const { username, password, pathname, searchParams } = new URL(url);
-  const keys = [username, password, ...pathname.split("/"), ...searchParams.values()].filter(
-    ({ length }) => length >= SHORTEST_KEY,
-  );
-  return (text) => keys.reduce((hidden, key) => hidden.replaceAll(key, "…"), text);
-};
-
-/** Shorter parts of a path are words, such as `v2` or `mainnet`. */
-const SHORTEST_KEY = 8;
 
 /** In place of a reply: the call is to be asked again. */
 const AGAIN = Symbol("again");

@@ -1,5 +1,6 @@
 import type { RawCheckpoint } from "../checkpoint.ts";
 import type { CheckpointSource } from "../source.ts";
+import { type Hearing, heard, NO_HEARING } from "../source-contact.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { type Backoff, backoffMs, pause } from "./backoff.ts";
 import { openCheckpointStream } from "./checkpoint-stream.ts";
@@ -40,6 +41,8 @@ export type GrpcOptions = {
   /** How long a checkpoint that was announced may stay away, milliseconds. */
   readonly behindGraceMs?: number;
   readonly onSetback?: OnSetback;
+  /** Told of every answer, "not found" included, and of every question without one. */
+  readonly hearing?: Hearing | undefined;
 };
 
 const MIB = 1024 * 1024;
@@ -76,6 +79,7 @@ export const grpcSource = ({
   resubscribe = { firstMs: 500, maxMs: 30_000 },
   behindGraceMs = 60_000,
   onSetback = () => {},
+  hearing = NO_HEARING,
 }: GrpcOptions): CheckpointSource => {
   const description = `grpc+${tls ? "https" : "http"}://${host}`;
   const connection = connectGrpc({ description, host, tls, headers }, bounds);
@@ -86,7 +90,7 @@ export const grpcSource = ({
   const nodeInfo = async (signal: AbortSignal): Promise<NodeInfo> => {
     for (let failures = 1; ; failures += 1) {
       try {
-        const info = await connection.info(signal);
+        const info = await heard(hearing, connection.info(signal), signal);
         knownChain ??= info.chainId;
         if (info.chainId !== knownChain) {
           throw new SourceChainChangedError(description, knownChain, info.chainId);
@@ -115,7 +119,7 @@ export const grpcSource = ({
         policy: retry,
         onSetback,
         size: (answer) => answer?.byteLength ?? 0,
-        attempt: (during) => connection.checkpoint(sequence, during),
+        attempt: (during) => heard(hearing, connection.checkpoint(sequence, during), during),
       },
       signal,
     );

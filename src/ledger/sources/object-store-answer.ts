@@ -10,11 +10,11 @@ export type ObjectQuestion = {
   /** For messages: the source's description. */
   readonly source: string;
   readonly url: URL;
+  readonly sequence: bigint;
 };
 
 /** What to read, within which bounds. */
 export type ObjectRequest = ObjectQuestion & {
-  readonly sequence: bigint;
   readonly maxObjectBytes: number;
   readonly maxCheckpointBytes: number;
 };
@@ -46,7 +46,7 @@ export const readObject = async (
     }
     throw asSetback(error, signal);
   }
-  if (!isThere(source, `checkpoint ${sequence}`, answer)) return null;
+  if (!isThere(source, url, sequence, answer)) return null;
   const transferred = answer.body.byteLength;
   try {
     const checkpoint = await decompressCheckpoint(
@@ -70,12 +70,12 @@ export const readObject = async (
  * @throws Setback when asking may go better the next time, SourceRefusedError (stop) when it will not
  */
 export const askObject = async (
-  { client, source, url }: ObjectQuestion,
+  { client, source, url, sequence }: ObjectQuestion,
   signal: AbortSignal,
 ): Promise<boolean> => {
   try {
     const answer = await client.ask(url, { method: "HEAD", maxBytes: 0 }, signal);
-    return isThere(source, url.pathname, answer);
+    return isThere(source, url, sequence, answer);
   } catch (error) {
     if (error instanceof SourceRefusedError || error instanceof Setback) throw error;
     throw asSetback(error, signal);
@@ -83,7 +83,7 @@ export const askObject = async (
 };
 
 /** What a status says: there, not there, or an error that knows what to do. */
-const isThere = (source: string, wanted: string, answer: HttpAnswer): boolean => {
+const isThere = (source: string, url: URL, sequence: bigint, answer: HttpAnswer): boolean => {
   const { status } = answer;
   if (status === 200) return true;
   if (status === 404) return false;
@@ -92,8 +92,12 @@ const isThere = (source: string, wanted: string, answer: HttpAnswer): boolean =>
     throw new Setback("push-back", `HTTP ${status}`, waitMs);
   }
   const location = answer.header("location");
-  const to = location === undefined ? "" : `, which leads to ${location}`;
-  throw new SourceRefusedError(source, wanted, `HTTP ${status}${to}`);
+  // The path of either may be a provider's key.
+  const to =
+    location === undefined || !URL.canParse(location, url)
+      ? ""
+      : `, which leads to ${new URL(location, url).origin}`;
+  throw new SourceRefusedError(source, `checkpoint ${sequence}`, `HTTP ${status}${to}`);
 };
 
 /** Connections break for many reasons, all of which may pass; an abort is not one of them. */

@@ -1,5 +1,6 @@
 import type { RawCheckpoint } from "../checkpoint.ts";
 import type { CheckpointSource } from "../source.ts";
+import { type Hearing, heard, NO_HEARING } from "../source-contact.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { pause } from "./backoff.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
@@ -40,6 +41,8 @@ export type ObjectStoreOptions = {
   readonly missingGraceMs?: number;
   /** Told of every failed attempt that is followed by another: worth a line in the log. */
   readonly onSetback?: OnSetback;
+  /** Told of every answer, "not there" included, and of every question without one. */
+  readonly hearing?: Hearing | undefined;
 };
 
 const MIB = 1024 * 1024;
@@ -70,6 +73,7 @@ export const objectStoreSource = ({
   pollMs = 250,
   missingGraceMs = 60_000,
   onSetback = () => {},
+  hearing = NO_HEARING,
 }: ObjectStoreOptions): CheckpointSource => {
   const description = `${base.origin}${base.pathname}`;
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
@@ -97,18 +101,12 @@ export const objectStoreSource = ({
         policy: retry,
         onSetback,
         size: (read) => read?.transferred ?? 0,
-        attempt: (during) =>
-          readObject(
-            {
-              client,
-              source: description,
-              url: urlOf(sequence),
-              sequence,
-              maxObjectBytes,
-              maxCheckpointBytes,
-            },
-            during,
-          ),
+        attempt: (during) => {
+          const url = urlOf(sequence);
+          const bounds = { maxObjectBytes, maxCheckpointBytes };
+          const wanted = { client, source: description, url, sequence, ...bounds };
+          return heard(hearing, readObject(wanted, during), during);
+        },
       },
       signal,
     );
@@ -122,10 +120,8 @@ export const objectStoreSource = ({
     for (let failures = 1; ; failures += 1) {
       await concurrency.cleared(signal);
       try {
-        const there = await askObject(
-          { client, source: description, url: urlOf(sequence) },
-          signal,
-        );
+        const wanted = { client, source: description, url: urlOf(sequence), sequence };
+        const there = await heard(hearing, askObject(wanted, signal), signal);
         if (there) seen(sequence);
         return there;
       } catch (error) {

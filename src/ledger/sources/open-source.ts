@@ -1,5 +1,6 @@
 import type { Remedy } from "../../remedy.ts";
 import type { CheckpointSource } from "../source.ts";
+import type { Hearing } from "../source-contact.ts";
 import { directorySource } from "./directory.ts";
 import type { OnSetback } from "./fetch-attempts.ts";
 import { grpcSource } from "./grpc.ts";
@@ -18,6 +19,8 @@ export type OpenSourceOptions = {
   readonly firstCheckpoint?: bigint | undefined;
   /** Told of every attempt that failed and is followed by another. */
   readonly onSetback?: OnSetback | undefined;
+  /** Told of the answers of a network source, and of questions without one. */
+  readonly hearing?: Hearing | undefined;
 };
 
 /** LEDGER_SOURCE names nothing that can be read. */
@@ -49,6 +52,7 @@ export const openSource = (
     windowBytes = 128 * MIB,
     firstCheckpoint = 0n,
     onSetback = () => {},
+    hearing,
   }: OpenSourceOptions,
 ): CheckpointSource => {
   if (setting.startsWith("demo:")) return demo(setting);
@@ -65,7 +69,7 @@ export const openSource = (
   }
   const concurrency = { min: 1, max: maxConcurrency, start: Math.min(4, maxConcurrency) };
   const window = { checkpoints: Math.max(2 * maxConcurrency, 256), bytes: windowBytes };
-  const shared = { headers, concurrency, window, onSetback };
+  const shared = { headers, concurrency, window, onSetback, hearing };
   switch (url.protocol) {
     case "http:":
     case "https:":

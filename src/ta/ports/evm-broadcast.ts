@@ -17,7 +17,8 @@ import {
   TransactionReceiptNotFoundError,
   type TransactionSerializedEIP1559,
 } from "viem";
-import { asked, wordsOf } from "./evm-asked.ts";
+import { asked, verdictIn } from "./evm-asked.ts";
+import type { Verdict } from "./evm-verdict.ts";
 import { type Executed, RelayUnavailableError, SubmissionRefusedError } from "./relay.ts";
 
 /** One client per RPC, in the order of preference. */
@@ -28,10 +29,6 @@ export type RpcClients = readonly PublicClient[];
  * final on Ethereum, and within the 128 that a node without history can answer for.
  */
 export const SETTLED_BLOCKS = 64n;
-
-const TAKEN = /already known|known transaction|already imported/i;
-const NONCE_SPENT = /nonce (is )?too low|old ?nonce/i;
-const REFUSED = /insufficient funds|intrinsic gas|invalid|exceeds|underpriced/i;
 
 /**
  * How many transactions of an address are mined, as the RPC says that has seen the most: one that lags
@@ -117,27 +114,28 @@ export const offerTo = async (
   again: boolean,
 ): Promise<void> => {
   const serializedTransaction = serialized(signed);
-  const answers: { readonly words: string | undefined; readonly error: unknown }[] = [];
+  const answers: { readonly verdict: Verdict | undefined; readonly error: unknown }[] = [];
   for (const client of clients) {
     try {
       await asked(signal, () => client.sendRawTransaction({ serializedTransaction }));
       return;
     } catch (error) {
       signal.throwIfAborted();
-      const words = wordsOf(error);
-      if (words !== undefined && TAKEN.test(words)) return;
-      answers.push({ words, error });
+      const verdict = verdictIn(error);
+      if (verdict?.is === "there") return;
+      answers.push({ verdict, error });
     }
   }
-  if (answers.some(({ words }) => NONCE_SPENT.test(words ?? ""))) {
+  if (answers.some(({ verdict }) => verdict?.is === "nonce spent")) {
     if (!(await spentByAnother(clients, serializedTransaction, signal))) return;
     throw new SubmissionRefusedError("another transaction of the signer has used its nonce");
   }
-  // Who did not answer may have taken it; so may whoever was offered it before.
-  const open = answers.find(({ words }) => again || !REFUSED.test(words ?? ""));
+  // Who did not answer may have taken it; so may whoever was offered it before. What may pass is no refusal.
+  const open = answers.find(({ verdict }) => again || verdict?.is !== "refused");
   if (open !== undefined) throw open.error;
   const [first] = answers;
-  throw new SubmissionRefusedError(first?.words ?? "there is no RPC", { cause: first?.error });
+  const reason = first?.verdict?.is === "refused" ? first.verdict.reason : "there is no RPC";
+  throw new SubmissionRefusedError(reason, { cause: first?.error });
 };
 
 /** Whether every RPC says that the nonce is spent, long enough ago, and not by this transaction. */

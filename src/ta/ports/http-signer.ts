@@ -35,6 +35,9 @@ export type HttpSignerSettings = {
 const TIMEOUT_MS = 10_000;
 const LONGEST_ANSWER = 64 * 1024;
 
+/** The service read what it was asked, and will answer the same the next time. */
+const WRONG: ReadonlySet<number> = new Set([400, 405, 413, 415, 422]);
+
 const suiAnswer = z.object({ signature: z.base64() });
 const evmAnswer = z.object({ signedTransaction: z.string() });
 
@@ -98,13 +101,13 @@ const ask = async <Answer>(
   const { status, text } = await post(url, token, body, [signal, AbortSignal.timeout(timeoutMs)]);
   if (status === 403) throw new SigningNotAllowedError("the signer does not allow it");
   if (status !== 200) {
-    const passing = status >= 500 || status === 408 || status === 429;
-    throw new SigningError(`the signer answered ${status}`, passing ? "retry" : "stop");
+    throw new SigningError(`the signer answered ${status}`, WRONG.has(status) ? "stop" : "retry");
   }
   try {
     return shape.parse(JSON.parse(text));
   } catch {
-    throw new SigningError("the signer's answer has not the form it must have", "stop");
+    // What stands before the service answers for it while it is away, a page with status 200 among others.
+    throw new SigningError("the signer's answer has not the form it must have", "retry");
   }
 };
 

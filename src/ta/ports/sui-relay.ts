@@ -189,7 +189,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
       } catch (error) {
         const cause = error instanceof RelayUnavailableError ? error.cause : undefined;
         if (cause instanceof RpcError && REFUSED.has(cause.code)) {
-          throw new SubmissionRefusedError(decodeURIComponent(cause.message), { cause });
+          throw new SubmissionRefusedError(decoded(cause.message), { cause });
         }
         throw error;
       }
@@ -209,6 +209,15 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
       }
     },
   };
+};
+
+/** A status message as the node meant it: gRPC has it percent-encoded, some nodes send it as it is. */
+export const decoded = (message: string): string => {
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    return message;
+  }
 };
 
 /**

@@ -1,0 +1,75 @@
+/** What the reader says of its source, kept beside the log for every process (`log_source`). */
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import type { Db, Sql } from "../database/connect.ts";
+import { logSource } from "./tables.ts";
+
+/** What a reader says of its source. */
+export type SourceNote = {
+  /** Scheme and host, or the kind of source. */
+  readonly source: string;
+  /** Which run of a reader says so. */
+  readonly reader: string;
+  /** Whether it holds the log. */
+  readonly reading: boolean;
+  readonly gaveUp: boolean;
+  /** Milliseconds since the last answer to it; null before the first. */
+  readonly answeredAgoMs: number | null;
+  /** Milliseconds during which a question was open or due since then. */
+  readonly silentMs: number;
+  readonly error: string | null;
+};
+
+/**
+ * Puts down what a reader says now. One that does not hold the log says nothing while another one that
+ * holds it has spoken within `freshMs`. The last answer of the same source to an earlier run is kept.
+ */
+export const noteSource = async (sql: Sql, note: SourceNote, freshMs: number): Promise<void> => {
+  const answeredAgo = note.answeredAgoMs === null ? null : Math.round(note.answeredAgoMs);
+  await sql`
+    insert into log_source as known
+      (source, reader, reading, gave_up, answered_at, silent_ms, error, written_at)
+    values (${note.source}, ${note.reader}, ${note.reading}, ${note.gaveUp},
+      clock_timestamp() - ${answeredAgo}::float8 * interval '1 millisecond',
+      ${BigInt(Math.round(note.silentMs))}, ${note.error}, clock_timestamp())
+    on conflict (id) do update set
+      source = excluded.source, reader = excluded.reader, reading = excluded.reading,
+      gave_up = excluded.gave_up,
+      answered_at = case when excluded.answered_at is null and known.source = excluded.source
+        then known.answered_at else excluded.answered_at end,
+      silent_ms = excluded.silent_ms, error = excluded.error, written_at = excluded.written_at
+    where excluded.reading or not known.reading or known.reader = excluded.reader
+      or known.written_at < clock_timestamp() - ${Math.round(freshMs)}::float8 * interval '1 millisecond'`;
+};
+
+/** What the reader said last; ages by the database's clock. */
+export type SourceSaid = Pick<
+  SourceNote,
+  "source" | "reading" | "gaveUp" | "silentMs" | "error"
+> & {
+  /** Milliseconds since the source's last answer to anybody; null when it never answered. */
+  readonly answeredAgoMs: number | null;
+  /** Milliseconds since this was said: no reader runs when that is long. */
+  readonly saidAgoMs: number;
+};
+
+const row = z.object({
+  source: z.string(),
+  reading: z.boolean(),
+  gaveUp: z.boolean(),
+  silentMs: z.coerce.number(),
+  error: z.string().nullable(),
+  answeredAgoMs: z.coerce.number().nullable(),
+  saidAgoMs: z.coerce.number(),
+});
+
+/** What the reader said last of its source; null before any has. */
+export const readSource = async (db: Db): Promise<SourceSaid | null> => {
+  const age = (since: typeof logSource.answeredAt | typeof logSource.writtenAt) =>
+    sql`(extract(epoch from clock_timestamp() - ${since}) * 1000)::float8`;
+  const [found] = await db.execute(sql`
+    select source, reading, gave_up as "gaveUp", silent_ms as "silentMs", error,
+           ${age(logSource.answeredAt)} as "answeredAgoMs", ${age(logSource.writtenAt)} as "saidAgoMs"
+    from ${logSource}`);
+  return found === undefined ? null : row.parse(found);
+};

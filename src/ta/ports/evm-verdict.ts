@@ -1,0 +1,132 @@
+/**
+ * What an EVM node means by refusing a transaction.
+ *
+ * There is no standard: geth and what is made of it answer nearly everything with code -32000, others
+ * have codes of their own, and a provider before the node answers for reasons that have nothing to do
+ * with the transaction. So it counts as refused only with one of the two codes that nodes refuse with,
+ * and for a reason listed here, in the words of the client; whatever else is answered may pass.
+ *
+ * Words of: geth (core/txpool/errors.go, core/error.go) and coreth, erigon (txpoolcfg.go), nethermind
+ * (TxPoolErrorMessages.cs), besu (RpcErrorType.java), reth (rpc-eth-types), anvil (eth/error.rs).
+ */
+
+/** What a node's answer says of the transaction that it was offered. */
+export type Verdict =
+  /** The node has it already. */
+  | { readonly is: "there" }
+  /** A transaction with its nonce is mined: this one or another. */
+  | { readonly is: "nonce spent" }
+  /** The node will never take these bytes; `reason` is one of this list, never the node's own text. */
+  | { readonly is: "refused"; readonly reason: string }
+  /** It says nothing of the transaction, or of this moment only. */
+  | { readonly is: "again" };
+
+/** A server error, as geth and its kin use it for all; and "transaction rejected" (EIP-1474). */
+const REFUSING_CODES: readonly number[] = [-32000, -32003];
+
+const THERE = [
+  "already known", // geth, coreth, erigon, nethermind, reth
+  "AlreadyKnown", // nethermind before 2026
+  "known transaction", // besu, geth before 1.9
+  "transaction already imported", // anvil
+  "transaction with the same hash was already imported", // openethereum
+  "existing tx with same hash", // erigon
+  "existing txn with same hash",
+];
+
+const NONCE_SPENT = [
+  "nonce too low", // all but
+  "OldNonce", // nethermind before 2026
+  "nonce is too low",
+  "transaction nonce is too low", // openethereum
+];
+
+/**
+ * What lies in the bytes, in the signer's account, or in what the chain takes at all.
+ *
+ * Not here, because it passes: fees that have risen beyond the transaction's ("max fee per gas less than
+ * block base fee", "transaction underpriced", "fee too low", "gas price below current base fee"); another
+ * transaction that waits with its nonce ("replacement transaction underpriced", "could not replace
+ * existing tx"), which is mined or forgotten; a nonce whose predecessors are missing ("nonce too high");
+ * a node that is full, syncing or busy ("txpool is full", "pending sub-pool is full", "account limit
+ * exceeded").
+ */
+const REFUSED = [
+  "insufficient funds for gas * price + value", // geth, coreth, nethermind, reth, anvil
+  "insufficient funds for transfer",
+  "intrinsic gas too low", // geth, coreth, reth, anvil
+  "intrinsic gas exceeds gas limit", // besu
+  "intrinsic gas too high", // reth, anvil
+  "insufficient gas for floor data gas cost", // geth
+  "exceeds block gas limit", // geth, coreth, reth
+  "gas limit reached", // nethermind
+  "gas limit too high", // reth
+  "transaction gas limit too high", // geth
+  "transaction gas limit is greater than the block gas limit", // anvil
+  "gas uint64 overflow", // geth, coreth, reth, anvil
+  "transaction cost overflow", // nethermind
+  "max priority fee per gas higher than max fee per gas", // geth, coreth, reth, anvil
+  "max priority fee per gas exceeds max fee per gas", // besu
+  "max fee per gas higher than 2^256-1", // geth, coreth, reth
+  "max priority fee per gas higher than 2^256-1",
+  "transaction fee cap exceeded", // besu
+  "transaction type not supported", // geth, coreth, reth
+  "unsupported transaction type", // nethermind
+  "invalid sender", // geth, coreth, erigon
+  "failed to recover sender", // nethermind
+  "invalid chain id for signer", // geth, anvil
+  "invalid chain id", // reth
+  "wrong chainId", // besu
+  "chainId not supported",
+  "sender not an eoa", // geth, coreth, nethermind, anvil
+  "sender is not an EOA", // reth
+  "nonce has max value", // geth, coreth, reth, anvil
+  "oversized data", // geth, coreth, erigon
+  "transaction too large", // nethermind
+  "negative value", // geth, coreth, erigon
+];
+
+/** Erigon's, which says them without figures: with more words they are somebody else's. */
+const REFUSED_ALONE = [
+  "insufficient funds",
+  "IntrinsicGas",
+  "gas limit is too high",
+  "GasUintOverflow",
+  "RLPTooLong",
+];
+
+/** Erigon and some proxies name a class first: `INTERNAL_ERROR: nonce too low`. */
+const CLASS = /^(?:[A-Z]+(?:_[A-Z]+)+|INVALID|STALE|err): /;
+
+/** A reason may end there; no word may follow that makes it another one. */
+const ENDS = /^(?!\w)/;
+
+/** What may follow a refusal: its figures. More words make it another sentence, with another meaning. */
+const FIGURES = /^\.?$|^ ?(?:[(:,]|--)/;
+
+/** Funds that other waiting transactions may not need in the end; a node that is not at the chain's end. */
+const PASSES = /\bqueued cost\b|\bpool not yet in\b/;
+
+/** Geth and coreth: "tx fee (2.10 ether) exceeds the configured cap (1.00 ether)". */
+const BEYOND_CAP = /^tx fee \([\d.]+ \w+\) exceeds the configured cap \([\d.]+ \w+\)$/;
+
+/** What a node means that answers an offered transaction with an error of this code and these words. */
+export const verdictOn = (code: number, words: string): Verdict => {
+  const said = words.trim().replace(CLASS, "");
+  if (said === "mined" || begins(said, THERE, ENDS) !== undefined) return { is: "there" };
+  if (begins(said, NONCE_SPENT, ENDS) !== undefined) return { is: "nonce spent" };
+  if (!REFUSING_CODES.includes(code) || PASSES.test(said)) return { is: "again" };
+  const reason =
+    begins(said, REFUSED, FIGURES) ??
+    REFUSED_ALONE.find((alone) => alone === said) ??
+    (BEYOND_CAP.test(said) ? "tx fee exceeds the configured cap" : undefined);
+  return reason === undefined ? { is: "again" } : { is: "refused", reason };
+};
+
+/** The reason that a text begins with, followed by nothing but what `rest` allows. */
+const begins = (said: string, reasons: readonly string[], rest: RegExp): string | undefined =>
+  reasons.find(
+    (reason) =>
+      said.slice(0, reason.length).toLowerCase() === reason.toLowerCase() &&
+      rest.test(said.slice(reason.length)),
+  );
