@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import type { ApiDescription } from "../http/api-description.ts";
 import type { Part } from "../http/part.ts";
 import { createAcceptance } from "../ta/accept.ts";
-import { fingerprints } from "../ta/answered.ts";
+import { fingerprints } from "../ta/fingerprint.ts";
 import { taAssets } from "../ta/asset.ts";
 import { taApi } from "../ta/openapi.ts";
 import { type TaPartSettings, taPart } from "../ta/part.ts";

@@ -10,7 +10,7 @@ import { type DemoNode, startDemoNode } from "../../src/demo/execution.ts";
 import { type DemoSource, demoSource } from "../../src/demo/source.ts";
 import { startIndexing } from "../../src/service/indexing.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/answered.ts";
+import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { taEndpoint } from "../../src/ta/asset.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
