@@ -67,12 +67,21 @@ export const requireBodySignature = (
   if (timestamp === undefined) {
     requireSigned(caller, signature, canonical, "the canonical form (RFC 8785) of the body");
     if (isOtherForm(value)) {
-      throw new HttpError(401, "what another signature covers is no body; send what you signed it for");
+      throw new HttpError(
+        401,
+        "what another signature covers is no body; send what you signed it for",
+      );
     }
     return undefined;
   }
   const seconds = Number(timestamp);
-  const signed = boundContent({ method, path, timestamp: seconds, idempotencyKey, body: canonical });
+  const signed = boundContent({
+    method,
+    path,
+    timestamp: seconds,
+    idempotencyKey,
+    body: canonical,
+  });
   const fields = `${BOUND_FORM}, as of a request with X-Request-Timestamp`;
   requireSigned(caller, signature, signed, fields);
   return signed;
