@@ -29,7 +29,7 @@ import { databaseProgress } from "../src/http/progress.ts";
 import { createRateLimit } from "../src/http/rate-limit.ts";
 import { createServer } from "../src/http/server.ts";
 import { createAcceptance } from "../src/ta/accept.ts";
-import { fingerprints } from "../src/ta/answered.ts";
+import { fingerprints } from "../src/ta/fingerprint.ts";
 import { taPart } from "../src/ta/part.ts";
 import { ringOf } from "../src/ta/pii/pii-keys.ts";
 import { openVault } from "../src/ta/pii/vault.ts";

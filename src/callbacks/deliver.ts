@@ -13,6 +13,8 @@ import type { SigningKeys } from "./signing-keys.ts";
 /** What came of an attempt, as it is recorded and shown to the owner of the address. */
 export type Attempt = {
   readonly at: Date;
+  /** Where it went. */
+  readonly url: string;
   /** Null when no answer came. */
   readonly statusCode: number | null;
   /** Why it failed, without addresses behind the receiver's name; null when it succeeded. */
@@ -48,6 +50,7 @@ export const deliver = async (
   const started = performance.now();
   const attempt = (rest: Pick<Attempt, "statusCode" | "error" | "retryAfterMs">): Attempt => ({
     at,
+    url: message.url,
     durationMs: Math.round(performance.now() - started),
     ...rest,
   });

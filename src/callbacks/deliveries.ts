@@ -20,7 +20,7 @@ export type Delivery = {
   /** `webhook-id`. */
   readonly id: string;
   readonly endpoint: string;
-  /** Where it goes now. */
+  /** Where it goes now, or would go; where each attempt went, it says itself. */
   readonly url: string;
   readonly type: string;
   readonly reference: string | null;
@@ -33,6 +33,8 @@ export type Delivery = {
 
 export type DeliveryAttempt = {
   readonly at: string;
+  /** Where it went; null when that was not kept. */
+  readonly url: string | null;
   /** Null when no answer came. */
   readonly statusCode: number | null;
   /** Null when it succeeded. */
@@ -99,7 +101,7 @@ export const listDeliveries = async (
                 else m.status end as status,
            to_json(m.created_at) #>> '{}' as created_at, to_json(m.delivered_at) #>> '{}' as delivered_at,
            coalesce((
-             select json_agg(json_build_object('at', a.at, 'statusCode', a.status_code,
+             select json_agg(json_build_object('at', a.at, 'url', a.url, 'statusCode', a.status_code,
                                                'error', a.error, 'durationMs', a.duration_ms)
                              order by a.number)
              from callback_attempts a
@@ -128,10 +130,37 @@ const iso = (timestamp: string) => new Date(timestamp).toISOString();
 
 /**
  * `accepted`: it will be sent again; `pending`: it was still on its way and is tried at once;
- * `waiting`: it is sent once its address, which is withdrawn, is given again; `unknown`: it is none of
- * theirs.
+ * `waiting`: it is sent once its address, which is withdrawn, is given again.
  */
-export type Redelivery = "accepted" | "pending" | "waiting" | "unknown";
+export type Redelivery = "accepted" | "pending" | "waiting";
+
+/** A message that nobody else changes until the transaction ends. */
+export type HeldMessage = {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly lane: string;
+  readonly status: string;
+  readonly reference: string | null;
+};
+
+/** Finds where messages of this reference go now, if not where they went before. */
+export type MovedTo = (tx: Tx, reference: string) => Promise<string | undefined>;
+
+/**
+ * Holds a message, and addresses as they are, until the transaction ends, of which it is the beginning:
+ * whoever wants the same message waits. Undefined: it is none of theirs.
+ */
+export const holdMessage = async (
+  tx: Tx,
+  { id, ...whose }: Whose & { readonly id: string },
+): Promise<HeldMessage | undefined> => {
+  await holdEndpoints(tx);
+  const { ids, column } = owners(tx.sql, whose);
+  const [message] = await tx.sql<HeldMessage[]>`
+    select id, endpoint, lane, status, reference from callback_messages
+    where id = ${id} and ${column} in (select ${ids}) for no key update`;
+  return message;
+};
 
 /**
  * Sends a message again, the same body under the same `webhook-id`, with a new schedule of attempts.
@@ -139,52 +168,46 @@ export type Redelivery = "accepted" | "pending" | "waiting" | "unknown";
  * It does not wait behind newer messages nor they behind it: a receiver that acts once per id is not
  * disturbed. Whoever asks for this wants deliveries at the address, so a disabled one is enabled; at a
  * withdrawn one the message waits with the others.
- *
- * @param to finds the endpoint where messages of this reference go now, if not where they went before
  */
+export const redeliverHeld = async (
+  tx: Tx,
+  message: HeldMessage,
+  to?: MovedTo,
+): Promise<Redelivery> => {
+  const { id } = message;
+  const pending = message.status === "pending";
+  const moved =
+    pending || message.reference === null ? undefined : await to?.(tx, message.reference);
+  const endpoint = moved ?? message.endpoint;
+  const lane = pending ? message.lane : `redelivery:${id}`;
+  if (pending) {
+    await tx.sql`
+      update callback_lanes set due_at = least(due_at, now()), wake_at = least(wake_at, now())
+      where endpoint = ${endpoint} and lane = ${lane}
+        and (leased_until is null or leased_until <= now())`;
+  } else {
+    await tx.sql`
+      update callback_messages
+      set status = 'pending', scheduled = 0, endpoint = ${endpoint}, lane = ${lane}
+      where id = ${id}`;
+    await tx.sql`
+      update callback_endpoints
+      set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null
+      where key = ${endpoint} and disabled_at is not null`;
+  }
+  await announceArrivals(tx, [{ endpoint, lane }]);
+  const [{ withdrawn } = { withdrawn: false }] = await tx.sql<{ withdrawn: boolean }[]>`
+    select withdrawn_at is not null as withdrawn from callback_endpoints where key = ${endpoint}`;
+  if (withdrawn) return "waiting";
+  return pending ? "pending" : "accepted";
+};
+
+/** Both in a transaction of their own; `unknown`: it is none of theirs. */
 export const redeliver = (
   database: Pick<Database, "transaction">,
-  {
-    id,
-    to = async () => undefined,
-    ...whose
-  }: Whose & {
-    readonly id: string;
-    readonly to?: (tx: Tx, reference: string) => Promise<string | undefined>;
-  },
-): Promise<Redelivery> =>
+  { to, ...whose }: Whose & { readonly id: string; readonly to?: MovedTo },
+): Promise<Redelivery | "unknown"> =>
   database.transaction(async (tx) => {
-    await holdEndpoints(tx);
-    const { ids, column } = owners(tx.sql, whose);
-    const [message] = await tx.sql<
-      { endpoint: string; lane: string; status: string; reference: string | null }[]
-    >`
-      select endpoint, lane, status, reference from callback_messages
-      where id = ${id} and ${column} in (select ${ids}) for no key update`;
-    if (message === undefined) return "unknown";
-    const pending = message.status === "pending";
-    const moved =
-      pending || message.reference === null ? undefined : await to(tx, message.reference);
-    const endpoint = moved ?? message.endpoint;
-    const lane = pending ? message.lane : `redelivery:${id}`;
-    if (pending) {
-      await tx.sql`
-        update callback_lanes set due_at = least(due_at, now()), wake_at = least(wake_at, now())
-        where endpoint = ${endpoint} and lane = ${lane}
-          and (leased_until is null or leased_until <= now())`;
-    } else {
-      await tx.sql`
-        update callback_messages
-        set status = 'pending', scheduled = 0, endpoint = ${endpoint}, lane = ${lane}
-        where id = ${id}`;
-      await tx.sql`
-        update callback_endpoints
-        set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null
-        where key = ${endpoint} and disabled_at is not null`;
-    }
-    await announceArrivals(tx, [{ endpoint, lane }]);
-    const [{ withdrawn } = { withdrawn: false }] = await tx.sql<{ withdrawn: boolean }[]>`
-      select withdrawn_at is not null as withdrawn from callback_endpoints where key = ${endpoint}`;
-    if (withdrawn) return "waiting";
-    return pending ? "pending" : "accepted";
+    const message = await holdMessage(tx, whose);
+    return message === undefined ? "unknown" : redeliverHeld(tx, message, to);
   });

@@ -36,9 +36,9 @@ export const recordDelivered = async (
       select endpoint from callback_lanes
       where id = ${claim.id} and token = ${claim.token} for no key update
     ), attempt as (
-      insert into callback_attempts (message_id, number, at, status_code, duration_ms)
+      insert into callback_attempts (message_id, number, at, url, status_code, duration_ms)
       select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
-             ${attempt.statusCode}, ${attempt.durationMs} from lane
+             ${attempt.url}, ${attempt.statusCode}, ${attempt.durationMs} from lane
     ), endpoint as (
       update callback_endpoints e set failures = 0, failing_since = null, last_error = null
       from lane where e.key = lane.endpoint and e.failures > 0
@@ -69,9 +69,9 @@ export const recordFailed = async (
           leased_until = case when ${delayMs > 0} then null else leased_until end
       where id = ${claim.id} and token = ${claim.token} returning endpoint
     ), attempt as (
-      insert into callback_attempts (message_id, number, at, status_code, error, duration_ms)
+      insert into callback_attempts (message_id, number, at, url, status_code, error, duration_ms)
       select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
-             ${attempt.statusCode}, ${attempt.error}, ${attempt.durationMs} from lane
+             ${attempt.url}, ${attempt.statusCode}, ${attempt.error}, ${attempt.durationMs} from lane
     ), endpoint as (
       update callback_endpoints e
       set failures = e.failures + 1, failing_since = coalesce(e.failing_since, now()),

@@ -96,6 +96,8 @@ export const callbackAttempts = pgTable(
     /** From 1, over all schedules. */
     number: integer("number").notNull(),
     at: at("at").notNull(),
+    /** Where it went; null for those made before this was kept. */
+    url: text("url"),
     /** Null when no answer came. */
     statusCode: smallint("status_code"),
     /** Null when it succeeded. */

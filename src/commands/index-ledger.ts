@@ -57,7 +57,8 @@ export const indexCommand = () =>
             onGivenUp: failUndelivered,
           })
         : undefined;
-      await using receiver = callbacks && (await startDemoCallbacks({ config, logger, callbacks }));
+      await using receiver =
+        callbacks && (await startDemoCallbacks({ config, logger, storage, callbacks }));
       const assets = await configuredAssets(
         config,
         receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },

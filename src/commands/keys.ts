@@ -28,6 +28,7 @@ type CreateOptions = {
   readonly publicKey?: string;
   readonly callbackUrl?: string;
   readonly label?: string;
+  readonly requireBound?: true;
 };
 
 const createCommand = () =>
@@ -45,15 +46,27 @@ const createCommand = () =>
       "--callback-url <url>",
       "where results of its requests go instead of the asset's address (kind ta)",
     )
+    .option(
+      "--require-bound",
+      "take bound signatures alone: of the path, the time, the Idempotency-Key and the body (kind ta)",
+    )
     .option("--label <text>", "what it is for, as the list shows it")
-    .action(async ({ kind, project, asset, publicKey, callbackUrl, label }: CreateOptions) => {
+    .action(async (options: CreateOptions) => {
+      const { kind, project, asset, publicKey, callbackUrl, label, requireBound = false } = options;
       if (kind === "ta") {
         if (asset === undefined) throw new UsageError("--kind ta needs --asset <name>");
         if (project !== undefined) throw new UsageError("--project goes with --kind project");
-        return createTaKey({ asset, publicKey, callbackUrl, label });
+        return createTaKey({ asset, publicKey, callbackUrl, label, requireBound });
       }
-      if (asset !== undefined || publicKey !== undefined || callbackUrl !== undefined) {
-        throw new UsageError("--asset, --public-key and --callback-url go with --kind ta");
+      if (
+        asset !== undefined ||
+        publicKey !== undefined ||
+        callbackUrl !== undefined ||
+        requireBound
+      ) {
+        throw new UsageError(
+          "--asset, --public-key, --callback-url and --require-bound go with --kind ta",
+        );
       }
       if (kind === "project" && project === undefined) {
         throw new UsageError("--kind project needs --project <name>");
@@ -75,6 +88,7 @@ const createTaKey = async (key: {
   readonly publicKey: string | undefined;
   readonly callbackUrl: string | undefined;
   readonly label: string | undefined;
+  readonly requireBound: boolean;
 }): Promise<void> => {
   const { config, logger } = openRuntime();
   await checkAsset(config, key.asset);

@@ -86,7 +86,7 @@ type DeleteOptions = {
 const deleteCommand = () =>
   new Command("delete")
     .description(
-      "delete all data of one investor; his requests stay, without them. Who did it and why is recorded. A replay of one of them brings nothing back: data that are to be stored again need a new Idempotency-Key",
+      "delete all data of one investor; his requests stay, without them. Who did it and why is recorded. A replay of one of them brings nothing back: data that are to be stored again need a new Idempotency-Key and a bound signature",
     )
     .option("--asset <name>", "the asset, as in the assets file")
     .option("--investor <id>", "`id` of the investor object")
@@ -127,7 +127,7 @@ const noneOf = async (config: Config, asset: string): Promise<never> => {
 const report = (deleted: number) => {
   process.stdout.write(`${JSON.stringify({ deleted })}\n`);
   process.stderr.write(
-    "what is sent again as a replay is answered as before and not stored; to store data again, send them under a new Idempotency-Key\n",
+    "what is sent again as a replay is answered as before and not stored; to store data again, send them under a new Idempotency-Key, with a bound signature\n",
   );
 };
 

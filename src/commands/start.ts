@@ -35,7 +35,7 @@ export const startCommand = () =>
       storage,
       onGivenUp: failUndelivered,
     });
-    await using receiver = await startDemoCallbacks({ config, logger, callbacks });
+    await using receiver = await startDemoCallbacks({ config, logger, storage, callbacks });
     const assets = await configuredAssets(
       config,
       receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },

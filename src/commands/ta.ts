@@ -30,35 +30,60 @@ const requestCommand = () =>
     .argument("<id>", "its requestId")
     .action(async (id: string) => (await import("./ta-requests.ts")).showRequest(id));
 
-type SignOptions = { readonly key: string; readonly get?: string };
+type SignOptions = {
+  readonly key: string;
+  readonly get?: string;
+  readonly post?: string;
+  readonly idempotencyKey?: string;
+};
 
 const signCommand = () =>
   new Command("sign")
     .description("sign a request: prints its headers, one a line, as `curl -H @-` reads them")
     .argument("[body]", "file of the JSON body to be posted; - for standard input")
     .requiredOption("--key <file>", "what `keys create --kind ta` printed, or the secret key alone")
+    .option(
+      "--post <path>",
+      "the path the body is posted to, such as /api/v1/investor/kyc: the signature is bound to it, to the time and to the Idempotency-Key, and good for 300 s. Without it the body alone is signed, for ever",
+    )
+    .option("--idempotency-key <key>", "an Idempotency-Key to send and to sign (with --post)")
     .option("--get <path>", "sign a GET instead: its path with query, such as /api/v1/callbacks")
     .addHelpText(
       "after",
       `
 Examples:
-  holderbook ta sign --key key.json body.json |
+  holderbook ta sign --key key.json --post /api/v1/investor/whitelist body.json |
     curl -H @- --data-binary @body.json http://localhost:4000/api/v1/investor/whitelist
   holderbook ta sign --key key.json --get /api/v1/callbacks |
     curl -H @- http://localhost:4000/api/v1/callbacks`,
     )
-    .action(async (body: string | undefined, { key, get }: SignOptions) => {
+    .action(async (body: string | undefined, options: SignOptions) => {
+      const { key, get, post, idempotencyKey } = options;
       if ((body === undefined) === (get === undefined)) {
         throw new UsageError("give the file of a body, or --get <path>");
       }
+      if (get !== undefined && post !== undefined) {
+        throw new UsageError("give --post <path> with a body, or --get <path> without one");
+      }
+      if (idempotencyKey !== undefined && post === undefined) {
+        throw new UsageError("--idempotency-key goes with --post <path>: nothing else signs it");
+      }
+      for (const path of [get, post]) {
+        if (path?.startsWith("/") !== false) continue;
+        throw new UsageError(`${path} is no path: it begins with /, such as /api/v1/callbacks`);
+      }
       const secretKey = secretKeyIn(await readFile(key, "utf8"));
       if (get !== undefined) {
-        print(signRequest({ secretKey, method: "GET", path: get }).headers);
-      } else {
-        const bytes =
-          body === "-" ? Buffer.from(await text(process.stdin)) : await readFile(body ?? "");
-        print(signRequest({ secretKey, body: parseStrictJson(bytes) }).headers);
+        return print(signRequest({ secretKey, method: "GET", path: get }).headers);
       }
+      const bytes =
+        body === "-" ? Buffer.from(await text(process.stdin)) : await readFile(body ?? "");
+      const value = parseStrictJson(bytes);
+      const signed =
+        post === undefined
+          ? signRequest({ secretKey, body: value })
+          : signRequest({ secretKey, body: value, path: post, idempotencyKey });
+      print(signed.headers);
     });
 
 /** Of the pair as it was printed, or the key itself. */

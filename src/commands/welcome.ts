@@ -92,7 +92,7 @@ const circle = (trial: {
     `    "email": "ada@example.com", "dob": "1980-01-31", "primary_phone": "+4722222222",`,
     `    "full_address": { "street": "1 Main St", "city": "Oslo", "countryCode": "NO", "postalCode": "0150" },`,
     `    "blockchain_wallet": "'$wallet'" } }'`,
-    '  answer=$(echo "$body" | sign - | curl -s -w " %{http_code}" -H @- -d "$body" \\',
+    '  answer=$(echo "$body" | sign --post /api/v1/investor/whitelist - | curl -s -w " %{http_code}" -H @- -d "$body" \\',
     `    ${host}/api/v1/investor/whitelist)`,
     `  echo "$answer"; id=$(echo "$answer" | grep -o '[0-9a-f-]\\{36\\}')`,
     `  for n in $(seq 60); do get "/api/v1/requests/$id" | grep -E 'SUCCESS|FAILED' && break; sleep 1; done`,

@@ -27,8 +27,18 @@ const KEPT = 100;
 const WAITED_FOR_MS = 30_000;
 const LONGEST_BODY = 1024 * 1024;
 
-/** Starts it on a free port of loopback. */
+/** The port of loopback that an address of such a receiver names; undefined: it is of no such receiver. */
+export const demoReceiverPort = (url: string): number | undefined => {
+  const { href, port } = new URL(url);
+  return href === urlAt(Number(port)) ? Number(port) : undefined;
+};
+
+const urlAt = (port: number): string => `http://127.0.0.1:${port}${PATH}`;
+
+/** Starts it on loopback. */
 export const startDemoReceiver = async (settings: {
+  /** Where it listens if that port is free; else, and without it, on any free one. */
+  readonly port?: number | undefined;
   /** Base64 public keys that callbacks may be signed with now. */
   readonly publicKeys: () => Promise<readonly string[]>;
   readonly onReceived: (callback: DemoCallback) => void;
@@ -79,13 +89,22 @@ export const startDemoReceiver = async (settings: {
       response.writeHead(400).end();
     }
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(0, "127.0.0.1", resolve);
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once("error", reject).listen(port, "127.0.0.1", () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  await listen(settings.port ?? 0).catch((error: unknown) => {
+    const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    if (!taken) throw error;
+    return listen(0);
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("not on TCP");
   return {
-    url: `http://127.0.0.1:${address.port}${PATH}`,
+    url: urlAt(address.port),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

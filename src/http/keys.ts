@@ -7,7 +7,7 @@
  */
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { sql as expression } from "drizzle-orm";
-import { check, index, pgTable, text } from "drizzle-orm/pg-core";
+import { boolean, check, index, pgTable, text } from "drizzle-orm/pg-core";
 import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { createRemembered, type Remembered, type Soon } from "../database/remembered.ts";
@@ -30,6 +30,8 @@ export const apiKeys = pgTable(
     callbackUrl: text("callback_url"),
     /** The key that what a revoked one of the kind `ta` asked for was handed to; null: to nobody. */
     handedTo: text("handed_to"),
+    /** Whether its signatures must be bound to path, time and `Idempotency-Key` (kind `ta`). */
+    requireBound: boolean("require_bound").notNull().default(false),
     /** What it is for, in its maker's words. */
     label: text("label"),
     createdAt: at("created_at").notNull().defaultNow(),
@@ -43,6 +45,7 @@ export const apiKeys = pgTable(
       "api_keys_handed_to",
       expression`${t.handedTo} is null or (${t.kind} = 'ta' and ${t.revokedAt} is not null)`,
     ),
+    check("api_keys_require_bound", expression`not ${t.requireBound} or ${t.kind} = 'ta'`),
     index("api_keys_created").on(t.createdAt, t.id),
   ],
 );
@@ -53,6 +56,8 @@ export type Key = {
   readonly kind: KeyKind;
   readonly subject: string | null;
   readonly label: string | null;
+  /** Whether it takes bound signatures alone (kind `ta`); false for every other key. */
+  readonly requireBound: boolean;
 };
 
 /** A key as lists show it. */
@@ -98,13 +103,14 @@ export const registerPublicKey = async (
     readonly asset: string;
     readonly label?: string | undefined;
     readonly callbackUrl?: string | undefined;
+    readonly requireBound?: boolean | undefined;
   },
 ): Promise<{ readonly id: string } | null> => {
   const id = newId();
   const { count } = await sql`
-    insert into api_keys (id, kind, subject, callback_url, label, secret_sha256)
+    insert into api_keys (id, kind, subject, callback_url, label, require_bound, secret_sha256)
     values (${id}, 'ta', ${key.asset}, ${key.callbackUrl ?? null}, ${key.label ?? null},
-            ${sha256(key.publicKey)})
+            ${key.requireBound ?? false}, ${sha256(key.publicKey)})
     on conflict (secret_sha256) do nothing`;
   return count === 0 ? null : { id };
 };
@@ -115,6 +121,7 @@ export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[
     (Omit<ListedKey, "createdAt" | "revokedAt"> & { created: string; revoked: string | null })[]
   >`
     select id, kind, subject, callback_url as "callbackUrl", handed_to as "handedTo", label,
+           require_bound as "requireBound",
            ${isoUtc(sql, "created_at")} as created, ${isoUtc(sql, "revoked_at")} as revoked
     from api_keys order by created_at, id`;
   return rows.map(({ created, revoked, ...key }) => ({
@@ -167,7 +174,7 @@ export const findKey = (on: Statements, presented: string): Soon<Key | null> => 
 
 const readKey = async ({ sql }: Statements, digest: Buffer): Promise<Key | null> => {
   const [row] = await sql<(Key & { secret_sha256: Uint8Array })[]>`
-    select id, kind, subject, label, secret_sha256 from api_keys
+    select id, kind, subject, label, require_bound as "requireBound", secret_sha256 from api_keys
     where secret_sha256 = ${digest} and revoked_at is null`;
   if (row === undefined || !timingSafeEqual(row.secret_sha256, digest)) return null;
   const { secret_sha256: _, ...key } = row;

@@ -4,9 +4,9 @@
  */
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, bytea, identifier, int8, uint256 } from "../database/column-types.ts";
-import { type Parameter, type Reads, read } from "../database/readers.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
+import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { bytesOf } from "../evm/hex-bytes.ts";
 
 /** One index per way in: all, one transaction, one recipient; and a network's own, for withdrawing. */

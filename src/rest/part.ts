@@ -78,9 +78,13 @@ export const restPart = ({
       const signal = hangUpSignal(reply);
       const place = await admission.enter(key.id, query.limit * VALUES_PER_RECORD, signal);
       reply.raw.once("close", place.left);
-      const { body, next } = await listPage(readers.for(signal), db, project, tokens, query).finally(
-        place.made,
-      );
+      const { body, next } = await listPage(
+        readers.for(signal),
+        db,
+        project,
+        tokens,
+        query,
+      ).finally(place.made);
       if (!unsent.hold(key.id, body.length, reply.raw)) throw noRoomToSend();
       if (next !== null) {
         reply.header("link", nextLink(request, query, next));

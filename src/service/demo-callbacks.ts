@@ -1,8 +1,12 @@
 /** Callbacks of the demo's assets: sent to a receiver of our own, so that the circle closes by itself. */
+import { endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Config } from "../config.ts";
-import { startDemoReceiver } from "../demo/receiver.ts";
+import { demoReceiverPort, startDemoReceiver } from "../demo/receiver.ts";
 import type { Logger } from "../logger.ts";
+import { taEndpoint } from "../ta/asset.ts";
+import { DEMO_ASSETS } from "./assets.ts";
 import type { CallbackService } from "./callbacks.ts";
+import type { Storage } from "./storage.ts";
 
 /** Whether there are only the demo's own assets: nothing here is anybody's but ours. */
 const isDemo = ({ ledgerSource, assetsFile }: Config): boolean =>
@@ -19,22 +23,37 @@ export type DemoCallbacks = AsyncDisposable & {
   readonly isOurs: boolean;
 };
 
-/** The demo's own receiver, unless callbacks go elsewhere: where the demo's assets send theirs. */
+/**
+ * The demo's own receiver, unless callbacks go elsewhere: where the demo's assets send theirs. It listens
+ * where it did before, which the database knows, so that an address somebody noted stays good.
+ */
 export const startDemoCallbacks = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
+  readonly storage: Pick<Storage, "write">;
   readonly callbacks: Pick<CallbackService, "signingKeys">;
 }): Promise<DemoCallbacks | undefined> => {
-  const { config, logger, callbacks } = settings;
+  const { config, logger, storage, callbacks } = settings;
   if (!isDemo(config)) return undefined;
   const given = config.callbacks.demoUrl;
   if (given !== undefined) {
     return { url: given, isOurs: false, [Symbol.asyncDispose]: async () => undefined };
   }
+  const [asset] = DEMO_ASSETS;
+  const addresses = await endpointsUnder(storage.write, taEndpoint(asset));
+  const former = addresses.find(({ key }) => key === taEndpoint(asset));
+  const port = former && demoReceiverPort(former.url);
   const receiver = await startDemoReceiver({
+    port,
     publicKeys: async () =>
       (await callbacks.signingKeys.publicKeys()).keys.map(({ publicKey }) => publicKey),
     onReceived: ({ id, body }) => logger.info({ callback: id, body }, "demo receiver: a callback"),
   });
+  if (port !== undefined && demoReceiverPort(receiver.url) !== port) {
+    logger.warn(
+      { url: receiver.url },
+      `demo receiver: port ${port}, where it listened before, is taken by another program; callbacks go to ${receiver.url} now`,
+    );
+  }
   return { ...receiver, isOurs: true };
 };

@@ -10,12 +10,13 @@ import type { Database } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
 import {
   type Answer,
+  answeredMeanwhile,
   answerGiven,
-  type Fingerprint,
-  forgetAnswers,
+  forgetting,
   remembering,
-  rememberingBody,
+  rememberingSame,
 } from "./answered.ts";
+import type { Fingerprint } from "./fingerprint.ts";
 import type { PiiVault } from "./pii/vault.ts";
 import { requestWaker } from "./request-wake.ts";
 import type { Submission } from "./submission.ts";
@@ -58,7 +59,11 @@ export type Acceptance = (request: NewRequest) => Promise<Answer>;
 /** An answer may expire between writing and reading; twice in a row is already next to impossible. */
 const TRIES = 3;
 
-const FORGET_EVERY_MS = 60_000;
+/** @throws the error, unless it says that the request was answered meanwhile */
+const nothingIfAnswered = (error: unknown): readonly [] => {
+  if (answeredMeanwhile(error)) return [];
+  throw error;
+};
 
 export const createAcceptance = (settings: {
   readonly database: Pick<Database, "sql">;
@@ -66,14 +71,7 @@ export const createAcceptance = (settings: {
 }): Acceptance => {
   const { database, vault } = settings;
   const wake = requestWaker(database);
-  let forgotAt = -Infinity;
-  /** Now and then; what is left over is removed the next time. */
-  const forget = () => {
-    const now = performance.now();
-    if (now - forgotAt < FORGET_EVERY_MS) return;
-    forgotAt = now;
-    forgetAnswers(database).catch(() => undefined);
-  };
+  const forget = forgetting(database);
   return async (request) => {
     const { asset, kind, submission, fingerprint } = request;
     const { investor } = submission;
@@ -86,14 +84,15 @@ export const createAcceptance = (settings: {
       answer: JSON.stringify({ requestId, status: "QUEUED", message }),
     };
     const { sql } = database;
+    const keyed = fingerprint.key !== undefined;
     for (let tries = 0; tries < TRIES; tries += 1) {
       const [accepted] = await sql`
         with answered as (${remembering(sql, fingerprint, answer)}),
-        ${fingerprint.keyed ? sql`by_body as (${rememberingBody(sql, fingerprint, answer)}),` : sql``}
+        ${keyed ? sql`as_same as (${rememberingSame(sql, fingerprint, answer)}),` : sql``}
         lane as (
           insert into ta_lanes (asset, investor_id) select ${asset}, ${investor.id} from answered
           -- Every request waits for answers first and for its lane then: none waits crosswise.
-          ${fingerprint.keyed ? sql`cross join (select count(*) from by_body) as waited` : sql``}
+          ${keyed ? sql`cross join (select count(*) from as_same) as waited` : sql``}
           -- Writing the row is what matters: others wait for our commit before they draw a number.
           on conflict (asset, investor_id) do update
             set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
@@ -115,7 +114,7 @@ export const createAcceptance = (settings: {
         ),
         record as (${vault.storing(sql, { requestId, asset, submission })})
         -- Whoever was told 201 must find his request after any crash, whatever the session's setting is.
-        select set_config('synchronous_commit', 'on', true) from request`;
+        select set_config('synchronous_commit', 'on', true) from request`.catch(nothingIfAnswered);
       if (accepted !== undefined) {
         wake();
         forget();

@@ -6,15 +6,17 @@
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Gate, GateSettings } from "../http/gate.ts";
-import {
-  type Caller,
-  requireReadSignature,
-  requireSignature,
-  requireSignatureForm,
-} from "./authenticate.ts";
+import type { Caller } from "./authenticate.ts";
 import type { BodyRoom } from "./body-room.ts";
 import { headerOf } from "./header.ts";
 import { type Pace, readBody } from "./read-body.ts";
+import {
+  requireBodyForm,
+  requireBodySignature,
+  requireReadSignature,
+  requireSignatureForm,
+  type SignedHead,
+} from "./signatures.ts";
 import { parseSignedBody, requirePlainBody, type SignedBody } from "./signed-body.ts";
 
 /** A hook that runs before anything of the body is read. */
@@ -25,7 +27,10 @@ export type Admission = {
   byKey(request: FastifyRequest, reply: FastifyReply): Promise<Caller>;
   /** Lets a request in whose method, path and time are signed. @throws HttpError 401, 403, 429 */
   readonly signedRead: Hook;
-  /** Lets the body of a request come: whoever has no good key, or sends no signature, sends it for nothing. */
+  /**
+   * Lets the body of a request come: whoever has no good key, or sends no signature of a form that the
+   * key takes, sends it for nothing.
+   */
   readonly beforeBody: Hook;
   /** Who sent a request that one of the hooks let in. */
   callerOf(request: FastifyRequest): Caller;
@@ -33,7 +38,12 @@ export type Admission = {
    * Reads the body of a request that `beforeBody` let come, and checks who signed it.
    * @throws StrictJsonError (400), HttpError 401, 408, 413, 429, 503
    */
-  signedBody(request: FastifyRequest, reply: FastifyReply): Promise<SignedBody>;
+  signedBody(request: FastifyRequest, reply: FastifyReply): Promise<AdmittedBody>;
+};
+
+export type AdmittedBody = SignedBody & {
+  /** What a bound signature covers; undefined where the body alone is signed. */
+  readonly bound: Uint8Array | undefined;
 };
 
 export type AdmissionSettings = {
@@ -94,17 +104,13 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
     signedRead: async (request, reply) => {
       await beforeSignature(request, reply);
       const caller = callerOf(request);
-      const signed = {
-        method: request.method,
-        path: request.raw.url ?? "",
-        timestamp: headerOf(request, "x-request-timestamp"),
-        signature: signatureOf(request),
-      };
-      checked(request, caller, () => requireReadSignature(caller, signed, Date.now()));
+      checked(request, caller, () => requireReadSignature(caller, headOf(request), Date.now()));
       count(caller.id, reply);
     },
     beforeBody: async (request, reply) => {
       await beforeSignature(request, reply);
+      const caller = callerOf(request);
+      checked(request, caller, () => requireBodyForm(caller, headOf(request), Date.now()));
       requirePlainBody(request);
     },
     signedBody: async (request, reply) => {
@@ -119,8 +125,7 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
       });
       const body = checked(request, caller, () => {
         const parsed = parseSignedBody(bytes);
-        requireSignature(caller, signatureOf(request), parsed.canonical);
-        return parsed;
+        return { ...parsed, bound: requireBodySignature(caller, headOf(request), parsed) };
       });
       count(caller.id, reply);
       return body;
@@ -129,6 +134,14 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
 };
 
 const signatureOf = (request: FastifyRequest) => headerOf(request, "x-request-sig-b64");
+
+const headOf = (request: FastifyRequest): SignedHead => ({
+  method: request.method,
+  path: request.raw.url ?? "",
+  timestamp: headerOf(request, "x-request-timestamp"),
+  idempotencyKey: headerOf(request, "idempotency-key"),
+  signature: signatureOf(request),
+});
 
 /** Somebody at an address who shows a key, and has not shown that it is his. */
 const unproven = ({ ip }: FastifyRequest, { id }: Caller): string => `${id} at ${ip}`;

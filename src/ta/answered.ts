@@ -1,32 +1,15 @@
 /**
- * Replays: the same request again gets the first answer again and does nothing.
- *
- * The same is: the same key, path and canonical body within 24 hours, or the same key, path and
- * `Idempotency-Key` within 30 days, also when the data it brought were deleted since: a replay must
- * not bring them back. Only digests are kept, keyed with a secret that is not in the database:
- * whoever has a backup cannot try out whose data a body held.
+ * Replays: the same request again gets the first answer again and does nothing, also when the data it
+ * brought were deleted since: a replay must not bring them back. What the same is: `fingerprint.ts`.
  */
-import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
+import postgres from "postgres";
 import type { Sql } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
+import type { Fingerprint } from "./fingerprint.ts";
 
-const DAY_SECONDS = 24 * 60 * 60;
-
-/** How long a body without `Idempotency-Key` is remembered. */
-const BODY_SECONDS = DAY_SECONDS;
-
-/** How long one with it is: longer than anybody tries again. */
-const KEYED_SECONDS = 30 * DAY_SECONDS;
-
-/** A request as replays recognise it. */
-export type Fingerprint = {
-  /** `api_keys.id`. */
-  readonly keyId: string;
-  /** Of the `Idempotency-Key`, which decides where one is given; else that of the body. */
-  readonly marker: Uint8Array;
-  readonly body: Uint8Array;
-  readonly keyed: boolean;
-};
+/** How long an `Idempotency-Key` is remembered: longer than anybody tries again. */
+const KEY_SECONDS = 30 * 24 * 60 * 60;
 
 /** What was answered. */
 export type Answer = {
@@ -45,49 +28,26 @@ export class IdempotencyKeyReusedError extends Error {
   }
 }
 
-/** Recognises requests. */
-export type Fingerprints = (request: {
-  readonly keyId: string;
-  /** Path of the operation, such as `/api/v1/investor/kyc`. */
-  readonly path: string;
-  readonly canonicalBody: Uint8Array;
-  readonly idempotencyKey: string | undefined;
-}) => Fingerprint;
-
-/** `secret` is any secret of the deployment, the same in all processes and outside the database. */
-export const fingerprints = (secret: Uint8Array): Fingerprints => {
-  // A key object: Node prepares one of bytes anew for each digest, which takes longer than the digest.
-  const key = createSecretKey(
-    Buffer.from(hkdfSync("sha256", secret, "", "holderbook ta answers", 32)),
-  );
-  const digest = (...parts: readonly (string | Uint8Array)[]) => {
-    const mac = createHmac("sha256", key);
-    // Paths and keys hold no NUL, so parts cannot run into one another.
-    for (const part of parts) mac.update(part).update("\0");
-    return mac.digest();
-  };
-  return ({ keyId, path, canonicalBody, idempotencyKey }) => {
-    const body = digest("body", path, canonicalBody);
-    return idempotencyKey === undefined
-      ? { keyId, marker: body, body, keyed: false }
-      : { keyId, marker: digest("key", path, idempotencyKey), body, keyed: true };
-  };
-};
-
 /**
  * The answer already given to this request; undefined when there is none (any more).
  * @throws IdempotencyKeyReusedError (stop)
  */
 export const answerGiven = async (
   { sql }: { readonly sql: Sql },
-  { keyId, marker, body }: Fingerprint,
+  { keyId, body, key, same, sameDecides }: Fingerprint,
 ): Promise<Answer | undefined> => {
-  const [row] = await sql<{ body: Uint8Array; status_code: number; answer: string }[]>`
-    select body, status_code, answer from ta_answers
-    where key_id = ${keyId} and marker = ${marker} and expires_at > now()`;
-  if (row === undefined) return undefined;
-  if (!timingSafeEqual(row.body, body)) throw new IdempotencyKeyReusedError();
-  return { statusCode: row.status_code, answer: row.answer };
+  const either = key === undefined || sameDecides ? same : key;
+  const rows = await sql<
+    { by_key: boolean | null; body: Uint8Array; status_code: number; answer: string }[]
+  >`
+    select marker = ${key ?? null}::bytea as by_key, body, status_code, answer from ta_answers
+    where key_id = ${keyId} and marker in (${key ?? same}, ${either}) and expires_at > now()`;
+  const keyed = rows.find(({ by_key }) => by_key === true);
+  if (keyed !== undefined && !timingSafeEqual(keyed.body, body)) {
+    throw new IdempotencyKeyReusedError();
+  }
+  const row = keyed ?? rows[0];
+  return row && { statusCode: row.status_code, answer: row.answer };
 };
 
 /**
@@ -97,12 +57,12 @@ export const answerGiven = async (
  */
 export const remembering = (
   sql: Sql,
-  { keyId, marker, body, keyed }: Fingerprint,
+  { keyId, body, key, same, sameSeconds }: Fingerprint,
   { statusCode, answer }: Answer,
 ) => sql`
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
-  values (${keyId}, ${marker}, ${body}, ${statusCode}, ${answer},
-          now() + make_interval(secs => ${keyed ? KEYED_SECONDS : BODY_SECONDS}))
+  values (${keyId}, ${key ?? same}, ${body}, ${statusCode}, ${answer},
+          now() + make_interval(secs => ${key === undefined ? sameSeconds : KEY_SECONDS}))
   -- A row that is there stays, unless nobody gets it any more.
   on conflict (key_id, marker) do update
     set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
@@ -111,42 +71,57 @@ export const remembering = (
   returning key_id`;
 
 /**
- * Remembers the answer for the body alone too, as part of a statement in which `answered` is
- * `remembering` of the same: sent again without the `Idempotency-Key` that it had, it is a replay. An
- * answer that the body got before stays, for as long from now on. Returns nothing to anybody; all of it
- * is done once its rows were counted.
+ * Remembers the answer to a request with an `Idempotency-Key` for `same` too, as part of a statement in
+ * which `answered` is `remembering` of the same: sent again without the key that it had, it is a replay.
+ *
+ * Where `same` decides and was answered meanwhile, the whole statement is refused, `answeredMeanwhile`.
+ * Else an answer that was there stays, for as long from now on. Returns nothing to anybody; all of it is
+ * done once its rows were counted.
  */
-export const rememberingBody = (
+export const rememberingSame = (
   sql: Sql,
-  { keyId, body }: Fingerprint,
+  { keyId, body, same, sameSeconds, sameDecides }: Fingerprint,
   { statusCode, answer }: Answer,
 ) => {
   const expired = sql`ta_answers.expires_at <= now()`;
+  // Null is what the column refuses: nothing of the statement happens then.
+  const kept = sameDecides ? sql`null::smallint` : sql`ta_answers.status_code`;
   return sql`
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
-  select ${keyId}, ${body}::bytea, ${body}::bytea, ${statusCode}::smallint, ${answer},
-         now() + make_interval(secs => ${BODY_SECONDS})
+  select ${keyId}, ${same}::bytea, ${body}::bytea, ${statusCode}::smallint, ${answer},
+         now() + make_interval(secs => ${sameSeconds})
   from answered
   on conflict (key_id, marker) do update
-    set status_code = case when ${expired} then excluded.status_code else ta_answers.status_code end,
+    set status_code = case when ${expired} then excluded.status_code else ${kept} end,
         answer = case when ${expired} then excluded.answer else ta_answers.answer end,
         created_at = case when ${expired} then now() else ta_answers.created_at end,
         expires_at = greatest(ta_answers.expires_at, excluded.expires_at)
   returning key_id`;
 };
 
-/** Remembers an answer in a statement of its own; `byBody`: for the body alone too, as above. */
+const NOT_NULL_VIOLATION = "23502";
+
+/** Whether a statement with `rememberingSame` was refused because the request had been answered. */
+export const answeredMeanwhile = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError &&
+  error.code === NOT_NULL_VIOLATION &&
+  error.table_name === "ta_answers";
+
+/**
+ * Remembers an answer in a statement of its own, that of `answerGiven` having found none under a lock
+ * that others with the same fingerprint wait for; `same`: also without the `Idempotency-Key` it had.
+ */
 export const remember = async (
   { sql }: { readonly sql: Sql },
   fingerprint: Fingerprint,
   answer: Answer,
-  { byBody }: { readonly byBody: boolean },
+  { same }: { readonly same: boolean },
 ): Promise<void> => {
   // Without an Idempotency-Key both would be one row.
-  const alone = byBody && fingerprint.keyed;
+  const both = same && fingerprint.key !== undefined;
   await sql`
     with answered as (${remembering(sql, fingerprint, answer)})
-    ${alone ? sql`, by_body as (${rememberingBody(sql, fingerprint, answer)})` : sql``}
+    ${both ? sql`, as_same as (${rememberingSame(sql, fingerprint, answer)})` : sql``}
     select count(*) from answered`;
 };
 
@@ -163,4 +138,17 @@ export const forgetAnswers = async ({ sql }: { readonly sql: Sql }): Promise<num
     forgotten += count;
     if (count < FORGOTTEN_AT_ONCE) return forgotten;
   }
+};
+
+const FORGET_EVERY_MS = 60_000;
+
+/** Removes them now and then, whenever it is called after that; what is left over goes the next time. */
+export const forgetting = (database: { readonly sql: Sql }): (() => void) => {
+  let forgotAt = -Infinity;
+  return () => {
+    const now = performance.now();
+    if (now - forgotAt < FORGET_EVERY_MS) return;
+    forgotAt = now;
+    forgetAnswers(database).catch(() => undefined);
+  };
 };

@@ -1,11 +1,18 @@
 /** The caller's own callbacks: the log of their deliveries, and sending one again. */
 import { z } from "zod";
-import { listDeliveries, redeliver, UnknownDeliveryError } from "../callbacks/deliveries.ts";
+import {
+  holdMessage,
+  listDeliveries,
+  redeliverHeld,
+  UnknownDeliveryError,
+} from "../callbacks/deliveries.ts";
+import type { Tx } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { App } from "../http/part.ts";
 import type { Admission } from "./admission.ts";
-import { answerGiven, remember } from "./answered.ts";
+import { type Answer, answerGiven, forgetting, remember } from "./answered.ts";
 import { resultEndpoint } from "./callback-address.ts";
+import type { Fingerprint } from "./fingerprint.ts";
 import { sendAnswer } from "./mount-submissions.ts";
 import { ownKeys } from "./own-keys.ts";
 import type { TaPartSettings } from "./part.ts";
@@ -46,6 +53,7 @@ const SMALL_BODY = 64 * 1024;
 
 export const mountDeliveries = (app: App, settings: TaPartSettings, admission: Admission): void => {
   const { database, read, fingerprints } = settings;
+  const forget = forgetting(database);
 
   app.get("/api/v1/callbacks", {
     onRequest: admission.signedRead,
@@ -71,7 +79,8 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
         status,
         createdAt,
         deliveredAt,
-        attempts,
+        // The addresses are the operator's to see: those of other keys may be among them.
+        attempts: attempts.map(({ url: _, ...attempt }) => attempt),
       }));
     },
   });
@@ -80,7 +89,7 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
     bodyLimit: SMALL_BODY,
     onRequest: admission.beforeBody,
     handler: async (request, reply) => {
-      const { value, canonical } = await admission.signedBody(request, reply);
+      const { value, canonical, bound } = await admission.signedBody(request, reply);
       const caller = admission.callerOf(request);
       if (typeof value !== "object" || value === null || Array.isArray(value)) {
         throw new HttpError(400, "the body must be a JSON object: {}");
@@ -91,29 +100,55 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
         path: `/api/v1/callbacks/${id}/redeliver`,
         canonicalBody: canonical,
         idempotencyKey: idempotencyKeyOf(request),
+        bound,
+        redelivery: true,
       });
       const given = await answerGiven(database, fingerprint);
       if (given !== undefined) return sendAnswer(reply, given);
-      const own = { keyIds: await ownKeys(database, caller), id, to: resultEndpoint };
-      const outcome = deliveryId.test(id) ? await redeliver(database, own) : "unknown";
-      if (outcome === "unknown") throw new HttpError(404, "you have no delivery of this id");
-      const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
-      const sent = outcome === "accepted";
-      // Without an Idempotency-Key the body is alike every time: what only tells of a state is told anew.
-      // Not one transaction with the redelivery: twice the same message is harmless, by its id.
-      if (sent || fingerprint.keyed) {
-        await remember(database, fingerprint, answer, { byBody: sent });
-      }
+      const keyIds = await ownKeys(database, caller);
+      const answer = deliveryId.test(id)
+        ? await database.transaction((tx) => redelivered(tx, { keyIds, id, fingerprint }))
+        : undefined;
+      if (answer === undefined) throw new HttpError(404, "you have no delivery of this id");
+      forget();
       return sendAnswer(reply, answer);
     },
   });
+};
+
+/**
+ * Sends one again and remembers the answer, or gives the answer that was remembered: all under the lock
+ * of the message, so that what comes twice at one moment is done once. Undefined: it is none of theirs.
+ */
+const redelivered = async (
+  tx: Tx,
+  asked: {
+    readonly keyIds: readonly string[];
+    readonly id: string;
+    readonly fingerprint: Fingerprint;
+  },
+): Promise<Answer | undefined> => {
+  const { keyIds, id, fingerprint } = asked;
+  const message = await holdMessage(tx, { keyIds, id });
+  if (message === undefined) return undefined;
+  const given = await answerGiven(tx, fingerprint);
+  if (given !== undefined) return given;
+  const outcome = await redeliverHeld(tx, message, resultEndpoint);
+  const sent = outcome === "accepted";
+  const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
+  // Where the body alone is signed it is alike every time: what only tells of a state is told anew.
+  const once = sent || !fingerprint.sameDecides;
+  if (once || fingerprint.key !== undefined) {
+    await remember(tx, fingerprint, answer, { same: once });
+  }
+  return answer;
 };
 
 const within = (ms: number): Date => new Date(Math.min(Math.max(ms, EARLIEST_MS), LATEST_MS));
 
 const MESSAGE = {
   accepted:
-    "it is sent again; the same request gets this answer for 24 hours, and a new Idempotency-Key sends it once more",
+    "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it once more",
   pending: "it is still on its way: it is tried now, or once those before it are done",
   waiting: "it waits until its address is configured again",
 } as const;

@@ -29,7 +29,7 @@ export const mountSubmissions = (
       bodyLimit: bounds.bodyBytes,
       onRequest: admission.beforeBody,
       handler: async (request, reply) => {
-        const { value, canonical } = await admission.signedBody(request, reply);
+        const { value, canonical, bound } = await admission.signedBody(request, reply);
         const idempotencyKey = idempotencyKeyOf(request);
         const { id: keyId, asset } = admission.callerOf(request);
         const fingerprint = fingerprints({
@@ -37,9 +37,11 @@ export const mountSubmissions = (
           path: PATHS[kind],
           canonicalBody: canonical,
           idempotencyKey,
+          bound,
         });
         // What stands under an Idempotency-Key decides, whatever may be wrong with another body.
-        const given = fingerprint.keyed ? await answerGiven(database, fingerprint) : undefined;
+        const given =
+          idempotencyKey === undefined ? undefined : await answerGiven(database, fingerprint);
         if (given !== undefined) return sendAnswer(reply, given);
         const submission = await checks[asset.ledger](value);
         const answer = await accept({ asset: asset.name, kind, submission, fingerprint });

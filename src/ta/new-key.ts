@@ -33,16 +33,19 @@ export const registerKey = async (
     /** Where results of its requests go, as `checkCallbackUrl` returns it; absent: to the asset's. */
     readonly callbackUrl?: string | undefined;
     readonly label?: string | undefined;
+    /** Whether it takes bound signatures alone; false unless given. */
+    readonly requireBound?: boolean | undefined;
   },
 ): Promise<RegisteredKey> => {
-  const { asset, label, callbackUrl } = key;
+  const { asset, label, callbackUrl, requireBound } = key;
   const pair =
     key.publicKey === undefined
       ? generateKeyPair()
       : { publicKey: canonicalKey(key.publicKey), secretKey: undefined };
   const { publicKey } = pair;
   const registered = await changeEndpoints(database, async (tx) => {
-    const made = await registerPublicKey(tx, { publicKey, asset, label, callbackUrl });
+    const given = { publicKey, asset, label, callbackUrl, requireBound };
+    const made = await registerPublicKey(tx, given);
     if (made !== null && callbackUrl !== undefined) await followKeys(tx, asset);
     return made;
   });

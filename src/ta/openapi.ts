@@ -72,15 +72,20 @@ const headerField = (name: string, description: string, required = false) => ({
 
 const idempotencyKey = headerField(
   "Idempotency-Key",
-  "Without it the same body within 24 hours gets the first answer again and does nothing; with it the same key does, for 30 days, and a new one makes a new request.",
+  "The same key, path and body within 24 hours get the first answer again and do nothing; so does the same Idempotency-Key, for 30 days, and with another body it is 422. A new one makes a new request where the signature is bound to it (`X-Request-Timestamp`), and none beside a signature of the body alone.",
 );
 
 const redeliveryKey = headerField(
   "Idempotency-Key",
-  "Without it the same body sends the message again once in 24 hours; with it the same key gets the first answer again for 30 days, and a new one sends once more.",
+  "A bound signature (`X-Request-Timestamp`) sends the message again once; the same Idempotency-Key under a new one gets the first answer again for 30 days. A signature of the body alone sends it again once in 24 hours, whatever the Idempotency-Key.",
 );
 
 const timestamp = headerField("X-Request-Timestamp", "Unix seconds, within 300 s of now.", true);
+
+const boundTimestamp = headerField(
+  "X-Request-Timestamp",
+  "Unix seconds, within 300 s of now: the signature is bound to method, path, time, Idempotency-Key and body. Without it the signature is over the body alone, which a key made with --require-bound does not take.",
+);
 
 const pathParameter = (name: string, description: string) => ({
   name,
@@ -109,7 +114,7 @@ export const taApi = ({
       summary,
       description: `At most ${bounds.bodyBytes} bytes, each file at most ${bounds.fileBytes} decoded. The body may be written in any way that is I-JSON (RFC 7493).`,
       security: SIGNED,
-      parameters: [idempotencyKey],
+      parameters: [boundTimestamp, idempotencyKey],
       requestBody: { required: true, ...json(ref("TaSubmission")) },
       responses: {
         201: answer("Accepted; the result comes by callback.", ref("TaAccepted")),
@@ -122,7 +127,7 @@ export const taApi = ({
       {
         name: TAG,
         description:
-          "Whitelisting and KYC. POST requests are signed over their body, some reads over method, path and time; `holderbook ta sign` and `signRequest` of `holderbook/client` do it. Results come as signed callbacks.",
+          "Whitelisting and KYC. POST requests are signed over method, path, time, Idempotency-Key and body (or, in the older form, over the body alone), some reads over method, path and time; `holderbook ta sign` and `signRequest` of `holderbook/client` do it. Results come as signed callbacks.",
       },
     ],
     paths: {
@@ -181,7 +186,7 @@ export const taApi = ({
           operationId: "redeliverCallback",
           summary: "Send a callback again, under the same webhook-id",
           security: SIGNED,
-          parameters: [pathParameter("id", "`webhook-id`."), redeliveryKey],
+          parameters: [pathParameter("id", "`webhook-id`."), boundTimestamp, redeliveryKey],
           requestBody: { required: true, ...json({ type: "object" }) },
           responses: {
             202: answer("It is sent, or on its way still, or waits.", ref("TaRedelivery")),
@@ -256,7 +261,7 @@ export const taApi = ({
           in: "header",
           name: "X-Request-Sig-B64",
           description:
-            'Base64 Ed25519 signature over the RFC 8785 canonical form of the body; of {"method","path","timestamp"} where there is none, path with its query.',
+            'Base64 Ed25519 signature over the RFC 8785 canonical form of {"method","path","timestamp","idempotencyKey","bodySha256"} for a POST with X-Request-Timestamp: path with its query, idempotencyKey null without one, bodySha256 in lower-case hex over the canonical form of the body. Of the body itself for a POST without; of {"method","path","timestamp"} where there is no body.',
         },
       },
       schemas: {

@@ -1,4 +1,4 @@
-/** A signed body: I-JSON, and its canonical form, which is what was signed. */
+/** A signed body: I-JSON, and its canonical form, which is what signatures go by. */
 import type { FastifyRequest } from "fastify";
 import { canonicalJson, type JsonValue } from "../client/index.mjs";
 import { HttpError } from "../http/http-error.ts";
@@ -7,7 +7,6 @@ import { parseStrictJson } from "./strict-json.ts";
 
 export type SignedBody = {
   readonly value: JsonValue;
-  /** What was signed. */
   readonly canonical: Uint8Array;
 };
 

@@ -187,6 +187,7 @@ test("what a worker writes after its lease was taken over is refused", async () 
   const message = { id: "m-1", body: "{}", attempts: 0, scheduled: 0 };
   const attempt = {
     at: new Date(),
+    url: "http://127.0.0.1:9/",
     statusCode: 200,
     error: null,
     durationMs: 1,

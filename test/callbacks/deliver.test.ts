@@ -1,7 +1,11 @@
 import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
 import { listDeliveries, UnknownDeliveryError } from "../../src/callbacks/deliveries.ts";
-import { registerEndpoint, UnknownEndpointError } from "../../src/callbacks/endpoints.ts";
+import {
+  changeEndpoints,
+  registerEndpoint,
+  UnknownEndpointError,
+} from "../../src/callbacks/endpoints.ts";
 import {
   CallbackInvalidError,
   enqueueCallback,
@@ -135,6 +139,29 @@ test("a receiver that was down gets everything afterwards, once each, in order p
     error: "the receiver refused the connection",
   });
   expect(attempts.at(-1)).toMatchObject({ statusCode: 204, error: null });
+});
+
+test("each attempt says where it went, whatever the address is today", async () => {
+  await using first = await startReceiver(() => 500);
+  await using second = await startReceiver();
+  await using sender = await startSender(first.url, { retrySeconds: [0.2, 60] });
+  await sender.send([{ id: "moved" }]);
+  const { sql } = sender.database;
+  const attempts = async () => (await deliveryOf(sender.database, "moved")).attempts;
+  await until("two attempts at the first address", attempts, ({ length }) => length === 2);
+  // As a version that did not keep it left it behind.
+  await sql`update callback_attempts set url = null where number = 1`;
+  await changeEndpoints(sender.database, (tx) =>
+    registerEndpoint(tx, LOCAL, { key: ENDPOINT, url: second.url }),
+  );
+  await sender.settled();
+  const delivery = await deliveryOf(sender.database, "moved");
+  expect(delivery.url).toBe(second.url);
+  expect(delivery.attempts).toMatchObject([
+    { url: null, statusCode: 500 },
+    { url: first.url, statusCode: 500 },
+    { url: second.url, statusCode: 204 },
+  ]);
 });
 
 test("a receiver that asks for patience by Retry-After gets it", async () => {

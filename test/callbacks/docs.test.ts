@@ -12,6 +12,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
+import { resultCallback } from "../../src/ta/answer-schema.ts";
+import * as examples from "../../src/ta/openapi-examples.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { freePort } from "../queue/redis-server.ts";
 import { until } from "../queue/until.ts";
@@ -187,12 +189,28 @@ test.skipIf(!python)(
       verifying.child.stdin?.end(JSON.stringify({ headers: as, body: text, publicKeys }));
       return verifying;
     };
-    expect((await verify(body)).stdout).toBe(`${amount}\n`);
+    expect((await verify(body)).stdout).toBe(`transfer 1042 ${amount}\n`);
     await expect(verify(body.replace("1042", "1043"))).rejects.toThrow("no signature fits");
     for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
       const { [name]: _, ...rest } = headers;
       await expect(verify(body, rest)).rejects.toThrow(`ValueError: missing: ${name}`);
     }
+  },
+);
+
+test.skipIf(!python)(
+  "the Python example takes a result of the transfer agent as well",
+  async () => {
+    await writeFile(join(folder, "verify.py"), example("python"));
+    const keys = await openSigningKeys(database, masterKey);
+    const result = resultCallback.parse(examples.result);
+    // As JSON has it: what is undefined is not there.
+    const text = canonicalJson(JSON.parse(JSON.stringify(result)));
+    const message = { id: `ta-${result.requestId}`, body: text };
+    const signed = signatureHeaders(await keys.current(), message, new Date());
+    const verifying = run("python3", [join(folder, "verify.py")]);
+    verifying.child.stdin?.end(JSON.stringify({ headers: signed, body: text, publicKeys }));
+    expect((await verifying).stdout).toBe(`request ${result.requestId} ${result.status}\n`);
   },
 );
 

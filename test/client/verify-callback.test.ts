@@ -174,6 +174,30 @@ test("a signed request carries its canonical body and a signature over it", () =
   );
 });
 
+test("a bound request covers method, path with query, time, Idempotency-Key and the digest of its body", () => {
+  const path = "/api/v1/investor/kyc?a=b";
+  // By hand: the digest of {"a":1} and the five members in their order.
+  const digest = "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
+  const text = (key: string) =>
+    `{"bodySha256":"${digest}","idempotencyKey":${key},"method":"POST","path":"${path}","timestamp":${seconds}}`;
+  const { secretKey } = keys;
+  const plain = signRequest({ secretKey, path, body: { a: 1 }, now });
+  expect(plain).toEqual({
+    body: '{"a":1}',
+    headers: {
+      "content-type": "application/json",
+      "x-api-key": keys.publicKey,
+      "x-request-timestamp": seconds,
+      "x-request-sig-b64": signed(secretKey, text("null")),
+    },
+  });
+  const keyed = signRequest({ secretKey, path, body: { a: 1 }, idempotencyKey: "k1", now });
+  expect(keyed.headers).toMatchObject({
+    "idempotency-key": "k1",
+    "x-request-sig-b64": signed(secretKey, text('"k1"')),
+  });
+});
+
 test("a signed request without a body covers method, path with query, and time", () => {
   const path = "/api/v1/callbacks?since=2026-01-01T00:00:00Z&limit=5";
   const { headers: sent } = signRequest({

@@ -6,7 +6,7 @@ import { detailsOf, watchHealth } from "../../src/http/health.ts";
 import { databaseProgress } from "../../src/http/progress.ts";
 import { taDetails, taMetrics } from "../../src/service/ta-health.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/answered.ts";
+import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints, forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/answered.ts";
+import { forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/answered.ts";
+import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { PiiKeyLostError, ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, PiiDeletedError, PiiKeyPresentError } from "../../src/ta/pii/vault.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -22,10 +23,12 @@ const fingerprint = fingerprints(randomBytes(32));
 const accepting = (through: Database = database) => {
   const vault = openVault(through, ringOf([first]));
   const accept = createAcceptance({ database: through, vault });
+  /** With an Idempotency-Key the signature is bound to it, unless it is of the body alone. */
   const ask = async (
     body: string,
     investorId = "inv-1",
     idempotencyKey: string | undefined = undefined,
+    { bodyOnly = idempotencyKey === undefined } = {},
   ) => {
     const answer = await accept({
       asset: "acme",
@@ -36,6 +39,7 @@ const accepting = (through: Database = database) => {
         path: "/api/v1/investor/whitelist",
         canonicalBody: Buffer.from(body),
         idempotencyKey,
+        bound: bodyOnly ? undefined : Buffer.from(`${idempotencyKey} ${body}`),
       }),
     });
     return JSON.parse(answer.answer) as { requestId: string; status: string };
@@ -52,12 +56,46 @@ test("the same body gets the first answer again, also when both come at the same
   expect(count).toBe(1);
 });
 
-test("an Idempotency-Key decides: a new one is a new request, another body under it is refused", async () => {
+test("an Idempotency-Key that is signed decides: a new one is a new request, another body under it is refused", async () => {
   const { ask } = accepting();
   const one = await ask("body", "inv-key", "k1");
   expect(await ask("body", "inv-key", "k1")).toEqual(one);
   expect((await ask("body", "inv-key", "k2")).requestId).not.toBe(one.requestId);
   await expect(ask("other", "inv-key", "k1")).rejects.toThrow(IdempotencyKeyReusedError);
+});
+
+test("an Idempotency-Key that nothing signs makes no new request of a body, and another body under it is refused", async () => {
+  const { ask } = accepting();
+  const unsigned = (body: string, key: string) =>
+    ask(body, "inv-unsigned", key, { bodyOnly: true });
+  const later = (days: number) => database.sql`
+    update ta_answers set expires_at = expires_at - ${days} * interval '1 day'
+    where key_id = 'key_1'`;
+  const one = await unsigned("unsigned", "u1");
+  for (const key of ["u1", "u2"]) expect(await unsigned("unsigned", key)).toEqual(one);
+  expect(await ask("unsigned", "inv-unsigned")).toEqual(one);
+  await expect(unsigned("other", "u1")).rejects.toThrow(IdempotencyKeyReusedError);
+  // A signed one, of somebody who has the secret key, does.
+  expect((await ask("unsigned", "inv-unsigned", "u3")).requestId).not.toBe(one.requestId);
+  await later(1);
+  expect(await unsigned("unsigned", "u1")).toEqual(one);
+  expect((await unsigned("unsigned", "u4")).requestId).not.toBe(one.requestId);
+});
+
+test("one signed body with many Idempotency-Keys at the same moment is one request, and so is one key with many bodies", async () => {
+  const { ask } = accepting();
+  const unsigned = (body: string, key: string) =>
+    ask(body, "inv-storm", key, { bodyOnly: true }).then(
+      ({ requestId }) => requestId,
+      (error: Error) => error.name,
+    );
+  const each = Array.from({ length: 16 }, (_, n) => n);
+  const keys = await Promise.all(each.map((n) => unsigned("storm", `storm-${n}`)));
+  expect(new Set(keys).size).toBe(1);
+  const bodies = await Promise.all(each.map((n) => unsigned(`storm ${n}`, "storm")));
+  expect(bodies.filter((name) => name === "IdempotencyKeyReusedError")).toHaveLength(15);
+  const stored = await database.sql`select id from ta_requests where investor_id = 'inv-storm'`;
+  expect(stored).toHaveLength(2);
 });
 
 test("a body that came with an Idempotency-Key gets its first answer when it comes without one", async () => {

@@ -12,8 +12,8 @@ import { databaseProgress } from "../../src/http/progress.ts";
 import { createRateLimit } from "../../src/http/rate-limit.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/answered.ts";
 import type { TaAsset } from "../../src/ta/asset.ts";
+import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { taPart } from "../../src/ta/part.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
@@ -84,13 +84,23 @@ export type Api = AsyncDisposable & {
   /** Registered for `acme-sui`. */
   readonly keys: KeyPair;
   /** A registered pair. */
-  newKeys(asset: string): Promise<KeyPair>;
-  /** Signs and posts. */
+  newKeys(asset: string, options?: { readonly requireBound?: boolean }): Promise<KeyPair>;
+  /** Signs the body alone and posts it. */
   post(
     path: string,
     body: JsonValue,
     options?: { readonly keys?: KeyPair; readonly headers?: Readonly<Record<string, string>> },
   ): Promise<Reply>;
+  /** Signs with a bound signature. */
+  bound(
+    path: string,
+    body: JsonValue,
+    options?: {
+      readonly keys?: KeyPair;
+      readonly idempotencyKey?: string | undefined;
+      readonly now?: Date;
+    },
+  ): { readonly body: string; readonly headers: Readonly<Record<string, string>> };
   /** Signs method, path and time, and gets. */
   get(path: string, keys?: KeyPair, now?: Date): Promise<Reply>;
   /** Sends anything. */
@@ -167,9 +177,9 @@ export const startApi = async (
   });
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
 
-  const newKeys: Api["newKeys"] = async (asset) => {
+  const newKeys: Api["newKeys"] = async (asset, { requireBound = false } = {}) => {
     const pair = generateKeyPair();
-    await registerPublicKey(database, { publicKey: pair.publicKey, asset });
+    await registerPublicKey(database, { publicKey: pair.publicKey, asset, requireBound });
     return pair;
   };
   const keys = await newKeys("acme-sui");
@@ -199,6 +209,8 @@ export const startApi = async (
       const headers = { ...signed.headers, ...options.headers };
       return send(path, { method: "POST", body: signed.body, headers });
     },
+    bound: (path, body, { keys: pair = keys, ...rest } = {}) =>
+      signRequest({ secretKey: pair.secretKey, body, path, ...rest }),
     get: (path, pair = keys, now = new Date()) => {
       const { secretKey } = pair;
       const { headers } = signRequest({ secretKey, method: "GET", path, now });

@@ -191,3 +191,57 @@ test("from the command line: a key gets a callback address of its own, another o
   expect(await keys("callback-url", id, "--remove")).toMatchObject({ code: 0 });
   expect(await newest()).toEqual({ id, callbackUrl: null });
 }, 240_000);
+
+test("from the command line: a key that takes bound signatures alone, and requests signed for it", async () => {
+  await using folder = await temporaryFolder();
+  await using database = await freshDatabase();
+  const at = (name: string) => join(folder.path, name);
+  await writeFile(at("assets.json"), JSON.stringify(ASSETS));
+  const settings = {
+    DATABASE_URL: database.url,
+    DATA_DIR: at("data"),
+    ASSETS_FILE: at("assets.json"),
+    SECURITY_TOKEN_PACKAGES: "0x5",
+    PORT: "0",
+  };
+  const run = async (args: readonly string[]) => {
+    const { code, stdout, stderr } = await runProgram(args, settings);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  const create = ["keys", "create", "--kind", "ta", "--asset", "acme-sui", "--require-bound"];
+  await writeFile(at("key.json"), await run(create));
+  expect(JSON.parse(await run(["keys", "list"]))).toMatchObject({ requireBound: true });
+  const foreign = ["keys", "create", "--kind", "graphql", "--require-bound"];
+  expect((await runProgram(foreign, settings)).code).toBe(2);
+
+  const body = JSON.stringify(bodyOf({ id: "bound-by-hand" }), null, 2);
+  await writeFile(at("body.json"), body);
+  const path = "/api/v1/investor/kyc";
+  const sign = ["ta", "sign", "--key", at("key.json")];
+  for (const wrong of [
+    ["--post", path],
+    ["--post", path, "--get", path],
+    ["--post", "kyc", at("body.json")],
+    ["--idempotency-key", "k", at("body.json")],
+  ]) {
+    expect((await runProgram([...sign, ...wrong], settings)).code, wrong.join(" ")).toBe(2);
+  }
+  const keyed = ["--post", path, "--idempotency-key", "by-hand"];
+  const headers = headersIn(await run([...sign, ...keyed, at("body.json")]));
+  const alone = headersIn(await run([...sign, at("body.json")]));
+
+  await using serving = startProgram(["serve", "ta"], settings);
+  const [, url] = await until(
+    "the address it listens on",
+    () => /"url":"(http[^"]+)"/.exec(serving.printed.stderr) ?? [],
+    ([, found]) => found !== undefined,
+    30_000,
+  );
+  const post = (to: string, signed: Record<string, string>) =>
+    fetch(`${url}${to}`, { method: "POST", body, headers: signed });
+  expect(headers["idempotency-key"]).toBe("by-hand");
+  expect((await post("/api/v1/investor/whitelist", headers)).status).toBe(401);
+  expect((await post(path, alone)).status).toBe(401);
+  expect((await post(path, headers)).status).toBe(201);
+}, 120_000);

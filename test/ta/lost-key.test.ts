@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/answered.ts";
+import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { freshDatabase } from "../postgres.ts";

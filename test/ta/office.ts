@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Database } from "../../src/database/connect.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/answered.ts";
+import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { registerKey } from "../../src/ta/new-key.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";

@@ -230,27 +230,41 @@ test("text as long as a body may be is refused for its length, by member", async
   expect(late.json.details).toContain("verifiedAt must be an ISO 8601");
 });
 
-test("the same request again gets the first answer; an Idempotency-Key decides where one is given", async () => {
+test("the same request again gets the first answer, whatever Idempotency-Key stands beside a signed body", async () => {
   const body = bodyOf({ id: "again" });
   const first = await api.post(WHITELIST, body);
   expect((await api.post(WHITELIST, body)).json).toEqual(first.json);
   expect((await api.post(KYC, body)).json.requestId).not.toBe(first.json.requestId);
-  const keyed = (key: string, sent = body) =>
+  const keyed = (key: string, sent: JsonValue = body) =>
     api.post(WHITELIST, sent, { headers: { "idempotency-key": key } });
-  const one = await keyed("one");
-  expect(one.json.requestId).not.toBe(first.json.requestId);
-  expect((await keyed("one")).json).toEqual(one.json);
-  const reused = await keyed("one", bodyOf({ id: "other" }));
+  // Nothing signs it: whoever holds the signed body could write any.
+  expect((await keyed("one")).json).toEqual(first.json);
+  const other = bodyOf({ id: "again", first_name: "Other" });
+  const second = await keyed("two", other);
+  expect(second.json.requestId).not.toBe(first.json.requestId);
+  for (const key of ["two", "three"]) expect((await keyed(key, other)).json).toEqual(second.json);
+  expect((await api.post(WHITELIST, other)).json).toEqual(second.json);
+  expect(await rows("again")).toHaveLength(3);
+});
+
+test("an Idempotency-Key that was used with another body is 422, before that body is looked at", async () => {
+  const body = bodyOf({ id: "reused" });
+  const keyed = (key: string, sent: JsonValue) =>
+    api.post(WHITELIST, sent, { headers: { "idempotency-key": key } });
+  expect((await keyed("used", body)).status).toBe(201);
+  const reused = await keyed("used", bodyOf({ id: "other" }));
   expect([reused.status, reused.json.error]).toEqual([422, "BAD_REQUEST"]);
   // Also when that body could not have been accepted by itself; a forged one learns nothing.
-  expect((await keyed("one", { investor: { id: 42 } })).status).toBe(422);
+  expect((await keyed("used", { investor: { id: 42 } })).status).toBe(422);
   expect((await keyed("unused", { investor: { id: 42 } })).status).toBe(400);
   const forged = await api.post(WHITELIST, body, {
-    headers: { "idempotency-key": "one", "x-request-sig-b64": Buffer.alloc(64).toString("base64") },
+    headers: {
+      "idempotency-key": "used",
+      "x-request-sig-b64": Buffer.alloc(64).toString("base64"),
+    },
   });
   expect(forged.status).toBe(401);
-  expect((await keyed("two")).json.requestId).not.toBe(one.json.requestId);
-  expect(await rows("again")).toHaveLength(4);
+  expect(await rows("reused")).toHaveLength(1);
 });
 
 test("a tin that is the platform's sentinel is stored as none", async () => {

@@ -40,7 +40,7 @@ export const processRequest = async (
   if (!(await work.vault.holds(request.id))) {
     return failed(
       "PII_STORAGE_ERROR",
-      "the investor's data are not stored; send them under a new Idempotency-Key",
+      "the investor's data are not stored; send them under a new Idempotency-Key, with a bound signature",
     );
   }
   if (request.kind === "kyc") return succeeded("the investor's data are stored");
