@@ -6,13 +6,9 @@
  */
 import { loadEnvFile } from "node:process";
 import { z } from "zod";
-import type { Remedy } from "./remedy.ts";
+import { ConfigError } from "./config-error.ts";
 
-/** One or more settings are wrong; the message has a line for each. Correct them and start again. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-  readonly remedy: Remedy = "stop";
-}
+export { ConfigError } from "./config-error.ts";
 
 const wholeNumber = (least: number, most: number, example: string) =>
   z

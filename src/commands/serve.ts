@@ -2,14 +2,12 @@ import { Argument, Command } from "commander";
 import type { Config } from "../config.ts";
 import { factSource } from "../log/log.ts";
 import { configuredAssets } from "../service/assets.ts";
-import { startServing } from "../service/serving.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { openRuntime } from "./runtime.ts";
 
 /** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */
 export const serveCommand = () =>
   new Command("serve")
-    .description("serve what another process indexes")
     .addArgument(
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
@@ -18,6 +16,8 @@ export const serveCommand = () =>
       // A file that cannot be followed ends this before there is a database.
       const assets = await configuredAssets(config);
       await using storage = await openStorage(config, logger);
+      // The first connection to the database does not wait for the code that needs it.
+      const { startServing } = await import("../service/serving.ts");
       const packages = await packagesOf(config, storage);
       await using serving = await startServing({
         config,

@@ -5,10 +5,9 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Assets, suiTokens } from "../assets.ts";
 import { type Config, ConfigError } from "../config.ts";
-import { type DemoSource, demoSource } from "../demo/source.ts";
+import type { DemoSource } from "../demo/source.ts";
 import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
-import { openSource } from "../ledger/sources/open-source.ts";
 import { recordDecimals } from "../log/coins.ts";
 import type { Logger } from "../logger.ts";
 import { assetsOf } from "./assets.ts";
@@ -87,6 +86,7 @@ export const openLedgerSource = async (
   readonly about: string;
 }> => {
   if (config.ledgerSource.startsWith("demo:")) {
+    const { demoSource } = await import("../demo/source.ts");
     const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
     return {
       source: demo,
@@ -95,6 +95,7 @@ export const openLedgerSource = async (
       about: `the demo ledger, a simulated issuer (seed ${config.demo.seed}),`,
     };
   }
+  const { openSource } = await import("../ledger/sources/open-source.ts");
   const source = openSource(config.ledgerSource, {
     demo: () => {
       throw new ConfigError("LEDGER_SOURCE: demo: is opened above");
