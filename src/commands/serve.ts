@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import type { Config } from "../config.ts";
+import { type Config, checkLedgerNamed } from "../config.ts";
 import { factSource } from "../log/log.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
@@ -13,6 +13,7 @@ export const serveCommand = () =>
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const { config, logger, signal } = openRuntime();
+      checkLedgerNamed(config, { packagesAlone: true });
       // A file that cannot be followed ends this before there is a database.
       const assets = await configuredAssets(config);
       await using storage = await openStorage(config, logger);

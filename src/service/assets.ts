@@ -1,8 +1,9 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
-import { type Assets, AssetsFileError, pathOf, readAssets } from "../assets.ts";
+import { type Assets, AssetsFileError, readAssets } from "../assets.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import type { Config } from "../config.ts";
+import { pathOf } from "../json-file.ts";
 
 /** Group that the demo ledger's investors are whitelisted into. */
 const DEMO_GROUP = 1;

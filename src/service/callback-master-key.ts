@@ -11,4 +11,9 @@ export const callbackMasterKey = (
   { callbacks: { masterKey }, dataDir }: Pick<Config, "callbacks" | "dataDir">,
   { existing }: { readonly existing?: boolean } = {},
 ): Promise<Uint8Array> =>
-  readMasterKey({ configured: masterKey, file: join(dataDir, "callback-master-key"), existing });
+  readMasterKey({
+    configured: masterKey,
+    setting: "CALLBACK_MASTER_KEY",
+    file: join(dataDir, "callback-master-key"),
+    existing,
+  });

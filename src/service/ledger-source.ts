@@ -4,8 +4,9 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Assets, suiTokens } from "../assets.ts";
-import { type Config, ConfigError } from "../config.ts";
+import { type Config, ConfigError, checkLedgerNamed } from "../config.ts";
 import type { DemoSource } from "../demo/source.ts";
+import { readJsonFile } from "../json-file.ts";
 import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import { recordDecimals } from "../log/coins.ts";
@@ -51,11 +52,12 @@ type Described = {
 };
 
 /**
- * Opens the configured ledger; nothing is contacted yet.
- * @throws ConfigError when nothing says which packages to index
+ * Opens the configured ledger, and says first which one it is; nothing is contacted yet.
+ * @throws ConfigError when nothing says which packages to index, or they stand without a ledger
  */
 export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
   const { source, demo, described, about } = await openLedgerSource(config, logger);
+  logger.info({ ledger: source.description }, `reading ${about.replace(/,$/, "")}`);
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -75,7 +77,10 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
   };
 };
 
-/** Opens the source alone, and what the ledger says about itself. */
+/**
+ * Opens the source alone, and what the ledger says about itself.
+ * @throws ConfigError when LEDGER_SOURCE cannot be used, or is left out beside what belongs to it
+ */
 export const openLedgerSource = async (
   config: Config,
   logger: Logger,
@@ -85,6 +90,7 @@ export const openLedgerSource = async (
   readonly described: Described | undefined;
   readonly about: string;
 }> => {
+  checkLedgerNamed(config);
   if (config.ledgerSource.startsWith("demo:")) {
     const { demoSource } = await import("../demo/source.ts");
     const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
@@ -122,9 +128,9 @@ const describedIn = async (setting: string): Promise<Described | undefined> => {
     throw new ConfigError(`LEDGER_SOURCE: ${error.message}`);
   });
   if (text === undefined) return undefined;
-  const { success, data, error } = ledgerFile.safeParse(JSON.parse(text));
-  if (!success) throw new ConfigError(`${path}: ${z.prettifyError(error)}`);
-  return data;
+  const { content, faults } = readJsonFile(text, ledgerFile);
+  if (content !== undefined) return content;
+  throw new ConfigError(faults.map((fault) => `${path} ${fault}`).join("\n"));
 };
 
 const knownDecimals = (assets: Assets) =>
