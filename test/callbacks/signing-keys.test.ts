@@ -168,7 +168,7 @@ test("keys whose master key is lost are named at the start, and replaced only wh
 
   // No key of its own making: that one would seal what nobody else opens.
   expect(await rotate("--now")).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("there is no"),
   });
   expect((await rotate("--lost-master-key")).code).toBe(2);
