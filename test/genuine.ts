@@ -19,7 +19,9 @@ export const genuineExpected = readdirSync(join(GENUINE_FOLDER, "expected")).map
 /** What that decoder printed of one: a line of JSON. */
 export const expectedOf = (file: string): string => {
   const name = file.replace(".chk", ".json.gz");
-  return gunzipSync(readFileSync(join(GENUINE_FOLDER, "expected", name))).toString().trimEnd();
+  return gunzipSync(readFileSync(join(GENUINE_FOLDER, "expected", name)))
+    .toString()
+    .trimEnd();
 };
 
 /** One of them in both encodings. */

@@ -41,37 +41,34 @@ const logged = async ({ sql }: Database) => {
   return { facts: [...facts], mark };
 };
 
-test(
-  "a genuine checkpoint alone in its range gives the same facts from a folder and from an object store",
-  async () => {
-    const file = join(GENUINE_FOLDER, `${SEQUENCE}.chk`);
-    const raw = await openCheckpointFile(file, await readFile(file));
-    const checkpoint = decodeCheckpoint(raw);
-    const types = checkpoint.transactions.flatMap(({ events }) => events.map(({ type }) => type));
-    // Whoever emitted the first event stands for the contract.
-    const packages = [parseType(types[0] ?? "").address];
-    const ours = types.filter((type) => type.startsWith(`${packages[0]}::`));
+test("a genuine checkpoint alone in its range gives the same facts from a folder and from an object store", async () => {
+  const file = join(GENUINE_FOLDER, `${SEQUENCE}.chk`);
+  const raw = await openCheckpointFile(file, await readFile(file));
+  const checkpoint = decodeCheckpoint(raw);
+  const types = checkpoint.transactions.flatMap(({ events }) => events.map(({ type }) => type));
+  // Whoever emitted the first event stands for the contract.
+  const packages = [parseType(types[0] ?? "").address];
+  const ours = types.filter((type) => type.startsWith(`${packages[0]}::`));
 
-    const directory = await mkdtemp(join(tmpdir(), "genuine-"));
-    await copyFile(file, join(directory, `${SEQUENCE}.chk`));
-    const fromFolder = await factsThrough(`dir:${directory}`, packages);
-    await rm(directory, { recursive: true });
+  const directory = await mkdtemp(join(tmpdir(), "genuine-"));
+  await copyFile(file, join(directory, `${SEQUENCE}.chk`));
+  const fromFolder = await factsThrough(`dir:${directory}`, packages);
+  await rm(directory, { recursive: true });
 
-    const object = zstdCompressSync(asProtobuf(raw.bytes));
-    const store = createServer((request, response) => {
-      const there = request.url === `/${SEQUENCE}.binpb.zst`;
-      response.writeHead(there ? 200 : 404).end(there ? object : "");
-    });
-    await new Promise<void>((listening) => store.listen(0, "127.0.0.1", listening));
-    const { port } = store.address() as AddressInfo;
-    const fromStore = await factsThrough(`http://127.0.0.1:${port}`, packages);
-    store.closeAllConnections();
-    store.close();
+  const object = zstdCompressSync(asProtobuf(raw.bytes));
+  const store = createServer((request, response) => {
+    const there = request.url === `/${SEQUENCE}.binpb.zst`;
+    response.writeHead(there ? 200 : 404).end(there ? object : "");
+  });
+  await new Promise<void>((listening) => store.listen(0, "127.0.0.1", listening));
+  const { port } = store.address() as AddressInfo;
+  const fromStore = await factsThrough(`http://127.0.0.1:${port}`, packages);
+  store.closeAllConnections();
+  store.close();
 
-    expect(ours.length).toBeGreaterThan(0);
-    const events = fromFolder.facts.filter(({ kind }) => kind === 0).map(({ type }) => type);
-    expect(events).toEqual(ours);
-    expect(fromFolder.mark).toEqual({ last_checkpoint: SEQUENCE, last_digest: checkpoint.digest });
-    expect(fromStore).toEqual(fromFolder);
-  },
-);
+  expect(ours.length).toBeGreaterThan(0);
+  const events = fromFolder.facts.filter(({ kind }) => kind === 0).map(({ type }) => type);
+  expect(events).toEqual(ours);
+  expect(fromFolder.mark).toEqual({ last_checkpoint: SEQUENCE, last_digest: checkpoint.digest });
+  expect(fromStore).toEqual(fromFolder);
+});
