@@ -1,4 +1,4 @@
-/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage. */
+/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings. */
 import "./quick-imports.ts";
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./commands/list.ts";
