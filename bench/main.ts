@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
     const { name, ratio, detail } = await (await import("./prefilter.ts")).prefilterBench();
     return [{ name, reached: ratio.toFixed(2), aim: "0.7", detail }];
   },
+  decoding: async () => [await (await import("./decoding.ts")).decodingBench()],
   commit: async () => [await (await import("./commit.ts")).commitBench()],
   freshness: async () => [await (await import("./freshness.ts")).freshnessBench()],
   memory: async () => [await (await import("./memory.ts")).memoryBench()],

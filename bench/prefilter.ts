@@ -1,18 +1,14 @@
 /**
  * What the prefilter adds to decompression, which every checkpoint of an archive needs anyway.
  *
- * Input: the genuine checkpoints, re-encoded as protobuf and compressed with zstd as the object store
- * has them; the made-up checkpoints of the tests where the genuine ones are absent.
+ * Input: the genuine checkpoints of the tests, re-encoded as protobuf and compressed with zstd as the
+ * object store has them.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { RawCheckpoint } from "../src/ledger/checkpoint.ts";
 import { decodeCheckpoint } from "../src/ledger/decode/decode.ts";
 import { createPrefilter } from "../src/ledger/prefilter.ts";
-import { genuineCheckpoints } from "../test/genuine.ts";
-import { asProtobuf } from "../test/ledger/as-protobuf.ts";
-import { encodedCorpus } from "../test/ledger/corpus.ts";
+import { genuineCheckpoint, genuineFiles } from "../test/genuine.ts";
 
 /** A figure of one run: `ratio` compares two measurements of that run, higher is better. */
 export type PrefilterFigure = {
@@ -35,7 +31,7 @@ const PACKAGES = [
  * prefilter that costs nothing. Measured in turns, so that a busy moment meets both.
  */
 export const prefilterBench = async (): Promise<PrefilterFigure> => {
-  const { origin, inputs } = readInputs();
+  const inputs = genuineFiles.map((file) => genuineCheckpoint(file).protobuf);
   const compressed = inputs.map(({ bytes }) => zstdCompressSync(bytes));
   const bytes = inputs.reduce((sum, raw) => sum + raw.bytes.length, 0);
   const mayHoldFacts = createPrefilter(PACKAGES);
@@ -75,26 +71,10 @@ export const prefilterBench = async (): Promise<PrefilterFigure> => {
     name: "prefilter: zstd alone / zstd + scan",
     ratio: median(ratios),
     detail:
-      `${inputs.length} ${origin} checkpoints as protobuf, ${(bytes / 1e6).toFixed(1)} MB, ${passed} passed: ` +
+      `${inputs.length} genuine checkpoints as protobuf, ${(bytes / 1e6).toFixed(1)} MB, ${passed} passed: ` +
       `zstd ${rate(median(decompression))}, scan ${rate(median(scan))}; ` +
       `decoding with all digests ${whole}, with nothing wanted ${nothing}`,
   };
-};
-
-const readInputs = (): { origin: string; inputs: readonly RawCheckpoint[] } => {
-  const folder = genuineCheckpoints();
-  if (folder === undefined) {
-    return { origin: "made-up", inputs: encodedCorpus.map(({ protobuf }) => protobuf) };
-  }
-  const names = readdirSync(folder).filter((name) => name.endsWith(".chk"));
-  const inputs = names.map(
-    (name): RawCheckpoint => ({
-      sequence: BigInt(name.slice(0, -".chk".length)),
-      encoding: "protobuf",
-      bytes: asProtobuf(readFileSync(join(folder, name)).subarray(1)),
-    }),
-  );
-  return { origin: "genuine", inputs };
 };
 
 const median = (values: readonly number[]): number =>

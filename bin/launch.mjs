@@ -1,7 +1,7 @@
 /** Runs a program on the pinned Node as if it were this process: same terminal, signals and exit code. */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { installedAsDependency, nodeBinary, root } from "./install.mjs";
 
 /**
@@ -9,6 +9,13 @@ import { installedAsDependency, nodeBinary, root } from "./install.mjs";
  * a smaller young generation and heap keep it at a third of that, at the same speed.
  */
 const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768"];
+
+/**
+ * Where Node keeps what it compiled, types already stripped: a start takes half the time. Beside the
+ * packages, which belong to whoever installed them: nobody else may put code there. Where it cannot be
+ * written, Node compiles anew.
+ */
+const compiled = join(dirname(nodeBinary()), "..", "..", ".holderbook", "compiled");
 
 /**
  * @param {string[]} args what follows `node` on the command line
@@ -26,6 +33,7 @@ export const launch = (args, { cwd, tether = false } = {}) =>
       {
         stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
         cwd,
+        env: tether ? { NODE_COMPILE_CACHE: compiled, ...process.env } : process.env,
       },
     );
     // A terminal signals the whole group; a supervisor signals only us, so pass it on.

@@ -7,7 +7,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import type { Remedy } from "./remedy.ts";
+import { ConfigError } from "./config-error.ts";
+import { pathOf, readJsonFile } from "./json-file.ts";
 
 const name = z
   .string()
@@ -50,7 +51,11 @@ const evmToken = z.strictObject({
   /** Block that created the token, or its identity registry where that is older; or earlier. */
   fromBlock: z.int().min(0).default(0),
   /** When a block counts as final: a tag of the chain, or a depth in blocks. */
-  finality: z.union([z.enum(["latest", "safe", "finalized"]), z.int().min(0)]).default("finalized"),
+  finality: z
+    .union([z.enum(["latest", "safe", "finalized"]), z.int().min(0)], {
+      error: "must be latest, safe, finalized or a whole number of blocks from 0 on",
+    })
+    .default("finalized"),
   /** The separate lock-up contract of version 1. */
   lockup: evmAddress.nullable().default(null),
   /** The identity registry of version 5, whose regions are its regulatory groups. */
@@ -62,6 +67,9 @@ const evmToken = z.strictObject({
   ta: transferAgent.optional(),
 });
 
+const isRecord = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** The form of the file, and of what was read of it. */
 export const assetsFile = z
   .strictObject({
@@ -70,7 +78,12 @@ export const assetsFile = z
         name,
         /** Where transfer events are delivered; absent: they are only listed. */
         callbackUrl: httpUrl.optional(),
-        tokens: z.array(z.discriminatedUnion("ledger", [suiToken, evmToken])),
+        tokens: z.array(
+          z.discriminatedUnion("ledger", [suiToken, evmToken], {
+            error: ({ input }) =>
+              isRecord(input) ? 'must be "sui" or "evm"' : "must be an object with a ledger",
+          }),
+        ),
       }),
     ),
   })
@@ -97,7 +110,7 @@ export const assetsFile = z
       ];
       for (const { what, path } of entries) {
         const before = seen.get(what);
-        if (before === undefined) seen.set(what, path.join("."));
+        if (before === undefined) seen.set(what, pathOf(path));
         else context.addIssue({ code: "custom", path, message: `${what} is already at ${before}` });
       }
     });
@@ -109,10 +122,12 @@ export type Token = Project["tokens"][number];
 export type SuiToken = Extract<Token, { ledger: "sui" }>;
 export type EvmToken = Extract<Token, { ledger: "evm" }>;
 
-/** The file cannot be used; the message has a line for each fault with its path inside the file. Stop. */
-export class AssetsFileError extends Error {
+/**
+ * The file cannot be used; the message has a line for each fault with its path inside the file. Stop:
+ * correct it.
+ */
+export class AssetsFileError extends ConfigError {
   override readonly name = "AssetsFileError";
-  readonly remedy: Remedy = "stop";
 }
 
 /**
@@ -120,29 +135,20 @@ export class AssetsFileError extends Error {
  * @throws AssetsFileError when it is missing, not JSON, or does not fit the form
  */
 export const readAssets = async (path: string): Promise<Assets> => {
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw new AssetsFileError(`${path}: ${error.message}`);
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    const why = UNREADABLE[error.code ?? ""] ?? error.message;
+    throw new AssetsFileError(`ASSETS_FILE: ${path} ${why}`);
   });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw new AssetsFileError(
-      `${path} is not JSON: ${error instanceof Error ? error.message : error}`,
-    );
-  }
-  const { success, data, error } = assetsFile.safeParse(json);
-  if (success) return data;
-  const lines = error.issues.map((issue) => `${path} at ${pathOf(issue.path)}: ${issue.message}`);
-  throw new AssetsFileError(lines.join("\n"));
+  const { content, faults } = readJsonFile(text, assetsFile);
+  if (content !== undefined) return content;
+  throw new AssetsFileError(faults.map((fault) => `${path} ${fault}`).join("\n"));
 };
 
-/** `projects[0].tokens[1].address` */
-export const pathOf = (path: readonly PropertyKey[]): string =>
-  path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
-    .join("")
-    .replace(/^\./, "") || "the top";
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  EISDIR: "is a folder",
+  EACCES: "may not be read by this user",
+};
 
 /** Tokens on the Sui ledger, over all projects. */
 export const suiTokens = (assets: Assets): readonly SuiToken[] =>

@@ -4,15 +4,15 @@
  * Every setting is documented in `.env.example`; a wrong one is a single line that names the
  * variable, what was wrong and an example.
  */
+import { readFileSync } from "node:fs";
 import { loadEnvFile } from "node:process";
+import { parseEnv } from "node:util";
 import { z } from "zod";
-import type { Remedy } from "./remedy.ts";
+import { ConfigError } from "./config-error.ts";
+import { ENV_FILE, ENVIRONMENT, mistyped } from "./setting-names.ts";
+import { shownUrl } from "./shown-url.ts";
 
-/** One or more settings are wrong; the message has a line for each. Correct them and start again. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-  readonly remedy: Remedy = "stop";
-}
+export { ConfigError } from "./config-error.ts";
 
 const wholeNumber = (least: number, most: number, example: string) =>
   z
@@ -107,7 +107,7 @@ const settings = z.object({
   STATEMENT_TIMEOUT_MS: wholeNumber(100, 600_000, "5000").default(5000),
   REDIS_URL: urlOf(["redis", "rediss"], "redis://localhost:6379").optional(),
   DATA_DIR: z.string().default(".holderbook"),
-  LEDGER_SOURCE: ledgerSource.default("demo:"),
+  LEDGER_SOURCE: ledgerSource.optional(),
   LEDGER_HEADERS: header.optional(),
   SECURITY_TOKEN_PACKAGES: packages.optional(),
   FIRST_CHECKPOINT: checkpointNumber.optional(),
@@ -175,6 +175,8 @@ export type Config = Readonly<{
   redisUrl: string | undefined;
   dataDir: string;
   ledgerSource: string;
+  /** Whether the settings name it; otherwise it is the demo ledger by default. */
+  ledgerSourceNamed: boolean;
   /** Sent with every request to the source; may hold a provider's key: never logged. */
   ledgerHeaders: Readonly<Record<string, string>>;
   /** Canonical addresses, original first; absent on the demo ledger, which names its own. */
@@ -236,36 +238,83 @@ export type Config = Readonly<{
 
 const MIB = 1024 * 1024;
 
+/** What a wrong setting is, as far as it may be shown. */
+const shownValue = (name: string, present: Readonly<Record<string, string>>): string => {
+  // A connection string may hold a password: name the variable, not its value.
+  if (/URL|HEADERS|KEY|TOKEN/.test(name)) return "";
+  const value = present[name] ?? "";
+  return ` (is "${/^(LEDGER_SOURCE|TA_NODE)$/.test(name) ? shownUrl(value) : value}")`;
+};
+
 /**
  * Reads `.env` in the working folder, if there is one, and the environment, which wins over it.
- * @throws ConfigError with a line for each wrong setting
+ * @throws ConfigError with a line for each wrong setting, or for each name that is nearly a setting's
  */
 export const configFromEnvironment = (): Config => {
-  try {
-    loadEnvFile();
-  } catch (error) {
-    // No .env is the usual case; an unreadable one is not.
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+  const environment = { ...process.env };
+  const file = loadedFile();
+  const names = Object.keys(settings.shape);
+  const wrong = [
+    ...mistyped(Object.keys(given(file)), names, ENV_FILE),
+    ...mistyped(Object.keys(given(environment)), names, ENVIRONMENT),
+  ];
+  if (wrong.length > 0) throw new ConfigError(wrong.join("\n"));
   return readConfig(process.env);
 };
+
+/** What `.env` holds, once it is in the environment too. */
+const loadedFile = (): NodeJS.Dict<string> => {
+  try {
+    loadEnvFile();
+    return parseEnv(readFileSync(".env", "utf8"));
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // No .env is the usual case; an unreadable one is a fault.
+    if ("code" in error && error.code === "ENOENT") return {};
+    throw new ConfigError(`.env cannot be read: ${error.message}`);
+  }
+};
+
+/**
+ * Holds the settings of a process that reads the ledger, or serves what was read of it, to naming that
+ * ledger as soon as they name what is to be found on it: the demo is nobody's wish then.
+ *
+ * @param packagesAlone the packages may stand alone: they say what is served of a database
+ * @throws ConfigError
+ */
+export const checkLedgerNamed = (
+  config: Pick<Config, "ledgerSourceNamed" | "packages" | "firstCheckpoint">,
+  { packagesAlone = false }: { readonly packagesAlone?: boolean } = {},
+): void => {
+  if (config.ledgerSourceNamed) return;
+  const alone = [
+    ...(config.packages === undefined || packagesAlone ? [] : ["SECURITY_TOKEN_PACKAGES"]),
+    ...(config.firstCheckpoint === undefined ? [] : ["FIRST_CHECKPOINT"]),
+  ];
+  if (alone.length === 0) return;
+  throw new ConfigError(
+    `LEDGER_SOURCE: is not set, while ${alone.join(" and ")} ${alone.length > 1 ? "are" : "is"}: this would be the demo ledger. Name the ledger, such as grpc+https://fullnode.mainnet.sui.io:443, or demo: when that is meant`,
+  );
+};
+
+/** An empty variable counts as not set. */
+const given = (environment: NodeJS.Dict<string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value === undefined || value.trim() === "" ? [] : [[name, value]],
+    ),
+  );
 
 /**
  * Reads and checks the settings. An empty variable counts as not set.
  * @throws ConfigError with a line for each wrong setting
  */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
-  const present = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value.trim() !== ""),
-  );
+  const present = given(environment);
   const { success, data, error } = settings.safeParse(present);
   if (!success) {
     const lines = error.issues.map(({ path: [name], message }) => {
-      // A connection string may hold a password: name the variable, not its value.
-      const shown = /URL|HEADERS|KEY|TOKEN/.test(String(name))
-        ? ""
-        : ` (is "${present[String(name)]}")`;
-      return `${String(name)}: ${message}${shown}`;
+      return `${String(name)}: ${message}${shownValue(String(name), present)}`;
     });
     throw new ConfigError(lines.join("\n"));
   }
@@ -277,7 +326,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
     redisUrl: data.REDIS_URL,
     dataDir: data.DATA_DIR,
-    ledgerSource: data.LEDGER_SOURCE,
+    ledgerSource: data.LEDGER_SOURCE ?? "demo:",
+    ledgerSourceNamed: data.LEDGER_SOURCE !== undefined,
     ledgerHeaders: data.LEDGER_HEADERS ?? {},
     packages: data.SECURITY_TOKEN_PACKAGES,
     firstCheckpoint: data.FIRST_CHECKPOINT,

@@ -1,25 +1,10 @@
-/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage. */
+/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings. */
+import "./quick-imports.ts";
 import { Command, CommanderError } from "commander";
+import { COMMANDS } from "./commands/list.ts";
 import { UsageError } from "./commands/usage.ts";
-import { ConfigError } from "./config.ts";
+import { ConfigError } from "./config-error.ts";
 import { VERSION } from "./version.ts";
-
-/** Loaded when named: a command does not wait for the code of the others. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  start: async () => (await import("./commands/start.ts")).startCommand(),
-  index: async () => (await import("./commands/index-ledger.ts")).indexCommand(),
-  serve: async () => (await import("./commands/serve.ts")).serveCommand(),
-  inspect: async () => (await import("./commands/inspect.ts")).inspectCommand(),
-  status: async () => (await import("./commands/status.ts")).statusCommand(),
-  migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
-  rebuild: async () => (await import("./commands/rebuild.ts")).rebuildCommand(),
-  evm: async () => (await import("./commands/evm.ts")).evmCommand(),
-  keys: async () => (await import("./commands/keys.ts")).keysCommand(),
-  callbacks: async () => (await import("./commands/callbacks.ts")).callbacksCommand(),
-  ta: async () => (await import("./commands/ta.ts")).taCommand(),
-  pii: async () => (await import("./commands/pii.ts")).piiCommand(),
-  demo: async () => (await import("./commands/demo.ts")).demoCommand(),
-};
 
 const program = new Command("holderbook")
   .description("Indexes security tokens and serves their holder register.")
@@ -29,10 +14,21 @@ const program = new Command("holderbook")
     "\nSettings come from the environment and .env; .env.example lists them all.",
   );
 
-const named = COMMANDS[process.argv[2] ?? ""];
-for (const load of named === undefined ? Object.values(COMMANDS) : [named]) {
-  program.addCommand(await load());
+const [first = "", second = ""] = process.argv.slice(2);
+// `help NAME` shows the help of that command, and needs its code as the command itself does.
+const named = first === "help" ? second : first;
+for (const [name, { about, load }] of Object.entries(COMMANDS)) {
+  const command = name === named ? await load() : new Command(name);
+  program.addCommand(command.description(about));
 }
+program.configureHelp({
+  // What follows a name in the list is known of commands that are not loaded, too.
+  subcommandTerm: (command) => {
+    const name = command.name();
+    const usage = name in COMMANDS ? COMMANDS[name]?.usage : command.usage();
+    return usage === undefined ? name : `${name} ${usage}`;
+  },
+});
 
 /** Commander's own way is to exit with 1; wrong usage is 2 here, on every level of sub-commands. */
 const throwInsteadOfExit = (command: Command) => {

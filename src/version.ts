@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+
+const { version }: { readonly version: string } = JSON.parse(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8"),
+);
 
 /** Version of the package, as its package.json says. */
-export const VERSION = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))).version;
+export const VERSION = version;

@@ -71,13 +71,81 @@ test("one contract is listed once in a project, whatever the letter case of its 
   const twice = [evmToken("one", ADDRESS), evmToken("two", `0x${ADDRESS.slice(2).toUpperCase()}`)];
   await expect(
     reading(JSON.stringify({ projects: [{ name: "acme", tokens: twice }] })),
-  ).rejects.toThrow(/tokens\[1\]\.address: .* is already at projects\.0\.tokens\.0\.address/);
+  ).rejects.toThrow(/tokens\[1\]\.address: .* is already at projects\[0\]\.tokens\[0\]\.address/);
   // Two projects may look at the same one.
   const shared = twice.map((token, n) => ({ name: `project-${n}`, tokens: [token] }));
   expect((await reading(JSON.stringify({ projects: shared }))).projects).toHaveLength(2);
 });
 
-test("a file that is missing or no JSON is refused by its name", async () => {
-  await expect(readAssets(join(folder, "none.json"))).rejects.toThrow(/none\.json/);
-  await expect(reading('{"projects": [')).rejects.toThrow(/assets\.json is not JSON/);
+test("a file that is missing or no JSON is refused by its name, and where it stops being JSON", async () => {
+  await expect(readAssets(join(folder, "none.json"))).rejects.toThrow(
+    /^ASSETS_FILE: .*none\.json does not exist$/,
+  );
+  await expect(readAssets(folder)).rejects.toThrow(/ is a folder$/);
+  await expect(reading('{\n  "projects": [,]\n}')).rejects.toThrow(
+    /assets\.json is not JSON: at line 2, column 16: a value is expected$/,
+  );
+  await expect(reading('{"projects": [')).rejects.toThrow(
+    /line 1, column 15: a value is expected$/,
+  );
+  await expect(reading('{ "projects": [] } x')).rejects.toThrow(/column 20: something follows/);
 });
+
+test("every kind of fault is told in our own words, and none quotes a value", async () => {
+  const token = evmToken("one", ADDRESS);
+  const faults: readonly (readonly [unknown, string])[] = [
+    [[], "at the top: must be an object, and is a list"],
+    [{}, "at projects: is missing"],
+    [{ projects: null }, "at projects: must be a list, and is null"],
+    [
+      { projects: [], extra: 1, more: 2 },
+      'at the top: has members that nothing reads: "extra", "more"',
+    ],
+    [
+      of({ ...token, chainID: 1 }),
+      'at projects[0].tokens[0]: has a member that nothing reads: "chainID"',
+    ],
+    [of("token"), "at projects[0].tokens[0]: must be an object with a ledger"],
+    [of({ name: "x" }), 'at projects[0].tokens[0].ledger: must be "sui" or "evm"'],
+    [
+      of({ ...token, type: "erc20" }),
+      'at projects[0].tokens[0].type: must be one of "comakery_security_token_v1", "comakery_security_token_v2", "comakery_security_token_v3", "comakery_security_token_v4", "comakery_security_token_v5"',
+    ],
+    [
+      of({ ...token, chainId: "43113" }),
+      "at projects[0].tokens[0].chainId: must be a number, and is a text",
+    ],
+    [
+      of({ ...token, chainId: 1.5 }),
+      "at projects[0].tokens[0].chainId: must be a whole number, and is a fraction",
+    ],
+    [of({ ...token, chainId: 0 }), "at projects[0].tokens[0].chainId: must be at least 1"],
+    [of({ ...token, rpc: [] }), "at projects[0].tokens[0].rpc: must have at least 1 entry"],
+    [
+      of({ ...token, rpc: ["ws://SECRET"] }),
+      "at projects[0].tokens[0].rpc[0]: must be an http or https URL",
+    ],
+    [
+      of({ ...token, finality: "soon" }),
+      "at projects[0].tokens[0].finality: must be latest, safe, finalized or a whole number of blocks from 0 on",
+    ],
+    [
+      of({ ...token, lockup: true }),
+      "at projects[0].tokens[0].lockup: must be a text, and is true",
+    ],
+    [
+      of({ ...token, groups: { one: "A" } }),
+      "at projects[0].tokens[0].groups.one: has a name that does not fit: it must be a number in quotes",
+    ],
+    [of({ ...token, groups: { 1: "" } }), "at projects[0].tokens[0].groups.1: must not be empty"],
+  ];
+  for (const [file, fault] of faults) {
+    const { message } = await reading(JSON.stringify(file)).then(
+      () => new Error("was read"),
+      (error: Error) => error,
+    );
+    expect(message).toBe(`${join(folder, "assets.json")} ${fault}`);
+  }
+});
+
+const of = (token: unknown) => ({ projects: [{ name: "acme", tokens: [token] }] });

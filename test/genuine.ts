@@ -1,19 +1,38 @@
-import { existsSync, readdirSync } from "node:fs";
-import { resolve } from "node:path";
+/** The network's own checkpoints, as `test/fixtures/checkpoints/` keeps them. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { RawCheckpoint } from "../src/ledger/checkpoint.ts";
+import { asProtobuf } from "./ledger/as-protobuf.ts";
 
-/**
- * The folder of genuine checkpoints (`<sequence>.chk`, `expected/<sequence>.json`), or undefined when
- * this machine does not have it: then tests that need it skip and say so. `GENUINE_CHECKPOINTS` names
- * another folder than the usual one beside the project.
- */
-export const genuineCheckpoints = (): string | undefined => {
-  const folder = resolve(
-    process.env.GENUINE_CHECKPOINTS ?? resolve(import.meta.dirname, "../../shared/checkpoints"),
-  );
-  const present = existsSync(folder) && readdirSync(folder).some((name) => name.endsWith(".chk"));
-  return present ? folder : undefined;
+/** Where they are: `<sequence>.chk`. */
+export const GENUINE_FOLDER = join(import.meta.dirname, "fixtures", "checkpoints");
+
+/** Names of the files. */
+export const genuineFiles = readdirSync(GENUINE_FOLDER).filter((name) => name.endsWith(".chk"));
+
+/** Names of those whose content an independent decoder has printed. */
+export const genuineExpected = readdirSync(join(GENUINE_FOLDER, "expected")).map((name) =>
+  name.replace(".json.gz", ".chk"),
+);
+
+/** What that decoder printed of one: a line of JSON. */
+export const expectedOf = (file: string): string => {
+  const name = file.replace(".chk", ".json.gz");
+  return gunzipSync(readFileSync(join(GENUINE_FOLDER, "expected", name)))
+    .toString()
+    .trimEnd();
 };
 
-/** Why tests that need the genuine checkpoints are skipped, for their names. */
-export const GENUINE_ABSENT =
-  "genuine checkpoints are absent: put them into ../shared/checkpoints or name their folder in GENUINE_CHECKPOINTS";
+/** One of them in both encodings. */
+export const genuineCheckpoint = (
+  file: string,
+): { readonly bcs: RawCheckpoint; readonly protobuf: RawCheckpoint } => {
+  const sequence = BigInt(file.slice(0, -".chk".length));
+  // The first byte tells the encoding of the rest.
+  const bytes = readFileSync(join(GENUINE_FOLDER, file)).subarray(1);
+  return {
+    bcs: { sequence, encoding: "bcs", bytes },
+    protobuf: { sequence, encoding: "protobuf", bytes: asProtobuf(bytes) },
+  };
+};

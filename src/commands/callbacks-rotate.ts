@@ -5,7 +5,7 @@ import {
   openSigningKeys,
   replaceSigningKeys,
 } from "../callbacks/signing-keys.ts";
-import { callbackMasterKey } from "../service/callbacks.ts";
+import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";

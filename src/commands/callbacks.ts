@@ -22,9 +22,6 @@ import { UsageError } from "./usage.ts";
  */
 export const callbacksCommand = () =>
   new Command("callbacks")
-    .description(
-      "callbacks of projects and of the transfer agent's assets: list, redeliver, enable, rotate",
-    )
     .addCommand(listCommand())
     .addCommand(redeliverCommand())
     .addCommand(enableCommand())

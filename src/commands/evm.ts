@@ -10,8 +10,7 @@ import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook evm`: the log of EVM chains. */
-export const evmCommand = () =>
-  new Command("evm").description("the log of EVM chains: read it anew").addCommand(rereadCommand());
+export const evmCommand = () => new Command("evm").addCommand(rereadCommand());
 
 type RereadOptions = { readonly chain: number; readonly token?: Address };
 

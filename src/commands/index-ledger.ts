@@ -1,15 +1,7 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { configuredAssets } from "../service/assets.ts";
-import { openCallbackService } from "../service/callbacks.ts";
-import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
-import { startEvm } from "../service/evm.ts";
-import { startIndexing } from "../service/indexing.ts";
 import { openLedger } from "../service/ledger-source.ts";
-import { configuredVault } from "../service/pii.ts";
 import { openStorage } from "../service/storage.ts";
-import { startTransferAgent } from "../service/ta.ts";
-import { failUndelivered } from "../ta/processing/record.ts";
 import { checkpointArgument, namesArgument } from "./arguments.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
@@ -26,7 +18,6 @@ const NAMES = ledgerPipelines.map(({ name }) => name);
 /** `holderbook index`: read and project, serve nothing. */
 export const indexCommand = () =>
   new Command("index")
-    .description("read the ledger into the log and the projections")
     .option(
       "--pipelines <names>",
       `only these, separated by commas: ${NAMES.join(", ")}`,
@@ -46,6 +37,17 @@ export const indexCommand = () =>
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
       }
       await using storage = await openStorage(config, logger);
+      // The first connection to the database does not wait for the code that needs it.
+      const { configuredAssets } = await import("../service/assets.ts");
+      const { openCallbackService } = await import("../service/callbacks.ts");
+      const { startDemoCallbacks, withDemoCallbacks } = await import(
+        "../service/demo-callbacks.ts"
+      );
+      const { startEvm } = await import("../service/evm.ts");
+      const { startIndexing } = await import("../service/indexing.ts");
+      const { configuredVault } = await import("../service/pii.ts");
+      const { startTransferAgent } = await import("../service/ta.ts");
+      const { failUndelivered } = await import("../ta/processing/record.ts");
       await ledger.recordDecimals(storage);
       // A run up to a checkpoint is about the Sui ledger alone.
       const live = last === undefined && pipelines === undefined;

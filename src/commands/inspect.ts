@@ -9,9 +9,6 @@ import { UsageError } from "./usage.ts";
 /** `holderbook inspect`: what one checkpoint holds. Standard output carries the JSON alone. */
 export const inspectCommand = () =>
   new Command("inspect")
-    .description(
-      "print a checkpoint as canonical JSON, from a file or by number from LEDGER_SOURCE",
-    )
     .argument("<file-or-sequence>", "a .chk or .binpb.zst file, or a checkpoint number")
     .option(
       "--check",

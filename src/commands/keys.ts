@@ -15,7 +15,6 @@ import { UsageError } from "./usage.ts";
 /** `holderbook keys`: who may ask. */
 export const keysCommand = () =>
   new Command("keys")
-    .description("keys of the interfaces: create, list, callback-url, revoke")
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(callbackUrlCommand())

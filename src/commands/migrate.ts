@@ -4,10 +4,8 @@ import { openRuntime } from "./runtime.ts";
 
 /** `holderbook migrate`: brings the database to this version, for deployments that do it beforehand. */
 export const migrateCommand = () =>
-  new Command("migrate")
-    .description("apply missing database migrations and end (start, index and serve do so too)")
-    .action(async () => {
-      const { config, logger } = openRuntime();
-      await using _storage = await openStorage(config, logger);
-      process.stderr.write("the database is up to date\n");
-    });
+  new Command("migrate").action(async () => {
+    const { config, logger } = openRuntime();
+    await using _storage = await openStorage(config, logger);
+    process.stderr.write("the database is up to date\n");
+  });

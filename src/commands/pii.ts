@@ -12,7 +12,6 @@ import { UsageError } from "./usage.ts";
 /** `holderbook pii`: investors' data at rest. */
 export const piiCommand = () =>
   new Command("pii")
-    .description("investors' data at rest: show or delete an investor, renew the keys")
     .addCommand(showCommand())
     .addCommand(rotateCommand())
     .addCommand(deleteCommand());

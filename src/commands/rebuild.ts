@@ -17,7 +17,6 @@ const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
  */
 export const rebuildCommand = () =>
   new Command("rebuild")
-    .description("empty a pipeline; the next start or index fills it again from the log")
     .addArgument(new Argument("<pipeline>", "which one").choices(NAMES))
     .action(async (name: string) => {
       const pipeline = ledgerPipelines.find((one) => one.name === name);

@@ -1,26 +1,27 @@
 import { Argument, Command } from "commander";
-import type { Config } from "../config.ts";
+import { type Config, checkLedgerNamed } from "../config.ts";
 import { createFront } from "../http/front.ts";
 import { factSource } from "../log/log.ts";
 import { configuredAssets } from "../service/assets.ts";
-import { startServing } from "../service/serving.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { openRuntime } from "./runtime.ts";
 
 /** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */
 export const serveCommand = () =>
   new Command("serve")
-    .description("serve what another process indexes")
     .addArgument(
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const { config, logger, signal } = openRuntime();
+      checkLedgerNamed(config, { packagesAlone: true });
       // A file that cannot be followed, and a port that is taken, end this before there is a database.
       const assets = await configuredAssets(config);
       await using front = createFront({ logger });
       const url = await front.listen(config);
       await using storage = await openStorage(config, logger);
+      // The first connection to the database does not wait for the code that needs it.
+      const { startServing } = await import("../service/serving.ts");
       const packages = await packagesOf(config, storage);
       await using _serving = await startServing({
         config,

@@ -1,17 +1,7 @@
 import { Command } from "commander";
-import { configuredAssets } from "../service/assets.ts";
-import { openCallbackService } from "../service/callbacks.ts";
-import { startDemoCallbacks, withDemoCallbacks } from "../service/demo-callbacks.ts";
-import { startEvm } from "../service/evm.ts";
-import { evmStanding } from "../service/evm-standing.ts";
-import { startIndexing } from "../service/indexing.ts";
 import { openLedger } from "../service/ledger-source.ts";
-import { configuredVault } from "../service/pii.ts";
-import { demoTaKey, startKey } from "../service/start-key.ts";
 import { openStorage } from "../service/storage.ts";
-import { startTransferAgent } from "../service/ta.ts";
 import { keepServing } from "../serving-process/keep.ts";
-import { failUndelivered } from "../ta/processing/record.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { ended } from "./serve.ts";
@@ -19,15 +9,26 @@ import { welcome } from "./welcome.ts";
 
 /** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
 export const startCommand = () =>
-  new Command("start").description("index the ledger and serve it").action(async () => {
+  new Command("start").action(async () => {
     const { config, logger, signal: asked } = openRuntime();
-    // Before anything else: a port that is taken ends this with nothing begun.
+    const ledger = await openLedger(config, logger);
+    // Before anything is contacted or made: a port that is taken ends this with nothing begun.
     await using serving = await keepServing({ logger });
     // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
-    const ledger = await openLedger(config, logger);
     await using storage = await openStorage(config, logger);
+    // The first connection to the database does not wait for the code that needs it.
+    const { configuredAssets } = await import("../service/assets.ts");
+    const { openCallbackService } = await import("../service/callbacks.ts");
+    const { startDemoCallbacks, withDemoCallbacks } = await import("../service/demo-callbacks.ts");
+    const { startEvm } = await import("../service/evm.ts");
+    const { evmStanding } = await import("../service/evm-standing.ts");
+    const { startIndexing } = await import("../service/indexing.ts");
+    const { configuredVault } = await import("../service/pii.ts");
+    const { demoTaKey, startKey } = await import("../service/start-key.ts");
+    const { startTransferAgent } = await import("../service/ta.ts");
+    const { failUndelivered } = await import("../ta/processing/record.ts");
     await ledger.recordDecimals(storage);
     await using callbacks = await openCallbackService({
       config: withDemoCallbacks(config),

@@ -10,7 +10,6 @@ import { openRuntime } from "./runtime.ts";
 /** `holderbook status`: how far the log and each pipeline are, read from the database. */
 export const statusCommand = () =>
   new Command("status")
-    .description("how far the log and each pipeline are")
     .option("--json", "one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
       const { config, logger } = openRuntime();

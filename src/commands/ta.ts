@@ -9,7 +9,6 @@ import { UsageError } from "./usage.ts";
 /** `holderbook ta`: for callers of the transfer agent API, and for who runs it. */
 export const taCommand = () =>
   new Command("ta")
-    .description("the transfer agent: sign a request; see the requests there are")
     .addCommand(signCommand())
     .addCommand(requestsCommand())
     .addCommand(requestCommand());

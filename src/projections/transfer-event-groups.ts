@@ -1,6 +1,6 @@
 /** Every change of a wallet's regulatory groups, so that reading can go on at any block. */
+import { keccak_256 } from "@noble/hashes/sha3.js";
 import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { toEventSelector } from "viem";
 import { byteas } from "../database/column-arrays.ts";
 import { bytea, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
@@ -26,7 +26,9 @@ export const transferEventGroupsTable = pgTable(
 type Hex = `0x${string}`;
 
 /** Topic of the log that a change of a wallet's transfer group leaves. */
-const GROUP_SET = bytesOf(toEventSelector("AddressTransferGroup(address,address,uint256)"));
+const GROUP_SET = Buffer.from(
+  keccak_256(Buffer.from("AddressTransferGroup(address,address,uint256)")),
+);
 
 /** The groups of a wallet from a log on. */
 export type NewGroups = {

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { strictBase64 } from "../client/ed25519.mjs";
-import type { Remedy } from "../remedy.ts";
+import { ConfigError } from "../config-error.ts";
 import { MASTER_KEY_BYTES } from "./sealed.ts";
 
 /** Rights of what only the owner may read, and the rights nobody else may have. */
@@ -17,9 +17,8 @@ const PRIVATE = 0o600;
 const OTHERS = 0o077;
 
 /** The configured master key, or its file, cannot be used; never shows the key. Stop. */
-export class MasterKeyError extends Error {
+export class MasterKeyError extends ConfigError {
   override readonly name = "MasterKeyError";
-  readonly remedy: Remedy = "stop";
 }
 
 /**
@@ -31,11 +30,13 @@ export class MasterKeyError extends Error {
  */
 export const readMasterKey = async (settings: {
   readonly configured?: string | undefined;
+  /** What `configured` comes from, for messages. */
+  readonly setting?: string;
   readonly file: string;
   readonly existing?: boolean | undefined;
 }): Promise<Uint8Array> => {
-  const { configured, file, existing = false } = settings;
-  if (configured !== undefined) return decode(configured, "the configured master key");
+  const { configured, setting = "the configured key", file, existing = false } = settings;
+  if (configured !== undefined) return decode(configured, `${setting}:`);
   const present = await readPrivate(file);
   if (present !== undefined) return decode(present, file);
   if (existing) {

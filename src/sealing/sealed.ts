@@ -5,7 +5,7 @@
  * Bytes: version (1), nonce (12), ciphertext, tag (16).
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "node:crypto";
-import type { Remedy } from "../remedy.ts";
+import { ConfigError } from "../config-error.ts";
 
 const VERSION = 1;
 const NONCE_BYTES = 12;
@@ -18,9 +18,8 @@ export const MASTER_KEY_BYTES = 32;
  * A stored secret cannot be opened with this master key: it was sealed with another one, or changed.
  * Stop: give the process the master key the others have (`row` is not a secret).
  */
-export class SealedError extends Error {
+export class SealedError extends ConfigError {
   override readonly name = "SealedError";
-  readonly remedy: Remedy = "stop";
 
   constructor(row: string, advice?: string) {
     const remedy = advice === undefined ? "" : `: ${advice}`;

@@ -1,9 +1,9 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
-import { type Assets, AssetsFileError, pathOf, readAssets } from "../assets.ts";
+import { type Assets, AssetsFileError, readAssets } from "../assets.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import type { Config } from "../config.ts";
-import { demoSource } from "../demo/source.ts";
+import { pathOf } from "../json-file.ts";
 
 /** Group that the demo ledger's investors are whitelisted into. */
 const DEMO_GROUP = 1;
@@ -78,6 +78,7 @@ export const configuredAssets = async (
 };
 
 const demoCoinTypes = async ({ dataDir, demo }: Pick<Config, "dataDir" | "demo">) => {
+  const { demoSource } = await import("../demo/source.ts");
   const source = demoSource({ dataDir, ...demo });
   await source.close();
   return source.coinTypes.map(({ coinType }) => coinType);

@@ -1,5 +1,4 @@
 /** Callbacks in this process: signing keys, queue, outgoing connections and the workers. */
-import { join } from "node:path";
 import type { Assets } from "../assets.ts";
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
 import { openOutbound } from "../callbacks/outbound.ts";
@@ -8,8 +7,8 @@ import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts"
 import type { Config } from "../config.ts";
 import type { Logger } from "../logger.ts";
 import { openQueues, type Queues } from "../queue/queues.ts";
-import { readMasterKey } from "../sealing/master-key.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
+import { callbackMasterKey } from "./callback-master-key.ts";
 import type { Storage } from "./storage.ts";
 
 export type CallbackService = AsyncDisposable & {
@@ -21,17 +20,6 @@ export type CallbackService = AsyncDisposable & {
    */
   deliver(assets: Assets): Promise<void>;
 };
-
-/**
- * The key that seals the signing keys, as configured.
- * @param existing never make one, see `readMasterKey`
- * @throws MasterKeyError (stop)
- */
-export const callbackMasterKey = (
-  { callbacks: { masterKey }, dataDir }: Pick<Config, "callbacks" | "dataDir">,
-  { existing }: { readonly existing?: boolean } = {},
-): Promise<Uint8Array> =>
-  readMasterKey({ configured: masterKey, file: join(dataDir, "callback-master-key"), existing });
 
 /** Prepares callbacks. Disposing of it ends delivering; what is under way ends first. */
 export const openCallbackService = async (settings: {

@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Assets, suiTokens } from "../assets.ts";
-import { type Config, ConfigError } from "../config.ts";
-import { type DemoSource, demoSource } from "../demo/source.ts";
+import { type Config, ConfigError, checkLedgerNamed } from "../config.ts";
+import type { DemoSource } from "../demo/source.ts";
+import { readJsonFile } from "../json-file.ts";
 import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import { createContact, type Hearing, type SourceContact } from "../ledger/source-contact.ts";
-import { openSource } from "../ledger/sources/open-source.ts";
 import { recordDecimals } from "../log/coins.ts";
 import type { Logger } from "../logger.ts";
 import { assetsOf } from "./assets.ts";
@@ -55,12 +55,13 @@ type Described = {
 };
 
 /**
- * Opens the configured ledger; nothing is contacted yet.
- * @throws ConfigError when nothing says which packages to index
+ * Opens the configured ledger, and says first which one it is; nothing is contacted yet.
+ * @throws ConfigError when nothing says which packages to index, or they stand without a ledger
  */
 export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
   const contact = createContact();
   const { source, demo, described, about } = await openLedgerSource(config, logger, contact);
+  logger.info({ ledger: source.description }, `reading ${about.replace(/,$/, "")}`);
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -81,7 +82,10 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
   };
 };
 
-/** Opens the source alone, and what the ledger says about itself. */
+/**
+ * Opens the source alone, and what the ledger says about itself.
+ * @throws ConfigError when LEDGER_SOURCE cannot be used, or is left out beside what belongs to it
+ */
 export const openLedgerSource = async (
   config: Config,
   logger: Logger,
@@ -92,7 +96,9 @@ export const openLedgerSource = async (
   readonly described: Described | undefined;
   readonly about: string;
 }> => {
+  checkLedgerNamed(config);
   if (config.ledgerSource.startsWith("demo:")) {
+    const { demoSource } = await import("../demo/source.ts");
     const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
     return {
       source: demo,
@@ -101,6 +107,7 @@ export const openLedgerSource = async (
       about: `the demo ledger, a simulated issuer (seed ${config.demo.seed}),`,
     };
   }
+  const { openSource } = await import("../ledger/sources/open-source.ts");
   const source = openSource(config.ledgerSource, {
     demo: () => {
       throw new ConfigError("LEDGER_SOURCE: demo: is opened above");
@@ -128,9 +135,9 @@ const describedIn = async (setting: string): Promise<Described | undefined> => {
     throw new ConfigError(`LEDGER_SOURCE: ${error.message}`);
   });
   if (text === undefined) return undefined;
-  const { success, data, error } = ledgerFile.safeParse(JSON.parse(text));
-  if (!success) throw new ConfigError(`${path}: ${z.prettifyError(error)}`);
-  return data;
+  const { content, faults } = readJsonFile(text, ledgerFile);
+  if (content !== undefined) return content;
+  throw new ConfigError(faults.map((fault) => `${path} ${fault}`).join("\n"));
 };
 
 const knownDecimals = (assets: Assets) =>

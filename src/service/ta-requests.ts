@@ -10,7 +10,7 @@ import { fingerprints } from "../ta/fingerprint.ts";
 import { taApi } from "../ta/openapi.ts";
 import { type TaPartSettings, taPart } from "../ta/part.ts";
 import { VERSION } from "../version.ts";
-import { callbackMasterKey } from "./callbacks.ts";
+import { callbackMasterKey } from "./callback-master-key.ts";
 import { configuredVault } from "./pii.ts";
 import type { Storage } from "./storage.ts";
 

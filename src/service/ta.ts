@@ -8,7 +8,13 @@ import type { Logger } from "../logger.ts";
 import { type TaAsset, taAssets } from "../ta/asset.ts";
 import { heldIn } from "../ta/pii/vault.ts";
 import { httpEvmSigner, httpSuiSigner } from "../ta/ports/http-signer.ts";
-import { type EvmSigner, evmKeySigner, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
+import {
+  type EvmSigner,
+  evmKeySigner,
+  SigningError,
+  type SuiSigner,
+  suiKeySigner,
+} from "../ta/ports/signer.ts";
 import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
 import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
 import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
@@ -64,7 +70,7 @@ export const startTransferAgent = async (
   return { [Symbol.asyncDispose]: () => all.disposeAsync() };
 };
 
-/** Node and signers as configured. @throws ConfigError, SigningError (stop) */
+/** Node and signers as configured. @throws ConfigError */
 const configuredAccess = (
   config: Config,
   packages: readonly string[],
@@ -93,13 +99,15 @@ const nodeOf = ({ ta, ledgerSource, ledgerHeaders }: Config): SuiNode | undefine
 };
 
 const suiSignerOf = ({ ta }: Config): SuiSigner | undefined => {
-  if (ta.suiKey !== undefined) return suiKeySigner(ta.suiKey);
+  const { suiKey } = ta;
+  if (suiKey !== undefined) return keyOf("TA_SUI_KEY", () => suiKeySigner(suiKey));
   if (ta.signerUrl === undefined || ta.suiAddress === undefined) return undefined;
   return httpSuiSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.suiAddress });
 };
 
 const evmSignerOf = ({ ta }: Config): EvmSigner | undefined => {
-  if (ta.evmKey !== undefined) return evmKeySigner(ta.evmKey);
+  const { evmKey } = ta;
+  if (evmKey !== undefined) return keyOf("TA_EVM_KEY", () => evmKeySigner(evmKey));
   if (ta.signerUrl === undefined) return undefined;
   if (ta.evmAddress === undefined && ta.suiAddress === undefined) {
     throw new ConfigError(
@@ -108,6 +116,16 @@ const evmSignerOf = ({ ta }: Config): EvmSigner | undefined => {
   }
   if (ta.evmAddress === undefined) return undefined;
   return httpEvmSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.evmAddress });
+};
+
+/** @throws ConfigError naming the setting whose key cannot be read */
+const keyOf = <Signer>(setting: string, read: () => Signer): Signer => {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SigningError) throw new ConfigError(`${setting}: ${error.message}`);
+    throw error;
+  }
 };
 
 /** The demo ledger's own node, and the registrar of each token as its signer. */

@@ -1,6 +1,7 @@
 /** The tokens that the transfer agent answers for, with what it needs of each. */
-import { getAddress } from "viem";
+
 import { type Assets, AssetsFileError, type EvmToken, type SuiToken } from "../assets.ts";
+import { checksumOf } from "../evm/checksum.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../ledger/move-type.ts";
 
 export type TaAsset = {
@@ -68,6 +69,6 @@ const evmWallet = (text: string): string | undefined => {
   const digits = text.slice(2);
   const lower = digits.toLowerCase();
   const mixed = digits !== lower && digits !== digits.toUpperCase();
-  if (mixed && getAddress(`0x${lower}`) !== text) return undefined;
+  if (mixed && checksumOf(lower) !== digits) return undefined;
   return `0x${lower}`;
 };

@@ -12,9 +12,14 @@ import type { Remedy } from "../remedy.ts";
 export class StrictJsonError extends Error {
   override readonly name = "StrictJsonError";
   readonly remedy: Remedy = "stop";
+  readonly why: string;
+  /** Characters before the fault. */
+  readonly at: number;
 
   constructor(why: string, at: number) {
     super(`the body is not I-JSON: ${why} (at character ${at})`);
+    this.why = why;
+    this.at = at;
   }
 }
 

@@ -162,13 +162,13 @@ test("keys whose master key is lost are named at the start, and replaced only wh
   const rotate = (...options: readonly string[]) =>
     runProgram(["callbacks", "rotate", ...options], settings);
   const started = await runProgram(["start"], { ...settings, PORT: "0", DEMO_HISTORY: "10" });
-  expect(started.code).toBe(1);
+  expect(started.code).toBe(2);
   expect(started.stderr).toMatch(/SealedError: callback signing key cbk_.*CALLBACK_MASTER_KEY/);
   await rm(join(folder.path, "data"), { recursive: true, force: true });
 
   // No key of its own making: that one would seal what nobody else opens.
   expect(await rotate("--now")).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("there is no"),
   });
   expect((await rotate("--lost-master-key")).code).toBe(2);

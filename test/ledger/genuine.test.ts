@@ -1,18 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
 import { readCheckpointFile } from "../../src/ledger/chk-file.ts";
 import { decodeCheckpoint, readHeader } from "../../src/ledger/decode/decode.ts";
 import { canonicalJson, checkDigests } from "../../src/ledger/inspect.ts";
-import { GENUINE_ABSENT, genuineCheckpoints } from "../genuine.ts";
+import { expectedOf, GENUINE_FOLDER, genuineExpected, genuineFiles } from "../genuine.ts";
 import { asProtobuf } from "./as-protobuf.ts";
 
-const folder = genuineCheckpoints();
-const files = folder === undefined ? [] : readdirSync(folder).filter((n) => n.endsWith(".chk"));
-const expected = folder === undefined ? [] : readdirSync(join(folder, "expected"));
-
-const open = (file: string): Promise<RawCheckpoint> => readCheckpointFile(join(folder ?? "", file));
+const open = (file: string): Promise<RawCheckpoint> =>
+  readCheckpointFile(join(GENUINE_FOLDER, file));
 
 const protobufOf = (raw: RawCheckpoint): RawCheckpoint => ({
   sequence: raw.sequence,
@@ -20,27 +16,23 @@ const protobufOf = (raw: RawCheckpoint): RawCheckpoint => ({
   bytes: asProtobuf(raw.bytes),
 });
 
-test.skipIf(folder !== undefined)(GENUINE_ABSENT, () => {
-  console.warn(`skipped: ${GENUINE_ABSENT}`);
-});
-
-describe.skipIf(folder === undefined)("genuine checkpoints of the network", () => {
+describe("genuine checkpoints of the network", () => {
   test("all of them are there", () => {
-    expect(files).toHaveLength(17);
-    expect(expected).toHaveLength(15);
+    expect(genuineFiles).toHaveLength(17);
+    expect(genuineExpected).toHaveLength(15);
   });
 
-  test.each(expected)(
+  test.each(genuineExpected)(
     "%s is printed byte for byte as an independent decoder printed it",
     async (name) => {
-      const json = readFileSync(join(folder ?? "", "expected", name), "utf8").trimEnd();
-      const raw = await open(name.replace(".json", ".chk"));
+      const json = expectedOf(name);
+      const raw = await open(name);
       expect(canonicalJson(decodeCheckpoint(raw))).toBe(json);
       expect(canonicalJson(decodeCheckpoint(protobufOf(raw)))).toBe(json);
     },
   );
 
-  test.each(files)("%s reads the same from both encodings", async (name) => {
+  test.each(genuineFiles)("%s reads the same from both encodings", async (name) => {
     const raw = await open(name);
     const checkpoint = decodeCheckpoint(raw);
     expect(decodeCheckpoint(protobufOf(raw))).toEqual(checkpoint);
@@ -50,7 +42,7 @@ describe.skipIf(folder === undefined)("genuine checkpoints of the network", () =
     expect(transactions.length).toBeGreaterThan(0);
   });
 
-  test.each(files)("every digest in %s is what its bytes give", async (name) => {
+  test.each(genuineFiles)("every digest in %s is what its bytes give", async (name) => {
     const raw = await open(name);
     const report = checkDigests(raw);
     expect(report.wrong).toEqual([]);

@@ -13,12 +13,11 @@ import { createCheckpointReader } from "../../src/ledger/read.ts";
 import { runReader } from "../../src/ledger/reader.ts";
 import type { CheckpointSource } from "../../src/ledger/source.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
-import { GENUINE_ABSENT, genuineCheckpoints } from "../genuine.ts";
+import { GENUINE_FOLDER } from "../genuine.ts";
 import { asProtobuf } from "../ledger/as-protobuf.ts";
 import { freshDatabase } from "../postgres.ts";
 
 const SEQUENCE = 273_302_447n;
-const folder = genuineCheckpoints();
 
 /** Indexes one checkpoint into an empty database, and returns its facts as the log has them. */
 const factsThrough = async (setting: string, packages: readonly string[]) => {
@@ -42,37 +41,34 @@ const logged = async ({ sql }: Database) => {
   return { facts: [...facts], mark };
 };
 
-test.skipIf(folder === undefined)(
-  `a genuine checkpoint alone in its range gives the same facts from a folder and from an object store (${folder ?? GENUINE_ABSENT})`,
-  async () => {
-    const file = join(folder ?? "", `${SEQUENCE}.chk`);
-    const raw = await openCheckpointFile(file, await readFile(file));
-    const checkpoint = decodeCheckpoint(raw);
-    const types = checkpoint.transactions.flatMap(({ events }) => events.map(({ type }) => type));
-    // Whoever emitted the first event stands for the contract.
-    const packages = [parseType(types[0] ?? "").address];
-    const ours = types.filter((type) => type.startsWith(`${packages[0]}::`));
+test("a genuine checkpoint alone in its range gives the same facts from a folder and from an object store", async () => {
+  const file = join(GENUINE_FOLDER, `${SEQUENCE}.chk`);
+  const raw = await openCheckpointFile(file, await readFile(file));
+  const checkpoint = decodeCheckpoint(raw);
+  const types = checkpoint.transactions.flatMap(({ events }) => events.map(({ type }) => type));
+  // Whoever emitted the first event stands for the contract.
+  const packages = [parseType(types[0] ?? "").address];
+  const ours = types.filter((type) => type.startsWith(`${packages[0]}::`));
 
-    const directory = await mkdtemp(join(tmpdir(), "genuine-"));
-    await copyFile(file, join(directory, `${SEQUENCE}.chk`));
-    const fromFolder = await factsThrough(`dir:${directory}`, packages);
-    await rm(directory, { recursive: true });
+  const directory = await mkdtemp(join(tmpdir(), "genuine-"));
+  await copyFile(file, join(directory, `${SEQUENCE}.chk`));
+  const fromFolder = await factsThrough(`dir:${directory}`, packages);
+  await rm(directory, { recursive: true });
 
-    const object = zstdCompressSync(asProtobuf(raw.bytes));
-    const store = createServer((request, response) => {
-      const there = request.url === `/${SEQUENCE}.binpb.zst`;
-      response.writeHead(there ? 200 : 404).end(there ? object : "");
-    });
-    await new Promise<void>((listening) => store.listen(0, "127.0.0.1", listening));
-    const { port } = store.address() as AddressInfo;
-    const fromStore = await factsThrough(`http://127.0.0.1:${port}`, packages);
-    store.closeAllConnections();
-    store.close();
+  const object = zstdCompressSync(asProtobuf(raw.bytes));
+  const store = createServer((request, response) => {
+    const there = request.url === `/${SEQUENCE}.binpb.zst`;
+    response.writeHead(there ? 200 : 404).end(there ? object : "");
+  });
+  await new Promise<void>((listening) => store.listen(0, "127.0.0.1", listening));
+  const { port } = store.address() as AddressInfo;
+  const fromStore = await factsThrough(`http://127.0.0.1:${port}`, packages);
+  store.closeAllConnections();
+  store.close();
 
-    expect(ours.length).toBeGreaterThan(0);
-    const events = fromFolder.facts.filter(({ kind }) => kind === 0).map(({ type }) => type);
-    expect(events).toEqual(ours);
-    expect(fromFolder.mark).toEqual({ last_checkpoint: SEQUENCE, last_digest: checkpoint.digest });
-    expect(fromStore).toEqual(fromFolder);
-  },
-);
+  expect(ours.length).toBeGreaterThan(0);
+  const events = fromFolder.facts.filter(({ kind }) => kind === 0).map(({ type }) => type);
+  expect(events).toEqual(ours);
+  expect(fromFolder.mark).toEqual({ last_checkpoint: SEQUENCE, last_digest: checkpoint.digest });
+  expect(fromStore).toEqual(fromFolder);
+});

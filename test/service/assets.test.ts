@@ -38,10 +38,10 @@ test("every callback address that is not allowed is named with its path inside t
   const file = join(folder.path, "assets.json");
   await writeFile(file, FILE);
   const data = join(folder.path, "data");
-  const settings = { ASSETS_FILE: file, DATA_DIR: data, DEMO_HISTORY: "10" };
+  const settings = { ASSETS_FILE: file, DATA_DIR: data, DEMO_HISTORY: "10", LOG_LEVEL: "fatal" };
   for (const args of [["start"], ["serve", "rest"]]) {
     const { code, stdout, stderr } = await runProgram(args, settings);
-    expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+    expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
     const lines = FAULTS.map((fault) => `${file} at ${fault}`).join("\n");
     expect(stderr).toBe(`holderbook: AssetsFileError: ${lines}\n`);
     await expect(access(join(data, "postgres"))).rejects.toThrow("ENOENT");

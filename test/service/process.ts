@@ -22,10 +22,17 @@ export type Program = AsyncDisposable & {
   signal(name: NodeJS.Signals): void;
 };
 
+/** Where a program runs; without it a folder that has no `.env`. */
+export type Place = { readonly cwd?: string };
+
 /** Starts the launcher with these arguments and nothing of our environment but what it needs. */
-export const startProgram = (args: readonly string[], settings: Settings): Program => {
+export const startProgram = (
+  args: readonly string[],
+  settings: Settings,
+  { cwd = tmpdir() }: Place = {},
+): Program => {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
-    cwd: tmpdir(),
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -69,8 +76,8 @@ export const startProgram = (args: readonly string[], settings: Settings): Progr
 };
 
 /** Runs to the end. */
-export const runProgram = async (args: readonly string[], settings: Settings) => {
-  const program = startProgram(args, settings);
+export const runProgram = async (args: readonly string[], settings: Settings, place?: Place) => {
+  const program = startProgram(args, settings, place);
   const code = await program.ended;
   return { code, ...program.printed };
 };

@@ -37,7 +37,7 @@ test("without the key of stored data nothing starts, until it is back or what it
     });
   const refuses = async (args: readonly string[], piiKeys: string, words: string) => {
     const { code, stdout, stderr } = await run(args, piiKeys);
-    expect({ args, code, stdout }, stderr).toEqual({ args, code: 1, stdout: "" });
+    expect({ args, code, stdout }, stderr).toEqual({ args, code: 2, stdout: "" });
     expect(stderr).toContain(`PiiKeyLostError: investors' data are sealed with ${words}`);
     expect(stderr).toContain("holderbook pii delete --lost-key old");
   };

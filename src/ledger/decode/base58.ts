@@ -28,9 +28,12 @@ export const base58 = (bytes: Uint8Array, offset = 0): string => {
     words[i >> 2] = (words[i >> 2] ?? 0) * 256 + byte;
   }
   let digits = "";
+  /** The first word that is not used up: each group uses up more than half of one. */
+  let first = 0;
   for (let group = 0; group < GROUPS; group++) {
     let rest = 0;
-    for (let i = 0; i < 8; i++) {
+    while (first < 8 && words[first] === 0) first++;
+    for (let i = first; i < 8; i++) {
       const value = rest * 2 ** 32 + (words[i] ?? 0);
       const quotient = Math.floor(value / GROUP);
       words[i] = quotient;

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { base58 } from "./base58.ts";
 import { CheckpointDecodeError } from "./decode-error.ts";
 
 /** Largest length BCS allows for a vector, string or byte string: 2^31 - 1. */
@@ -21,6 +22,7 @@ export class Cursor {
   /** Offset after the last byte that may be read. */
   end: number;
   readonly #view: DataView;
+  #lastDigest: { readonly at: number; readonly text: string } | null = null;
 
   constructor(bytes: Uint8Array, sequence: bigint | null) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -126,6 +128,18 @@ export class Cursor {
     const length = this.u8();
     if (length !== 32) this.fail(`a digest has 32 bytes, found length ${length}`, this.at - 1);
     return this.skip(32);
+  }
+
+  /**
+   * Base58 of the digest at an offset. What a transaction wrote repeats its digest: the text of the last
+   * one is kept.
+   */
+  digestText(offset: number): string {
+    const last = this.#lastDigest;
+    if (last !== null && this.same32(last.at, offset)) return last.text;
+    const text = base58(this.bytes, offset);
+    this.#lastDigest = { at: offset, text };
+    return text;
   }
 
   /** `0x` and 64 hex digits of the 32 bytes at an offset. */

@@ -1,5 +1,4 @@
 import type { OutputObject, Owner, RemovedObject } from "../checkpoint.ts";
-import { base58 } from "./base58.ts";
 import type { Cursor } from "./cursor.ts";
 import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
 import { readObjectType, skipObjectType } from "./type-tag.ts";
@@ -36,7 +35,7 @@ export const toOutputObject = (cursor: Cursor, span: ObjectSpan): OutputObject =
   const type = readObjectType(cursor);
   cursor.at = span.contentsEnd;
   const owner = readOwner(cursor);
-  const previousTransaction = base58(cursor.bytes, cursor.digest());
+  const previousTransaction = cursor.digestText(cursor.digest());
   return {
     id: cursor.address(span.idAt),
     version: span.version,

@@ -1,5 +1,4 @@
 import type { OutputObject, RemovedObject, Transaction } from "../checkpoint.ts";
-import { base58 } from "./base58.ts";
 import type { ContentsEntry } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Effects, Input, Write } from "./effects.ts";
@@ -54,7 +53,7 @@ export const readTransaction = (
   const { at } = cursor;
   checkParts(cursor, parts, reading.verifier);
   const transaction = {
-    digest: base58(cursor.bytes, parts.entry.transactionAt),
+    digest: cursor.digestText(parts.entry.transactionAt),
     sender: cursor.address(parts.senderAt),
     events: readPartEvents(cursor, parts, reading.wanted),
     outputObjects: readOutputs(cursor, parts, reading),

@@ -93,6 +93,12 @@ const readField = (cursor: Cursor): Field => {
 /** A varint of at most ten bytes; beyond 2^53 its value is approximate, which no length or tag is. */
 const readVarint = (cursor: Cursor): number => {
   const start = cursor.at;
+  // Nearly every tag and every second length.
+  const first = cursor.bytes[start] ?? 0x80;
+  if (first < 0x80 && start < cursor.end) {
+    cursor.at = start + 1;
+    return first;
+  }
   let value = 0;
   for (let scale = 1; scale <= 2 ** 63; scale *= 2 ** 7) {
     const byte = cursor.u8();

@@ -1,3 +1,4 @@
+import { shownUrl } from "../../shown-url.ts";
 import type { RawCheckpoint } from "../checkpoint.ts";
 import type { CheckpointSource } from "../source.ts";
 import { type Hearing, heard, NO_HEARING } from "../source-contact.ts";
@@ -75,7 +76,7 @@ export const objectStoreSource = ({
   onSetback = () => {},
   hearing = NO_HEARING,
 }: ObjectStoreOptions): CheckpointSource => {
-  const description = `${base.origin}${base.pathname}`;
+  const description = shownUrl(base.href);
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
   // Two more than fetches may run at once: looking for the newest must not wait behind them.
   const client = createHttpClient({ ...http, sockets: concurrencyBounds.max + 2 }, headers);

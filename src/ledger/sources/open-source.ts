@@ -1,4 +1,5 @@
-import type { Remedy } from "../../remedy.ts";
+import { ConfigError } from "../../config-error.ts";
+import { shownUrl } from "../../shown-url.ts";
 import type { CheckpointSource } from "../source.ts";
 import type { Hearing } from "../source-contact.ts";
 import { directorySource } from "./directory.ts";
@@ -23,14 +24,13 @@ export type OpenSourceOptions = {
   readonly hearing?: Hearing | undefined;
 };
 
-/** LEDGER_SOURCE names nothing that can be read. */
-export class SourceSettingError extends Error {
+/** LEDGER_SOURCE names nothing that can be read. Stop: correct it. */
+export class SourceSettingError extends ConfigError {
   override readonly name = "SourceSettingError";
-  readonly remedy: Remedy = "stop";
 
   constructor(setting: string, problem: string) {
     super(
-      `LEDGER_SOURCE=${setting} ${problem}. Examples: grpc+https://fullnode.mainnet.sui.io:443, ` +
+      `LEDGER_SOURCE=${shownUrl(setting)} ${problem}. Examples: grpc+https://fullnode.mainnet.sui.io:443, ` +
         "https://checkpoints.mainnet.sui.io, dir:/var/lib/checkpoints, demo:",
     );
   }
@@ -64,8 +64,7 @@ export const openSource = (
   const url = URL.canParse(setting) ? new URL(setting) : null;
   if (url === null) throw new SourceSettingError(setting, "is not a source");
   if (url.username !== "" || url.password !== "") {
-    url.username = url.password = "";
-    throw new SourceSettingError(url.href, "must not hold a user or password; use LEDGER_HEADERS");
+    throw new SourceSettingError(setting, "must not hold a user or password; use LEDGER_HEADERS");
   }
   const concurrency = { min: 1, max: maxConcurrency, start: Math.min(4, maxConcurrency) };
   const window = { checkpoints: Math.max(2 * maxConcurrency, 256), bytes: windowBytes };

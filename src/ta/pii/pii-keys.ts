@@ -7,6 +7,7 @@
  */
 
 import { strictBase64 } from "../../client/ed25519.mjs";
+import { ConfigError } from "../../config-error.ts";
 import type { Remedy } from "../../remedy.ts";
 import { readMasterKey } from "../../sealing/master-key.ts";
 
@@ -25,9 +26,8 @@ export type PiiKeys = {
 };
 
 /** The configured keys cannot be used; the message never shows one. Stop. */
-export class PiiKeysError extends Error {
+export class PiiKeysError extends ConfigError {
   override readonly name = "PiiKeysError";
-  readonly remedy: Remedy = "stop";
 }
 
 /** A record was sealed with a key that is not configured. Stop: configure it again beside the others. */
@@ -47,9 +47,8 @@ const FILE_KEY_ID = "file";
  * There are data that these keys do not open: a key was dropped too early, or the settings are another
  * service's. Stop: put the key back, or delete what nobody can open any more.
  */
-export class PiiKeyLostError extends Error {
+export class PiiKeyLostError extends ConfigError {
   override readonly name = "PiiKeyLostError";
-  readonly remedy: Remedy = "stop";
 
   constructor(lost: readonly string[], keys: PiiKeys) {
     const each = lost.map((id) =>

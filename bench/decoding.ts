@@ -1,0 +1,85 @@
+/**
+ * Decoding of the demo's checkpoints, beside `@mysten/sui` doing the like: from the same protobuf to the
+ * same values, which are compared before anything is measured, and neither checking a digest. What the
+ * digests add, which the service always recomputes, is told beside it.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { createDemoLedger } from "../src/demo/demo-ledger.ts";
+import type { Checkpoint, RawCheckpoint } from "../src/ledger/checkpoint.ts";
+import { decodeCheckpoint, decodeWith } from "../src/ledger/decode/decode.ts";
+import { type Figure, quantile } from "./figure.ts";
+import { decodeByLibrary } from "./library-decoding.ts";
+
+/** Enough for every kind of action of the demo's issuer. */
+const CHECKPOINTS = 400;
+
+/** Rounds measured, after some to warm up; the middle one counts. */
+const ROUNDS = 9;
+const WARM_UP = 3;
+
+/** Believes every digest, as the library does. */
+const UNCHECKED: Parameters<typeof decodeWith>[1] = { inputs: false, claim: () => {} };
+
+/** Decodings a second by us, by those of the library. Measured in turns, so that a busy moment meets both. */
+export const decodingBench = async (): Promise<Figure> => {
+  const ledger = createDemoLedger({ seed: "bench" });
+  const inputs = Array.from({ length: CHECKPOINTS }, (): RawCheckpoint => {
+    const next = ledger.next();
+    return { sequence: next.sequence, encoding: "protobuf", bytes: next.raw("protobuf") };
+  });
+  for (const raw of inputs) {
+    if (!isDeepStrictEqual(inOrder(decodeByLibrary(raw.bytes)), inOrder(decodeCheckpoint(raw)))) {
+      throw new Error(`checkpoint ${raw.sequence}: the two decoders disagree`);
+    }
+  }
+
+  const timed = (decode: () => void): number => {
+    const started = performance.now();
+    decode();
+    return performance.now() - started;
+  };
+  const rounds = Array.from({ length: WARM_UP + ROUNDS }, () => ({
+    library: timed(() => {
+      for (const raw of inputs) decodeByLibrary(raw.bytes);
+    }),
+    ours: timed(() => {
+      for (const raw of inputs) decodeWith(raw, UNCHECKED);
+    }),
+    checked: timed(() => {
+      for (const raw of inputs) decodeCheckpoint(raw);
+    }),
+  })).slice(WARM_UP);
+
+  const middle = (values: readonly number[]) => quantile(values, 0.5);
+  const bytes = inputs.reduce((sum, raw) => sum + raw.bytes.length, 0);
+  const rate = (times: readonly number[]) =>
+    `${Math.round(CHECKPOINTS / (middle(times) / 1_000))} a second`;
+  return {
+    name: "decoding: ours / @mysten/sui's, to the same values",
+    reached: middle(rounds.map(({ library, ours }) => library / ours)).toFixed(1),
+    aim: "10",
+    detail:
+      `${CHECKPOINTS} checkpoints of the demo as protobuf, ${(bytes / 1e6).toFixed(1)} MB: ` +
+      `ours ${rate(rounds.map(({ ours }) => ours))}, the library ${rate(rounds.map(({ library }) => library))}; ` +
+      `ours with every digest recomputed ${rate(rounds.map(({ checked }) => checked))}`,
+  };
+};
+
+/** Objects in one order: the library's decoding has that of the effects, ours that of the digests. */
+const inOrder = (checkpoint: Checkpoint): Checkpoint => ({
+  ...checkpoint,
+  transactions: checkpoint.transactions.map((transaction) => ({
+    ...transaction,
+    events: transaction.events.map((event) => ({ ...event, contents: plain(event.contents) })),
+    outputObjects: transaction.outputObjects
+      .map((object) => ({ ...object, contents: plain(object.contents) }))
+      .toSorted(byId),
+    removedObjects: transaction.removedObjects.toSorted(byId),
+  })),
+});
+
+const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
+  a.id < b.id ? -1 : 1;
+
+/** A Buffer and a Uint8Array of the same bytes are not strictly equal. */
+const plain = (bytes: Uint8Array): Uint8Array => Uint8Array.from(bytes);

@@ -1,0 +1,144 @@
+/**
+ * A checkpoint decoded by `@mysten/sui`: its message types for the protobuf, its BCS types for the parts,
+ * its own texts for types and digests. What the library has no type for (objects, the summary) is put
+ * together from its BCS primitives. Gives the values that our decoder gives, and checks none of them.
+ */
+
+import { bcs, TypeTagSerializer } from "@mysten/sui/bcs";
+import { GrpcTypes } from "@mysten/sui/grpc";
+import { toBase58 } from "@mysten/sui/utils";
+import { blake2b } from "@noble/hashes/blake2.js";
+import type {
+  Checkpoint,
+  Event,
+  OutputObject,
+  Owner,
+  RemovedObject,
+  Transaction,
+} from "../src/ledger/checkpoint.ts";
+import { events, object, summary } from "../test/ledger/wire-types.ts";
+
+/** A value of the set of objects, by id and version. */
+type Objects = ReadonlyMap<string, typeof object.$inferType>;
+
+/** Decodes a `sui.rpc.v2.Checkpoint` whose effects are of version 2. */
+export const decodeByLibrary = (bytes: Uint8Array): Checkpoint => {
+  const message = GrpcTypes.Checkpoint.fromBinary(bytes);
+  const summaryBytes = bytesOf(message.summary?.bcs);
+  const head = summary.parse(summaryBytes);
+  const objects = new Map(
+    (message.objects?.objects ?? []).map((each) => {
+      const value = object.parse(bytesOf(each.bcs));
+      return [keyOf(idOf(value), versionOf(value)), value] as const;
+    }),
+  );
+  return {
+    sequence: BigInt(head.sequenceNumber),
+    epoch: BigInt(head.epoch),
+    timestampMs: BigInt(head.timestampMs),
+    digest: digestOf("CheckpointSummary", summaryBytes),
+    contentDigest: toBase58(head.contentDigest),
+    previousDigest: head.previousDigest === null ? null : toBase58(head.previousDigest),
+    transactions: message.transactions.map((each) => transactionOf(each, objects)),
+  };
+};
+
+const transactionOf = (
+  { transaction, effects, events: emitted }: GrpcTypes.ExecutedTransaction,
+  objects: Objects,
+): Transaction => {
+  const dataBytes = bytesOf(transaction?.bcs);
+  const data = bcs.TransactionData.parse(dataBytes);
+  const after = bcs.TransactionEffects.parse(bytesOf(effects?.bcs));
+  if (data.V1 === undefined || after.V2 === undefined) throw new Error("of another version");
+  const { changedObjects, lamportVersion } = after.V2;
+  const outputObjects: OutputObject[] = [];
+  const removedObjects: RemovedObject[] = [];
+  for (const [id, { inputState, outputState }] of changedObjects) {
+    if (outputState.ObjectWrite !== undefined) {
+      const written = outputOf(id, objects.get(keyOf(id, lamportVersion)));
+      if (written !== null) outputObjects.push(written);
+    } else if (outputState.NotExist !== undefined && inputState.Exist !== undefined) {
+      const [[version]] = inputState.Exist;
+      const type = typeOf(objects.get(keyOf(id, version)));
+      if (type !== null) removedObjects.push({ id, version: BigInt(version), type });
+    }
+  }
+  return {
+    digest: digestOf("TransactionData", dataBytes),
+    sender: data.V1.sender,
+    events: emitted?.bcs === undefined ? [] : events.parse(bytesOf(emitted.bcs)).map(eventOf),
+    outputObjects,
+    removedObjects,
+  };
+};
+
+const eventOf = (
+  { packageId, module, sender, type, contents }: (typeof events.$inferType)[number],
+  index: number,
+): Event => ({
+  index,
+  packageId,
+  module,
+  sender,
+  type: textOf(type),
+  contents: Uint8Array.from(contents),
+});
+
+const outputOf = (id: string, value: typeof object.$inferType | undefined): OutputObject | null => {
+  const type = typeOf(value);
+  if (value?.data.Move === undefined || type === null) return null;
+  const { version, contents } = value.data.Move;
+  return {
+    id,
+    version: BigInt(version),
+    type,
+    owner: ownerOf(value.owner),
+    previousTransaction: toBase58(value.previousTransaction),
+    contents: Uint8Array.from(contents),
+  };
+};
+
+const ownerOf = (owner: (typeof object.$inferType)["owner"]): Owner => {
+  if (owner.AddressOwner !== undefined) return { kind: "address", address: owner.AddressOwner };
+  if (owner.ObjectOwner !== undefined) return { kind: "object", address: owner.ObjectOwner };
+  if (owner.Immutable !== undefined) return { kind: "immutable" };
+  if (owner.Shared !== undefined) {
+    return { kind: "shared", initialSharedVersion: BigInt(owner.Shared) };
+  }
+  throw new Error("an owner that the demo ledger does not have");
+};
+
+const SUI = `0x${"2".padStart(64, "0")}`;
+const GAS_COIN = `${SUI}::coin::Coin<${SUI}::sui::SUI>`;
+
+/** Null for a package, and for what is not in the set. */
+const typeOf = (value: typeof object.$inferType | undefined): string | null => {
+  if (value?.data.Move === undefined) return null;
+  const { type } = value.data.Move;
+  if (type.Other !== undefined) return textOf(type.Other);
+  if (type.GasCoin !== undefined) return GAS_COIN;
+  if (type.Coin !== undefined) return `${SUI}::coin::Coin<${type.Coin.replaceAll(", ", ",")}>`;
+  throw new Error("a type that the demo ledger does not have");
+};
+
+const textOf = (struct: typeof bcs.StructTag.$inferType): string =>
+  TypeTagSerializer.tagToString({ struct }).replaceAll(", ", ",");
+
+const keyOf = (id: string, version: string): string => `${id} ${version}`;
+
+const idOf = ({ data: { Move, Package } }: typeof object.$inferType): string =>
+  Move === undefined
+    ? (Package?.id ?? "")
+    : `0x${Buffer.from(Move.contents.slice(0, 32)).toString("hex")}`;
+
+const versionOf = ({ data: { Move, Package } }: typeof object.$inferType): string =>
+  Move?.version ?? Package?.version ?? "";
+
+const bytesOf = (part: GrpcTypes.Bcs | undefined): Uint8Array => {
+  if (part?.value === undefined) throw new Error("a part is missing");
+  return part.value;
+};
+
+const digestOf = (name: string, bytes: Uint8Array): string =>
+  toBase58(blake2b(Buffer.concat([Buffer.from(`${name}::`), bytes]), { dkLen: 32 }));

@@ -1,0 +1,76 @@
+/**
+ * The commands as the program's own help lists them. The code of a command is loaded when it is named:
+ * neither `--help` nor another command waits for it.
+ */
+import type { Command } from "commander";
+
+/** A command, before its code is loaded. */
+export type Listed = {
+  /** What it does; its own help says it in the same words. */
+  readonly about: string;
+  /** What follows its name in the list. */
+  readonly usage?: string;
+  readonly load: () => Promise<Command>;
+};
+
+/** By name, in the order of the help. */
+export const COMMANDS: Readonly<Record<string, Listed>> = {
+  start: {
+    about: "index the ledger and serve it",
+    load: async () => (await import("./start.ts")).startCommand(),
+  },
+  index: {
+    about: "read the ledger into the log and the projections",
+    usage: "[options]",
+    load: async () => (await import("./index-ledger.ts")).indexCommand(),
+  },
+  serve: {
+    about: "serve what another process indexes",
+    usage: "[interface]",
+    load: async () => (await import("./serve.ts")).serveCommand(),
+  },
+  inspect: {
+    about: "print a checkpoint as canonical JSON, from a file or by number from LEDGER_SOURCE",
+    usage: "[options] <file-or-sequence>",
+    load: async () => (await import("./inspect.ts")).inspectCommand(),
+  },
+  status: {
+    about: "how far the log and each pipeline are",
+    usage: "[options]",
+    load: async () => (await import("./status.ts")).statusCommand(),
+  },
+  migrate: {
+    about: "apply missing database migrations and end (start, index and serve do so too)",
+    load: async () => (await import("./migrate.ts")).migrateCommand(),
+  },
+  rebuild: {
+    about: "empty a pipeline; the next start or index fills it again from the log",
+    usage: "<pipeline>",
+    load: async () => (await import("./rebuild.ts")).rebuildCommand(),
+  },
+  evm: {
+    about: "the log of EVM chains: read it anew",
+    load: async () => (await import("./evm.ts")).evmCommand(),
+  },
+  keys: {
+    about: "keys of the interfaces: create, list, callback-url, revoke",
+    load: async () => (await import("./keys.ts")).keysCommand(),
+  },
+  callbacks: {
+    about:
+      "callbacks of projects and of the transfer agent's assets: list, redeliver, enable, rotate",
+    load: async () => (await import("./callbacks.ts")).callbacksCommand(),
+  },
+  ta: {
+    about: "the transfer agent: sign a request; see the requests there are",
+    load: async () => (await import("./ta.ts")).taCommand(),
+  },
+  pii: {
+    about: "investors' data at rest: show or delete an investor, renew the keys",
+    load: async () => (await import("./pii.ts")).piiCommand(),
+  },
+  demo: {
+    about: "the demo ledger: a simulated issuer of security tokens",
+    load: async () => (await import("./demo.ts")).demoCommand(),
+  },
+};

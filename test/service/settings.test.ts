@@ -1,0 +1,171 @@
+/** Wrong settings of the whole program: code 2, the setting named, and no key anywhere. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { expect, inject, test } from "vitest";
+import { inServer, withDatabase } from "../postgres-setup.ts";
+import { runProgram, type Settings, startProgram, temporaryFolder } from "./process.ts";
+
+/** Ends at once if it should get as far as a database. */
+const NO_DATABASE = { DATABASE_URL: "postgres://user@127.0.0.1:1/holderbook" };
+
+test("a misspelt LEDGER_SOURCE indexes nothing, ends with code 2 and is named with the right one", async () => {
+  await using folder = await temporaryFolder();
+  const ledger = { SECURITY_TOKEN_PACKAGES: "0x5" };
+  const settings = { ...ledger, DATA_DIR: join(folder.path, "data"), LEDGER_SOURC: "dir:/x" };
+  const { code, stdout, stderr } = await runProgram(["index", "--last", "3"], settings);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toBe(
+    "holderbook: ConfigError: LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or take it out\n",
+  );
+});
+
+test("a misspelt name in .env is an error, and one that is spelt right is read", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, ".env");
+  await writeFile(file, "DATABSE_ULR=postgres://user@127.0.0.1:1/holderbook\nHOME=/root\n");
+  const wrong = await runProgram(["status"], {}, { cwd: folder.path });
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toContain(
+    "DATABSE_ULR in .env is not a setting; correct it to DATABASE_URL",
+  );
+  await writeFile(file, "DATABASE_URL=postgres://user@127.0.0.1:1/holderbook\n");
+  const right = await runProgram(["status"], {}, { cwd: folder.path });
+  expect(right).toMatchObject({ code: 1, stderr: expect.stringContaining("ECONNREFUSED") });
+});
+
+test("packages without a ledger stop every command that reads one, and none that serves", async () => {
+  await using folder = await temporaryFolder();
+  const settings = {
+    ...NO_DATABASE,
+    DATA_DIR: join(folder.path, "data"),
+    SECURITY_TOKEN_PACKAGES: "0x5",
+  };
+  for (const args of [["start"], ["index"], ["inspect", "3"]]) {
+    const { code, stderr } = await runProgram(args, settings);
+    expect({ args, code }).toEqual({ args, code: 2 });
+    expect(stderr).toMatch(
+      /^holderbook: ConfigError: LEDGER_SOURCE: is not set, while SECURITY_TOKEN_PACKAGES is: .*\n$/,
+    );
+  }
+  const serve = await runProgram(["serve"], settings);
+  expect(serve.stderr).toContain("DatabaseUnreachableError");
+  const first = await runProgram(["serve"], { ...settings, FIRST_CHECKPOINT: "1" });
+  expect(first.code).toBe(2);
+});
+
+test("the first line of a start says which ledger it reads", async () => {
+  await using folder = await temporaryFolder();
+  const ledger = join(folder.path, "ledger");
+  await mkdir(ledger);
+  const data = { ...NO_DATABASE, DATA_DIR: join(folder.path, "data"), DEMO_HISTORY: "10" };
+  const first = async (args: readonly string[], settings: Settings) => {
+    const { stderr } = await runProgram(args, { ...data, ...settings });
+    return JSON.parse(stderr.split("\n")[0] ?? "");
+  };
+  const there = { LEDGER_SOURCE: `dir:${ledger}`, SECURITY_TOKEN_PACKAGES: "0x5" };
+  for (const args of [["start"], ["index"]]) {
+    expect(await first(args, {})).toMatchObject({
+      msg: "reading the demo ledger, a simulated issuer (seed 1)",
+    });
+    expect(await first(args, there)).toMatchObject({ msg: `reading dir:${ledger}` });
+  }
+});
+
+test("a wrong key ends a start with code 2 and the name of its setting, and is not shown", async () => {
+  const server = inject("postgresUrl");
+  const name = `wrong_keys_${process.pid}`;
+  await inServer(server, (sql) => sql.unsafe(`create database ${name}`));
+  try {
+    await using folder = await temporaryFolder();
+    const settings = {
+      DATABASE_URL: withDatabase(server, name),
+      DATA_DIR: join(folder.path, "data"),
+      DEMO_HISTORY: "10",
+      LOG_LEVEL: "fatal",
+      PORT: "0",
+    };
+    const ends = async (setting: string, value: string, about: RegExp) => {
+      const { code, stderr } = await runProgram(["start"], { ...settings, [setting]: value });
+      expect({ setting, code }, stderr).toEqual({ setting, code: 2 });
+      expect(stderr).toMatch(about);
+      expect(stderr).toContain(setting);
+      expect(stderr).not.toContain(value);
+    };
+    await ends(
+      "CALLBACK_MASTER_KEY",
+      "not-a-key-0123",
+      /MasterKeyError: CALLBACK_MASTER_KEY: must/,
+    );
+    await ends("PII_KEYS", "one:not-a-key-0123", /PiiKeysError: PII_KEYS: entry 1 must/);
+    await ends("TA_EVM_KEY", "not-a-key-0123", /ConfigError: TA_EVM_KEY: the EVM signing key must/);
+
+    // A key of the right form, and another one than the starts before had.
+    const key = randomBytes(32).toString("base64");
+    await ends(
+      "CALLBACK_MASTER_KEY",
+      key,
+      /SealedError: .*another master key.*CALLBACK_MASTER_KEY/,
+    );
+  } finally {
+    await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+  }
+}, 240_000);
+
+test("a provider's key in LEDGER_SOURCE stands in no log line, error text or health report", async () => {
+  const server = inject("postgresUrl");
+  const name = `provider_key_${process.pid}`;
+  await inServer(server, (sql) => sql.unsafe(`create database ${name}`));
+  // A store that fails, then says no: the reasons of both are logged.
+  let status = 503;
+  const store = createServer((_, response) => {
+    response.writeHead(status).end();
+  }).listen(0, "127.0.0.1");
+  await once(store, "listening");
+  try {
+    await using folder = await temporaryFolder();
+    const address = store.address();
+    const host = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    const settings = {
+      DATABASE_URL: withDatabase(server, name),
+      DATA_DIR: join(folder.path, "data"),
+      SECURITY_TOKEN_PACKAGES: "0x5",
+      LEDGER_SOURCE: `http://${host}/v1/SECRETKEY0123?token=SECRETKEY0123`,
+      LOG_LEVEL: "debug",
+      PORT: "0",
+    };
+    await using service = startProgram(["start"], settings);
+    const [, url] = await service.sees(/Health\s+(http\S+)/);
+    const health = await (await fetch(`${url}`)).text();
+    const { stderr } = service.printed;
+    expect(stderr).toContain("fetching again");
+    expect(stderr).toContain(`http://${host}/…`);
+    expect(health + service.printed.stdout + stderr).not.toContain("SECRETKEY0123");
+    service.signal("SIGTERM");
+    await service.ended;
+
+    status = 403;
+    const refused = await runProgram(["index", "--first", "5", "--last", "5"], settings);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("SourceRefusedError");
+    expect(refused.stderr).not.toContain("SECRETKEY0123");
+
+    for (const wrong of [
+      "https://user:SECRETKEY0123@node.example",
+      "grpc+https://node.example/SECRETKEY0123",
+      "htps://node.example/SECRETKEY0123",
+    ]) {
+      const faulty = { ...settings, LEDGER_SOURCE: wrong };
+      const { code, stderr: text } = await runProgram(["index"], faulty);
+      expect({ wrong, code }).toEqual({ wrong, code: 2 });
+      expect(text).toContain("node.example/…");
+      expect(text).not.toContain("SECRETKEY0123");
+    }
+  } finally {
+    store.closeAllConnections();
+    store.close();
+    await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+  }
+}, 240_000);
