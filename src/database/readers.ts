@@ -124,6 +124,10 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     parameters: Parameter[],
   ): Promise<Rows> => {
     const client = await take(signal);
+    if (signal?.aborted) {
+      giveBack(client);
+      throw signal.reason;
+    }
     const query = client.unsafe<Rows>(text, parameters, { prepare: true });
     let cancelled: Promise<unknown> | undefined;
     const settled =
@@ -131,7 +135,8 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       whenLasting(signal, () => {
         // Unknown on a new connection: then the statement's own timeout ends it.
         const process = processes.get(client);
-        if (process !== undefined) cancelled = canceller`select pg_cancel_backend(${process})`;
+        if (process !== undefined)
+          cancelled = canceller`select pg_cancel_backend(${process})`.execute();
       });
     try {
       const rows = await query;
@@ -139,8 +144,9 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       return rows;
     } finally {
       settled?.();
-      await cancelled?.catch(() => undefined);
-      giveBack(client);
+      // Its own answer does not wait for that; the connection does.
+      if (cancelled === undefined) giveBack(client);
+      else void cancelled.catch(() => undefined).finally(() => giveBack(client));
     }
   };
 

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { createReaders, type Reads, read } from "../../src/database/readers.ts";
+import { freshDatabase } from "../postgres.ts";
+import { until } from "../queue/until.ts";
+
+const readersOf = (url: string, max: number) =>
+  createReaders({ url, max, applicationName: "readers", readOnly: true });
+
+/** The number of the server process that runs a statement; it takes about so long. */
+const processOf = async (reads: Reads, seconds: number): Promise<number | undefined> => {
+  const text = "select pg_backend_pid() as pid from (select pg_sleep($1::float8)) as slept";
+  const [row] = await read<{ pid: number }>(reads, text, [seconds]);
+  return row?.pid;
+};
+
+test("statements wait for a free connection, one at a time on each", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  const reads = readers.for(undefined);
+  const all = Promise.all([1, 2, 3, 4, 5].map(() => processOf(reads, 0.05)));
+  expect(readers.waiting).toBe(3);
+  expect(new Set(await all).size).toBe(2);
+  expect(readers.waiting).toBe(0);
+});
+
+test("what waits for a caller who has hung up is dropped before it begins", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 1);
+  const running = processOf(readers.for(undefined), 0.2);
+  const caller = new AbortController();
+  const waiting = processOf(readers.for(caller.signal), 60);
+  caller.abort(new Error("gone"));
+  await expect(waiting).rejects.toThrow("gone");
+  expect(readers.waiting).toBe(0);
+  await expect(processOf(readers.for(caller.signal), 0)).rejects.toThrow("gone");
+  expect(await running).toBe(await processOf(readers.for(undefined), 0));
+});
+
+test("a long statement of a caller who has hung up is cancelled; its neighbours run on", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  // Connections that have answered before are known by number.
+  await Promise.all([1, 2].map(() => processOf(readers.for(undefined), 0.05)));
+  const caller = new AbortController();
+  const long = processOf(readers.for(caller.signal), 60).catch((error: Error) => error.message);
+  const neighbour = processOf(readers.for(undefined), 1.5);
+  const next = processOf(readers.for(undefined), 0.5);
+  await until(
+    "both statements running",
+    () => database.sql<{ count: number }[]>`
+      select count(*)::int4 as count from pg_stat_activity
+      where application_name = 'readers' and state = 'active' and query like '%pg_sleep%'`,
+    ([row]) => row?.count === 2,
+  );
+  caller.abort(new Error("gone"));
+  expect(await long).toContain("canceling statement");
+  // The one that took its place on the same connection is not hit.
+  expect(await next).toBeGreaterThan(0);
+  expect(await neighbour).toBeGreaterThan(0);
+});
+
+test("a short statement of a caller who has hung up is left to end", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 1);
+  await processOf(readers.for(undefined), 0);
+  const caller = new AbortController();
+  const short = processOf(readers.for(caller.signal), 0.05);
+  // It has a connection, and is on its way.
+  await new Promise(setImmediate);
+  caller.abort(new Error("gone"));
+  expect(await short).toBeGreaterThan(0);
+});
+
+test("a connection that was lost is made again", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 1);
+  const pid = await processOf(readers.for(undefined), 0);
+  await database.sql`select pg_terminate_backend(${pid ?? 0})`;
+  const another = await until(
+    "a new connection",
+    () => processOf(readers.for(undefined), 0).catch(() => undefined),
+    (found) => found !== undefined,
+  );
+  expect(another).not.toBe(pid);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { createRemembered } from "../../src/database/remembered.ts";
+
+const rememberedAt = (clock: { ms: number }, more = {}) =>
+  createRemembered<string | null>({ freshMs: 900, max: 2, now: () => clock.ms, ...more });
+
+test("a value is read once while it is fresh, by however many ask", async () => {
+  const clock = { ms: 0 };
+  const remembered = rememberedAt(clock);
+  let reads = 0;
+  const load = async () => `value ${++reads}`;
+  expect(await Promise.all([remembered.get("a", load), remembered.get("a", load)])).toEqual([
+    "value 1",
+    "value 1",
+  ]);
+  clock.ms = 899;
+  // Not a promise any more: nobody waits for what is there.
+  expect(remembered.get("a", load)).toBe("value 1");
+  clock.ms = 900;
+  expect(await remembered.get("a", load)).toBe("value 2");
+});
+
+test("its age counts from the question: what changes while the answer travels is seen in time", async () => {
+  const clock = { ms: 0 };
+  const remembered = rememberedAt(clock);
+  const slow = remembered.get("a", async () => {
+    clock.ms = 800;
+    return "old";
+  });
+  await slow;
+  clock.ms = 950;
+  expect(await remembered.get("a", async () => "new")).toBe("new");
+});
+
+test("a reading that failed is remembered by nobody", async () => {
+  const remembered = rememberedAt({ ms: 0 });
+  const failing = remembered.get("a", () => Promise.reject(new Error("away")));
+  await expect(failing).rejects.toThrow("away");
+  expect(await remembered.get("a", async () => "back")).toBe("back");
+});
+
+test("only so many are kept, and only those that are worth it", async () => {
+  const remembered = rememberedAt({ ms: 0 }, { worth: (value: string | null) => value !== null });
+  for (const name of ["a", "b", "c"]) await remembered.get(name, async () => name);
+  expect(remembered.get("c", async () => "again")).toBe("c");
+  expect(await remembered.get("a", async () => "again")).toBe("again");
+  await remembered.get("none", async () => null);
+  expect(await remembered.get("none", async () => "found")).toBe("found");
+});
