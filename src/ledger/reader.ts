@@ -89,6 +89,8 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   const progress = keepProgress(options.firstCheckpoint, options.last);
   const show = () => onProgress(progress.now());
   const newCoins = createWaking();
+  // As the log's own memory of them: there are few, one per token.
+  const coinsMet = new Set<string | null>([null]);
 
   const context: Reading = {
     options,
@@ -98,7 +100,9 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
     onNotice,
     appended: (gathered) => {
       progress.appended(gathered);
-      if (gathered.batch.facts.length > 0) newCoins.wake();
+      const met = coinsMet.size;
+      for (const { coinType } of gathered.batch.facts) coinsMet.add(coinType);
+      if (coinsMet.size > met) newCoins.wake();
       show();
     },
   };
