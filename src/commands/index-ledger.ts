@@ -39,13 +39,13 @@ export const indexCommand = () =>
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
     .action(async ({ pipelines, first, last }: IndexOptions) => {
-      const { config, logger, signal } = openRuntime();
+      const { config, logger, giveUp, signal } = openRuntime();
       const ledger = await openLedger(config, logger);
       const firstCheckpoint = first ?? ledger.firstCheckpoint;
       if (last !== undefined && last < firstCheckpoint) {
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
       }
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { onLost: giveUp });
       await ledger.recordDecimals(storage);
       // A run up to a checkpoint is about the Sui ledger alone.
       const live = last === undefined && pipelines === undefined;

@@ -14,10 +14,10 @@ export const serveCommand = () =>
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
-      const { config, logger, signal } = openRuntime();
+      const { config, logger, giveUp, signal } = openRuntime();
       // A file that cannot be followed ends this before there is a database.
       const assets = await configuredAssets(config);
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { onLost: giveUp });
       const packages = await packagesOf(config, storage);
       await using serving = await startServing({
         config,

@@ -19,12 +19,12 @@ import { welcome } from "./welcome.ts";
 /** `holderbook start`: index and serve in one process; without settings, the demo ledger. */
 export const startCommand = () =>
   new Command("start").description("index the ledger and serve it").action(async () => {
-    const { config, logger, signal: asked } = openRuntime();
+    const { config, logger, giveUp, signal: asked } = openRuntime();
     // Indexing ends too when serving cannot begin, such as on a port that is taken.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
     const ledger = await openLedger(config, logger);
-    await using storage = await openStorage(config, logger);
+    await using storage = await openStorage(config, logger, { onLost: giveUp });
     await ledger.recordDecimals(storage);
     await using callbacks = await openCallbackService({
       config: withDemoCallbacks(config),
