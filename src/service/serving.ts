@@ -12,6 +12,7 @@ import { createRateLimit } from "../http/rate-limit.ts";
 import { createServer } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { restPart } from "../rest/part.ts";
 import { projectsOf } from "../rest/projects.ts";
 import { VERSION } from "../version.ts";
@@ -49,6 +50,7 @@ export type ServingSettings = {
 export const startServing = async (settings: ServingSettings): Promise<Serving> => {
   const { config, logger, storage, packages, assets, only, local, evm } = settings;
   const projects = projectsOf(assets);
+  const rarely = createRareLines();
   const health = watchHealth({
     progress: databaseProgress(storage.read.db, ledgerPipelines, local),
     details: detailsOf(
@@ -56,7 +58,10 @@ export const startServing = async (settings: ServingSettings): Promise<Serving> 
       taDetails({ db: storage.read.db, assets }),
     ),
     version: VERSION,
-    onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
+    onError: (err) =>
+      rarely(`${err}`, (repeats) =>
+        logger.warn({ err, ...repeats }, "cannot tell how far the pipelines are"),
+      ),
   });
   const limits = () => ({
     limit: createRateLimit({
