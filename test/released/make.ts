@@ -4,12 +4,13 @@
  *
  *   git checkout <release> && node_modules/node/bin/node test/released/make.ts <folder>
  *
- * Writes the folder: `database.txt` (dump.ts), `about.json` (callers, answers, settings) and the demo
+ * Writes the folder: `database.txt.gz` (dump.ts), `about.json` (callers, answers, settings) and the demo
  * ledger's own files. Every key in it was made for it and opens nothing else.
  */
 import { randomBytes } from "node:crypto";
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { z } from "zod";
 import { connect } from "../../src/database/connect.ts";
 import { startEmbeddedPostgres } from "../../src/database/embedded.ts";
@@ -24,8 +25,8 @@ import { answersOf, postSigned } from "./questions.ts";
 const [folder = ""] = process.argv.slice(2);
 if (folder === "") throw new Error("name the folder to write");
 
-const HISTORY = 90;
-const demo = { seed: "released", history: HISTORY, checkpointsPerSecond: 4, investors: 8 };
+const HISTORY = 45;
+const demo = { seed: "released", history: HISTORY, checkpointsPerSecond: 1, investors: 4 };
 
 await using temporary = await temporaryFolder();
 const dataDir = join(temporary.path, "data");
@@ -37,13 +38,16 @@ const chain = await startAnvil();
 let refusing = false;
 const receiver = await startReceiver((_, before) => (refusing || before === 0 ? 503 : 204));
 
+// Its addresses go by the time at which it was begun: the service takes up the one begun here.
 const coinTypes = await (async () => {
-  const source = demoSource({ dataDir: join(temporary.path, "asked"), ...demo });
+  const source = demoSource({ dataDir, ...demo });
   await source.close();
   return source.coinTypes.map(({ coinType }) => coinType);
 })();
 const token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
 await chain.send(token, "setTransferGroup", [chain.wallet(1), 7, true]);
+await chain.send(token, "createReleaseSchedule", [2, 60, 5_000, 3_600]);
+await chain.send(token, "fundReleaseSchedule", [chain.wallet(1), 500, 1_000, 0, []]);
 for (let n = 1; n <= 4; n += 1) await chain.send(token, "transfer", [chain.wallet(n), 10 * n]);
 
 const assets = {
@@ -184,7 +188,10 @@ const callers = { graphqlKey, projectKey, secretKey, coinTypes, requestIds };
   const about = { madeAt: new Date().toISOString(), settings, assets, callers, answers };
   await writeFile(join(folder, "about.json"), `${JSON.stringify(about, null, 1)}\n`);
 }
-await writeFile(join(folder, "database.txt"), await dumpOf(database.sql));
+await writeFile(
+  join(folder, "database.txt.gz"),
+  gzipSync(await dumpOf(database.sql), { level: 9 }),
+);
 for (const name of await readdir(dataDir)) {
   if (/^demo-ledger.*\.jsonl?$/.test(name)) await copyFile(join(dataDir, name), join(folder, name));
 }

@@ -1,4 +1,5 @@
 /** What callers ask of a service, and what it answers: the same before and after a migration. */
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type JsonValue, signRequest } from "../../src/client/index.mjs";
 
@@ -44,6 +45,21 @@ const GRAPHQL = `
 const holders = z.object({
   data: z.object({ tokenHolders: z.array(z.object({ owner: z.string() })) }),
 });
+
+/** An answer as what is kept of it: how many rows each query gave, and a digest of all of it. */
+type Shortened = { readonly rows: Readonly<Record<string, number>>; readonly sha256: string };
+
+const answer = z.object({ data: z.record(z.string(), z.unknown()), errors: z.never().optional() });
+
+const shortened = (given: unknown): Shortened => {
+  const { data } = answer.parse(given);
+  const rows = Object.entries(data).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.length : 1,
+  ]);
+  const sha256 = createHash("sha256").update(JSON.stringify(data)).digest("hex");
+  return { rows: Object.fromEntries(rows), sha256 };
+};
 
 const json = async (response: Response): Promise<unknown> => {
   const body: unknown = await response.json();
@@ -104,7 +120,7 @@ const deliveries = z.array(
 /** Everything that is asked, with its answers. */
 export const answersOf = async (url: string, callers: Callers) => {
   const { graphqlKey, projectKey, secretKey, coinTypes, requestIds } = callers;
-  const graphql: unknown[] = [];
+  const graphql: Shortened[] = [];
   for (const coin of coinTypes) {
     const first = holders.parse(
       await askGraphql(
@@ -115,7 +131,7 @@ export const answersOf = async (url: string, callers: Callers) => {
       ),
     );
     for (const { owner } of first.data.tokenHolders) {
-      graphql.push(await askGraphql(url, graphqlKey, GRAPHQL, { coin, owner }));
+      graphql.push(shortened(await askGraphql(url, graphqlKey, GRAPHQL, { coin, owner })));
     }
   }
   const requests = [];
