@@ -1,37 +1,55 @@
 /**
- * Writes `drizzle/` anew from the tables in the code: one initial migration, as long as no version has
- * been released. From the first release on this becomes plain `drizzle-kit generate`.
+ * Adds a migration to `drizzle/`: what the tables in the code have beyond the last one. Migrations are
+ * only ever added, because databases in the field know those they have by what is in them.
+ *
+ *   npm run migration <name>
+ *
+ * What drizzle cannot express (triggers, the rewriting of data) is written by hand at the end of the
+ * new file.
  */
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import config from "../drizzle.config.ts";
 import { root } from "./install.mjs";
 import { launch } from "./launch.mjs";
 
-// Beside the target first: whoever runs tests meanwhile must not meet half a folder.
-const making = join(root, ".holderbook", `migration-${process.pid}`);
-const out = join(making, "drizzle");
-try {
-  await mkdir(making, { recursive: true });
-  const configFile = join(making, "drizzle.config.json");
-  await writeFile(configFile, JSON.stringify({ ...config, out }));
-  const generate = ["generate", "--name", "init", "--config", configFile];
-  const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
-  await launch([kit, ...generate], { cwd: root });
-  const file = join(out, "0000_init.sql");
-  // drizzle-kit ends with code 0 even when a file with tables cannot be loaded.
-  const generated = await readFile(file, "utf8").catch(() => {
-    process.stderr.write("drizzle-kit made no migration; drizzle/ is left as it was\n");
-    process.exitCode = 1;
-    return undefined;
-  });
-  // What drizzle cannot express.
-  const byHand = await readFile(join(root, "src", "log", "append-only.sql"), "utf8");
-  if (generated !== undefined) {
-    await writeFile(file, `${generated}--> statement-breakpoint\n${byHand}`);
-    await rm(join(root, "drizzle"), { recursive: true, force: true });
-    await cp(out, join(root, "drizzle"), { recursive: true });
+const [name = "", ...others] = process.argv.slice(2);
+const target = join(root, "drizzle");
+
+const fail = (why) => {
+  process.stderr.write(`${why}\n`);
+  process.exitCode = 1;
+};
+
+const sqlIn = async (folder) => (await readdir(folder)).filter((file) => file.endsWith(".sql"));
+
+const add = async () => {
+  // Beside the target first: whoever runs tests meanwhile must not meet half of it.
+  const making = join(root, ".holderbook", `migration-${process.pid}`);
+  const out = join(making, "drizzle");
+  try {
+    await mkdir(making, { recursive: true });
+    await cp(target, out, { recursive: true });
+    const configFile = join(making, "drizzle.config.json");
+    // drizzle-kit reads what is there below its working folder, whatever a path begins with.
+    await writeFile(configFile, JSON.stringify({ ...config, out: relative(root, out) }));
+    const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
+    await launch([kit, "generate", "--name", name, "--config", configFile], { cwd: root });
+    const before = await sqlIn(target);
+    const [added] = (await sqlIn(out)).filter((file) => !before.includes(file));
+    if (added === undefined) return fail("drizzle-kit made no migration; drizzle/ is as it was");
+    // It ends with code 0 even when a file with tables cannot be loaded, and takes them for dropped.
+    const generated = await readFile(join(out, added), "utf8");
+    if (/^DROP TABLE/m.test(generated)) {
+      return fail("the migration would drop a table; drizzle/ is as it was");
+    }
+    await cp(out, target, { recursive: true });
+    process.stderr.write(`drizzle/${added}\n`);
+  } finally {
+    await rm(making, { recursive: true, force: true });
   }
-} finally {
-  await rm(making, { recursive: true, force: true });
-}
+};
+
+if (!/^[a-z][a-z0-9_]*$/.test(name) || others.length > 0) {
+  fail("name the migration, in lower-case letters, digits and _: npm run migration <name>");
+} else await add();

@@ -17,7 +17,7 @@ const tasks = {
   fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", colors, "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
-  migration: () => [[join(root, "bin", "migration.mjs")]],
+  migration: (rest) => [[join(root, "bin", "migration.mjs"), ...rest]],
 };
 
 const [name, ...rest] = process.argv.slice(2);

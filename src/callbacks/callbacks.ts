@@ -8,6 +8,7 @@
 import type { Database } from "../database/connect.ts";
 import type { Logger } from "../logger.ts";
 import type { Queues } from "../queue/queues.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import type { Outbound } from "./outbound.ts";
 import type { GivenUpHook } from "./record.ts";
@@ -72,6 +73,7 @@ export const startCallbacks = async (settings: CallbackSettings): Promise<Callba
     graceMs: settings.graceMs ?? GRACE_MS,
     troubleMs: settings.troubleMs ?? TROUBLE_MS,
   };
+  const rarely = createRareLines();
   const relay = startRelay({
     database,
     queue: queues.queue<LaneWake>(CALLBACKS_QUEUE),
@@ -87,7 +89,12 @@ export const startCallbacks = async (settings: CallbackSettings): Promise<Callba
         if (left === "more" || left === "waiting") relay.poke();
       } catch (error) {
         // The lane's row brings the work back; the lane's number is all there is to say about whose.
-        logger.error({ err: error, lane }, "callbacks: a lane could not be worked on");
+        rarely(`${error}`, (repeats) =>
+          logger.error(
+            { err: error, lane, ...repeats },
+            "callbacks: a lane could not be worked on",
+          ),
+        );
         relay.poke();
       }
     },

@@ -112,10 +112,11 @@ export const putBackLanes = async (sql: Sql, lanes: readonly LaneClaim[]): Promi
 
 /** Milliseconds until the next lane is due, 0 when one is; undefined without any lane. */
 export const nextDueMs = async (sql: Sql): Promise<number | undefined> => {
-  const [row] = await sql<{ ms: number | null }[]>`
-    select (greatest(0, extract(epoch from min(wake_at) - now())) * 1000)::float8 as ms
-    from callback_lanes`;
-  return row?.ms ?? undefined;
+  // The first row, not a minimum: over no rows that is null, which `greatest` takes for 0.
+  const [row] = await sql<{ ms: number }[]>`
+    select (greatest(0, extract(epoch from wake_at - now())) * 1000)::float8 as ms
+    from callback_lanes order by wake_at limit 1`;
+  return row?.ms;
 };
 
 /**

@@ -9,6 +9,7 @@ import type { Database } from "../database/connect.ts";
 import type { Logger } from "../logger.ts";
 import type { JobQueue } from "../queue/queues.ts";
 import { startWakeLoop, type WakeLoop } from "../queue/wake-loop.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { CALLBACKS_CHANNEL } from "./arrivals.ts";
 import { type DueLane, moveArrivals, nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
 
@@ -31,6 +32,7 @@ export const startRelay = (settings: {
   readonly wakeAgainMs: number;
 }): Relay => {
   const { database, queue, logger, pollMs, wakeAgainMs } = settings;
+  const rarely = createRareLines();
   /** One look; returns how long nothing will be due. */
   const look = async (): Promise<number> => {
     const { moved, fresh } = await moveArrivals(database.sql, ARRIVALS_AT_ONCE, wakeAgainMs);
@@ -62,6 +64,8 @@ export const startRelay = (settings: {
     channel: CALLBACKS_CHANNEL,
     look,
     onTrouble: (err, retryMs) =>
-      logger.warn({ err, retryMs }, "callbacks: the relay could not work"),
+      rarely(`${err}`, (repeats) =>
+        logger.warn({ err, retryMs, ...repeats }, "callbacks: the relay could not work"),
+      ),
   });
 };

@@ -30,13 +30,13 @@ export const indexCommand = () =>
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
     .action(async ({ pipelines, first, last }: IndexOptions) => {
-      const { config, logger, signal } = openRuntime();
+      const { config, logger, giveUp, signal } = openRuntime();
       const ledger = await openLedger(config, logger);
       const firstCheckpoint = first ?? ledger.firstCheckpoint;
       if (last !== undefined && last < firstCheckpoint) {
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
       }
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { onLost: giveUp });
       // The first connection to the database does not wait for the code that needs it.
       const { configuredAssets } = await import("../service/assets.ts");
       const { openCallbackService } = await import("../service/callbacks.ts");

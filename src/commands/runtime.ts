@@ -5,8 +5,10 @@ import { createLogger, type Logger } from "../logger.ts";
 export type Runtime = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Aborts when the process is asked to end. */
+  /** Aborts when the process is asked to end, or gives up. */
   readonly signal: AbortSignal;
+  /** Says why this process cannot go on, and ends it in order with code 1. */
+  readonly giveUp: (error: Error) => void;
 };
 
 /** How long an orderly end may take before the process ends anyway. */
@@ -19,10 +21,10 @@ const END_WITHIN_MS = 20_000;
 export const openRuntime = (): Runtime => {
   const config = configFromEnvironment();
   const logger = createLogger(config.logLevel, process.stderr.isTTY === true);
-  return { config, logger, signal: endSignal(logger) };
+  return { config, logger, ...endSignal(logger) };
 };
 
-const endSignal = (logger: Logger): AbortSignal => {
+const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
   const ending = new AbortController();
   const end = (reason: string) => {
     // The terminal and the launcher both pass a Ctrl-C on: the second one says nothing new.
@@ -38,5 +40,12 @@ const endSignal = (logger: Logger): AbortSignal => {
   // The channel to the launcher closes when that dies, however it dies.
   process.on("disconnect", () => end("launcher gone"));
   process.channel?.unref();
-  return ending.signal;
+  return {
+    signal: ending.signal,
+    giveUp: (error) => {
+      logger.fatal({ err: error }, "giving up");
+      process.exitCode = 1;
+      end(error.name);
+    },
+  };
 };

@@ -13,13 +13,13 @@ export const serveCommand = () =>
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
-      const { config, logger, signal } = openRuntime();
+      const { config, logger, giveUp, signal } = openRuntime();
       checkLedgerNamed(config, { packagesAlone: true });
       // A file that cannot be followed, and a port that is taken, end this before there is a database.
       const assets = await configuredAssets(config);
       await using front = createFront({ logger });
       const url = await front.listen(config);
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { onLost: giveUp });
       // The first connection to the database does not wait for the code that needs it.
       const { startServing } = await import("../service/serving.ts");
       const packages = await packagesOf(config, storage);

@@ -10,14 +10,14 @@ import { welcome } from "./welcome.ts";
 /** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
 export const startCommand = () =>
   new Command("start").action(async () => {
-    const { config, logger, signal: asked } = openRuntime();
+    const { config, logger, giveUp, signal: asked } = openRuntime();
     const ledger = await openLedger(config, logger);
     // Before anything is contacted or made: a port that is taken ends this with nothing begun.
     await using serving = await keepServing({ logger });
     // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
-    await using storage = await openStorage(config, logger);
+    await using storage = await openStorage(config, logger, { onLost: giveUp });
     // The first connection to the database does not wait for the code that needs it.
     const { configuredAssets } = await import("../service/assets.ts");
     const { openCallbackService } = await import("../service/callbacks.ts");

@@ -22,6 +22,14 @@ export type Postgres = {
   readonly setpriv: readonly string[] | undefined;
 };
 
+/**
+ * The embedded server did not come up, or stays away. The message names the log file to read; stop.
+ */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = "EmbeddedPostgresError";
+  readonly remedy: Remedy = "stop";
+}
+
 /** This machine cannot run the embedded server; the message says what to set instead. Stop. */
 export class EmbeddedPostgresUnavailableError extends Error {
   override readonly name = "EmbeddedPostgresUnavailableError";

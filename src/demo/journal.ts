@@ -125,13 +125,17 @@ const cutTornLine = (path: string): void => {
   truncateSync(path, bytes.lastIndexOf(LINE_END) + 1);
 };
 
+const NOT_THERE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+
 const readIfThere = (path: string): string | undefined => bytesIfThere(path)?.toString("utf8");
 
 const bytesIfThere = (path: string): Buffer | undefined => {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    // Not a folder either: whoever then begins to write says what is wrong with it.
+    if (error instanceof Error && "code" in error && NOT_THERE.has(String(error.code)))
+      return undefined;
     throw error;
   }
 };

@@ -8,6 +8,7 @@
  * makes at most `SAVE_EVERY` checkpoints again.
  */
 import { setTimeout as delay, setImmediate as othersTurn } from "node:timers/promises";
+import { makeDataDir } from "../data-dir.ts";
 import type { Encoding, RawCheckpoint } from "../ledger/checkpoint.ts";
 import type { CheckpointSource } from "../ledger/source.ts";
 import type { Remedy } from "../remedy.ts";
@@ -126,6 +127,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   const known = createDemoLedger(ledgerOptions);
 
   function begin(): Timeline {
+    makeDataDir(dataDir);
     const started = newTimeline({
       nowMs: now(),
       history: BigInt(options.history),

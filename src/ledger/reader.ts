@@ -98,6 +98,8 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   const newCoins = createWaking();
   const watched = { source: options.source, contact };
   const notes = openSourceNotes(options.database, watched, progress, waits.noteEveryMs);
+  // As the log's own memory of them: there are few, one per token.
+  const coinsMet = new Set<string | null>([null]);
   let gaveUp: Error | undefined;
 
   const context: Reading = {
@@ -109,7 +111,9 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
     onNotice,
     appended: (gathered) => {
       progress.appended(gathered);
-      if (gathered.batch.facts.length > 0) newCoins.wake();
+      const met = coinsMet.size;
+      for (const { coinType } of gathered.batch.facts) coinsMet.add(coinType);
+      if (coinsMet.size > met) newCoins.wake();
       show();
     },
   };

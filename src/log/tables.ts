@@ -1,6 +1,6 @@
 /**
  * Tables of the fact log. Written by `append` alone; `log_facts` and `log_checkpoints` refuse updates
- * and deletes (append-only.sql).
+ * and deletes (drizzle/0000_init.sql).
  */
 import { sql } from "drizzle-orm";
 import {

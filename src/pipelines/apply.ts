@@ -44,11 +44,12 @@ const moveAndWrite = async (
 };
 
 const moveWatermark = async (sql: Sql, pipeline: RunnablePipeline, { first, last }: FactBatch) => {
+  // Sent at once: what only begins to be awaited leaves after statements that are executed.
   const { count } = await sql`
     update ${sql(getTableName(pipeline.watermark))}
     set next_checkpoint = ${last.sequence + 1n}, last_checkpoint = ${last.sequence},
         last_digest = ${last.digest}, last_timestamp_ms = ${last.timestampMs},
         committed_at = clock_timestamp()
-    where pipeline = ${pipeline.name} and next_checkpoint = ${first}`;
+    where pipeline = ${pipeline.name} and next_checkpoint = ${first}`.execute();
   if (count !== 1) throw new WatermarkMovedError(pipeline.name, first);
 };

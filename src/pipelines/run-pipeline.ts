@@ -64,7 +64,10 @@ export const runPipeline = async (run: PipelineRun): Promise<void> => {
   report({ state: "ended", error: null });
 };
 
-/** Takes the lock, then applies batches through the lock's own session. */
+/**
+ * Takes the lock, then applies batches through the lock's own session.
+ * @param onProgress once a batch is applied, or none is there: until then every attempt may fail alike
+ */
 const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<void> => {
   const { pipeline, database, log, signal, report } = run;
   await using lock = await acquireWriterLock(database, `pipeline ${pipeline.name}`, {
@@ -77,7 +80,6 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const { session } = lock;
   const start = await registerPipeline(session.sql, pipeline, await log.highWater());
   report({ ...start, state: "running", error: null });
-  onProgress();
   const place = run.openFeed?.();
   try {
     await applyBatches(run, session, start, place, onProgress);
@@ -106,7 +108,10 @@ const applyBatches = async (
     }
     const batch = place?.take(next, wanted, maxFacts) ?? (await log.read(next));
     nothingFound = batch === null;
-    if (batch === null) continue;
+    if (batch === null) {
+      onProgress();
+      continue;
+    }
     const rows = await applyBatch(session, pipeline, batch);
     next = batch.last.sequence + 1n;
     totals.facts += batch.facts.length;

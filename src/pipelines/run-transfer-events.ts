@@ -9,6 +9,7 @@ import {
   registerScope,
   withdrawOtherScopes,
 } from "../projections/transfer-event-progress.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { stepTransferEvents } from "./transfer-events.ts";
 import type { TransferScope } from "./transfer-standing.ts";
 
@@ -53,6 +54,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
   const { database, scopes, logger, signal } = run;
   const board = statusBoard(run);
   const heard = wakeUps(signal);
+  const rarely = createRareLines();
   database.listen(evmLogChannel, heard.wake, signal);
   for (let failures = 0; !signal.aborted; ) {
     try {
@@ -69,7 +71,6 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
         await warnOfPlaces(run, tx);
       });
       board.all({ state: "running", reason: null });
-      failures = 0;
       await stepAll(run, session, board, heard, () => {
         failures = 0;
       });
@@ -84,7 +85,12 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
       }
       const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
       failures += 1;
-      logger.warn({ pipeline: NAME, err: error, pauseMs }, "pipeline failed; trying again");
+      rarely(reason, (repeats) =>
+        logger.warn(
+          { pipeline: NAME, err: error, pauseMs, ...repeats },
+          "pipeline failed; trying again",
+        ),
+      );
       await pause(pauseMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(
         () => undefined,
       );
@@ -145,13 +151,14 @@ const statusBoard = ({ scopes, onStatus }: TransferEventsRun) => {
   };
 };
 
-/** Steps through the scopes in turn, waiting for the log where none has work. Throws what concerns all. */
+/** Steps through the scopes in turn, waiting for the log where none has work. Throws what concerns all.
+ * `onRound` hears of every round in which nothing failed. */
 const stepAll = async (
   run: TransferEventsRun,
   session: Session,
   board: Board,
   heard: ReturnType<typeof wakeUps>,
-  onMove: () => void,
+  onRound: () => void,
 ): Promise<void> => {
   const { scopes, logger, signal } = run;
   let doubtsLeft = DOUBTS_TOLD;
@@ -191,8 +198,8 @@ const stepAll = async (
         );
       }
     }
-    if (moved) onMove();
-    else await news(ASK_AFTER_MS);
+    onRound();
+    if (!moved) await news(ASK_AFTER_MS);
   }
 };
 

@@ -7,6 +7,7 @@ import { type Database, databaseRemedy } from "../database/connect.ts";
 import { LOG_CHANNEL } from "../log/channel.ts";
 import type { FactSource } from "../log/log.ts";
 import type { Logger } from "../logger.ts";
+import { createRareLines, type RareLines } from "../rare-lines.ts";
 import type { Feed } from "./feed.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
@@ -45,6 +46,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
   const statuses = new Map(pipelines.map(({ name }) => [name, unstarted(name)]));
   const ended = new AbortController();
   const tip = createLogTip();
+  const rarely = createRareLines();
   hear(options, tip, AbortSignal.any([signal, ended.signal]));
 
   const runs = pipelines.map((pipeline) => {
@@ -52,7 +54,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
       const before = statuses.get(pipeline.name) ?? unstarted(pipeline.name);
       const after = { ...before, ...change };
       statuses.set(pipeline.name, after);
-      logChange(logger, before, after);
+      logChange(logger, rarely, before, after);
       onProgress?.(after);
     };
     const openFeed = feed && (() => feed.open());
@@ -84,12 +86,25 @@ const hear = ({ database, feed, log }: RunnerOptions, tip: LogTip, signal: Abort
   );
 };
 
-const logChange = (logger: Logger, before: PipelineStatus, after: PipelineStatus): void => {
+const logChange = (
+  logger: Logger,
+  rarely: RareLines,
+  before: PipelineStatus,
+  after: PipelineStatus,
+): void => {
   const { pipeline, state, nextCheckpoint, error } = after;
   if (state === before.state && error === before.error) return;
   const where = { pipeline, nextCheckpoint: nextCheckpoint?.toString() };
-  if (error === null) logger.info(where, `pipeline ${state}`);
-  else if (state === "stopped") {
+  // Where every attempt fails, each of them runs for a moment.
+  if (error === null) {
+    rarely(`${pipeline} ${state}`, (repeats) =>
+      logger.info({ ...where, ...repeats }, `pipeline ${state}`),
+    );
+  } else if (state === "stopped") {
     logger.error({ ...where, err: error, remedy: databaseRemedy(error) }, "pipeline stopped");
-  } else logger.warn({ ...where, err: error }, "pipeline failed; trying again");
+  } else {
+    rarely(`${pipeline} ${error.message}`, (repeats) =>
+      logger.warn({ ...where, err: error, ...repeats }, "pipeline failed; trying again"),
+    );
+  }
 };

@@ -128,14 +128,19 @@ const deleteEmptied = async (tx: Tx, emptied: readonly FoldedBalance[]): Promise
 };
 
 /**
- * Takes one part out of every row, before a rebuild. Waits for transactions that are folding and lets
- * none begin until this one ends.
+ * Takes one part out of every row, whatever stands there, and leaves the other part as it is: before a
+ * rebuild. Waits for transactions that are folding and lets none begin until this one ends.
  */
 export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> => {
   const [held, objects] = [tx.sql(`${part}_balance`), tx.sql(`${part}_count`)];
   await tx.sql`lock table balances in share row exclusive mode`;
-  await tx.sql`update balances set ${held} = 0, ${objects} = 0 where ${objects} <> 0`;
-  await tx.sql`delete from balances where token_count = 0 and grant_count = 0`;
+  // Either alone: rows that somebody damaged may have a balance without objects, or objects that hold
+  // nothing, and what is left of them would be added to for ever.
+  await tx.sql`
+    update balances set ${held} = 0, ${objects} = 0 where ${held} <> 0 or ${objects} <> 0`;
+  await tx.sql`
+    delete from balances
+    where token_balance = 0 and token_count = 0 and grant_balance = 0 and grant_count = 0`;
 };
 
 /** What one owner holds of one coin, in its smallest unit. */

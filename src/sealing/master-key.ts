@@ -6,10 +6,11 @@
  * machines need the same key, so there it comes from configuration.
  */
 import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { strictBase64 } from "../client/ed25519.mjs";
 import { ConfigError } from "../config-error.ts";
+import { makeDataDir } from "../data-dir.ts";
 import { MASTER_KEY_BYTES } from "./sealed.ts";
 
 /** Rights of what only the owner may read, and the rights nobody else may have. */
@@ -66,7 +67,9 @@ const readPrivate = async (file: string): Promise<string | undefined> => {
     }
     return await readFile(file, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    // Not below a folder either: making it says what is wrong.
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     if (error instanceof MasterKeyError) throw error;
     throw new MasterKeyError(`${file}: ${error instanceof Error ? error.message : error}`);
   }
@@ -74,7 +77,7 @@ const readPrivate = async (file: string): Promise<string | undefined> => {
 
 /** Written beside its place and linked into it: complete when it appears, and only the first one does. */
 const create = async (file: string): Promise<void> => {
-  await mkdir(dirname(file), { recursive: true });
+  makeDataDir(dirname(file));
   const making = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
   try {
     const key = randomBytes(MASTER_KEY_BYTES).toString("base64");

@@ -7,6 +7,7 @@ import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts"
 import type { Config } from "../config.ts";
 import type { Logger } from "../logger.ts";
 import { openQueues, type Queues } from "../queue/queues.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import type { Storage } from "./storage.ts";
@@ -32,10 +33,12 @@ export const openCallbackService = async (settings: {
   const { allowPrivate, ports, retrySeconds } = config.callbacks;
   const policy = { allowPrivate, ports };
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
+  const rarely = createRareLines();
   const queues = openQueues({
     databaseUrl: storage.url,
     redisUrl: config.redisUrl,
-    onError: (err) => logger.warn({ err }, "the queue has trouble"),
+    onError: (err) =>
+      rarely(err.message, (repeats) => logger.warn({ err, ...repeats }, "the queue has trouble")),
   });
   const outbound = openOutbound({ policy });
   let callbacks: Callbacks | undefined;

@@ -9,6 +9,7 @@ import { type EvmNetwork, type EvmToken, networksOf } from "../evm/network.ts";
 import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
 import type { Logger } from "../logger.ts";
 import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { endpointWarnings } from "./evm-endpoints.ts";
 import { recordsKey } from "./evm-standing.ts";
 import { transferScopes } from "./transfer-scopes.ts";
@@ -109,6 +110,7 @@ const readChain = async (reading: Reading, signal: AbortSignal): Promise<void> =
   const { network, rpc, database, logger, troubles, pollMs } = reading;
   const { chainId, name } = network;
   const where = { chainId, network: name };
+  const rarely = createRareLines();
   while (!signal.aborted) {
     try {
       await using lock = await acquireWriterLock(database, `evm chain ${chainId}`, {
@@ -135,15 +137,19 @@ const readChain = async (reading: Reading, signal: AbortSignal): Promise<void> =
           },
           onError: (err, pauseMs) => {
             troubles.set(chainId, { gaveUp: false, reason: messageOf(err) });
-            logger.warn(
-              { ...where, err, pauseMs: Math.round(pauseMs) },
-              "cannot read; trying again",
+            rarely(`read ${messageOf(err)}`, (repeats) =>
+              logger.warn(
+                { ...where, err, pauseMs: Math.round(pauseMs), ...repeats },
+                "cannot read; trying again",
+              ),
             );
           },
           onUndescribed: (err, pauseMs) =>
-            logger.warn(
-              { ...where, err, pauseMs: Math.round(pauseMs) },
-              "cannot ask a token for its name; trying again",
+            rarely(`name ${messageOf(err)}`, (repeats) =>
+              logger.warn(
+                { ...where, err, pauseMs: Math.round(pauseMs), ...repeats },
+                "cannot ask a token for its name; trying again",
+              ),
             ),
           check: { ...reading.check, onChecked: (...checked) => keepDoubts(reading, ...checked) },
         },

@@ -10,6 +10,7 @@ import { createFeed } from "../pipelines/feed.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
+import { createRareLines } from "../rare-lines.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
 
@@ -52,6 +53,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     maxFacts: FEED_BATCHES * config.batchFacts,
     maxBytes: FEED_BATCHES * config.batchBytes,
   });
+  const rarely = createRareLines();
   const opened = Promise.withResolvers<void>();
   // Whoever does not wait for it still gets the failure from `ended`.
   opened.promise.catch(() => undefined);
@@ -77,7 +79,10 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
         if (progress.state !== "opening" && progress.state !== "stopped") opened.resolve();
         onProgress?.(progress);
       },
-      onNotice: (message, err) => logger.warn(err === undefined ? {} : { err }, message),
+      onNotice: (message, err) =>
+        rarely(`${message} ${err}`, (repeats) =>
+          logger.warn({ ...(err !== undefined && { err }), ...repeats }, message),
+        ),
     },
     signal,
   ).then(

@@ -15,6 +15,7 @@ import { createRateLimit } from "../http/rate-limit.ts";
 import { createServer } from "../http/server.ts";
 import type { Logger } from "../logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { createRareLines } from "../rare-lines.ts";
 import { restPart } from "../rest/part.ts";
 import { projectsOf } from "../rest/projects.ts";
 import type { IndexingProcess } from "../serving-process/indexing-process.ts";
@@ -47,6 +48,7 @@ export type ServingSettings = {
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
   const { config, logger, storage, packages, assets, front, only, indexing } = settings;
   const projects = projectsOf(assets);
+  const rarely = createRareLines();
   const health = watchHealth({
     progress: databaseProgress(storage.read.db, ledgerPipelines, indexing?.progress),
     details: detailsOf(
@@ -55,7 +57,10 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       ...(indexing === undefined ? [] : [indexing.details]),
     ),
     version: VERSION,
-    onError: (err) => logger.warn({ err }, "cannot tell how far the pipelines are"),
+    onError: (err) =>
+      rarely(`${err}`, (repeats) =>
+        logger.warn({ err, ...repeats }, "cannot tell how far the pipelines are"),
+      ),
   });
   const limits = () => ({
     limit: createRateLimit({

@@ -1,8 +1,9 @@
 /** The keys that `start` makes itself, so that a newcomer's first requests work. */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../config.ts";
+import { makeDataDir } from "../data-dir.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { registerKey } from "../ta/new-key.ts";
 import { DEMO_ASSETS } from "./assets.ts";
@@ -68,7 +69,7 @@ const readIfThere = (path: string): Promise<string | undefined> =>
 
 /** Complete when it appears, and private from its first byte on. */
 const keep = async ({ dataDir }: Pick<Config, "dataDir">, path: string, text: string) => {
-  await mkdir(dataDir, { recursive: true });
+  makeDataDir(dataDir);
   await writeFile(`${path}.${process.pid}`, text, { mode: 0o600 });
   await rename(`${path}.${process.pid}`, path);
 };

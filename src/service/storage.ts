@@ -2,10 +2,12 @@
 
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
+import { makeDataDir } from "../data-dir.ts";
 import { connect, type Database } from "../database/connect.ts";
 import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
-import { hasCluster, startEmbeddedPostgres } from "../database/embedded.ts";
+import { startEmbeddedPostgres } from "../database/embedded.ts";
 import { migrate, wasMigrated } from "../database/migrate.ts";
+import { hasCluster } from "../database/postgres-cluster.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import type { Logger } from "../logger.ts";
 import type { Remedy } from "../remedy.ts";
@@ -48,6 +50,8 @@ export class NoDatabaseError extends Error {
  *
  * @param migrated apply missing migrations first; `false` leaves the database as it is
  * @param existing never begin a database: for commands that are about what is there
+ * @param onLost told when the embedded Postgres is gone for good: end the process
+ * @throws ConfigError when DATA_DIR cannot hold one
  * @throws DatabaseUnreachableError when nobody answers, or does not let us in
  * @throws NoDatabaseError with `existing`, when there is none, or nothing of ours in it
  */
@@ -57,16 +61,23 @@ export const openStorage = async (
   {
     migrated = true,
     existing = false,
-  }: { readonly migrated?: boolean; readonly existing?: boolean } = {},
+    onLost,
+  }: {
+    readonly migrated?: boolean;
+    readonly existing?: boolean;
+    readonly onLost?: (error: Error) => void;
+  } = {},
 ): Promise<Storage> => {
-  if (existing && config.databaseUrl === undefined && !(await hasCluster(config.dataDir))) {
-    throw new NoDatabaseError(config);
+  if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir))) {
+    if (existing) throw new NoDatabaseError(config);
+    makeDataDir(config.dataDir);
   }
   const embedded =
     config.databaseUrl === undefined
       ? await startEmbeddedPostgres({
           dataDir: config.dataDir,
           onNotice: (message) => logger.warn(message),
+          ...(onLost && { onLost }),
         })
       : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? "";

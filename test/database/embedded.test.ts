@@ -62,6 +62,97 @@ test("a server that was killed is started again on the same port, with everythin
   }
 });
 
+/** Kills the server as often as told, each time once the next one answers. */
+const killed = async (dataDir: string, url: string, times: number) => {
+  for (let n = 0; n < times; n += 1) {
+    await eventually("the server answers", () =>
+      ask(url, "select 1").then(
+        (done) => ({ done }),
+        (error: Error) => ({ seen: error.message }),
+      ),
+    );
+    const pid = await pidOf(dataDir);
+    process.kill(pid, "SIGKILL");
+    await eventually("the killed server is gone", async () =>
+      (await pidOf(dataDir).catch(() => 0)) === pid && running(pid)
+        ? { seen: pid }
+        : { done: true },
+    );
+  }
+};
+
+const running = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test("a server that cannot start is tried again after growing pauses, and serves once it can", async () => {
+  await using folder = await temporaryFolder();
+  const notices: string[] = [];
+  const server = await startEmbeddedPostgres({
+    dataDir: folder.path,
+    onNotice: (notice) => notices.push(notice),
+    restarts: { firstPauseMs: 50, most: 1_000 },
+  });
+  try {
+    await ask(server.url, "create table kept (n int); insert into kept values (7)");
+    const settings = join(folder.path, "postgres", "postgresql.conf");
+    const good = await readFile(settings, "utf8");
+    await writeFile(settings, "no_such_setting = on\n");
+    await killed(folder.path, server.url, 1);
+    await eventually("some tries", async () =>
+      notices.length >= 5 ? { done: true } : { seen: notices },
+    );
+    await writeFile(settings, good);
+    const rows = await eventually("the server answers again", () =>
+      ask(server.url, "select n from kept").then(
+        (done) => ({ done }),
+        (error: Error) => ({ seen: [error.message, ...notices] }),
+      ),
+    );
+    expect(rows).toEqual([{ n: 7 }]);
+    expect(notices[0]).toMatch(/^Postgres \(pid \d+\) ended by itself; starting it again$/);
+    const pauses = notices.slice(1, 5).map((notice) => /again in ([\d.]+) s$/.exec(notice)?.[1]);
+    expect(pauses).toEqual(["0.05", "0.1", "0.2", "0.4"]);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a server that keeps ending is given up, with the reason; one that was well in between is not", async () => {
+  await using folder = await temporaryFolder();
+  const lost: Error[] = [];
+  const start = (healthyMs: number) =>
+    startEmbeddedPostgres({
+      dataDir: folder.path,
+      onLost: (error) => lost.push(error),
+      restarts: { firstPauseMs: 10, most: 2, healthyMs },
+    });
+  const well = await start(0);
+  await killed(folder.path, well.url, 4);
+  await eventually("the server answers", () =>
+    ask(well.url, "select 1").then(
+      (done) => ({ done }),
+      (error: Error) => ({ seen: error.message }),
+    ),
+  );
+  expect(lost).toEqual([]);
+  await well.stop();
+
+  const unwell = await start(600_000);
+  await killed(folder.path, unwell.url, 3);
+  const [error] = await eventually("it is given up", async () =>
+    lost.length > 0 ? { done: lost } : { seen: "nothing" },
+  );
+  expect(error?.message).toMatch(
+    /^Postgres \(pid \d+\) ended by itself; it is not started any more \(2 tries in a row\): .*postgres\.log/,
+  );
+  await unwell.stop();
+});
+
 test("a lock that a crash left behind keeps nobody out", async () => {
   await using folder = await temporaryFolder();
   const before = await startEmbeddedPostgres({ dataDir: folder.path });

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { inServer, withDatabase } from "../postgres-setup.ts";
@@ -20,15 +20,6 @@ test("a checkpoint that the ledger does not have yet is refused, not waited for"
   const { code, stdout, stderr } = await runProgram(["inspect", "99999999"], settings);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain("has no checkpoint 99999999; its newest is");
-});
-
-test("a folder that cannot be used is one line that names it", async () => {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, "file");
-  await writeFile(file, "");
-  const data = await runProgram(["migrate"], { DATA_DIR: file });
-  expect(data.code).toBe(1);
-  expect(data.stderr).toMatch(/^holderbook: EmbeddedPostgresError: DATA_DIR cannot be used: .*\n$/);
 });
 
 /** Commands that say or change something about what is there. */

@@ -6,6 +6,7 @@
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { Queues } from "../../queue/queues.ts";
+import { createRareLines } from "../../rare-lines.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { registersBehind } from "./overdue.ts";
 import { patience } from "./patience.ts";
@@ -85,6 +86,7 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
     pollMs: settings.pollMs ?? POLL_MS,
     wakeAgainMs: settings.wakeAgainMs ?? WAKE_AGAIN_MS,
   });
+  const rarely = createRareLines();
   const worker = queues.worker<LaneWake>(TA_QUEUE, {
     concurrency,
     run: async ({ lane }, stop) => {
@@ -92,7 +94,9 @@ export const startProcessing = async (settings: ProcessingSettings): Promise<Req
         if ((await workLane(work, BigInt(lane), stop)) === "more") poke();
       } catch (error) {
         // The lane's row brings the work back; its number is all there is to say about whose.
-        logger.warn({ err: error, lane }, "transfer agent: a lane has to wait");
+        rarely(`${error}`, (repeats) =>
+          logger.warn({ err: error, lane, ...repeats }, "transfer agent: a lane has to wait"),
+        );
         poke();
       }
     },

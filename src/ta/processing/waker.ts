@@ -6,6 +6,7 @@ import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logger.ts";
 import type { JobQueue } from "../../queue/queues.ts";
 import { startWakeLoop, type WakeLoop } from "../../queue/wake-loop.ts";
+import { createRareLines } from "../../rare-lines.ts";
 import { TA_REQUESTS_CHANNEL } from "../request-wake.ts";
 import { nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
 
@@ -27,6 +28,7 @@ export const startWaker = (settings: {
   readonly wakeAgainMs: number;
 }): Waker => {
   const { database, queue, logger, pollMs, wakeAgainMs } = settings;
+  const rarely = createRareLines();
   /** One look; returns how long nothing will be due. */
   const look = async (): Promise<number> => {
     const due = await takeDueLanes(database.sql, LANES_AT_ONCE, wakeAgainMs);
@@ -52,6 +54,8 @@ export const startWaker = (settings: {
     channel: TA_REQUESTS_CHANNEL,
     look,
     onTrouble: (err, retryMs) =>
-      logger.warn({ err, retryMs }, "transfer agent: lanes cannot be woken"),
+      rarely(`${err}`, (repeats) =>
+        logger.warn({ err, retryMs, ...repeats }, "transfer agent: lanes cannot be woken"),
+      ),
   });
 };

@@ -1,0 +1,188 @@
+/** One run of the embedded server: starting it, finding one that runs already, and stopping it. */
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { clusterIn, PRIVATE } from "./postgres-cluster.ts";
+import {
+  EmbeddedPostgresError,
+  type Postgres,
+  programOf,
+  runPostgres,
+} from "./postgres-process.ts";
+
+/** How long the server may take to start (after a crash it replays its journal) or to stop. */
+const DEADLINE_MS = 60_000;
+
+/** How long one that ended by itself may take: there may be gigabytes of journal to replay. */
+const RECOVERY_MS = 5 * 60_000;
+
+/** How often a server that is not our child is looked for. */
+const LOOK_MS = 1_000;
+
+/** A server that accepts connections. */
+export type RunningServer = {
+  readonly pid: number;
+  /** On loopback. */
+  readonly port: number;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<void>;
+};
+
+/** Safe defaults for a machine that does other work too. Everything else is as Postgres ships it. */
+const SETTINGS = [
+  // Loopback only; no socket file, whose path could be too long.
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=",
+  // A backfill touches more pages than the default of 128 MB holds.
+  "shared_buffers=256MB",
+  // A backfill writes gigabytes: fewer checkpoints of the journal.
+  "max_wal_size=4GB",
+  // Short queries on indexes: compiling them costs more than running them.
+  "jit=off",
+];
+
+/** How a server is started. */
+export type Launch = {
+  readonly dataDir: string;
+  /** On loopback. */
+  readonly port: number;
+  /** The last one ended by itself: replaying its journal takes what it takes. */
+  readonly again?: boolean;
+  /** Gives the start up. */
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Starts a server on the data folder's cluster. When another process has won the race to start one,
+ * ours has ended, and that one is returned, as `joined`.
+ * @throws EmbeddedPostgresError when it is not ready in time; it is then stopped
+ */
+export const launchServer = async (
+  postgres: Postgres,
+  { dataDir, port, again = false, signal }: Launch,
+): Promise<RunningServer & { readonly joined: boolean }> => {
+  const cluster = clusterIn(dataDir);
+  const log = await open(join(dataDir, "postgres.log"), "a", PRIVATE);
+  try {
+    const server = runPostgres(postgres, "postgres", {
+      arguments: ["-D", cluster, "-p", String(port), ...SETTINGS.flatMap((s) => ["-c", s])],
+      output: log.fd,
+    });
+    let running = true;
+    const ended = new Promise<void>((done) => {
+      const end = () => {
+        running = false;
+        done();
+      };
+      server.once("exit", end);
+      // The program itself could not be run.
+      server.once("error", end);
+    });
+    const { pid: launched } = server;
+    if (launched === undefined) {
+      throw new EmbeddedPostgresError("the Postgres binary could not be run");
+    }
+    try {
+      const ready = await readyServer(dataDir, {
+        running: () => running,
+        withinMs: again ? RECOVERY_MS : DEADLINE_MS,
+        ...(signal && { signal }),
+      });
+      server.unref();
+      const joined = ready.pid !== launched;
+      return { ...ready, joined, ended: joined ? endOf(ready.pid) : ended };
+    } catch (error) {
+      // Nobody would stop it later, and it keeps the next one from starting.
+      if (running) await stopServer(launched);
+      throw error;
+    }
+  } finally {
+    await log.close();
+  }
+};
+
+/** The server that `postmaster.pid` names: `alive`, or `foreign` when its pid is another program now. */
+export const runningServer = async (dataDir: string) => {
+  const lock = await readLock(dataDir);
+  if (lock === undefined) return undefined;
+  const program = await programOf(lock.pid);
+  if (program === undefined) return undefined;
+  return program.command.includes("postgres")
+    ? { state: "alive" as const, pid: lock.pid, parent: program.parent }
+    : { state: "foreign" as const, pid: lock.pid };
+};
+
+/** Lines of `postmaster.pid`: 1 pid, 4 port, 8 status. */
+const readLock = async (dataDir: string) => {
+  const path = join(clusterIn(dataDir), "postmaster.pid");
+  const text = await readFile(path, "utf8").catch(() => "");
+  const lines = text.split("\n");
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === "ready" };
+};
+
+/**
+ * The server of the data folder once it accepts connections, whoever started it. Waits for one to come
+ * alive while `running`.
+ * @throws EmbeddedPostgresError when none is alive, or none ready within `withinMs`
+ * @throws the signal's reason when it aborts
+ */
+export const readyServer = async (
+  dataDir: string,
+  {
+    running = () => false,
+    withinMs = DEADLINE_MS,
+    signal,
+  }: {
+    readonly running?: () => boolean;
+    readonly withinMs?: number;
+    readonly signal?: AbortSignal;
+  } = {},
+): Promise<Omit<RunningServer, "ended">> => {
+  const deadline = Date.now() + withinMs;
+  const see = `see ${join(dataDir, "postgres.log")}`;
+  for (;;) {
+    signal?.throwIfAborted();
+    const lock = await readLock(dataDir);
+    // A crash leaves a lock that still says "ready": only a living server's counts.
+    const alive = lock && (await programOf(lock.pid))?.command.includes("postgres");
+    if (lock?.ready && alive) return { pid: lock.pid, port: lock.port };
+    if (!running() && !alive) {
+      throw new EmbeddedPostgresError(`Postgres ended while starting; ${see}`);
+    }
+    if (Date.now() > deadline) {
+      throw new EmbeddedPostgresError(`Postgres was not ready after ${withinMs / 1000} s; ${see}`);
+    }
+    await delay(20);
+  }
+};
+
+/** Resolves when a process that is not our child is gone. */
+export const endOf = async (pid: number): Promise<void> => {
+  while (tell(pid, 0)) await delay(LOOK_MS, undefined, { ref: false });
+};
+
+/** Fast shutdown: open transactions roll back, the journal is flushed. */
+export const stopServer = async (pid: number): Promise<void> => {
+  const deadline = Date.now() + DEADLINE_MS;
+  if (!tell(pid, "SIGINT")) return;
+  while (tell(pid, 0)) {
+    if (Date.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `Postgres (pid ${pid}) did not stop within ${DEADLINE_MS / 1000} s`,
+      );
+    }
+    await delay(20);
+  }
+};
+
+/** Sends a signal; false when the process is gone. */
+const tell = (pid: number, name: NodeJS.Signals | 0) => {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch {
+    return false;
+  }
+};

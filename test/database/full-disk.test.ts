@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import postgres from "postgres";
+import { expect, test } from "vitest";
+import { startEmbeddedPostgres } from "../../src/database/embedded.ts";
+import { eventually, temporaryFolder } from "../service/process.ts";
+
+/** A disk of its own, small enough to be filled; undefined where none may be mounted. */
+const smallDisk = async (at: string) => {
+  await mkdir(at);
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=160m", "tmpfs", at], { stdio: "ignore" });
+  } catch {
+    return undefined;
+  }
+  return { path: at, [Symbol.dispose]: () => void execFileSync("umount", ["--lazy", at]) };
+};
+
+/** Writes until nothing more fits. */
+const fill = async (path: string) => {
+  await using file = await open(path, "w");
+  const full = (async () => {
+    for (const zeros = Buffer.alloc(1 << 20); ; ) await file.write(zeros);
+  })();
+  await expect(full).rejects.toThrow("ENOSPC");
+};
+
+test("a server that ended on a full disk is started again once there is room", async (context) => {
+  await using folder = await temporaryFolder();
+  using disk = await smallDisk(join(folder.path, "disk"));
+  if (disk === undefined) return context.skip("no small disk can be mounted here");
+  const notices: string[] = [];
+  const server = await startEmbeddedPostgres({
+    dataDir: join(disk.path, "data"),
+    onNotice: (notice) => notices.push(notice),
+    restarts: { firstPauseMs: 100, mostPauseMs: 500, most: 1_000 },
+  });
+  const sql = postgres(server.url, { max: 1, connect_timeout: 5, onnotice: () => undefined });
+  try {
+    await sql`create table kept as select 7 as n`;
+    await fill(join(disk.path, "filling"));
+    const lock = join(disk.path, "data", "postgres", "postmaster.pid");
+    process.kill(Number((await readFile(lock, "utf8")).split("\n")[0]), "SIGKILL");
+    await eventually("starts that failed", async () =>
+      notices.filter((notice) => notice.startsWith("Postgres could not be started")).length >= 3
+        ? { done: true }
+        : { seen: notices },
+    );
+    await rm(join(disk.path, "filling"));
+    const rows = await eventually("the server answers again", () =>
+      sql<{ n: number }[]>`select n from kept`.then(
+        (done) => ({ done: [...done] }),
+        (error: Error) => ({ seen: [error.message, ...notices.slice(-3)] }),
+      ),
+    );
+    expect(rows).toEqual([{ n: 7 }]);
+  } finally {
+    await sql.end({ timeout: 5 });
+    await server.stop();
+  }
+});

@@ -1,0 +1,182 @@
+/** A database that the first released version left, brought to the version of today. */
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { readMigrationFiles } from "drizzle-orm/migrator";
+import { drizzle } from "drizzle-orm/postgres-js";
+import { migrate as migrateWithDrizzle } from "drizzle-orm/postgres-js/migrator";
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { connect, type Database } from "../../src/database/connect.ts";
+import { migrate, migrationsPending } from "../../src/database/migrate.ts";
+import { startReceiver } from "../callbacks/receiver.ts";
+import { inServer, withDatabase } from "../postgres-setup.ts";
+import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
+import { load } from "./dump.ts";
+import { answersOf, askGraphql, getSigned } from "./questions.ts";
+
+const MIGRATIONS = fileURLToPath(new URL("../../drizzle", import.meta.url));
+const FIXTURE = fileURLToPath(new URL("../fixtures/released-0000", import.meta.url));
+
+/** Of the file as it was released: databases in the field know it by this. */
+const RELEASED = "46b59c5f49dd5263d67a3c7c4fb55ff440cde20b35e10a933aec712e36cb28fd";
+
+/** An address of loopback at which nobody listens. */
+const NOWHERE = "http://127.0.0.1:9";
+
+const about = z.object({
+  madeAt: z.string(),
+  settings: z.record(z.string(), z.string()),
+  assets: z.unknown(),
+  callers: z.object({
+    graphqlKey: z.string(),
+    projectKey: z.string(),
+    secretKey: z.string(),
+    coinTypes: z.array(z.string()),
+    requestIds: z.array(z.string()),
+  }),
+  answers: z.unknown(),
+});
+const { madeAt, settings, assets, callers, answers } = about.parse(
+  JSON.parse(await readFile(join(FIXTURE, "about.json"), "utf8")),
+);
+
+const NAME = `holderbook_carried_along_${process.pid}`;
+const url = () => withDatabase(inject("postgresUrl"), NAME);
+let database: Database;
+
+/** As drizzle's migrator makes its list, before it applies anything. */
+const LIST = `
+  create schema if not exists drizzle;
+  create table if not exists drizzle.__drizzle_migrations
+    (id serial primary key, hash text not null, created_at bigint)`;
+
+beforeAll(async () => {
+  const server = inject("postgresUrl");
+  await inServer(server, (sql) => sql.unsafe(`drop database if exists ${NAME} with (force)`));
+  await inServer(server, (sql) => sql.unsafe(`create database ${NAME} template template0`));
+  await using session = connect({ url: url(), max: 1, applicationName: "load" });
+  await session.sql.unsafe(LIST);
+  await session.sql.unsafe(await readFile(join(MIGRATIONS, "0000_init.sql"), "utf8"));
+  const dump = gunzipSync(await readFile(join(FIXTURE, "database.txt.gz")));
+  await load(session.sql, dump.toString("utf8"));
+  database = connect({ url: url(), max: 4, applicationName: "carried-along" });
+});
+
+afterAll(async () => {
+  await database?.close();
+  await inServer(inject("postgresUrl"), (sql) => sql.unsafe(`drop database ${NAME} with (force)`));
+});
+
+test("the first migration is the one that was released: migrations are added, never rewritten", async () => {
+  const bytes = await readFile(join(MIGRATIONS, "0000_init.sql"));
+  expect(createHash("sha256").update(bytes).digest("hex")).toBe(RELEASED);
+  expect(readMigrationFiles({ migrationsFolder: MIGRATIONS })[0]?.hash).toBe(RELEASED);
+});
+
+test("what is missing is applied to it once, and drizzle's own migrator finds the same", async () => {
+  const list = () => database.sql<{ hash: string; created_at: bigint }[]>`
+    select hash, created_at from drizzle.__drizzle_migrations order by id`;
+  expect((await list()).map(({ hash }) => hash)).toEqual([RELEASED]);
+
+  const all = readMigrationFiles({ migrationsFolder: MIGRATIONS });
+  expect(await migrate(database)).toEqual({ applied: all.length - 1 });
+  expect(await migrationsPending(database)).toBe(0);
+  const expected = all.map(({ hash, folderMillis }) => ({
+    hash,
+    created_at: BigInt(folderMillis),
+  }));
+  expect(await list()).toEqual(expected);
+
+  const client = postgres(url(), { max: 1, onnotice: () => undefined });
+  try {
+    await migrateWithDrizzle(drizzle(client), { migrationsFolder: MIGRATIONS });
+  } finally {
+    await client.end();
+  }
+  expect(await list()).toEqual(expected);
+});
+
+/** What the fixture was made with, with other addresses for what it reached. */
+const environment = async (folder: string, receiver: string) => {
+  const dataDir = join(folder, "data");
+  await mkdir(dataDir);
+  for (const name of await readdir(FIXTURE)) {
+    if (name.startsWith("demo-ledger")) await copyFile(join(FIXTURE, name), join(dataDir, name));
+  }
+  const text = JSON.stringify(assets)
+    .replace(/http:\/\/127\.0\.0\.1:\d+\/hook/g, receiver)
+    .replace(/"rpc":\["[^"]+"\]/, `"rpc":["${NOWHERE}"]`);
+  const assetsFile = join(folder, "assets.json");
+  await writeFile(assetsFile, text);
+  return {
+    ...settings,
+    ASSETS_FILE: assetsFile,
+    DATABASE_URL: url(),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: "info",
+    PORT: "0",
+  };
+};
+
+test("it answers as before: GraphQL, transfer events, requests and deliveries, with the keys there were", async () => {
+  await migrate(database);
+  await using folder = await temporaryFolder();
+  await using serving = startProgram(["serve"], await environment(folder.path, NOWHERE));
+  const listening = await eventually("serving", async () => {
+    const [, found] = /"url":"(http[^"]+)"/.exec(serving.printed.stderr) ?? [];
+    return found === undefined ? { seen: serving.printed.stderr } : { done: found };
+  });
+  expect(await answersOf(listening, callers)).toEqual(answers);
+}, 240_000);
+
+const status = z.object({
+  data: z.object({
+    indexerStatus: z.array(z.object({ pipeline: z.string(), checkpoint: z.string() })),
+  }),
+});
+
+// The demo ledger's clock stands where it stood: a clock before that would wait for it.
+test.skipIf(Date.now() < Date.parse(madeAt))(
+  "it goes on: indexing from where it was, open requests, and deliveries that were not taken",
+  async () => {
+    await migrate(database);
+    await using folder = await temporaryFolder();
+    await using receiver = await startReceiver();
+    const [before] = await database.sql<{ next: bigint }[]>`
+      select next_checkpoint as next from log_high_water`;
+    const pending = await database.sql<{ id: string }[]>`
+      select id from callback_messages where status = 'pending'`;
+    const open = await database.sql<{ id: string }[]>`
+      select id from ta_requests where status in ('QUEUED', 'PENDING')`;
+    expect([pending.length, open.length]).toEqual([2, 2]);
+
+    await using program = startProgram(["start"], await environment(folder.path, receiver.url));
+    const [, served = ""] = await program.sees(/Health\s+(http\S+)\/health/);
+    const goal = (before?.next ?? 0n) + 5n;
+    await eventually(`every pipeline at ${goal}`, async () => {
+      const query = "{ indexerStatus { pipeline checkpoint } }";
+      const seen = status.parse(await askGraphql(served, callers.graphqlKey, query));
+      const { indexerStatus } = seen.data;
+      return indexerStatus.every(({ checkpoint }) => BigInt(checkpoint) >= goal)
+        ? { done: true }
+        : { seen: indexerStatus };
+    });
+    for (const { id } of open) {
+      await eventually(`request ${id}`, async () => {
+        const seen = await getSigned(served, callers.secretKey, `/api/v1/requests/${id}`);
+        return JSON.stringify(seen).includes('"SUCCESS"') ? { done: true } : { seen };
+      });
+    }
+    const ids = pending.map(({ id }) => id);
+    await eventually("what waited is delivered", async () =>
+      ids.every((id) => receiver.accepted().includes(id))
+        ? { done: true }
+        : { seen: receiver.accepted() },
+    );
+  },
+  360_000,
+);

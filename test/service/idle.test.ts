@@ -1,0 +1,53 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { nextDueMs as nextCallbackMs } from "../../src/callbacks/lanes.ts";
+import { nextDueMs as nextRequestMs } from "../../src/ta/processing/lanes.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { eventually, startProgram, temporaryFolder } from "./process.ts";
+
+/** Four checkpoints a second make 24 by themselves: one of the log and one of each pipeline. */
+const MOST_TRANSACTIONS_PER_SECOND = 100;
+
+/** Other connections report what they did at least every second while they work. */
+const COUNTED_MS = 6_000;
+
+/** Transactions of everybody in this database since it was made, and when it was asked. */
+const transactions = async ({ sql }: TestDatabase) => {
+  const [row] = await sql<{ done: bigint; atMs: number }[]>`
+    select xact_commit + xact_rollback as done,
+           (extract(epoch from clock_timestamp()) * 1000)::float8 as "atMs"
+    from pg_stat_database where datname = current_database()`;
+  return row ?? { done: 0n, atMs: 0 };
+};
+
+test("a service with nothing to do but the demo's four checkpoints a second leaves its database alone", async () => {
+  await using database = await freshDatabase();
+  await using folder = await temporaryFolder();
+  await using program = startProgram(["start"], {
+    DATABASE_URL: database.url,
+    DATA_DIR: `${folder.path}/data`,
+    DEMO_HISTORY: "100",
+    PORT: "0",
+  });
+  const [, url] = await program.sees(/Health\s+(\S+)/);
+  await eventually("the service has caught up", async () => {
+    const seen: unknown = await (await fetch(`${url}`)).json();
+    const ok =
+      typeof seen === "object" && seen !== null && "status" in seen && seen.status === "ok";
+    return ok ? { done: true } : { seen };
+  });
+
+  const before = await transactions(database);
+  // What is measured is this stretch of time.
+  await delay(COUNTED_MS);
+  const after = await transactions(database);
+  const perSecond = (Number(after.done - before.done) / (after.atMs - before.atMs)) * 1_000;
+  expect(perSecond).toBeGreaterThan(10);
+  expect(perSecond).toBeLessThan(MOST_TRANSACTIONS_PER_SECOND);
+});
+
+test("without any lane nothing is due, which is not the same as due now", async () => {
+  await using database = await freshDatabase();
+  expect(await nextCallbackMs(database.sql)).toBeUndefined();
+  expect(await nextRequestMs(database.sql)).toBeUndefined();
+});
