@@ -74,9 +74,14 @@ export const inTurn = (settings: TurnSettings): Turns => {
     behind.push([socket, line]);
   };
   const goOn = (): void => {
-    for (const [socket, line] of behind.splice(0, BEGUN_AT_ONCE)) {
-      // Dear as well: each request that was read and not answered is told of it.
-      if (line.isCut) socket.destroy();
+    for (let begun = 0; begun < BEGUN_AT_ONCE; begun += 1) {
+      const [socket, line] = behind.shift() ?? [];
+      if (socket === undefined || line === undefined) break;
+      if (line.isCut) {
+        socket.destroy();
+        // The dearest of all: each request that was read and not answered is told of it.
+        break;
+      }
       const next = socket.destroyed ? undefined : line.waiting.shift();
       if (next !== undefined) answer(socket, line, next);
     }

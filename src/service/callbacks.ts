@@ -7,7 +7,7 @@ import type { GivenUpHook } from "../callbacks/record.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../logger.ts";
-import { openQueues, type Queues } from "../queue/queues.ts";
+import type { Queues } from "../queue/queues.ts";
 import { readMasterKey } from "../sealing/master-key.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import type { Storage } from "./storage.ts";
@@ -44,6 +44,8 @@ export const openCallbackService = async (settings: {
   const { allowPrivate, ports, retrySeconds } = config.callbacks;
   const policy = { allowPrivate, ports };
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
+  // Loaded only where callbacks are sent: a process that serves reads the keys of this file alone.
+  const { openQueues } = await import("../queue/queues.ts");
   const queues = openQueues({
     databaseUrl: storage.url,
     redisUrl: config.redisUrl,
