@@ -3,7 +3,7 @@
  * taken is known before anything else begins, and whoever calls meanwhile is told to come again.
  */
 import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "../logger.ts";
 import { inTurn } from "./in-turn.ts";
 import { addressesOf, listenOn, openDoor, type Place } from "./listen.ts";
@@ -51,8 +51,7 @@ export const createFront = (settings: FrontSettings): Front => {
   let handle = answerStarting;
   const turns = inTurn({
     handle: (request, response) => handle(request, response),
-    onCrowd: ({ remoteAddress }) =>
-      logger.warn({ remoteAddress }, "closed a connection: too many requests waited on it"),
+    onCrowd: crowdLog(logger),
   });
   const server = createServer(
     {
@@ -90,6 +89,24 @@ export const createFront = (settings: FrontSettings): Front => {
     },
     close,
     [Symbol.asyncDispose]: close,
+  };
+};
+
+/** An attack is a line a second, not one for each connection: writing them would be its success. */
+const TELL_EVERY_MS = 1_000;
+
+const crowdLog = (logger: Logger) => {
+  let connections = 0;
+  return ({ remoteAddress }: Socket): void => {
+    connections += 1;
+    if (connections > 1) return;
+    setTimeout(() => {
+      logger.warn(
+        { connections, remoteAddress },
+        "closed connections: too many requests waited on each",
+      );
+      connections = 0;
+    }, TELL_EVERY_MS).unref();
   };
 };
 

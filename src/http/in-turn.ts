@@ -32,6 +32,8 @@ type Waiting = readonly [IncomingMessage, ServerResponse];
 /** What is known of a connection. */
 type Line = {
   answering: boolean;
+  /** It is to be closed: too many waited. */
+  isCut: boolean;
   readonly waiting: Waiting[];
 };
 
@@ -47,7 +49,7 @@ export const inTurn = (settings: TurnSettings): Turns => {
   const lineOf = (socket: Socket): Line => {
     const known = lines.get(socket);
     if (known !== undefined) return known;
-    const line: Line = { answering: false, waiting: [] };
+    const line: Line = { answering: false, isCut: false, waiting: [] };
     lines.set(socket, line);
     return line;
   };
@@ -58,7 +60,7 @@ export const inTurn = (settings: TurnSettings): Turns => {
     response.once("close", () => {
       if (socket.destroyed) line.waiting.length = 0;
       line.answering = line.waiting.length > 0;
-      if (line.answering) goOnLater(socket, line);
+      if (line.answering && !line.isCut) goOnLater(socket, line);
       else if (ending) socket.end();
     });
     handle(request, response);
@@ -72,7 +74,14 @@ export const inTurn = (settings: TurnSettings): Turns => {
     behind.push([socket, line]);
   };
   const goOn = (): void => {
-    for (const [socket, line] of behind.splice(0, BEGUN_AT_ONCE)) {
+    for (let begun = 0; begun < BEGUN_AT_ONCE; begun += 1) {
+      const [socket, line] = behind.shift() ?? [];
+      if (socket === undefined || line === undefined) break;
+      if (line.isCut) {
+        socket.destroy();
+        // The dearest of all: each request that was read and not answered is told of it.
+        break;
+      }
       const next = socket.destroyed ? undefined : line.waiting.shift();
       if (next !== undefined) answer(socket, line, next);
     }
@@ -82,16 +91,23 @@ export const inTurn = (settings: TurnSettings): Turns => {
   return {
     listener: (request, response) => {
       const { socket } = request;
-      // The rest of what had been read when it was closed.
-      if (socket.destroyed) return;
       const line = lineOf(socket);
-      if (!line.answering) return answer(socket, line, [request, response]);
+      // The rest of what had been read when it was closed.
+      if (line.isCut || socket.destroyed) return;
+      if (!line.answering) {
+        line.answering = true;
+        // After all that came with it was read: a connection with too much is closed with none begun.
+        queueMicrotask(() => line.isCut || answer(socket, line, [request, response]));
+        return;
+      }
       if (line.waiting.length < mostWaiting) {
         line.waiting.push([request, response]);
         return;
       }
       line.waiting.length = 0;
-      socket.destroy();
+      line.isCut = true;
+      socket.pause();
+      goOnLater(socket, line);
       onCrowd?.(socket);
     },
     end: () => {

@@ -6,7 +6,7 @@ import type { GivenUpHook } from "../callbacks/record.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../logger.ts";
-import { openQueues, type Queues } from "../queue/queues.ts";
+import type { Queues } from "../queue/queues.ts";
 import { createRareLines } from "../rare-lines.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
@@ -34,6 +34,8 @@ export const openCallbackService = async (settings: {
   const policy = { allowPrivate, ports };
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
   const rarely = createRareLines();
+  // Loaded only where callbacks are sent: a process that serves reads the keys of this file alone.
+  const { openQueues } = await import("../queue/queues.ts");
   const queues = openQueues({
     databaseUrl: storage.url,
     redisUrl: config.redisUrl,

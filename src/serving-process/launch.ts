@@ -29,7 +29,7 @@ const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
  * Answers are much garbage that dies young: room for it spares copying. The bound of the old generation
  * is what an attack can make of it; buffers are outside of it and bounded where they are made.
  */
-const HEAP = ["--max-semi-space-size=16", "--max-old-space-size=256"];
+const HEAP = ["--max-semi-space-size=16", "--max-old-space-size=192"];
 
 /** Longer than it gives itself. */
 const END_WITHIN_MS = 15_000;
