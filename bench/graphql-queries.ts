@@ -1,7 +1,7 @@
 /** The nine queries as the measurements ask them: every field of every type, arguments as variables. */
 
 /** Fields of an answer's rows, in the order they are asked for. */
-const FIELDS = {
+export const FIELDS = {
   tokenActivity:
     "activityType txDigest eventSeq eventId position checkpoint checkpointTimestamp amount coinType decimals fromAddress toAddress signer tokenObjectId",
   tokenBalance:

@@ -2,7 +2,7 @@
  * `npm run bench [name …]`: the figures of docs/performance.md. Each compares with something measured
  * in the same run, because absolute figures say more of the machine than of the code. Some take a
  * setting: `graphql=tokenHolders,tokenBalance` measures these queries alone, `growth=1000000` grows to
- * that many rows.
+ * that many rows, `attack=pages,heavy` makes these attacks.
  */
 import type { Figure } from "./figure.ts";
 
@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
   },
   graphql: async (only) => (await import("./graphql.ts")).graphqlBench(only),
   growth: async (rows) => (await import("./graphql-growth.ts")).growthBench(rows),
+  attack: async (only) => (await import("./attack.ts")).attackBench(only),
   rest: async () => (await import("./rest.ts")).restBench(),
   callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
   ta: async () => (await import("./ta.ts")).taBench(),
