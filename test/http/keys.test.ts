@@ -17,7 +17,13 @@ test("a key opens what it was made for and nothing else", async () => {
 
   expect(graphql.secret).toMatch(/^hb_graphql_[\w-]{43}$/);
   const opened = await verifyKey(database.db, "graphql", graphql.secret);
-  expect(opened).toEqual({ id: graphql.id, kind: "graphql", subject: null, label: "dashboard" });
+  expect(opened).toEqual({
+    id: graphql.id,
+    kind: "graphql",
+    subject: null,
+    label: "dashboard",
+    requireBound: false,
+  });
   expect(await verifyKey(database.db, "project", graphql.secret)).toBeNull();
   expect(await findKey(database.db, project.secret)).toMatchObject({ subject: "acme" });
   for (const wrong of [
