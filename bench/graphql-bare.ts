@@ -38,45 +38,43 @@ const GRANTS_INCLUDED = `(select
 const TOKEN_ACTIVITY = `
   select coin_type, position, activity_type, tx_digest, timestamp_ms, amount, from_address, to_address,
          signer, token_object_id
-  from token_activity where coin_type = $1 order by position asc limit $2`;
+  from token_activity where coin_type = $1 order by position asc limit (select $2::int8) offset (select 0::int8)`;
 
 const TOKEN_BALANCE = `
-  select ${GRANTS_INCLUDED} as included, token_balance, token_count, grant_balance, grant_count
-  from (select) as one_row left join balances on coin_type = $1 and owner = $2`;
+  select included, token_balance, token_count, grant_balance, grant_count
+  from (select ${GRANTS_INCLUDED} as included) as told left join balances on coin_type = $1 and owner = $2`;
 
 const TOKEN_OBJECTS = `
   select object_id, owner, balance, version, checkpoint
-  from shared_token_objects where coin_type = $1 and owner = $2 order by object_id limit $3`;
+  from shared_token_objects where coin_type = $1 and owner = $2 order by object_id limit (select $3::int8)`;
 
 const TOKEN_HOLDERS = `
   (select owner, total, grant_balance, true as included from balances
-   where ${GRANTS_INCLUDED} and coin_type = $1 and total > 0 order by (- total), owner limit $2)
+   where ${GRANTS_INCLUDED} and coin_type = $1 and total > 0 order by (- total), owner limit (select $2::int8))
   union all
   (select owner, token_balance, 0::numeric, false from balances
    where not ${GRANTS_INCLUDED} and coin_type = $1 and token_balance > 0
-   order by (- token_balance), owner limit $2)`;
+   order by (- token_balance), owner limit (select $2::int8))`;
 
 const TOKEN_TIMELOCKS = `
-  select ${GRANTS_INCLUDED} as included, page.*
-  from (select) as one_row left join (
+  select included, page.* from (select ${GRANTS_INCLUDED} as included) as told left join lateral (
     select object_id, owner, funder, release_schedule_id, release_count, delay_until_first_release_ms,
            period_between_releases_ms, initial_release_portion_bps, commencement_timestamp_ms,
            total_amount, tokens_transferred, left_balance
-    from timelock_objects where ${GRANTS_INCLUDED} and coin_type = $1
-    order by commencement_timestamp_ms, object_id limit $2
-  ) page on true
-  order by commencement_timestamp_ms, object_id`;
+    from timelock_objects where told.included and coin_type = $1
+    order by commencement_timestamp_ms, object_id limit (select $2::int8)
+  ) page on true`;
 
 const HOLDER_EVENTS = `
   select position, event_type, tx_digest, holder_id, address, group_id, is_frozen, timestamp_ms
-  from holder_events where coin_type = $1 order by position limit $2`;
+  from holder_events where coin_type = $1 order by position limit (select $2::int8)`;
 
 const WALLET_ROLES = `
   select owner, role from wallet_roles where coin_type = $1 order by owner, role`;
 
 const ROLE_EVENTS = `
   select position, tx_digest, owner, role, granted, signer, timestamp_ms
-  from role_events where coin_type = $1 order by position limit $2`;
+  from role_events where coin_type = $1 order by position limit (select $2::int8)`;
 
 const PIPELINES = [
   "token_activity",
