@@ -2,63 +2,25 @@
  * `/graphiql`: the interactive IDE, one page without a single outside address: it works on a machine
  * without a network, and its policy lets it talk to this server only.
  */
-import { createHash } from "node:crypto";
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
 import { hasHungUp } from "../http/hung-up.ts";
-import { type LargeText, largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
+import { largeBody, pagesUnsent } from "../http/large-text.ts";
 import type { App } from "../http/part.ts";
 import type { Unsent } from "../http/unsent.ts";
 
-/** What a first visitor finds, each in a tab of its own; the key is typed once per tab. */
-const QUERIES = [
-  `# 1. Put your key between the quotes in
-#    the Headers tab below.
-# 2. Run with the button, or Ctrl-Enter.
-# 3. Shift-Ctrl-R loads the documentation.
+const bytes = z
+  .instanceof(Uint8Array)
+  .transform(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
 
-query Status {
-  indexerStatus {
-    pipeline
-    checkpoint
-    checkpointTimestamp
-    ageSeconds
-  }
-}
-`,
-  `# Put a coin type into the Variables tab
-# below, and your key into Headers.
+/** The page with what a browser is told about it, as the worker hands it over. */
+const madePage = z.object({
+  bytes: z.object({ identity: bytes, gzip: bytes, br: bytes }),
+  etag: z.string(),
+  policy: z.string(),
+});
 
-query Holders($coinType: String!) {
-  tokenHolders(coinType: $coinType, limit: 10) {
-    owner
-    balance
-    timelockBalance
-    timelocksIncluded
-  }
-}
-`,
-  `# Put a coin type into the Variables tab
-# below, and your key into Headers.
-
-query Activity($coinType: String!) {
-  tokenActivity(coinType: $coinType, limit: 20, order: DESC) {
-    activityType
-    amount
-    decimals
-    fromAddress
-    toAddress
-    txDigest
-    checkpointTimestamp
-  }
-}
-`,
-] as const;
-
-const HEADERS = JSON.stringify({ "X-API-Key": "" }, null, 2);
-
-const VARIABLES = JSON.stringify({ coinType: "0x…::module::TYPE" }, null, 2);
-
-/** The page with what a browser is told about it. */
-type Page = LargeText & { readonly policy: string };
+type Page = z.infer<typeof madePage>;
 
 /**
  * Mounts `GET /graphiql`. The key is typed into its header editor and kept nowhere.
@@ -66,60 +28,35 @@ type Page = LargeText & { readonly policy: string };
  */
 export const mountGraphiql = (app: App, endpoint: string, unsent: Unsent = pagesUnsent()): void => {
   // 9 MB of text and half a second of compressing: only for those who open it, and once.
-  let page: Promise<Page> | undefined;
+  let known: Promise<Page> | undefined;
+  const make = () => {
+    const made = makePage(endpoint);
+    made.catch(() => {
+      known = undefined;
+    });
+    return made;
+  };
 
   app.get("/graphiql", async (request, reply) => {
-    page ??= makePage(endpoint);
-    const made = await page;
+    known ??= make();
+    const page = await known;
     if (hasHungUp(reply)) return reply.hijack();
-    const body = largeBody(request, reply, made, unsent);
-    reply.type("text/html; charset=utf-8").header("content-security-policy", made.policy);
+    const body = largeBody(request, reply, page, unsent);
+    reply.type("text/html; charset=utf-8").header("content-security-policy", page.policy);
     return reply.send(body);
   });
 };
 
-const makePage = async (endpoint: string): Promise<Page> => {
-  const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
-  const [first, ...others] = QUERIES;
-  // In a variable: the package's type leaves `query` out. It is the tab a later visit opens with;
-  // without it, or if that tab had variables, every visit would open one more, empty, tab.
-  const options = {
-    endpoint,
-    title: "Holderbook GraphiQL",
-    query: first,
-    defaultTabs: [
-      { query: first, headers: HEADERS },
-      ...others.map((query) => ({ query, headers: HEADERS, variables: VARIABLES })),
-    ],
-    defaultHeaders: HEADERS,
-    isHeadersEditorEnabled: true,
-    defaultEditorToolsVisibility: "headers" as const,
-    // A key does not belong into the browser's storage.
-    shouldPersistHeaders: false,
-  };
-  const html = renderGraphiQL(options).trim();
-  return { ...(await largeText(html)), policy: policyFor(html) };
-};
-
 /**
- * The page is one script and one style sheet, inline. The script is allowed by its hash and nothing
- * else is; its editor starts workers from blobs and writes style attributes.
+ * In a thread of its own that ends with it: the text is several times as large while it is made, and
+ * would stay in the memory of this one.
  */
-const policyFor = (html: string): string => {
-  const script = html.slice(html.indexOf(SCRIPT) + SCRIPT.length, html.lastIndexOf("</script>"));
-  const hash = createHash("sha256").update(script).digest("base64");
-  return [
-    "default-src 'none'",
-    `script-src 'sha256-${hash}'`,
-    "style-src 'unsafe-inline'",
-    "worker-src blob:",
-    "connect-src 'self'",
-    "img-src data:",
-    "font-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
-};
-
-const SCRIPT = "<script>";
+const makePage = (endpoint: string): Promise<Page> =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./graphiql-page.ts", import.meta.url), {
+      workerData: endpoint,
+    });
+    worker.once("message", (page) => resolve(madePage.parse(page)));
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`the page was not made: code ${code}`)));
+  });

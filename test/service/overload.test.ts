@@ -26,6 +26,8 @@ beforeAll(async () => {
     const seen = await healthOf();
     return seen.status === "ok" ? { done: seen } : { seen };
   });
+  // Somebody has opened the page before.
+  expect((await fetch(`${url}/graphiql`)).status).toBe(200);
 }, 240_000);
 afterAll(async () => {
   await program[Symbol.asyncDispose]();
