@@ -6,7 +6,7 @@ import { createServer, type Server as HttpServer, type RequestListener } from "n
 import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "../logger.ts";
 import { inTurn } from "./in-turn.ts";
-import { addressesOf, listenOn, openDoor, type Place } from "./listen.ts";
+import { addressesOf, listenOn, openDoor, openMore, type Place } from "./listen.ts";
 import { LET_THROUGH } from "./refused-by-node.ts";
 import { answerStarting } from "./starting.ts";
 import { refuseUnreadable } from "./unreadable.ts";
@@ -63,6 +63,7 @@ export const createFront = (settings: FrontSettings): Front => {
     turns.listener,
   );
   server.setTimeout(stalledMs);
+  server.on("connection", withoutStacks);
   server.on("clientError", refuseUnreadable);
 
   const doors: AsyncDisposable[] = [];
@@ -77,6 +78,7 @@ export const createFront = (settings: FrontSettings): Front => {
     listen: async ({ port, host }) => {
       const [first = host, ...others] = await resolve(host);
       const address = await listenOn(server, { port, host: first });
+      doors.push(...(await openMore(server, { port: address.port, host: first })));
       logger.info(`listening on ${urlOf(address)}`);
       for (const other of others) {
         const door = await openDoor(server, { port: address.port, host: other }, logger);
@@ -108,6 +110,21 @@ const crowdLog = (logger: Logger) => {
       connections = 0;
     }, TELL_EVERY_MS).unref();
   };
+};
+
+/**
+ * Of a connection that is gone, node:http makes an error for each request that was not answered. Nobody
+ * reads where they were made; with a thousand waiting, finding it out takes longer than all the rest.
+ */
+const withoutStacks = (socket: Socket): void => {
+  let { stackTraceLimit } = Error;
+  socket.prependListener("close", () => {
+    stackTraceLimit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+  });
+  socket.on("close", () => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
 };
 
 /** Resolves when it takes no connections any more and has none. */

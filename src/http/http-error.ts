@@ -13,7 +13,11 @@ export class HttpError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(statusCode: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    // Where it was thrown is of no interest, and finding that out takes longer than many a refusal.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.statusCode = statusCode;
     this.headers = headers;
     // 429 and 503 pass by themselves; anything else stays wrong however often it is sent.

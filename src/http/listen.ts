@@ -34,10 +34,38 @@ export const addressesOf = async (host: string): Promise<readonly string[]> => {
   return [...new Set(found.map(({ address }) => address))];
 };
 
+/**
+ * libuv takes one connection from each listening socket in a turn of the event loop. While turns are long
+ * (large answers being made), those who come would wait for as many turns as there are before them, and
+ * those who hung up long ago stand among them. So a port has this many sockets, where the system shares
+ * new connections out among them.
+ */
+export const SOCKETS_OF_PORT = process.platform === "linux" ? 16 : 1;
+
+const isShared = SOCKETS_OF_PORT > 1;
+
 /** Lets connections in; resolves with the port. @throws ListenError (stop) */
 export const listenOn = async (server: Server, place: Place): Promise<AddressInfo> => {
+  // A port that is shared could be shared with another program, too: it has to be free at first.
+  const port = isShared ? await freePort(place) : place.port;
+  return listening(server, { ...place, port }, isShared);
+};
+
+/** The port, when nobody has it; one that is free for 0. @throws ListenError (stop) */
+const freePort = async (place: Place): Promise<number> => {
+  const alone = createServer((socket) => socket.destroy());
+  const { port } = await listening(alone, place, false);
+  await alone[Symbol.asyncDispose]();
+  return port;
+};
+
+const listening = async (
+  server: Server,
+  place: Place,
+  reusePort: boolean,
+): Promise<AddressInfo> => {
   try {
-    server.listen(place);
+    server.listen({ ...place, reusePort });
     await once(server, "listening");
   } catch (error) {
     throw error instanceof Error ? new ListenError(place, error) : error;
@@ -48,24 +76,43 @@ export const listenOn = async (server: Server, place: Place): Promise<AddressInf
 };
 
 /**
- * Lets connections to one more address of a server in. It is none of the server's own: whoever closes
- * that closes this one too. Undefined, and a line in the log, where it cannot listen: the others do.
+ * Lets connections to one more address of a server in. Undefined, and a line in the log, where it cannot
+ * listen: the others do.
  */
 export const openDoor = async (
   server: HttpServer,
   place: Place,
   logger: Logger,
-): Promise<Server | undefined> => {
-  // As node:http has it for its own sockets.
-  const door = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    server.emit("connection", socket);
-  });
+): Promise<AsyncDisposable | undefined> => {
+  const door = doorOf(server);
   try {
     await listenOn(door, place);
+    const more = await openMore(server, place);
     logger.info(`listening on ${place.host}, too`);
-    return door;
+    return { [Symbol.asyncDispose]: () => closeAll([door, ...more]) };
   } catch (error) {
     logger.warn({ err: error }, `not listening on ${place.host}`);
     return undefined;
   }
+};
+
+/** The other sockets of a port that is listened on. @throws ListenError (stop) */
+export const openMore = (server: HttpServer, place: Place): Promise<readonly Server[]> =>
+  Promise.all(
+    Array.from({ length: SOCKETS_OF_PORT - 1 }, async () => {
+      const door = doorOf(server);
+      await listening(door, place, true);
+      return door;
+    }),
+  );
+
+/** None of the server's own: whoever closes that closes this one too. */
+const doorOf = (server: HttpServer): Server =>
+  // As node:http has it for its own sockets.
+  createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    server.emit("connection", socket);
+  });
+
+const closeAll = async (doors: readonly Server[]): Promise<void> => {
+  await Promise.all(doors.map((door) => door[Symbol.asyncDispose]()));
 };

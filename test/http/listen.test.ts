@@ -1,24 +1,14 @@
 /** Where a server listens, and how it stops. */
-import { isIP } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { connect as connectSocket, isIP } from "node:net";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { addressesOf, openDoor } from "../../src/http/listen.ts";
-import { atOther, held, OTHER_ADDRESS, serve, slow } from "./service.ts";
+import { atOther, held, holding, OTHER_ADDRESS, serve, slow } from "./service.ts";
 
 test("closing lets running requests end and takes no new ones", async () => {
   const service = await serve();
   const running = fetch(`${service.url}/held`);
-  await delay(0);
-  await expect.poll(() => service.server.app.server.listening).toBe(true);
-  // The request has arrived once the server counts a connection for it.
-  const connections = () =>
-    new Promise<number>((resolve, reject) =>
-      service.server.app.server.getConnections((error, count) =>
-        error ? reject(error) : resolve(count),
-      ),
-    );
-  await expect.poll(connections).toBe(1);
+  await holding.promise;
   const closed = service.server.close();
   await expect.poll(() => service.server.app.server.listening).toBe(false);
   await expect(fetch(`${service.url}/health`)).rejects.toThrow();
@@ -81,6 +71,27 @@ test("an address that is taken is said in the log, and the others are served", a
     expect.objectContaining({ level: 40, msg: `not listening on ${OTHER_ADDRESS}` }),
   );
   expect((await fetch(`${second.url}/things/5`)).status).toBe(200);
+});
+
+test("many who come in one turn of the event loop do not wait for as many turns", async () => {
+  await using service = await serve();
+  const { server } = service.server.app;
+  let came = 0;
+  server.on("connection", () => {
+    came += 1;
+  });
+  const { hostname, port } = new URL(service.url);
+  const callers = Array.from({ length: 200 }, () => connectSocket(Number(port), hostname));
+  // They are there, and nobody has looked yet.
+  const looked: number[] = [];
+  for (let turns = 0; came < callers.length; turns += 1) {
+    const before = came;
+    await new Promise<void>((next) => setImmediate(next));
+    if (came > before) looked.push(came - before);
+    expect(turns, `came ${came} of ${callers.length}`).toBeLessThan(100_000);
+  }
+  for (const caller of callers) caller.destroy();
+  if (process.platform === "linux") expect(Math.max(...looked)).toBeGreaterThan(4);
 });
 
 test("localhost stands for all of its addresses, and every other host for itself", async () => {

@@ -25,6 +25,9 @@ const PROGRESS: Progress = {
 /** Held requests go on when released. */
 export const held = Promise.withResolvers<void>();
 
+/** One has arrived. */
+export const holding = Promise.withResolvers<void>();
+
 export const slow = {
   arrived: Promise.withResolvers<void>(),
   released: Promise.withResolvers<void>(),
@@ -44,6 +47,7 @@ const part: Part = {
       throw new HttpError(429, "not so fast", { "retry-after": "7" });
     });
     app.get("/held", async () => {
+      holding.resolve();
       await held.promise;
       return { released: true };
     });
