@@ -9,7 +9,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import type { Logger } from "../logger.ts";
+import { type Logger, requestLines } from "../logger.ts";
 import { keepEarlyAnswers } from "./early-answer.ts";
 import { answerOrLater, errorBody } from "./error-body.ts";
 import { createFront, type Front } from "./front.ts";
@@ -22,7 +22,7 @@ import { operations, signpost } from "./operations.ts";
 import type { App, Part } from "./part.ts";
 import { refuseUnmet } from "./refused-by-node.ts";
 import { requestIdOf } from "./request-id.ts";
-import { loggerWhenUsed, requestLines } from "./request-log.ts";
+import { loggerWhenUsed } from "./request-log.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 export type ServerSettings = {

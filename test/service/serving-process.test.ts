@@ -64,7 +64,9 @@ test("a port that is taken ends start before anything else begins, and names POR
   taken.close();
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(
-    new RegExp(`^holderbook: ListenError: cannot listen on PORT ${port} .*EADDRINUSE.*\n$`),
+    new RegExp(
+      `^\\{.*reading the demo ledger.*\\nholderbook: ListenError: cannot listen on PORT ${port} .*EADDRINUSE.*\n$`,
+    ),
   );
   expect(await readdir(folder.path)).toEqual([]);
 });
