@@ -40,7 +40,7 @@ export const addressesOf = async (host: string): Promise<readonly string[]> => {
  * those who hung up long ago stand among them. So a port has this many sockets, where the system shares
  * new connections out among them.
  */
-export const SOCKETS_OF_PORT = process.platform === "linux" ? 16 : 1;
+export const SOCKETS_OF_PORT = process.platform === "linux" ? 64 : 1;
 
 const isShared = SOCKETS_OF_PORT > 1;
 
