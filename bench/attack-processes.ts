@@ -28,20 +28,20 @@ const childrenOf = async (pid: number): Promise<readonly number[]> => {
   return text.split(" ").filter(Boolean).map(Number);
 };
 
-/** Resident memory of these together, MiB: what they share is counted in each. */
-export const residentMib = async (pids: readonly number[]): Promise<number> =>
-  sumMib(pids, "status", /^VmRSS:\s+(\d+) kB$/m);
+/** Resident memory of these together, MB: what they share is counted in each. */
+export const residentMb = async (pids: readonly number[]): Promise<number> =>
+  sumMb(pids, "status", /^VmRSS:\s+(\d+) kB$/m);
 
-/** Memory of a process and its children, MiB: what they share is counted once. */
-export const sharedMib = async (parent: number): Promise<number> =>
-  sumMib([parent, ...(await childrenOf(parent))], "smaps_rollup", /^Pss:\s+(\d+) kB$/m);
+/** Memory of a process and its children, MB: what they share is counted once. */
+export const sharedMb = async (parent: number): Promise<number> =>
+  sumMb([parent, ...(await childrenOf(parent))], "smaps_rollup", /^Pss:\s+(\d+) kB$/m);
 
-const sumMib = async (pids: readonly number[], file: string, kib: RegExp): Promise<number> => {
+const sumMb = async (pids: readonly number[], file: string, kib: RegExp): Promise<number> => {
   const found = await Promise.all(
     pids.map(async (pid) => {
       const text = await readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
       return Number(kib.exec(text)?.[1] ?? 0);
     }),
   );
-  return found.reduce((sum, each) => sum + each, 0) / 1024;
+  return found.reduce((sum, each) => sum + each, 0) * 1.024e-3;
 };

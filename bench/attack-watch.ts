@@ -2,14 +2,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readWatermarks } from "../src/http/progress.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
-import { processesOf, residentMib, sharedMib } from "./attack-processes.ts";
+import { processesOf, residentMb, sharedMb } from "./attack-processes.ts";
 import type { StartedService } from "./attack-service.ts";
 
 /** The most that was seen since it was last taken. */
 export type Seen = {
-  /** Of our Node processes together, and of Postgres, MiB. */
-  readonly nodeMib: number;
-  readonly postgresMib: number;
+  /** Of our Node processes together, and of Postgres, MB. */
+  readonly nodeMb: number;
+  readonly postgresMb: number;
   /** Since the newest checkpoint that all pipelines have committed became available, milliseconds. */
   readonly ageMs: number;
   /** Times that another process took the place of the one that serves. */
@@ -24,7 +24,7 @@ const LOOK_EVERY_MS = 100;
 /** Looking at all pages of a Postgres takes it some time. */
 const POSTGRES_EVERY = 10;
 
-const NOTHING: Seen = { nodeMib: 0, postgresMib: 0, ageMs: 0, restarts: 0 };
+const NOTHING: Seen = { nodeMb: 0, postgresMb: 0, ageMs: 0, restarts: 0 };
 
 /** Looks ten times a second until disposed of. */
 export const watchService = (service: StartedService): Watch => {
@@ -35,13 +35,13 @@ export const watchService = (service: StartedService): Watch => {
   const look = async (n: number) => {
     const { node, serving } = await processesOf(service.pid);
     const { ageMs } = await standingOf(service);
-    const nodeMib = await residentMib(node);
-    const postgresMib = n % POSTGRES_EVERY === 0 ? await sharedMib(service.postgresPid) : 0;
+    const nodeMb = await residentMb(node);
+    const postgresMb = n % POSTGRES_EVERY === 0 ? await sharedMb(service.postgresPid) : 0;
     const another = served !== undefined && serving !== undefined && serving !== served;
     served = serving ?? served;
     seen = {
-      nodeMib: Math.max(seen.nodeMib, nodeMib),
-      postgresMib: Math.max(seen.postgresMib, postgresMib),
+      nodeMb: Math.max(seen.nodeMb, nodeMb),
+      postgresMb: Math.max(seen.postgresMb, postgresMb),
       ageMs: Math.max(seen.ageMs, ageMs),
       restarts: seen.restarts + (another ? 1 : 0),
     };

@@ -15,7 +15,7 @@ import { type StartedService, startWhole } from "./attack-service.ts";
 import { type Seen, type Standing, standingOf, watchService } from "./attack-watch.ts";
 import { columns, type Figure, quantile } from "./figure.ts";
 
-const AIMS = { p99Ms: 500, maxMs: 1_000, nodeMib: 600, behind: 5 } as const;
+const AIMS = { p99Ms: 500, maxMs: 1_000, nodeMb: 600, behind: 5 } as const;
 
 /** Checkpoints there are at first: enough for pages of 1000 rows. */
 const HISTORY = 5_000;
@@ -66,7 +66,7 @@ export const attackBench = async (only?: string): Promise<readonly Figure[]> => 
     {
       name: "the service under attack",
       reached: `${held.length} of ${rows.length} phases within all aims`,
-      aim: `others' p99 under ${AIMS.p99Ms} ms and none over ${AIMS.maxMs} ms, our Node processes under ${AIMS.nodeMib} MB together, at most ${AIMS.behind} checkpoints behind, no restart`,
+      aim: `others' p99 under ${AIMS.p99Ms} ms and none over ${AIMS.maxMs} ms, our Node processes under ${AIMS.nodeMb} MB together, at most ${AIMS.behind} checkpoints behind, no restart`,
       detail: [
         "a probe of each kind every 50 ms; milliseconds are p50 / p99 / max:",
         ...tableOf(rows),
@@ -190,7 +190,7 @@ const missed = (row: Row): readonly string[] => {
   return [
     ...slow,
     ...(unanswered ? ["answers"] : []),
-    ...(row.seen.nodeMib > AIMS.nodeMib ? ["memory"] : []),
+    ...(row.seen.nodeMb > AIMS.nodeMb ? ["memory"] : []),
     ...((row.behind ?? 0) > AIMS.behind ? ["behind"] : []),
     ...(row.seen.restarts > 0 ? ["restart"] : []),
   ];
@@ -204,8 +204,8 @@ const tableOf = (rows: readonly Row[]): readonly string[] =>
     ...rows.map((row) => [
       row.label,
       ...KINDS.map((kind) => spread(tookMs(row, kind))),
-      row.seen.nodeMib.toFixed(0),
-      row.seen.postgresMib.toFixed(0),
+      row.seen.nodeMb.toFixed(0),
+      row.seen.postgresMb.toFixed(0),
       row.behind?.toString() ?? "",
       row.seen.restarts.toString(),
     ]),

@@ -9,7 +9,11 @@ export class HungUpError extends Error {
   readonly remedy: Remedy = "stop";
 
   constructor() {
+    // Whoever hangs up again and again must not have us find out each time where we were.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super("the caller hung up");
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

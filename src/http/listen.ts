@@ -38,7 +38,8 @@ export const addressesOf = async (host: string): Promise<readonly string[]> => {
  * libuv takes one connection from each listening socket in a turn of the event loop. While turns are long
  * (large answers being made), those who come would wait for as many turns as there are before them, and
  * those who hung up long ago stand among them. So a port has this many sockets, where the system shares
- * new connections out among them.
+ * new connections out among them. With many more, what a flood has sent would all be read at once, and be
+ * memory.
  */
 export const SOCKETS_OF_PORT = process.platform === "linux" ? 16 : 1;
 
