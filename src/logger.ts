@@ -47,9 +47,9 @@ export const requestLines = (logger: Logger): Logger => {
 export const createLogger = (
   level: string,
   terminal: boolean,
-  write: (lines: string) => void = toStandardError,
+  write?: (lines: string) => void,
 ): Logger => {
-  const lines = terminal ? undefined : batchedLines(write);
+  const lines = terminal ? undefined : batchedLines(write ?? standardError());
   return pino(
     {
       level,
@@ -78,12 +78,16 @@ export const createLogger = (
 
 const WARN = pino.levels.values.warn ?? 40;
 
-const LINES_BYTES = 8 * 1024;
+/** What one write to a pipe may have to reach it in one piece, beside those of other processes. */
+const LINES_BYTES = 4 * 1024;
 const LINES_MS = 100;
 
-/** Files and pipes have taken it when this returns. */
-const toStandardError = (lines: string): void => {
-  process.stderr.write(lines);
+/** What it is given has been written when it returns, also to a pipe whose reader is slow. */
+const standardError = () => {
+  const destination = pino.destination({ dest: 2, sync: true });
+  return (lines: string): void => {
+    destination.write(lines);
+  };
 };
 
 /** A destination that is written to when there is enough or some time has passed, and when the process ends. */
@@ -101,6 +105,7 @@ const batchedLines = (write: (lines: string) => void) => {
   return {
     flush,
     write: (line: string) => {
+      if (text.length + line.length > LINES_BYTES) flush();
       text += line;
       if (text.length >= LINES_BYTES) flush();
       else late ??= setTimeout(flush, LINES_MS).unref();

@@ -20,8 +20,19 @@ export const ENV_FILE: Place = { where: "in .env", edits: 2, shortest: 1 };
 /** Most of it is other programs': only what can hardly be meant otherwise. */
 export const ENVIRONMENT: Place = { where: "in the environment", edits: 1, shortest: 8 };
 
-/** Names in common use that lie near a setting's: the shell's, Postgres's own, and Python programs'. */
-const OTHERS: ReadonlySet<string> = new Set(["HOME", "PGHOST", "PGPORT", "LOGLEVEL"]);
+/** Names in common use that lie near a setting's: the shell's, Postgres's own, and other programs'. */
+const OTHERS: ReadonlySet<string> = new Set([
+  "HOME",
+  "ROOT",
+  "TEST",
+  "PGHOST",
+  "PGPORT",
+  "DBHOST",
+  "DBPORT",
+  "LOGLEVEL",
+  "DATABASE_URI",
+  "REDIS_URI",
+]);
 
 /**
  * A line for each name that is probably a setting's, mistyped.

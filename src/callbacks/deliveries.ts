@@ -168,11 +168,13 @@ export const holdMessage = async (
  * It does not wait behind newer messages nor they behind it: a receiver that acts once per id is not
  * disturbed. Whoever asks for this wants deliveries at the address, so a disabled one is enabled; at a
  * withdrawn one the message waits with the others.
+ *
+ * @param hasten whether one that is still pending is tried now; each try brings its last one nearer
  */
 export const redeliverHeld = async (
   tx: Tx,
   message: HeldMessage,
-  to?: MovedTo,
+  { to, hasten = true }: { readonly to?: MovedTo | undefined; readonly hasten?: boolean } = {},
 ): Promise<Redelivery> => {
   const { id } = message;
   const pending = message.status === "pending";
@@ -180,12 +182,12 @@ export const redeliverHeld = async (
     pending || message.reference === null ? undefined : await to?.(tx, message.reference);
   const endpoint = moved ?? message.endpoint;
   const lane = pending ? message.lane : `redelivery:${id}`;
-  if (pending) {
+  if (pending && hasten) {
     await tx.sql`
       update callback_lanes set due_at = least(due_at, now()), wake_at = least(wake_at, now())
       where endpoint = ${endpoint} and lane = ${lane}
         and (leased_until is null or leased_until <= now())`;
-  } else {
+  } else if (!pending) {
     await tx.sql`
       update callback_messages
       set status = 'pending', scheduled = 0, endpoint = ${endpoint}, lane = ${lane}
@@ -195,7 +197,7 @@ export const redeliverHeld = async (
       set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null
       where key = ${endpoint} and disabled_at is not null`;
   }
-  await announceArrivals(tx, [{ endpoint, lane }]);
+  if (hasten || !pending) await announceArrivals(tx, [{ endpoint, lane }]);
   const [{ withdrawn } = { withdrawn: false }] = await tx.sql<{ withdrawn: boolean }[]>`
     select withdrawn_at is not null as withdrawn from callback_endpoints where key = ${endpoint}`;
   if (withdrawn) return "waiting";
@@ -209,5 +211,5 @@ export const redeliver = (
 ): Promise<Redelivery | "unknown"> =>
   database.transaction(async (tx) => {
     const message = await holdMessage(tx, whose);
-    return message === undefined ? "unknown" : redeliverHeld(tx, message, to);
+    return message === undefined ? "unknown" : redeliverHeld(tx, message, { to });
   });

@@ -13,7 +13,7 @@ export const startCommand = () =>
     const { config, logger, giveUp, signal: asked } = openRuntime();
     const ledger = await openLedger(config, logger);
     // Before anything is contacted or made: a port that is taken ends this with nothing begun.
-    await using serving = await keepServing({ logger });
+    await using serving = await keepServing({ logger, bodyBytes: config.ta.bodyBytes });
     // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
@@ -67,11 +67,17 @@ export const startCommand = () =>
       const office = { config, logger, storage, assets, ledger, callbacks };
       await using _agent = await startTransferAgent(office);
       const opening = { databaseUrl: storage.url, packages: [...ledger.packages], assets };
-      await serving.open(opening, () => ({
+      const open = serving.open(opening, () => ({
         progress: indexing.local(),
         evm: evmStanding(evm, Date.now()),
         ...ownFigures(),
       }));
+      // It may take as long as the process that serves has no memory; being told to end does not wait.
+      await Promise.race([open, ended(signal)]);
+      if (signal.aborted) {
+        open.catch(() => undefined);
+        return;
+      }
       const key = await startKey(config, storage);
       const demo = receiver && { ...receiver, taKeyFile: await demoTaKey(config, storage) };
       line.clear();

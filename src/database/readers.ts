@@ -72,17 +72,23 @@ type Waiting = {
 /** Prepares `max` connections; each is made when it is first needed, and again when it was lost. */
 export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
   const { connection, ...options } = connectionOptions(settings);
-  const clients = Array.from({ length: settings.max }, () =>
-    postgres(settings.url, {
-      ...options,
-      max: 1,
-      connection: { ...connection, ...PAGES_BY_INDEX },
-    }),
-  );
-  /** The one used last is taken first: a quiet service keeps few connections busy. */
-  const idle: Client[] = [...clients];
   /** Number of the server process behind a connection, as its last answer told. */
   const processes = new WeakMap<Client, number>();
+  const clients = Array.from({ length: settings.max }, () => {
+    // In a variable: the driver's type declaration leaves `onclose` out.
+    const own = {
+      ...options,
+      max: 1,
+      // It would be made anew while a caller waits, and under another number.
+      max_lifetime: null,
+      onclose: () => processes.delete(client),
+      connection: { ...connection, ...PAGES_BY_INDEX },
+    };
+    const client: Client = postgres(settings.url, own);
+    return client;
+  });
+  /** The one used last is taken first: a quiet service keeps few connections busy. */
+  const idle: Client[] = [...clients];
   /** Its statements are never waited for by a caller, nor cancelled. */
   const canceller = postgres(settings.url, { ...options, max: 1, connection });
   const queue = new Set<Waiting>();
@@ -135,18 +141,21 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       whenLasting(signal, () => {
         // Unknown on a new connection: then the statement's own timeout ends it.
         const process = processes.get(client);
-        if (process !== undefined)
-          cancelled = canceller`select pg_cancel_backend(${process})`.execute();
+        if (process === undefined) return;
+        // One that cannot be sent leaves the statement to its timeout.
+        cancelled = canceller`select pg_cancel_backend(${process})`.catch(() => undefined);
       });
     try {
       const rows = await query;
       processes.set(client, rows.state.pid);
+      // Making an answer of them would be most of the work.
+      signal?.throwIfAborted();
       return rows;
     } finally {
       settled?.();
       // Its own answer does not wait for that; the connection does.
       if (cancelled === undefined) giveBack(client);
-      else void cancelled.catch(() => undefined).finally(() => giveBack(client));
+      else void cancelled.then(() => giveBack(client));
     }
   };
 

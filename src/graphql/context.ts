@@ -9,9 +9,9 @@ import { badInput } from "./errors.ts";
 
 /** What the API is made over; the same for all requests. */
 export type GraphSources = {
-  /** For keys and coin types, which are remembered; read-only. */
+  /** For keys, which are remembered; read-only. */
   readonly db: Db;
-  /** For what the queries ask; read-only, with a statement timeout. */
+  /** For what the queries ask, and coin types; read-only, with a statement timeout. */
   readonly readers: Pick<Readers, "for">;
   /** Addresses of the security-token package, canonical: roles of these types have bits. */
   readonly packages: readonly string[];
@@ -55,7 +55,9 @@ const LONGEST_KEPT = 1_024;
  * @param signal aborts when the caller of the request hangs up
  */
 export const contextsOver = (sources: GraphSources) => {
-  const { db, readers, packages, pipelines, now } = sources;
+  const { readers, packages, pipelines, now } = sources;
+  // Shared by all who ask for the same coin meanwhile: one of them hanging up ends it for nobody.
+  const lookUps = readers.for(undefined);
   const coins = createRemembered<KnownCoin>({
     freshMs: COIN_FRESH_MS,
     max: KEPT_COINS,
@@ -66,8 +68,8 @@ export const contextsOver = (sources: GraphSources) => {
   const coinOf = (input: string): Soon<KnownCoin> => {
     const canonical = canonicalOf(input);
     return canonical.length > LONGEST_KEPT
-      ? resolveCoin(db, canonical)
-      : coins.get(canonical, () => resolveCoin(db, canonical));
+      ? resolveCoin(lookUps, canonical)
+      : coins.get(canonical, () => resolveCoin(lookUps, canonical));
   };
 
   return (signal: AbortSignal | undefined): GraphContext => {

@@ -29,8 +29,8 @@ export type Operation = {
   costOf(variables: Readonly<Record<string, unknown>>): number;
   /** Statements or the like that it begins: fields of the query itself. */
   readonly rootFields: number;
-  /** Asks for the schema: much work that its cost does not show. */
-  readonly introspects: boolean;
+  /** How often it asks for the schema: much work that its cost does not show. */
+  readonly introspections: number;
   /** Counts a use; gives the compiled form from the second one on, where there is one. */
   use(): CompiledQuery | undefined;
 };
@@ -49,15 +49,24 @@ export type KnownDocument = {
 };
 
 export type Documents = {
-  /** @param text as the caller sent it */
-  read(text: string): KnownDocument;
+  /**
+   * @param text as the caller sent it
+   * @returns `newTokens`: lexical tokens that had to be read for it; 0 when it was known
+   */
+  read(text: string): { readonly known: KnownDocument; readonly newTokens: number };
 };
 
-/** Tokens of all documents kept; one takes about 500 bytes, its compiled form included. */
+/** Tokens of all documents kept; one takes about 700 bytes, its compiled form included. */
 const KEPT_TOKENS = 50_000;
+
+/** What a document takes besides, in tokens: the least that is compiled for it. */
+const TOKENS_BESIDE = 100;
 
 /** What a text that is no document counts for. */
 const TOKENS_OF_NONE = 200;
+
+/** Comments and long strings are text without tokens: so many characters count as one. */
+const CHARACTERS_PER_TOKEN = 20;
 
 /** Costs kept by the integers they depend on: callers page with a few limits. */
 const KEPT_COSTS = 50;
@@ -68,8 +77,9 @@ export const createDocuments = (schema: GraphQLSchema): Documents => {
   const kept = new Map<string, { readonly known: KnownDocument; readonly tokens: number }>();
   let tokensKept = 0;
 
-  const keep = (text: string, known: KnownDocument): void => {
-    const tokens = known.document?.tokenCount ?? TOKENS_OF_NONE;
+  const keep = (text: string, known: KnownDocument, read: number): void => {
+    const size = Math.max(read, Math.ceil(text.length / CHARACTERS_PER_TOKEN));
+    const tokens = TOKENS_BESIDE + size;
     kept.set(text, { known, tokens });
     tokensKept += tokens;
     for (const [oldest, { tokens: freed }] of kept) {
@@ -85,11 +95,12 @@ export const createDocuments = (schema: GraphQLSchema): Documents => {
       if (found !== undefined) {
         kept.delete(text);
         kept.set(text, found);
-        return found.known;
+        return { known: found.known, newTokens: 0 };
       }
       const known = readDocument(schema, text);
-      keep(text, known);
-      return known;
+      const newTokens = known.document?.tokenCount ?? TOKENS_OF_NONE;
+      keep(text, known, newTokens);
+      return { known, newTokens };
     },
   };
 };
@@ -129,20 +140,59 @@ const operationOf = (
   // Without the operations beside it: neither the cost nor the compiler is to take one of those.
   const alone: DocumentNode = { kind: Kind.DOCUMENT, definitions: [node, ...fragments] };
   const names = [...rootFieldsOf(node, fragments).values()];
+  const introspections = names.filter((name) => name === "__schema" || name === "__type").length;
+  const compiles = introspections === 0 && isCompilable(node, fragments);
   let uses = 0;
   let compiled: CompiledQuery | undefined;
   return {
     node,
     costOf: costs(schema, alone),
     rootFields: names.length,
-    introspects: names.some((name) => name === "__schema" || name === "__type"),
+    introspections,
     use: () => {
       uses += 1;
-      if (uses === 2) compiled = compile(schema, alone, node);
+      if (uses === 2 && compiles) compiled = compile(schema, alone, node);
       return compiled;
     },
   };
 };
+
+/** Fields, fragments spread where they are used; compiling takes time for each. */
+const MOST_COMPILED_FIELDS = 500;
+
+/**
+ * Whether the compiler can be trusted with an operation. It goes wrong over `@skip` and `@include` on a
+ * fragment that is spread twice, and over names that every object has; and it follows a fragment as often
+ * as it is spread, so that fragments which spread others twice would keep it for years.
+ */
+const isCompilable = (
+  operation: OperationDefinitionNode,
+  fragments: readonly FragmentDefinitionNode[],
+): boolean => {
+  const sets = new Map(fragments.map(({ name, selectionSet }) => [name.value, selectionSet]));
+  let left = MOST_COMPILED_FIELDS;
+  const isPlain = ({ selections }: SelectionSetNode): boolean =>
+    selections.every((selection) => {
+      left -= 1;
+      if (left < 0 || (selection.directives?.length ?? 0) > 0) return false;
+      if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        const set = sets.get(selection.name.value);
+        return set === undefined || isPlain(set);
+      }
+      const named = selection.kind === Kind.FIELD ? (selection.alias ?? selection.name).value : "";
+      return !isEverywhere(named) && (!selection.selectionSet || isPlain(selection.selectionSet));
+    });
+  const variables = operation.variableDefinitions ?? [];
+  return (
+    [operation, ...fragments, ...variables].every(
+      ({ directives = [] }) => directives.length === 0,
+    ) &&
+    variables.every(({ variable }) => !isEverywhere(variable.name.value)) &&
+    isPlain(operation.selectionSet)
+  );
+};
+
+const isEverywhere = (name: string): boolean => name in Object.prototype;
 
 /** Undefined when the compiler does not take it: then it is interpreted. */
 const compile = (

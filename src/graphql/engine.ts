@@ -5,13 +5,13 @@
  * before runs compiled. Everything else (new documents, refusals, whatever is not plain) goes through
  * yoga, which says what the compiled form would: a test holds the two against each other.
  */
-import { type GraphQLSchema, getVariableValues } from "graphql";
+import { type GraphQLError, type GraphQLSchema, getVariableValues } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
 import { contextsOver, type GraphSources, type RequestScope } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
 import { printed, reportTo } from "./errors.ts";
-import { LIMITS, tooCostly } from "./limits.ts";
+import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
 
 /** An answer, ready to be sent. */
@@ -44,6 +44,9 @@ export type GraphEngine = {
 /** Values of an answer that count as one request. */
 const COST_PER_REQUEST = 1_000;
 
+/** Lexical tokens of a document not seen lately that count as one request: reading them is work, too. */
+const TOKENS_PER_REQUEST = 100;
+
 /** The schema is long, and asked for by tools and not by the hundred. */
 const INTROSPECTION_REQUESTS = 10;
 const INTROSPECTION_WEIGHT = 25_000;
@@ -66,11 +69,15 @@ const plainBody = z.strictObject({
 /** What became of a body: a document and perhaps an operation with its variables. */
 type Plain = {
   readonly known: KnownDocument;
+  /** Tokens that were read for it; 0 for a document that was known. */
+  readonly newTokens: number;
   readonly operation?: Operation | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
   /** Of the operation with these variables; 0 when they do not fit. */
   readonly cost: number;
+  /** Whether it can run: its variables fit, and nothing is refused. */
   readonly fits: boolean;
+  readonly refusal?: GraphQLError | undefined;
 };
 
 export const createEngine = (schema: GraphQLSchema, sources: GraphSources): GraphEngine => {
@@ -79,17 +86,20 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   const interpreter = createInterpreter(schema);
 
   const readPlain = (body: string): Plain | undefined => {
-    const given = plainBody.safeParse(parsedJson(body));
+    const given = plainBody.safeParse(membersOf(body));
     if (!given.success) return undefined;
-    const variables = given.data.variables ?? {};
-    const known = documents.read(given.data.query);
+    // Without members that only objects of ours have, such as "constructor".
+    const variables = Object.assign(Object.create(null), given.data.variables);
+    const { known, newTokens } = documents.read(given.data.query);
     const operation = known.operation(given.data.operationName);
-    if (operation === undefined) return { known, variables, cost: 0, fits: false };
+    const none = { known, newTokens, operation, variables, cost: 0, fits: false };
+    if (operation === undefined) return none;
     const definitions = operation.node.variableDefinitions ?? [];
     const { variableValues } = getVariableValues(schema, definitions, variables);
-    if (variableValues === undefined) return { known, operation, variables, cost: 0, fits: false };
+    if (variableValues === undefined) return none;
     const cost = operation.costOf(variableValues.coerced);
-    return { known, operation, variables, cost, fits: cost <= LIMITS.cost };
+    const refusal = refusalOf(cost, operation);
+    return { ...none, cost, fits: refusal === undefined, refusal };
   };
 
   return {
@@ -116,32 +126,47 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   };
 };
 
-/** Undefined for what is no JSON: nothing that could be a request. */
-const parsedJson = (body: string): unknown => {
+/**
+ * The members of a body that say something; undefined for what is no JSON. One that is null says nothing,
+ * also when nobody knows it.
+ */
+const membersOf = (body: string): unknown => {
   try {
-    return JSON.parse(body);
+    const parsed: unknown = JSON.parse(body);
+    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return undefined;
+    return Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== null));
   } catch {
     return undefined;
   }
 };
 
+const refusalOf = (cost: number, { introspections }: Operation): GraphQLError | undefined => {
+  if (introspections > LIMITS.introspections) return tooOftenTheSchema(introspections);
+  return cost > LIMITS.cost ? tooCostly(cost) : undefined;
+};
+
 /** What the interpreter need not find out again. */
-const judged = (plain: Plain | undefined): Pick<InterpretedRequest, "document" | "refusal"> => {
-  if (plain?.operation === undefined) return {};
-  const { document } = plain.known;
-  return plain.cost > LIMITS.cost ? { document, refusal: tooCostly(plain.cost) } : { document };
+const judged = (plain: Plain | undefined): Pick<InterpretedRequest, "document" | "errors"> => {
+  if (plain === undefined) return {};
+  const { known, refusal } = plain;
+  return { document: known.document, errors: refusal === undefined ? known.errors : [refusal] };
 };
 
 const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "weight"> => {
-  if (plain?.operation === undefined || !plain.fits) return { requests: 1, weight: 1 };
+  const reading = Math.ceil((plain?.newTokens ?? 0) / TOKENS_PER_REQUEST);
+  if (plain?.operation === undefined || !plain.fits) {
+    return { requests: Math.max(1, reading), weight: 1 };
+  }
   const { cost, operation } = plain;
-  const { introspects, rootFields } = operation;
-  const weight = cost + rootFields * STATEMENT_WEIGHT;
-  const requests = Math.max(1, Math.ceil(cost / COST_PER_REQUEST));
-  if (!introspects) return { requests, weight };
+  const { introspections, rootFields } = operation;
   return {
-    requests: Math.max(INTROSPECTION_REQUESTS, requests),
-    weight: weight + INTROSPECTION_WEIGHT,
+    requests: Math.max(
+      1,
+      reading,
+      Math.ceil(cost / COST_PER_REQUEST),
+      introspections * INTROSPECTION_REQUESTS,
+    ),
+    weight: cost + rootFields * STATEMENT_WEIGHT + introspections * INTROSPECTION_WEIGHT,
   };
 };
 
@@ -152,7 +177,7 @@ const run = async (
   variables: Readonly<Record<string, unknown>>,
   scope: RequestScope,
 ): Promise<string> => {
-  const { data, errors } = await query(undefined, context, { ...variables });
+  const { data, errors } = await query(undefined, context, variables);
   if (errors === undefined) return JSON.stringify({ data });
   const unforeseen = reportTo(scope);
   const shown = errors.map((error) => printed(error, scope.requestId, unforeseen));

@@ -24,6 +24,8 @@ export const LIMITS = {
    * offset count as one. The widest list at its limit of 1000 rows is some 15,000.
    */
   cost: 50_000,
+  /** Times that one request may ask for the schema. */
+  introspections: 2,
 } as const;
 
 /** Refuses fields more than `LIMITS.depth` deep, through fragments too. */
@@ -86,4 +88,10 @@ export const aliasRule = (context: ValidationContext): ASTVisitor => {
 export const tooCostly = (cost: number): GraphQLError =>
   badRequest(
     `the query costs ${cost}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows at once`,
+  );
+
+/** The refusal of an operation that asks for the schema more than `LIMITS.introspections` times. */
+export const tooOftenTheSchema = (times: number): GraphQLError =>
+  badRequest(
+    `the query asks for the schema ${times} times; at most ${LIMITS.introspections} are allowed`,
   );

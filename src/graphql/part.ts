@@ -1,10 +1,11 @@
 /** Interface B as a part of the server: `POST /graphql` behind a key, and `/graphiql`. */
+import { setImmediate as immediate } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Db } from "../database/connect.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type Admission, createAdmission } from "../http/admission.ts";
 import { answerTo } from "../http/error-body.ts";
-import { createGate, type GateSettings } from "../http/gate.ts";
+import { createGate, type GateSettings, type Visitor } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal, hasHungUp } from "../http/hung-up.ts";
 import { findKey, type Key } from "../http/keys.ts";
@@ -20,8 +21,11 @@ import { schema } from "./schema.ts";
 const ENDPOINT = "/graphql";
 const KEY_HEADER = "X-API-Key";
 
+/** From this weight on a look at who has hung up meanwhile costs nothing beside the answer. */
+const HEAVY = 5_000;
+
 /** Answers that their callers have yet to take; the widest one has about 8 MB. */
-const UNSENT_BYTES = { totalBytes: 96 * 1024 * 1024, nameBytes: 24 * 1024 * 1024 };
+const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 24 * 1024 * 1024 };
 
 export type GraphqlPartSettings = {
   readonly sources: GraphSources;
@@ -55,12 +59,15 @@ export const graphqlPart = ({
   const answer = async (key: Key, request: FastifyRequest, reply: FastifyReply) => {
     const { headers, id: requestId, log } = request;
     const asked = engine.read(typeof request.body === "string" ? request.body : "");
-    reply.headers(gate.count(key, asked.requests));
+    if (asked.requests > 1) reply.headers(gate.count(key, asked.requests - 1));
     const signal = hangUpSignal(reply);
+    if (asked.weight > HEAVY) await loopCameRound();
     const entered = admission.enter(key.id, asked.weight, signal);
     const place = entered instanceof Promise ? await entered : entered;
     reply.raw.once("close", place.left);
     try {
+      // Its body, or its turn, may have taken longer than a revoked key is good for.
+      await gate.identify(visitorOf(request));
       return await asked.answer(headers.accept, { requestId, log, signal });
     } finally {
       place.made();
@@ -80,13 +87,9 @@ export const graphqlPart = ({
     app.post(ENDPOINT, {
       bodyLimit: LIMITS.bodyBytes,
       // Before the body is read: whoever has no key sends it for nothing.
-      onRequest: async (request) => {
-        const presented = request.headers["x-api-key"];
-        const key = await gate.identify({
-          presented: typeof presented === "string" ? presented : undefined,
-          remoteAddress: request.ip,
-        });
-        gate.refuseSpent(key);
+      onRequest: async (request, reply) => {
+        const { key, headers } = await gate.admit(visitorOf(request));
+        reply.headers(headers);
         request.graphqlKey = key;
       },
       handler: async (request, reply) => {
@@ -120,6 +123,17 @@ export const graphqlPart = ({
       await app.register(async (scope) => mountEndpoint(scope));
     },
   };
+};
+
+/** Twice: a hang-up that was there before the first is known after it, and told in the second. */
+const loopCameRound = async (): Promise<void> => {
+  await immediate();
+  await immediate();
+};
+
+const visitorOf = ({ headers, ip }: FastifyRequest): Visitor => {
+  const presented = headers["x-api-key"];
+  return { presented: typeof presented === "string" ? presented : undefined, remoteAddress: ip };
 };
 
 /** @throws HttpError (403) for a key of another interface */

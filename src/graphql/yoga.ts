@@ -3,8 +3,8 @@ import { type DocumentNode, GraphQLError, type GraphQLSchema, parse } from "grap
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { GraphContext, RequestScope } from "./context.ts";
 import type { GraphAnswer } from "./engine.ts";
-import { published, reportTo } from "./errors.ts";
-import { aliasRule, depthRule, LIMITS } from "./limits.ts";
+import { badRequest, published, reportTo } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
 
 /** A request as the engine read it. */
 export type InterpretedRequest = {
@@ -12,10 +12,10 @@ export type InterpretedRequest = {
   /** In which the answer is asked for. */
   readonly contentType: string;
   readonly context: GraphContext;
-  /** Parsed and valid; absent for a request that cannot run: yoga says what is wrong with it. */
+  /** Absent for a request in which there is none: yoga says what is wrong with it. */
   readonly document?: DocumentNode | undefined;
-  /** Why the operation is not to run. */
-  readonly refusal?: GraphQLError | undefined;
+  /** Why the document, or its operation, is not to run; empty when it is. */
+  readonly errors?: readonly GraphQLError[] | undefined;
 };
 
 type ServerContext = RequestScope & Omit<InterpretedRequest, "body" | "contentType">;
@@ -58,19 +58,14 @@ export const createInterpreter = (
   };
 };
 
-/** Takes a document that was read already, and reads any other within the same limits. */
+/** Takes a document as it was read already, and runs no other: only that one was weighed. */
 const asRead: Plugin<ServerContext, ServerContext> = {
   onParse: ({ context: { document }, setParsedDocument, setParseFn }) => {
     if (document !== undefined) setParsedDocument(document);
     else setParseFn((source, options) => parse(source, { ...options, maxTokens: LIMITS.tokens }));
   },
-  onValidate: ({ context: { document, refusal }, setResult, addValidationRule }) => {
-    if (document !== undefined) {
-      setResult(refusal === undefined ? [] : [refusal]);
-      return;
-    }
-    addValidationRule(depthRule);
-    addValidationRule(aliasRule);
+  onValidate: ({ context: { document, errors = [] }, setResult }) => {
+    setResult(document === undefined ? [badRequest("the request has a form not served")] : errors);
   },
 };
 

@@ -14,10 +14,12 @@ import { refuseUnreadable } from "./unreadable.ts";
 export type Front = AsyncDisposable & {
   readonly server: HttpServer;
   /**
-   * Resolves once connections are accepted, with the address as a URL.
+   * Resolves once connections are accepted, with the address as a URL, which may leave the port out.
    * @throws ListenError (stop)
    */
   listen(place: Place): Promise<string>;
+  /** The port that is listened on; 0 before. */
+  readonly port: number;
   /** From now on requests are given to `handle`; until then each is answered 503. */
   open(handle: RequestListener): void;
   /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
@@ -73,11 +75,16 @@ export const createFront = (settings: FrontSettings): Front => {
     await Promise.all([closed(server), ...doors.map((door) => door[Symbol.asyncDispose]())]);
     clearTimeout(late);
   };
+  let taken = 0;
   return {
     server,
+    get port() {
+      return taken;
+    },
     listen: async ({ port, host }) => {
       const [first = host, ...others] = await resolve(host);
       const address = await listenOn(server, { port, host: first });
+      taken = address.port;
       doors.push(...(await openMore(server, { port: address.port, host: first })));
       logger.info(`listening on ${urlOf(address)}`);
       for (const other of others) {

@@ -49,8 +49,6 @@ export type Gate<Key> = {
    * @throws HttpError 429 over the limit of the key
    */
   count(key: Key, requests: number): Readonly<Record<string, string>>;
-  /** @throws HttpError 429 when the key may not make one more request now; counts nothing */
-  refuseSpent(key: Key): void;
 };
 
 /** Our keys are shorter; a longer text is not worth hashing. */
@@ -100,10 +98,6 @@ export const createGate = <Key extends { readonly id: string }>({
   return {
     identify,
     count,
-    refuseSpent: ({ id }) => {
-      const counted = limit.peek(id);
-      if (!counted.allowed) throw limit.refusal(counted);
-    },
     async admit(visitor) {
       const key = await identify(visitor);
       return { key, headers: count(key, 1) };

@@ -38,6 +38,8 @@ export type ServingProcess = AsyncDisposable & {
 
 export type KeepSettings = {
   readonly logger: Logger;
+  /** Of the largest request that is taken: what it becomes must fit the heap. */
+  readonly bodyBytes: number;
 };
 
 /** The first pause before another one is started, and the longest: it doubles each time. */
@@ -53,7 +55,7 @@ const SNAPSHOT_EVERY_MS = 1_000;
  * Starts the first one; resolves when it has its port.
  * @throws ServingProcessError (stop) when it cannot have it
  */
-export const keepServing = async ({ logger }: KeepSettings): Promise<ServingProcess> => {
+export const keepServing = async ({ logger, bodyBytes }: KeepSettings): Promise<ServingProcess> => {
   const stopping = new AbortController();
   const opened = Promise.withResolvers<void>();
   // Whoever never opens it does not wait for it.
@@ -62,10 +64,10 @@ export const keepServing = async ({ logger }: KeepSettings): Promise<ServingProc
   let restarts = 0;
   let tellOf: (() => { readonly opening: Opening; readonly snapshot: Snapshot }) | undefined;
 
-  let life = launch();
+  let life = launch({ bodyBytes });
   const beginning = await Promise.race([life.listening, life.ended]);
-  if (typeof beginning !== "string") throw new ServingProcessError(beginning);
-  const url = beginning;
+  if (!("url" in beginning)) throw new ServingProcessError(beginning);
+  const { url, port } = beginning;
 
   const openIt = (one: Life) => {
     if (tellOf === undefined) return;
@@ -74,6 +76,15 @@ export const keepServing = async ({ logger }: KeepSettings): Promise<ServingProc
       wasOpen = true;
       opened.resolve();
     });
+  };
+
+  const born = (port: number): Life | undefined => {
+    try {
+      return launch({ bodyBytes, port });
+    } catch (err) {
+      logger.error({ err }, "no process that serves could be made; trying again");
+      return undefined;
+    }
   };
 
   const tend = async () => {
@@ -95,7 +106,9 @@ export const keepServing = async ({ logger }: KeepSettings): Promise<ServingProc
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
       restarts += 1;
-      const next = launch(new URL(url).port);
+      const next = born(port);
+      // No process to be had now: as one that ended at once.
+      if (next === undefined) continue;
       life = next;
       void next.listening.then(() => openIt(next));
     }

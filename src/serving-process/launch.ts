@@ -11,9 +11,12 @@ export type Ended = {
   readonly failure: Extract<FromServing, { kind: "failed" }> | undefined;
 };
 
+/** Where requests come in; `port` also where the URL leaves it out. */
+export type Listening = { readonly url: string; readonly port: number };
+
 export type Life = {
-  /** Resolves with its URL once it has its port; never when it ends before. */
-  readonly listening: Promise<string>;
+  /** Resolves once it has its port; never when it ends before. */
+  readonly listening: Promise<Listening>;
   /** Resolves once requests are answered; never when it ends before. */
   readonly opened: Promise<void>;
   readonly ended: Promise<Ended>;
@@ -25,37 +28,58 @@ export type Life = {
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 
+/** Answers are much garbage that dies young: room for it spares copying. */
+const YOUNG_MIB = 16;
+
 /**
- * Answers are much garbage that dies young: room for it spares copying. The bound of the old generation
- * is what an attack can make of it; buffers are outside of it and bounded where they are made.
+ * The bound of the old generation is what an attack can make of it; buffers are outside of it and bounded
+ * where they are made. It holds bodies of the usual size; larger ones need three times their size more.
  */
-const HEAP = ["--max-semi-space-size=16", "--max-old-space-size=192"];
+const OLD_MIB = 192;
+const USUAL_BODY_MIB = 15;
+
+const heapFor = (bodyBytes: number): readonly string[] => {
+  const beyond = Math.max(0, Math.ceil(bodyBytes / 2 ** 20) - USUAL_BODY_MIB);
+  return [`--max-semi-space-size=${YOUNG_MIB}`, `--max-old-space-size=${OLD_MIB + 3 * beyond}`];
+};
 
 /** Longer than it gives itself. */
 const END_WITHIN_MS = 15_000;
 
-/** @param port instead of the configured one: that which another one had before */
-export const launch = (port?: string): Life => {
+/**
+ * @param bodyBytes of the largest request that is taken
+ * @param port instead of the configured one: that which another one had before
+ */
+export const launch = ({
+  bodyBytes,
+  port,
+}: {
+  readonly bodyBytes: number;
+  readonly port?: number | undefined;
+}): Life => {
   const child = fork(PROGRAM, [], {
     // Of ours, all but the bounds of the heap.
-    execArgv: [...process.execArgv.filter((flag) => !flag.startsWith("--max-")), ...HEAP],
-    env: port === undefined ? process.env : { ...process.env, PORT: port },
+    execArgv: [
+      ...process.execArgv.filter((flag) => !flag.startsWith("--max-")),
+      ...heapFor(bodyBytes),
+    ],
+    env: port === undefined ? process.env : { ...process.env, PORT: String(port) },
     serialization: "advanced",
     // Standard output is for data, and it has none.
     stdio: ["ignore", 2, 2, "ipc"],
   });
-  const listening = Promise.withResolvers<string>();
+  const listening = Promise.withResolvers<Listening>();
   const opened = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<Ended>();
   let failure: Ended["failure"];
   let sending = false;
   child.on("message", (message) => {
     const told = fromServing.parse(message);
-    if (told.kind === "listening") listening.resolve(told.url);
+    if (told.kind === "listening") listening.resolve(told);
     else if (told.kind === "opened") opened.resolve();
     else failure = told;
   });
-  child.once("error", ({ name, message }) => {
+  child.on("error", ({ name, message }) => {
     failure = { kind: "failed", name, message, passing: true };
     if (child.pid === undefined) ended.resolve({ code: null, signal: null, failure });
   });

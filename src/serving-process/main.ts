@@ -4,6 +4,7 @@
  */
 import "../quick-imports.ts";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { configFromEnvironment } from "../config.ts";
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/front.ts";
@@ -50,15 +51,39 @@ const run = async (): Promise<void> => {
   });
 
   await using front = createFront({ logger });
-  await tell({ kind: "listening", url: await front.listen(config) });
+  const url = await front.listen(config);
+  await tell({ kind: "listening", url, port: front.port });
   // Loaded while the database is opened elsewhere: it takes longer than all of the above.
   const { serve } = await import("./serve.ts");
   const ended = ending.signal.aborted ? Promise.resolve() : once(ending.signal, "abort");
   const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
   if (open === undefined) return;
-  await using _serving = await serve({ config, logger, front, ...open });
+  await using _serving = await onceThereIsADatabase(
+    () => serve({ config, logger, front, ...open }),
+    (err) => logger.warn({ err }, "cannot serve yet; every request is answered 503"),
+  );
+  if (ending.signal.aborted) return;
   await tell({ kind: "opened" });
   await ended;
+};
+
+const AGAIN_MS = 1_000;
+
+/** Tries again while the database is away: the port stays open, and says so. Undefined: it is to end. */
+const onceThereIsADatabase = async (
+  begin: () => Promise<AsyncDisposable>,
+  tell: (error: unknown) => void,
+): Promise<AsyncDisposable | undefined> => {
+  for (let told = false; !ending.signal.aborted; told = true) {
+    try {
+      return await begin();
+    } catch (error) {
+      if (databaseRemedy(error) === "stop") throw error;
+      if (!told) tell(error);
+      await delay(AGAIN_MS, undefined, { signal: ending.signal }).catch(() => undefined);
+    }
+  }
+  return undefined;
 };
 
 try {

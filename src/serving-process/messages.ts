@@ -51,7 +51,7 @@ export type ToServing = z.infer<typeof toServing>;
 /** From the process that serves. */
 export const fromServing = z.discriminatedUnion("kind", [
   /** The port is bound; everything is answered 503. */
-  z.object({ kind: z.literal("listening"), url: z.string() }),
+  z.object({ kind: z.literal("listening"), url: z.string(), port: z.int() }),
   /** Requests are answered. */
   z.object({ kind: z.literal("opened") }),
   /** It ends now. */

@@ -105,6 +105,10 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
       });
       const given = await answerGiven(database, fingerprint);
       if (given !== undefined) return sendAnswer(reply, given);
+      // What was signed for another purpose is not to send anything.
+      if (canonical.length !== EMPTY_OBJECT) {
+        throw new HttpError(400, "the body must be an empty JSON object: {}");
+      }
       const keyIds = await ownKeys(database, caller);
       const answer = deliveryId.test(id)
         ? await database.transaction((tx) => redelivered(tx, { keyIds, id, fingerprint }))
@@ -115,6 +119,9 @@ export const mountDeliveries = (app: App, settings: TaPartSettings, admission: A
     },
   });
 };
+
+/** Bytes of `{}`. */
+const EMPTY_OBJECT = 2;
 
 /**
  * Sends one again and remembers the answer, or gives the answer that was remembered: all under the lock
@@ -133,9 +140,12 @@ const redelivered = async (
   if (message === undefined) return undefined;
   const given = await answerGiven(tx, fingerprint);
   if (given !== undefined) return given;
-  const outcome = await redeliverHeld(tx, message, resultEndpoint);
+  // What the body alone signs can be sent again by whoever has seen it: it hastens nothing.
+  const hasten = !fingerprint.sameDecides;
+  const outcome = await redeliverHeld(tx, message, { to: resultEndpoint, hasten });
   const sent = outcome === "accepted";
-  const answer = { statusCode: 202, answer: JSON.stringify({ id, message: MESSAGE[outcome] }) };
+  const message202 = outcome === "pending" && !hasten ? ON_ITS_WAY : MESSAGE[outcome];
+  const answer = { statusCode: 202, answer: JSON.stringify({ id, message: message202 }) };
   // Where the body alone is signed it is alike every time: what only tells of a state is told anew.
   const once = sent || !fingerprint.sameDecides;
   if (once || fingerprint.key !== undefined) {
@@ -145,6 +155,8 @@ const redelivered = async (
 };
 
 const within = (ms: number): Date => new Date(Math.min(Math.max(ms, EARLIEST_MS), LATEST_MS));
+
+const ON_ITS_WAY = "it is still on its way, and is tried when its next attempt is due";
 
 const MESSAGE = {
   accepted:

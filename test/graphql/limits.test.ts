@@ -160,3 +160,33 @@ test.for([
   expect(data ?? null).toBeNull();
   expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: "BAD_USER_INPUT" }]);
 });
+
+test("a member that is null says nothing, and lets nothing past the limits", async () => {
+  const fields = "txDigest signer amount position checkpoint eventSeq eventId";
+  const pages = Array.from(
+    { length: 30 },
+    (_, n) => `a${n}: tokenActivity(coinType: "0x1::a::A", limit: 1000) { ${fields} }`,
+  );
+  const costly = { query: `{ ${pages.join(" ")} }`, nobody: null };
+  const { data, errors } = await api.post(JSON.stringify(costly));
+  expect(data).toBeUndefined();
+  expect(errors?.[0]?.message).toContain("the query costs");
+  const { data: plain } = await api.post('{"query":"{ __typename }","nobody":null}');
+  expect(plain).toEqual({ __typename: "Query" });
+});
+
+test("a new document counts for what reading it takes, and long ones without tokens fill no memory", async () => {
+  await using small = await startApi({ quota: 1_000 });
+  const left = async (query: string) => {
+    const { headers } = await small.query(query);
+    return Number(/;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
+  };
+  const long = `{ ${"__typename ".repeat(900)} }`;
+  expect(await left(long)).toBe(990);
+  expect(await left(long)).toBe(989);
+  // Pushed out by others that have few tokens and much text.
+  for (let n = 0; n < 30; n += 1) await left(`{ __typename } # ${n} ${"-".repeat(60_000)}`);
+  const before = await left("{ __typename }");
+  // As when it came first; the time meanwhile may have given one back.
+  expect(before - (await left(long))).toBeGreaterThan(5);
+});

@@ -48,8 +48,8 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
     source: query,
     variableValues: { other },
     contextValue: contextsOver({
-      db: counted,
-      readers: { for: () => database.db },
+      db: database.db,
+      readers: { for: () => counted },
       packages: [PACKAGE],
       pipelines: PIPELINES,
       now: Date.now,

