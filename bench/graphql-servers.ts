@@ -69,7 +69,7 @@ export const startService = async ({ database, url, folder }: Scratch): Promise<
 /** The bare handlers over this database, with the launcher's Node flags and as many connections. */
 export const startBare = async ({ url }: Scratch): Promise<Server> => {
   const run = `import { launch } from ${JSON.stringify(LAUNCH)};
-    process.exitCode = await launch([${JSON.stringify(BARE)}], { tether: true });`;
+    process.exitCode = await launch([${JSON.stringify(BARE)}], { tether: true, serving: true });`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", run], {
     env: { PATH: process.env.PATH, DATABASE_URL: url, DATABASE_POOL: POOL },
     stdio: ["ignore", "pipe", "inherit"],

@@ -29,13 +29,13 @@ export type Life = {
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 
 /** Answers are much garbage that dies young: room for it spares copying. */
-const YOUNG_MIB = 16;
+const YOUNG_MIB = 24;
 
 /**
  * The bound of the old generation is what an attack can make of it; buffers are outside of it and bounded
  * where they are made. It holds bodies of the usual size; larger ones need three times their size more.
  */
-const OLD_MIB = 192;
+const OLD_MIB = 176;
 const USUAL_BODY_MIB = 15;
 
 const heapFor = (bodyBytes: number): readonly string[] => {
