@@ -82,7 +82,7 @@ export const standingOf = async ({ database }: Pick<StartedService, "database">)
   const now = Date.now();
   const { log, pipelines } = await readWatermarks(database.db, ledgerPipelines);
   const all = [log, ...pipelines];
-  const least = (values: readonly bigint[]) => values.reduce((a, b) => (a < b ? a : b));
+  const least = (values: readonly bigint[]) => values.reduce((a, b) => (b < a ? b : a));
   const standing: Standing = {
     next: least(all.map(({ next }) => next ?? 0n)),
     ageMs: now - Number(least(all.map(({ mark }) => mark?.timestampMs ?? 0n))),

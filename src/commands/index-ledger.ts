@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { openLedger } from "../service/ledger-source.ts";
+import { announceLedger, openLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
 import { checkpointArgument, namesArgument } from "./arguments.ts";
 import { progressLine } from "./progress-line.ts";
@@ -31,6 +31,7 @@ export const indexCommand = () =>
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
     .action(async ({ pipelines, first, last }: IndexOptions) => {
       const { config, logger, giveUp, signal } = openRuntime();
+      await announceLedger(config, logger);
       const ledger = await openLedger(config, logger);
       const firstCheckpoint = first ?? ledger.firstCheckpoint;
       if (last !== undefined && last < firstCheckpoint) {

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { openLedger } from "../service/ledger-source.ts";
+import { announceLedger, openLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
 import { keepServing } from "../serving-process/keep.ts";
 import { progressLine } from "./progress-line.ts";
@@ -11,9 +11,10 @@ import { welcome } from "./welcome.ts";
 export const startCommand = () =>
   new Command("start").action(async () => {
     const { config, logger, giveUp, signal: asked } = openRuntime();
-    const ledger = await openLedger(config, logger);
+    await announceLedger(config, logger);
     // Before anything is contacted or made: a port that is taken ends this with nothing begun.
     await using serving = await keepServing({ logger, bodyBytes: config.ta.bodyBytes });
+    const ledger = await openLedger(config, logger);
     // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);

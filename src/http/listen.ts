@@ -7,25 +7,35 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { ConfigError } from "../config-error.ts";
 import type { Logger } from "../logger.ts";
 import type { Remedy } from "../remedy.ts";
 
 /** An address and a port of it; port 0 picks a free one. */
 export type Place = { readonly port: number; readonly host: string };
 
-/** The port cannot be listened on; nothing else was begun. Stop: correct PORT or HOST. */
+/** Another program has the port; nothing else was begun. Stop: end that one, or choose another PORT. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
   readonly remedy: Remedy = "stop";
 
-  constructor({ port, host }: Place, reason: NodeJS.ErrnoException) {
-    const advice =
-      reason.code === "EADDRINUSE"
-        ? "another program has it: set PORT to another one, or to 0 for a free one"
-        : "set PORT and HOST to what this machine lets us use";
-    super(`cannot listen on PORT ${port} of HOST ${host} (${reason.message}); ${advice}`);
+  constructor(place: Place, reason: Error) {
+    super(
+      `${failed(place, reason)}; another program has it: set PORT to another one, or to 0 for a free one`,
+    );
   }
 }
+
+const failed = ({ port, host }: Place, { message }: Error): string =>
+  `cannot listen on PORT ${port} of HOST ${host} (${message})`;
+
+/** A place that this machine cannot have at all is a matter of settings. */
+const refusal = (place: Place, reason: NodeJS.ErrnoException): Error =>
+  reason.code === "EADDRINUSE"
+    ? new ListenError(place, reason)
+    : new ConfigError(
+        `${failed(place, reason)}; set PORT and HOST to what this machine lets us use`,
+      );
 
 /** Addresses to listen on: all that `localhost` has, and every other host as it is. */
 export const addressesOf = async (host: string): Promise<readonly string[]> => {
@@ -45,14 +55,14 @@ export const SOCKETS_OF_PORT = process.platform === "linux" ? 16 : 1;
 
 const isShared = SOCKETS_OF_PORT > 1;
 
-/** Lets connections in; resolves with the port. @throws ListenError (stop) */
+/** Lets connections in; resolves with the port. @throws ListenError, ConfigError (stop) */
 export const listenOn = async (server: Server, place: Place): Promise<AddressInfo> => {
   // A port that is shared could be shared with another program, too: it has to be free at first.
   const port = isShared ? await freePort(place) : place.port;
   return listening(server, { ...place, port }, isShared);
 };
 
-/** The port, when nobody has it; one that is free for 0. @throws ListenError (stop) */
+/** The port, when nobody has it; one that is free for 0. @throws ListenError, ConfigError (stop) */
 const freePort = async (place: Place): Promise<number> => {
   const alone = createServer((socket) => socket.destroy());
   const { port } = await listening(alone, place, false);
@@ -69,7 +79,7 @@ const listening = async (
     server.listen({ ...place, reusePort });
     await once(server, "listening");
   } catch (error) {
-    throw error instanceof Error ? new ListenError(place, error) : error;
+    throw error instanceof Error ? refusal(place, error) : error;
   }
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error(`not on TCP: ${address}`);
@@ -97,7 +107,7 @@ export const openDoor = async (
   }
 };
 
-/** The other sockets of a port that is listened on. @throws ListenError (stop) */
+/** The other sockets of a port that is listened on. @throws ListenError, ConfigError (stop) */
 export const openMore = (server: HttpServer, place: Place): Promise<readonly Server[]> =>
   Promise.all(
     Array.from({ length: SOCKETS_OF_PORT - 1 }, async () => {

@@ -55,13 +55,30 @@ type Described = {
 };
 
 /**
- * Opens the configured ledger, and says first which one it is; nothing is contacted yet.
+ * Says which ledger the settings name; nothing is contacted or made.
+ * @throws ConfigError as `openLedgerSource` does
+ */
+export const announceLedger = async (config: Config, logger: Logger): Promise<void> => {
+  checkLedgerNamed(config);
+  if (config.ledgerSource.startsWith("demo:")) {
+    logger.info({ ledger: "demo:" }, `reading ${aboutDemo(config)}`);
+    return;
+  }
+  const { source } = await openLedgerSource(config, logger);
+  await source.close();
+  logger.info({ ledger: source.description }, `reading ${source.description}`);
+};
+
+const aboutDemo = ({ demo }: Config): string =>
+  `the demo ledger, a simulated issuer (seed ${demo.seed})`;
+
+/**
+ * Opens the configured ledger; nothing is contacted yet.
  * @throws ConfigError when nothing says which packages to index, or they stand without a ledger
  */
 export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
   const contact = createContact();
   const { source, demo, described, about } = await openLedgerSource(config, logger, contact);
-  logger.info({ ledger: source.description }, `reading ${about.replace(/,$/, "")}`);
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -103,8 +120,8 @@ export const openLedgerSource = async (
     return {
       source: demo,
       demo,
-      described: { ...demo, firstCheckpoint: 0n },
-      about: `the demo ledger, a simulated issuer (seed ${config.demo.seed}),`,
+      described: { packages: demo.packages, coinTypes: demo.coinTypes, firstCheckpoint: 0n },
+      about: `${aboutDemo(config)},`,
     };
   }
   const { openSource } = await import("../ledger/sources/open-source.ts");

@@ -3,6 +3,7 @@
  * other. When it ends, another one takes its place, on the same port.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { ConfigError } from "../config-error.ts";
 import type { Logger } from "../logger.ts";
 import type { Remedy } from "../remedy.ts";
 import { type Ended, type Life, launch } from "./launch.ts";
@@ -21,6 +22,12 @@ export class ServingProcessError extends Error {
     this.name = failure?.name ?? "ServingProcessError";
   }
 }
+
+/** Settings that only the process that serves finds wrong end the program as all others do. */
+const errorOf = (ended: Ended): Error =>
+  ended.failure?.settings === true
+    ? new ConfigError(ended.failure.message)
+    : new ServingProcessError(ended);
 
 /** Stopping it lets requests under way end. */
 export type ServingProcess = AsyncDisposable & {
@@ -66,7 +73,7 @@ export const keepServing = async ({ logger, bodyBytes }: KeepSettings): Promise<
 
   let life = launch({ bodyBytes });
   const beginning = await Promise.race([life.listening, life.ended]);
-  if (!("url" in beginning)) throw new ServingProcessError(beginning);
+  if (!("url" in beginning)) throw errorOf(beginning);
   const { url, port } = beginning;
 
   const openIt = (one: Life) => {
@@ -93,7 +100,7 @@ export const keepServing = async ({ logger, bodyBytes }: KeepSettings): Promise<
       const ended = await life.ended;
       if (stopping.signal.aborted) return;
       if (!wasOpen && ended.failure?.passing === false) {
-        opened.reject(new ServingProcessError(ended));
+        opened.reject(errorOf(ended));
         return;
       }
       if (performance.now() - startedAt > WELL_MS) pauseMs = FIRST_PAUSE_MS;

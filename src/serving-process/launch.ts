@@ -80,7 +80,7 @@ export const launch = ({
     else failure = told;
   });
   child.on("error", ({ name, message }) => {
-    failure = { kind: "failed", name, message, passing: true };
+    failure = { kind: "failed", name, message, settings: false, passing: true };
     if (child.pid === undefined) ended.resolve({ code: null, signal: null, failure });
   });
   child.once("exit", (code, signal) => {

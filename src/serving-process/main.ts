@@ -6,6 +6,7 @@ import "../quick-imports.ts";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { configFromEnvironment } from "../config.ts";
+import { ConfigError } from "../config-error.ts";
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/front.ts";
 import { createLogger } from "../logger.ts";
@@ -92,7 +93,9 @@ try {
   if (!(error instanceof Error)) throw error;
   // Told to whoever started this, who says so.
   const passing = databaseRemedy(error) !== "stop";
-  await tell({ kind: "failed", name: error.name, message: error.message, passing });
+  const { name, message } = error;
+  const settings = error instanceof ConfigError;
+  await tell({ kind: "failed", name, message, settings, passing });
   process.exitCode = 1;
 }
 if (process.connected) process.disconnect();

@@ -59,6 +59,8 @@ export const fromServing = z.discriminatedUnion("kind", [
     kind: z.literal("failed"),
     name: z.string(),
     message: z.string(),
+    /** Whether its settings are what is wrong. */
+    settings: z.boolean(),
     /** Whether another try may help. */
     passing: z.boolean(),
   }),
