@@ -8,7 +8,7 @@ import { answerTo } from "../http/error-body.ts";
 import { createGate, type GateSettings, type Visitor } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal, hasHungUp } from "../http/hung-up.ts";
-import { findKey, type Key } from "../http/keys.ts";
+import { CACHE_MS, findKey, type Key } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
 import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
 import type { GraphSources } from "./context.ts";
@@ -67,7 +67,7 @@ export const graphqlPart = ({
     reply.raw.once("close", place.left);
     try {
       // Its body, or its turn, may have taken longer than a revoked key is good for.
-      await gate.identify(visitorOf(request));
+      if (reply.elapsedTime > CACHE_MS) await gate.identify(visitorOf(request));
       return await asked.answer(headers.accept, { requestId, log, signal });
     } finally {
       place.made();
