@@ -1,10 +1,13 @@
 /**
- * Connections for the statements of callers.
+ * Connections for the statements of callers, of two kinds.
  *
- * A statement of a caller who has hung up is dropped while it waits, and cancelled when it has run for
- * a while. Cancelling addresses a connection, not a statement: so a connection has one statement at a
- * time here (the pool of postgres.js sends several behind one another), and gets its next one only when
- * the cancellation has been delivered. A short statement is left to end.
+ * Short statements travel together: several behind one another on few connections, as the pool of
+ * postgres.js sends them. One write carries them all, which is most of what a short one costs. They are
+ * never cancelled: they have ended before anybody could.
+ *
+ * A long one has a connection to itself. When its caller has hung up it is dropped while it waits, and
+ * cancelled when it has run for a while. Cancelling addresses a connection, not a statement: so there is
+ * one at a time on it, and the next one comes only when the cancellation has been delivered.
  */
 import postgres from "postgres";
 import { type ConnectionSettings, connectionOptions } from "./session.ts";
@@ -28,12 +31,14 @@ export type Reads = {
 
 export type Readers = AsyncDisposable & {
   /**
-   * The readers, for one caller.
+   * The readers, for the statements of one request.
    * @param signal aborts when nobody waits for the answer any more; statements then reject with its
    *   reason
+   * @param weight of the request, see `Admission`: tells whether its statements are short; long unless
+   *   given
    */
-  for(signal: AbortSignal | undefined): Reads;
-  /** Statements waiting for a connection. */
+  for(signal: AbortSignal | undefined, weight?: number): Reads;
+  /** Statements waiting for a connection of their own. */
   readonly waiting: number;
   /** Waits up to 5 s for what runs, then ends all connections. */
   close(): Promise<void>;
@@ -69,12 +74,27 @@ type Waiting = {
   readonly reject: (reason: unknown) => void;
 };
 
-/** Prepares `max` connections; each is made when it is first needed, and again when it was lost. */
+/** Up to this weight a request reads few rows by an index, say two pages of a hundred. */
+const SHORT_WEIGHT = 5_000;
+
+/** Of all connections, for short statements: the fewer, the more of them travel together. */
+const SHARE_OF_SHORT = 0.3;
+
+/**
+ * Prepares `max` connections, two at the least; each is made when it is first needed, and again when it
+ * was lost.
+ */
 export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
   const { connection, ...options } = connectionOptions(settings);
+  const forShort = Math.max(1, Math.floor(settings.max * SHARE_OF_SHORT));
+  const together: Client = postgres(settings.url, {
+    ...options,
+    max: forShort,
+    connection: { ...connection, ...PAGES_BY_INDEX },
+  });
   /** Number of the server process behind a connection, as its last answer told. */
   const processes = new WeakMap<Client, number>();
-  const clients = Array.from({ length: settings.max }, () => {
+  const clients = Array.from({ length: Math.max(1, settings.max - forShort) }, () => {
     // In a variable: the driver's type declaration leaves `onclose` out.
     const own = {
       ...options,
@@ -124,7 +144,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     return promise;
   };
 
-  const run = async <Rows extends object[]>(
+  const runAlone = async <Rows extends object[]>(
     signal: AbortSignal | undefined,
     text: string,
     parameters: Parameter[],
@@ -159,13 +179,30 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     }
   };
 
+  const runTogether = async <Rows extends object[]>(
+    signal: AbortSignal | undefined,
+    text: string,
+    parameters: Parameter[],
+  ): Promise<Rows> => {
+    signal?.throwIfAborted();
+    const rows = await together.unsafe<Rows>(text, parameters, { prepare: true });
+    // Making an answer of them would be most of the work.
+    signal?.throwIfAborted();
+    return rows;
+  };
+
   const close = async () => {
     for (const { reject } of queue) reject(new Error("the service is stopping"));
     queue.clear();
-    await Promise.all([...clients, canceller].map((client) => client.end({ timeout: 5 })));
+    await Promise.all(
+      [...clients, together, canceller].map((client) => client.end({ timeout: 5 })),
+    );
   };
   return {
-    for: (signal) => ({ sql: { unsafe: (text, parameters) => run(signal, text, parameters) } }),
+    for: (signal, weight = Number.POSITIVE_INFINITY) => {
+      const run = weight <= SHORT_WEIGHT ? runTogether : runAlone;
+      return { sql: { unsafe: (text, parameters) => run(signal, text, parameters) } };
+    },
     get waiting() {
       return queue.size;
     },

@@ -45,6 +45,9 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
 /** How long other decimals of a coin type may go unnoticed, in milliseconds. */
 const COIN_FRESH_MS = 900;
 
+/** One row, by its key. */
+const LOOK_UP_WEIGHT = 1;
+
 const KEPT_COINS = 1_000;
 
 /** Longer ones fit no index; they are looked up each time. */
@@ -53,11 +56,12 @@ const LONGEST_KEPT = 1_024;
 /**
  * Makes the contexts of requests.
  * @param signal aborts when the caller of the request hangs up
+ * @param weight of the request, see `Admission`
  */
 export const contextsOver = (sources: GraphSources) => {
   const { readers, packages, pipelines, now } = sources;
   // Shared by all who ask for the same coin meanwhile: one of them hanging up ends it for nobody.
-  const lookUps = readers.for(undefined);
+  const lookUps = readers.for(undefined, LOOK_UP_WEIGHT);
   const coins = createRemembered<KnownCoin>({
     freshMs: COIN_FRESH_MS,
     max: KEPT_COINS,
@@ -72,7 +76,7 @@ export const contextsOver = (sources: GraphSources) => {
       : coins.get(canonical, () => resolveCoin(lookUps, canonical));
   };
 
-  return (signal: AbortSignal | undefined): GraphContext => {
+  return (signal: AbortSignal | undefined, weight?: number): GraphContext => {
     const met = new Map<string, number | null>();
     const meet = ({ coinType, decimals }: KnownCoin): string => {
       met.set(coinType, decimals);
@@ -82,7 +86,7 @@ export const contextsOver = (sources: GraphSources) => {
       packages,
       pipelines,
       now,
-      reads: readers.for(signal),
+      reads: readers.for(signal, weight),
       coinType: (input) => {
         const coin = coinOf(input);
         return coin instanceof Promise ? coin.then(meet) : meet(coin);

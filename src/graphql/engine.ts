@@ -106,12 +106,14 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     read(body) {
       const plain = readPlain(body);
       const compiled = plain?.fits ? plain.operation?.use() : undefined;
+      const { requests, weight } = measured(plain);
       return {
-        ...measured(plain),
+        requests,
+        weight,
         compiled: compiled !== undefined,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const context = contextOf(scope.signal);
+          const context = contextOf(scope.signal, weight);
           if (compiled !== undefined && plain !== undefined) {
             return {
               status: 200,

@@ -1,9 +1,11 @@
 /** Interface B as a part of the server: `POST /graphql` behind a key, and `/graphiql`. */
+import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Db } from "../database/connect.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type Admission, createAdmission } from "../http/admission.ts";
+import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
 import { answerTo } from "../http/error-body.ts";
 import { createGate, type GateSettings, type Visitor } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -21,6 +23,9 @@ import { schema } from "./schema.ts";
 const ENDPOINT = "/graphql";
 const KEY_HEADER = "X-API-Key";
 
+/** Of a refusal: what the framework says of an object. */
+const ERROR_TYPE = "application/json; charset=utf-8";
+
 /** From this weight on a look at who has hung up meanwhile costs nothing beside the answer. */
 const HEAVY = 5_000;
 
@@ -35,6 +40,14 @@ export type GraphqlPartSettings = {
   readonly admission?: Admission | undefined;
   /** Of pages, which need no key; an account of its own unless given. */
   readonly pages?: Unsent | undefined;
+};
+
+/** A request as it came, by whichever way. */
+type Post = Pick<DirectRequest, "response" | "requestId" | "log" | "body"> & {
+  readonly accept: string | undefined;
+  readonly visitor: Visitor;
+  /** Milliseconds since it came. */
+  readonly ageMs: () => number;
 };
 
 declare module "fastify" {
@@ -55,24 +68,48 @@ export const graphqlPart = ({
   const verify = (presented: string) => graphqlKey(sources.db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
 
-  /** Lets a request in that was read; the answer, or undefined when nobody waits for it any more. */
-  const answer = async (key: Key, request: FastifyRequest, reply: FastifyReply) => {
-    const { headers, id: requestId, log } = request;
-    const asked = engine.read(typeof request.body === "string" ? request.body : "");
-    if (asked.requests > 1) reply.headers(gate.count(key, asked.requests - 1));
-    const signal = hangUpSignal(reply);
+  /**
+   * The answer to a request whose key was let in; it waits for its turn here.
+   * @throws HttpError when there is no room for it; HungUpError when nobody waits for it any more
+   */
+  const answer = async (key: Key, post: Post): Promise<DirectAnswer> => {
+    const { response, requestId, log, accept, visitor } = post;
+    const asked = engine.read(post.body);
+    const counted = asked.requests > 1 ? gate.count(key, asked.requests - 1) : undefined;
+    const signal = hangUpSignal({ raw: response });
     if (asked.weight > HEAVY) await loopCameRound();
     const entered = admission.enter(key.id, asked.weight, signal);
     const place = entered instanceof Promise ? await entered : entered;
-    reply.raw.once("close", place.left);
+    response.once("close", place.left);
     try {
       // Its body, or its turn, may have taken longer than a revoked key is good for.
-      if (reply.elapsedTime > CACHE_MS) await gate.identify(visitorOf(request));
-      return await asked.answer(headers.accept, { requestId, log, signal });
+      if (post.ageMs() > CACHE_MS) await gate.identify(visitor);
+      const { status, contentType, body } = await asked.answer(accept, { requestId, log, signal });
+      if (!unsent.hold(key.id, body.length, response)) throw noRoomToSend();
+      return { status, headers: counted ?? {}, contentType, body };
     } finally {
       place.made();
-      if (reply.raw.destroyed) place.left();
+      if (response.destroyed) place.left();
     }
+  };
+
+  /** What nearly all requests are: see `Direct`. */
+  const direct: Direct = {
+    path: ENDPOINT,
+    bodyLimit: LIMITS.bodyBytes,
+    answer: async ({ raw, response, remoteAddress, ...request }) => {
+      const beganMs = performance.now();
+      const visitor = visitorOf(raw.headers, remoteAddress);
+      const { key, headers } = await gate.admit(visitor);
+      const { accept } = raw.headers;
+      const ageMs = () => performance.now() - beganMs;
+      const answered = await answer(key, { ...request, response, accept, visitor, ageMs });
+      return { ...answered, headers: { ...headers, ...answered.headers } };
+    },
+    refusal: (error, request) => {
+      const { status, headers, body } = refusalOf(error, request);
+      return { status, headers, contentType: ERROR_TYPE, body: JSON.stringify(body) };
+    },
   };
 
   const mountEndpoint = (app: App): void => {
@@ -88,16 +125,24 @@ export const graphqlPart = ({
       bodyLimit: LIMITS.bodyBytes,
       // Before the body is read: whoever has no key sends it for nothing.
       onRequest: async (request, reply) => {
-        const { key, headers } = await gate.admit(visitorOf(request));
+        const { key, headers } = await gate.admit(visitorOf(request.headers, request.ip));
         reply.headers(headers);
         request.graphqlKey = key;
       },
       handler: async (request, reply) => {
-        const key = request.graphqlKey;
+        const { graphqlKey: key, headers, id: requestId, log, ip } = request;
         if (key === null) throw new HttpError(401, `send your key in the header ${KEY_HEADER}`);
-        const { status, contentType, body } = await answer(key, request, reply);
-        if (!unsent.hold(key.id, body.length, reply.raw)) throw noRoomToSend();
-        return reply.status(status).type(contentType).send(body);
+        const answered = await answer(key, {
+          body: typeof request.body === "string" ? request.body : "",
+          accept: headers.accept,
+          visitor: visitorOf(headers, ip),
+          response: reply.raw,
+          requestId,
+          log,
+          ageMs: () => reply.elapsedTime,
+        });
+        const { status, contentType, body } = answered;
+        return reply.status(status).headers(answered.headers).type(contentType).send(body);
       },
     });
 
@@ -114,6 +159,7 @@ export const graphqlPart = ({
 
   return {
     name: "graphql",
+    direct: [direct],
     paths: [
       { path: ENDPOINT, about: `GraphQL: POST with a key in ${KEY_HEADER}` },
       { path: "/graphiql", about: "interactive GraphQL" },
@@ -131,9 +177,9 @@ const loopCameRound = async (): Promise<void> => {
   await immediate();
 };
 
-const visitorOf = ({ headers, ip }: FastifyRequest): Visitor => {
+const visitorOf = (headers: IncomingHttpHeaders, remoteAddress: string): Visitor => {
   const presented = headers["x-api-key"];
-  return { presented: typeof presented === "string" ? presented : undefined, remoteAddress: ip };
+  return { presented: typeof presented === "string" ? presented : undefined, remoteAddress };
 };
 
 /** @throws HttpError (403) for a key of another interface */
@@ -149,14 +195,20 @@ const ofGraphql = (key: Key | null): Key | null => {
   return key;
 };
 
-/** GraphQL clients look for `errors` whatever the status is. */
 const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const { statusCode, details, headers } = answerTo(error, request.id);
-  if (statusCode === 500 && !hasHungUp(reply)) {
-    request.log.error({ err: error }, "unexpected error");
+  const { id: requestId, log } = request;
+  const { status, headers, body } = refusalOf(error, { requestId, log, response: reply.raw });
+  return reply.status(status).headers(headers).send(body);
+};
+
+/** GraphQL clients look for `errors` whatever the status is. */
+const refusalOf = (
+  error: unknown,
+  { requestId, log, response }: Pick<DirectRequest, "requestId" | "log" | "response">,
+) => {
+  const { statusCode: status, details, headers } = answerTo(error, requestId);
+  if (status === 500 && !hasHungUp({ raw: response })) {
+    log.error({ err: error }, "unexpected error");
   }
-  return reply
-    .status(statusCode)
-    .headers(headers)
-    .send(errorResult(statusCode, details, request.id));
+  return { status, headers, body: errorResult(status, details, requestId) };
 };

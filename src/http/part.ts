@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type { Direct } from "./direct.ts";
 
 /** The server as parts see it. */
 export type App = FastifyInstance;
@@ -11,5 +12,7 @@ export type Part = {
   readonly name: "graphql" | "rest" | "ta" | "web";
   /** What `/` says about it. */
   readonly paths: readonly { readonly path: string; readonly about: string }[];
+  /** Paths that it also answers the short way. */
+  readonly direct?: readonly Direct[];
   register(app: App): void | Promise<void>;
 };

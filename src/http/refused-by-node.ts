@@ -30,6 +30,9 @@ const refusal = (raw: IncomingMessage, unmet: WeakSet<IncomingMessage>): HttpErr
     : undefined;
 };
 
+/** Whether it names a host, and one alone. */
+export const namesOneHost = (raw: IncomingMessage): boolean => hosts(raw) === 1;
+
 /** How often the header stands in the request: `headers` keeps the first one and says nothing. */
 const hosts = ({ rawHeaders }: IncomingMessage): number => {
   let count = 0;

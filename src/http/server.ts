@@ -9,7 +9,9 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import { type Logger, requestLines } from "../logger.ts";
+import type { Logger } from "../logger.ts";
+import { createAccount } from "./account.ts";
+import { shortestWay } from "./direct.ts";
 import { keepEarlyAnswers } from "./early-answer.ts";
 import { answerOrLater, errorBody } from "./error-body.ts";
 import { createFront, type Front } from "./front.ts";
@@ -64,7 +66,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   const front = settings.front ?? createFront({ logger, drainMs, stalledMs, resolve });
   const loggerInstance: FastifyBaseLogger = logger;
   const handler = Promise.withResolvers<RequestListener>();
-  const lineOf = requestLines(logger);
+  const account = createAccount(logger, metrics);
   const app: App = fastify({
     loggerInstance,
     childLoggerFactory: loggerWhenUsed,
@@ -97,34 +99,16 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id).headers(securityHeaders);
     // Later the connection knows it no more.
-    const { ip } = request;
+    const { ip: remoteAddress } = request;
     reply.raw.once("close", () => {
-      if (hasHungUp(reply)) tellHungUp(request, reply, ip);
+      const { method, id: requestId, routeOptions } = request;
+      const route = routeOptions.url ?? "unknown";
+      const elapsedMs = reply.elapsedTime;
+      account.ended({ requestId, method, route, remoteAddress, elapsedMs }, reply.raw);
     });
     done();
   });
   refuseUnmet(app);
-  const tellHungUp = (request: FastifyRequest, reply: FastifyReply, remoteAddress: string) => {
-    const route = request.routeOptions.url ?? "unknown";
-    const { method, id: requestId } = request;
-    metrics.aborted({ method, route });
-    const ms = Math.round(reply.elapsedTime);
-    lineOf.info({ requestId, method, route, ms, remoteAddress }, "hung up");
-  };
-  app.addHook("onResponse", (request, reply, done) => {
-    done();
-    if (hasHungUp(reply)) return;
-    const { method, id: requestId, ip: remoteAddress } = request;
-    const route = request.routeOptions.url ?? "unknown";
-    const { statusCode, elapsedTime } = reply;
-    metrics.answered({ method, route, statusCode, seconds: elapsedTime / 1000 });
-    // The route, not the path: paths may hold wallets, queries may hold more.
-    const ms = Math.round(elapsedTime);
-    const line = { requestId, method, route, statusCode, ms, remoteAddress };
-    // What was refused for now was refused on purpose.
-    if (statusCode >= 500 && statusCode !== 503) lineOf.error(line, "request failed");
-    else lineOf.info(line, "request");
-  });
   app.setNotFoundHandler((request, reply) =>
     reply
       .status(404)
@@ -136,7 +120,10 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   for (const part of parts) await app.register(async (scope) => part.register(scope));
   signpost(app, parts, settings.version);
   await app.ready();
-  front.open(await handler.promise);
+  const direct = parts.flatMap((part) => part.direct ?? []);
+  const { trustProxy } = settings;
+  const otherwise = await handler.promise;
+  front.open(shortestWay(direct, { account, logger, trustProxy, otherwise }));
 
   const close = async () => {
     await Promise.all([front.close(), app.close()]);

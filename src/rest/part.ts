@@ -76,10 +76,11 @@ export const restPart = ({
         throw new HttpError(403, `the project ${project} of this key is not configured here`);
       }
       const signal = hangUpSignal(reply);
-      const place = await admission.enter(key.id, query.limit * VALUES_PER_RECORD, signal);
+      const weight = query.limit * VALUES_PER_RECORD;
+      const place = await admission.enter(key.id, weight, signal);
       reply.raw.once("close", place.left);
       const { body, next } = await listPage(
-        readers.for(signal),
+        readers.for(signal, weight),
         db,
         project,
         tokens,

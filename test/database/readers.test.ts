@@ -13,9 +13,12 @@ const processOf = async (reads: Reads, seconds: number): Promise<number | undefi
   return row?.pid;
 };
 
-test("statements wait for a free connection, one at a time on each", async () => {
+/** A request that short statements are expected of. */
+const LIGHT = 100;
+
+test("long statements wait for a free connection, one at a time on each", async () => {
   await using database = await freshDatabase();
-  await using readers = readersOf(database.url, 2);
+  await using readers = readersOf(database.url, 3);
   const reads = readers.for(undefined);
   const all = Promise.all([1, 2, 3, 4, 5].map(() => processOf(reads, 0.05)));
   expect(readers.waiting).toBe(3);
@@ -38,7 +41,7 @@ test("what waits for a caller who has hung up is dropped before it begins", asyn
 
 test("a long statement of a caller who has hung up is cancelled; its neighbours run on", async () => {
   await using database = await freshDatabase();
-  await using readers = readersOf(database.url, 2);
+  await using readers = readersOf(database.url, 3);
   // Connections that have answered before are known by number.
   await Promise.all([1, 2].map(() => processOf(readers.for(undefined), 0.05)));
   const caller = new AbortController();
@@ -70,6 +73,27 @@ test("a short statement of a caller who has hung up is left to end, and nothing 
   caller.abort(new Error("gone"));
   // Ended by itself and not by Postgres; nothing is made of its rows.
   await expect(short).rejects.toThrow("gone");
+});
+
+test("a short statement waits behind no long one, and shares its connection", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  let ended = false;
+  const caller = new AbortController();
+  await processOf(readers.for(undefined), 0);
+  const long = processOf(readers.for(caller.signal), 60).finally(() => {
+    ended = true;
+  });
+  long.catch(() => undefined);
+  const waiting = processOf(readers.for(caller.signal), 60);
+  waiting.catch(() => undefined);
+  const short = Array.from({ length: 20 }, () => processOf(readers.for(undefined, LIGHT), 0));
+  expect(new Set(await Promise.all(short)).size).toBe(1);
+  expect([ended, readers.waiting]).toEqual([false, 1]);
+  caller.abort(new Error("gone"));
+  await expect(processOf(readers.for(caller.signal, LIGHT), 0)).rejects.toThrow("gone");
+  await expect(waiting).rejects.toThrow("gone");
+  await expect(long).rejects.toThrow("canceling statement");
 });
 
 test("a connection that was lost is made again", async () => {
