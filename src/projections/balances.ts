@@ -15,8 +15,8 @@ import { identifier, sumOfU64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Remedy } from "../remedy.ts";
-import { planAfresh } from "./fresh-plans.ts";
 import { GRANTS_INCLUDED } from "./grant-lag.ts";
+import { planAfresh, planByKey } from "./plans.ts";
 
 export const balancesTable = pgTable(
   "balances",
@@ -105,7 +105,7 @@ export const foldBalances = async (
     order by impossible desc`;
   const prepare = query.parameters.length > 0;
   const [, left] = await Promise.all([
-    planAfresh(tx.sql),
+    prepare ? planByKey(tx.sql) : planAfresh(tx.sql),
     tx.sql.unsafe<FoldedBalance[]>(fold, [...query.parameters], { prepare }),
   ]);
   const [first] = left;
