@@ -47,6 +47,8 @@ export type KeepSettings = {
   readonly logger: Logger;
   /** Of the largest request that is taken: what it becomes must fit the heap. */
   readonly bodyBytes: number;
+  /** Between two snapshots, milliseconds; a second unless given. */
+  readonly snapshotEveryMs?: number;
 };
 
 /** The first pause before another one is started, and the longest: it doubles each time. */
@@ -62,7 +64,8 @@ const SNAPSHOT_EVERY_MS = 1_000;
  * Starts the first one; resolves when it has its port.
  * @throws ServingProcessError (stop) when it cannot have it
  */
-export const keepServing = async ({ logger, bodyBytes }: KeepSettings): Promise<ServingProcess> => {
+export const keepServing = async (settings: KeepSettings): Promise<ServingProcess> => {
+  const { logger, bodyBytes, snapshotEveryMs = SNAPSHOT_EVERY_MS } = settings;
   const stopping = new AbortController();
   const opened = Promise.withResolvers<void>();
   // Whoever never opens it does not wait for it.
@@ -136,7 +139,7 @@ export const keepServing = async ({ logger, bodyBytes }: KeepSettings): Promise<
       openIt(life);
       timer = setInterval(() => {
         if (tellOf !== undefined) life.tell({ kind: "snapshot", snapshot: tellOf().snapshot });
-      }, SNAPSHOT_EVERY_MS);
+      }, snapshotEveryMs);
       await opened.promise;
     },
     stop,

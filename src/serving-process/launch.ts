@@ -20,7 +20,10 @@ export type Life = {
   /** Resolves once requests are answered; never when it ends before. */
   readonly opened: Promise<void>;
   readonly ended: Promise<Ended>;
-  /** Sends a message; a snapshot is dropped while one before it was not taken. */
+  /**
+   * Sends a message; a snapshot is dropped while one before it was not taken. One that answered none of
+   * the last `MOST_UNANSWERED` snapshots hangs, and is killed.
+   */
   tell(message: ToServing): void;
   /** Lets requests under way end, for a while. */
   end(): Promise<void>;
@@ -45,6 +48,12 @@ const heapFor = (bodyBytes: number): readonly string[] => {
 
 /** Longer than it gives itself. */
 const END_WITHIN_MS = 15_000;
+
+/**
+ * A minute of them: longer than any answer takes. Snapshots are counted, not time: a machine that slept
+ * has sent none.
+ */
+export const MOST_UNANSWERED = 60;
 
 /**
  * @param bodyBytes of the largest request that is taken
@@ -73,11 +82,13 @@ export const launch = ({
   const ended = Promise.withResolvers<Ended>();
   let failure: Ended["failure"];
   let sending = false;
+  let unanswered = 0;
   child.on("message", (message) => {
     const told = fromServing.parse(message);
+    unanswered = 0;
     if (told.kind === "listening") listening.resolve(told);
     else if (told.kind === "opened") opened.resolve();
-    else failure = told;
+    else if (told.kind === "failed") failure = told;
   });
   child.on("error", ({ name, message }) => {
     failure = { kind: "failed", name, message, settings: false, passing: true };
@@ -94,6 +105,8 @@ export const launch = ({
     opened: opened.promise,
     ended: ended.promise,
     tell: (message) => {
+      unanswered += 1;
+      if (unanswered > MOST_UNANSWERED) child.kill("SIGKILL");
       // One that is stopped or busy takes nothing: what waits for it must not grow.
       if (!child.connected || (sending && message.kind === "snapshot")) return;
       sending = true;

@@ -45,6 +45,7 @@ const run = async (): Promise<void> => {
   let indexing: IndexingWatch | undefined;
   process.on("message", (message) => {
     const told = toServing.parse(message);
+    void tell({ kind: "alive" });
     if (indexing !== undefined) return indexing.take(told.snapshot);
     if (told.kind !== "open") return;
     indexing = watchIndexing(told.snapshot);

@@ -54,6 +54,8 @@ export const fromServing = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("listening"), url: z.string(), port: z.int() }),
   /** Requests are answered. */
   z.object({ kind: z.literal("opened") }),
+  /** It took a snapshot: its event loop comes round. */
+  z.object({ kind: z.literal("alive") }),
   /** It ends now. */
   z.object({
     kind: z.literal("failed"),
