@@ -60,6 +60,11 @@ export class Cursor {
     return this.#view.getBigUint64(this.skip(8), true);
   }
 
+  /** The u32 at an offset that was stepped over before. */
+  u32At(offset: number): number {
+    return this.#view.getUint32(offset, true);
+  }
+
   /** The u64 at an offset that was stepped over before. */
   u64At(offset: number): bigint {
     return this.#view.getBigUint64(offset, true);
@@ -149,7 +154,15 @@ export class Cursor {
 
   /** Whether the 32 bytes at two offsets are the same. */
   same32(left: number, right: number): boolean {
-    return this.bytes.compare(this.bytes, left, left + 32, right, right + 32) === 0;
+    for (let i = 0; i < 32; i += 4) {
+      if (this.u32At(left + i) !== this.u32At(right + i)) return false;
+    }
+    return true;
+  }
+
+  /** Whether the 8 bytes at two offsets are the same. */
+  same8(left: number, right: number): boolean {
+    return this.u32At(left) === this.u32At(right) && this.u32At(left + 4) === this.u32At(right + 4);
   }
 
   /** A copy of the bytes from `start` to before `end`: what is kept must not keep the checkpoint alive. */
@@ -158,13 +171,13 @@ export class Cursor {
   }
 
   /** Reads the bytes from `start` to before `end` as one whole value. */
-  part<T>(what: string, start: number, end: number, read: (cursor: Cursor) => T): T {
+  part<T>(what: () => string, start: number, end: number, read: (cursor: Cursor) => T): T {
     const outerEnd = this.end;
     const outerAt = this.at;
     this.at = start;
     this.end = end;
     const value = read(this);
-    this.finish(what);
+    if (this.at !== this.end) this.finish(what());
     this.at = outerAt;
     this.end = outerEnd;
     return value;
