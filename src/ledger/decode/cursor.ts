@@ -21,6 +21,8 @@ export class Cursor {
   at = 0;
   /** Offset after the last byte that may be read. */
   end: number;
+  /** The same bytes; a Buffer's slices would be no copies. */
+  readonly #plain: Uint8Array;
   readonly #view: DataView;
   #lastDigest: { readonly at: number; readonly text: string } | null = null;
 
@@ -28,6 +30,7 @@ export class Cursor {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.sequence = sequence;
     this.end = bytes.byteLength;
+    this.#plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -167,7 +170,7 @@ export class Cursor {
 
   /** A copy of the bytes from `start` to before `end`: what is kept must not keep the checkpoint alive. */
   copy(start: number, end: number): Uint8Array {
-    return new Uint8Array(this.bytes.subarray(start, end));
+    return this.#plain.slice(start, end);
   }
 
   /** Reads the bytes from `start` to before `end` as one whole value. */

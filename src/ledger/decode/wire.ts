@@ -50,11 +50,9 @@ export class Fields {
     }
     const at = cursor.at;
     const tag = readVarint(cursor);
-    this.number = Math.floor(tag / 8);
-    if (this.number === 0 || this.number > 0x1fff_ffff) {
-      cursor.fail(`field number ${this.number}`, at);
-    }
-    const type = tag % 8;
+    if (tag < 8 || tag > 0xffff_ffff) cursor.fail(`field number ${Math.floor(tag / 8)}`, at);
+    this.number = tag >>> 3;
+    const type = tag & 7;
     this.delimited = type === LEN;
     this.start = cursor.at;
     if (type === LEN) {
@@ -117,11 +115,17 @@ export const varintAt = (cursor: Cursor, { start, end }: Span): bigint => {
 /** A varint of at most ten bytes; beyond 2^53 its value is approximate, which no length or tag is. */
 const readVarint = (cursor: Cursor): number => {
   const start = cursor.at;
-  // Nearly every tag and every second length.
-  const first = cursor.bytes[start] ?? 0x80;
-  if (first < 0x80 && start < cursor.end) {
+  // Nearly every tag and length has one byte or two.
+  const { bytes, end } = cursor;
+  const first = bytes[start] ?? 0x80;
+  if (first < 0x80 && start < end) {
     cursor.at = start + 1;
     return first;
+  }
+  const second = bytes[start + 1] ?? 0x80;
+  if (second < 0x80 && start + 1 < end) {
+    cursor.at = start + 2;
+    return (first & 0x7f) | (second << 7);
   }
   let value = 0;
   for (let scale = 1; scale <= 2 ** 63; scale *= 2 ** 7) {
