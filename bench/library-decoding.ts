@@ -1,13 +1,13 @@
 /**
  * A checkpoint decoded by `@mysten/sui`: its message types for the protobuf, its BCS types for the parts,
  * its own texts for types and digests. What the library has no type for (objects, the summary) is put
- * together from its BCS primitives. Gives the values that our decoder gives, and checks none of them.
+ * together from its BCS primitives. Gives the values that our decoder gives, and checks none of them: it
+ * takes the digests that the checkpoint names, where our decoder computes that of the summary.
  */
 
 import { bcs, TypeTagSerializer } from "@mysten/sui/bcs";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { toBase58 } from "@mysten/sui/utils";
-import { blake2b } from "@noble/hashes/blake2.js";
 import type {
   Checkpoint,
   Event,
@@ -24,8 +24,7 @@ type Objects = ReadonlyMap<string, typeof object.$inferType>;
 /** Decodes a `sui.rpc.v2.Checkpoint` whose effects are of version 2. */
 export const decodeByLibrary = (bytes: Uint8Array): Checkpoint => {
   const message = GrpcTypes.Checkpoint.fromBinary(bytes);
-  const summaryBytes = bytesOf(message.summary?.bcs);
-  const head = summary.parse(summaryBytes);
+  const head = summary.parse(bytesOf(message.summary?.bcs));
   const objects = new Map(
     (message.objects?.objects ?? []).map((each) => {
       const value = object.parse(bytesOf(each.bcs));
@@ -36,7 +35,7 @@ export const decodeByLibrary = (bytes: Uint8Array): Checkpoint => {
     sequence: BigInt(head.sequenceNumber),
     epoch: BigInt(head.epoch),
     timestampMs: BigInt(head.timestampMs),
-    digest: digestOf("CheckpointSummary", summaryBytes),
+    digest: message.digest ?? "",
     contentDigest: toBase58(head.contentDigest),
     previousDigest: head.previousDigest === null ? null : toBase58(head.previousDigest),
     transactions: message.transactions.map((each) => transactionOf(each, objects)),
@@ -47,11 +46,10 @@ const transactionOf = (
   { transaction, effects, events: emitted }: GrpcTypes.ExecutedTransaction,
   objects: Objects,
 ): Transaction => {
-  const dataBytes = bytesOf(transaction?.bcs);
-  const data = bcs.TransactionData.parse(dataBytes);
+  const data = bcs.TransactionData.parse(bytesOf(transaction?.bcs));
   const after = bcs.TransactionEffects.parse(bytesOf(effects?.bcs));
   if (data.V1 === undefined || after.V2 === undefined) throw new Error("of another version");
-  const { changedObjects, lamportVersion } = after.V2;
+  const { changedObjects, lamportVersion, transactionDigest } = after.V2;
   const outputObjects: OutputObject[] = [];
   const removedObjects: RemovedObject[] = [];
   for (const [id, { inputState, outputState }] of changedObjects) {
@@ -65,7 +63,7 @@ const transactionOf = (
     }
   }
   return {
-    digest: digestOf("TransactionData", dataBytes),
+    digest: transactionDigest,
     sender: data.V1.sender,
     events: emitted?.bcs === undefined ? [] : events.parse(bytesOf(emitted.bcs)).map(eventOf),
     outputObjects,
@@ -82,7 +80,7 @@ const eventOf = (
   module,
   sender,
   type: textOf(type),
-  contents: Uint8Array.from(contents),
+  contents: contents.slice(),
 });
 
 const outputOf = (id: string, value: typeof object.$inferType | undefined): OutputObject | null => {
@@ -95,7 +93,7 @@ const outputOf = (id: string, value: typeof object.$inferType | undefined): Outp
     type,
     owner: ownerOf(value.owner),
     previousTransaction: toBase58(value.previousTransaction),
-    contents: Uint8Array.from(contents),
+    contents: contents.slice(),
   };
 };
 
@@ -130,7 +128,7 @@ const keyOf = (id: string, version: string): string => `${id} ${version}`;
 const idOf = ({ data: { Move, Package } }: typeof object.$inferType): string =>
   Move === undefined
     ? (Package?.id ?? "")
-    : `0x${Buffer.from(Move.contents.slice(0, 32)).toString("hex")}`;
+    : `0x${Buffer.from(Move.contents.buffer, Move.contents.byteOffset, 32).toString("hex")}`;
 
 const versionOf = ({ data: { Move, Package } }: typeof object.$inferType): string =>
   Move?.version ?? Package?.version ?? "";
@@ -139,6 +137,3 @@ const bytesOf = (part: GrpcTypes.Bcs | undefined): Uint8Array => {
   if (part?.value === undefined) throw new Error("a part is missing");
   return part.value;
 };
-
-const digestOf = (name: string, bytes: Uint8Array): string =>
-  toBase58(blake2b(Buffer.concat([Buffer.from(`${name}::`), bytes]), { dkLen: 32 }));

@@ -21,6 +21,8 @@ export class Cursor {
   at = 0;
   /** Offset after the last byte that may be read. */
   end: number;
+  /** The same bytes; a Buffer's slices would be no copies. */
+  readonly #plain: Uint8Array;
   readonly #view: DataView;
   #lastDigest: { readonly at: number; readonly text: string } | null = null;
 
@@ -28,6 +30,7 @@ export class Cursor {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.sequence = sequence;
     this.end = bytes.byteLength;
+    this.#plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -58,6 +61,11 @@ export class Cursor {
 
   u64(): bigint {
     return this.#view.getBigUint64(this.skip(8), true);
+  }
+
+  /** The u32 at an offset that was stepped over before. */
+  u32At(offset: number): number {
+    return this.#view.getUint32(offset, true);
   }
 
   /** The u64 at an offset that was stepped over before. */
@@ -149,22 +157,30 @@ export class Cursor {
 
   /** Whether the 32 bytes at two offsets are the same. */
   same32(left: number, right: number): boolean {
-    return this.bytes.compare(this.bytes, left, left + 32, right, right + 32) === 0;
+    for (let i = 0; i < 32; i += 4) {
+      if (this.u32At(left + i) !== this.u32At(right + i)) return false;
+    }
+    return true;
+  }
+
+  /** Whether the 8 bytes at two offsets are the same. */
+  same8(left: number, right: number): boolean {
+    return this.u32At(left) === this.u32At(right) && this.u32At(left + 4) === this.u32At(right + 4);
   }
 
   /** A copy of the bytes from `start` to before `end`: what is kept must not keep the checkpoint alive. */
   copy(start: number, end: number): Uint8Array {
-    return new Uint8Array(this.bytes.subarray(start, end));
+    return this.#plain.slice(start, end);
   }
 
   /** Reads the bytes from `start` to before `end` as one whole value. */
-  part<T>(what: string, start: number, end: number, read: (cursor: Cursor) => T): T {
+  part<T>(what: () => string, start: number, end: number, read: (cursor: Cursor) => T): T {
     const outerEnd = this.end;
     const outerAt = this.at;
     this.at = start;
     this.end = end;
     const value = read(this);
-    this.finish(what);
+    if (this.at !== this.end) this.finish(what());
     this.at = outerAt;
     this.end = outerEnd;
     return value;

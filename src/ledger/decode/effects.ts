@@ -7,7 +7,8 @@ import { skipTypeTag } from "./type-tag.ts";
 /** An object or package that a transaction wrote, as its effects name it. */
 export type Write = {
   readonly idAt: number;
-  readonly version: bigint;
+  /** Offset of the version. */
+  readonly versionAt: number;
   /** Offset of the object's digest. */
   readonly digestAt: number;
 };
@@ -15,7 +16,8 @@ export type Write = {
 /** An object as it was before a transaction changed or removed it. */
 export type Input = {
   readonly idAt: number;
-  readonly version: bigint;
+  /** Offset of its version. */
+  readonly versionAt: number;
   /** Offset of its digest; null in effects V1, which do not name it. */
   readonly digestAt: number | null;
   /** It does not stand any more: deleted or wrapped. */
@@ -41,9 +43,9 @@ export const readEffects = (cursor: Cursor): Effects =>
 const readV1 = (cursor: Cursor): Effects => {
   executionStatus(cursor);
   cursor.skip(8 + GAS_COST); // executed epoch, gas used
-  const before: { idAt: number; version: bigint }[] = [];
+  const before: { idAt: number; versionAt: number }[] = [];
   for (let left = cursor.length(); left > 0; left--) {
-    before.push({ idAt: cursor.skip(32), version: cursor.u64() });
+    before.push({ idAt: cursor.skip(32), versionAt: cursor.skip(8) });
   }
   skipRefs(cursor); // shared objects read
   const transactionAt = cursor.digest();
@@ -58,8 +60,8 @@ const readV1 = (cursor: Cursor): Effects => {
   skipOwner(cursor);
   const eventsAt = cursor.option() ? cursor.digest() : null;
   skipDigests(cursor); // dependencies
-  const inputs = before.map(({ idAt, version }) => {
-    return { idAt, version, digestAt: null, removed: removed.has(idKey(cursor, idAt)) };
+  const inputs = before.map(({ idAt, versionAt }) => {
+    return { idAt, versionAt, digestAt: null, removed: removed.has(idKey(cursor, idAt)) };
   });
   return { transactionAt, eventsAt, writes: [...mutated, ...created, ...unwrapped], inputs };
 };
@@ -71,7 +73,7 @@ const readV2 = (cursor: Cursor): Effects => {
   skipGasIndex(cursor);
   const eventsAt = cursor.option() ? cursor.digest() : null;
   skipDigests(cursor); // dependencies
-  const lamportVersion = cursor.u64();
+  const lamportVersionAt = cursor.skip(8);
   const mutated: Write[] = [];
   const created: Write[] = [];
   const unwrapped: Write[] = [];
@@ -79,14 +81,16 @@ const readV2 = (cursor: Cursor): Effects => {
   for (let left = cursor.length(); left > 0; left--) {
     const idAt = cursor.skip(32);
     const before = readInputState(cursor);
-    const after = readOutputState(cursor, lamportVersion);
+    const after = readOutputState(cursor, lamportVersionAt);
     const operation = cursor.variant("IDOperation", 3);
     if (before !== null) {
-      inputs.push({ idAt, ...before, removed: after === null });
+      const { versionAt, digestAt } = before;
+      inputs.push({ idAt, versionAt, digestAt, removed: after === null });
     }
     if (after !== null) {
+      const { versionAt, digestAt } = after;
       const group = before !== null ? mutated : operation === CREATED ? created : unwrapped;
-      group.push({ idAt, ...after });
+      group.push({ idAt, versionAt, digestAt });
     }
   }
   skipUnchanged(cursor);
@@ -116,30 +120,30 @@ const skipUnchanged = vector(
   ),
 );
 
+/** Offsets of an object's version and of its digest. */
+type State = { readonly versionAt: number; readonly digestAt: number };
+
 /** `ObjectIn`: null when it did not exist. */
-const readInputState = (cursor: Cursor): { version: bigint; digestAt: number } | null => {
+const readInputState = (cursor: Cursor): State | null => {
   if (cursor.variant("ObjectIn", 2) === 0) return null;
-  const version = cursor.u64();
+  const versionAt = cursor.skip(8);
   const digestAt = cursor.digest();
   skipOwner(cursor);
-  return { version, digestAt };
+  return { versionAt, digestAt };
 };
 
 /** `ObjectOut`: null when no object or package was written. */
-const readOutputState = (
-  cursor: Cursor,
-  lamportVersion: bigint,
-): { version: bigint; digestAt: number } | null => {
+const readOutputState = (cursor: Cursor, lamportVersionAt: number): State | null => {
   switch (cursor.variant("ObjectOut", 4)) {
     case 0: // NotExist
       return null;
     case 1: {
       const digestAt = cursor.digest();
       skipOwner(cursor);
-      return { version: lamportVersion, digestAt };
+      return { versionAt: lamportVersionAt, digestAt };
     }
     case 2: // PackageWrite: packages have versions of their own
-      return { version: cursor.u64(), digestAt: cursor.digest() };
+      return { versionAt: cursor.skip(8), digestAt: cursor.digest() };
     default: // AccumulatorWriteV1: a change of an address balance, settled by a later transaction
       cursor.skip(32);
       skipTypeTag(cursor);
@@ -157,7 +161,7 @@ const skipAccumulatorValue = oneOf("AccumulatorValue", [
 
 const readRef = (cursor: Cursor): Write => ({
   idAt: cursor.skip(32),
-  version: cursor.u64(),
+  versionAt: cursor.skip(8),
   digestAt: cursor.digest(),
 });
 

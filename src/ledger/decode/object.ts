@@ -11,7 +11,8 @@ export type ObjectSpan = {
   readonly kind: "move" | "package";
   /** Offset of its 32-byte id. */
   readonly idAt: number;
-  readonly version: bigint;
+  /** Offset of its version. */
+  readonly versionAt: number;
   /** Offset of its type (Move objects). */
   readonly typeAt: number;
   /** The Move struct's BCS (Move objects). */
@@ -22,11 +23,12 @@ export type ObjectSpan = {
 /** Reads one object (`Object`: data, owner, previous transaction, storage rebate) as a span. */
 export const readObject = (cursor: Cursor): ObjectSpan => {
   const start = cursor.at;
-  const data = cursor.variant("Data", 2) === 0 ? readMoveObject(cursor) : readPackage(cursor);
+  const { kind, idAt, versionAt, typeAt, contentsStart, contentsEnd } =
+    cursor.variant("Data", 2) === 0 ? readMoveObject(cursor) : readPackage(cursor);
   skipOwner(cursor);
   cursor.digest();
   cursor.skip(8);
-  return { start, end: cursor.at, ...data };
+  return { start, end: cursor.at, kind, idAt, versionAt, typeAt, contentsStart, contentsEnd };
 };
 
 /** The object as the transaction left it. Only for Move objects. */
@@ -38,7 +40,7 @@ export const toOutputObject = (cursor: Cursor, span: ObjectSpan): OutputObject =
   const previousTransaction = cursor.digestText(cursor.digest());
   return {
     id: cursor.address(span.idAt),
-    version: span.version,
+    version: cursor.u64At(span.versionAt),
     type,
     owner,
     previousTransaction,
@@ -49,26 +51,30 @@ export const toOutputObject = (cursor: Cursor, span: ObjectSpan): OutputObject =
 /** The object as a transaction found it before removing it. Only for Move objects. */
 export const toRemovedObject = (cursor: Cursor, span: ObjectSpan): RemovedObject => {
   cursor.at = span.typeAt;
-  return { id: cursor.address(span.idAt), version: span.version, type: readObjectType(cursor) };
+  return {
+    id: cursor.address(span.idAt),
+    version: cursor.u64At(span.versionAt),
+    type: readObjectType(cursor),
+  };
 };
 
 const readMoveObject = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   const typeAt = cursor.at;
   skipObjectType(cursor);
   cursor.bool(); // has public transfer
-  const version = cursor.u64();
+  const versionAt = cursor.skip(8);
   const length = cursor.length();
   if (length < 32) cursor.fail(`an object's contents begin with its id, found ${length} bytes`);
   const contentsStart = cursor.skip(length);
   const contentsEnd = cursor.at;
-  return { kind: "move", idAt: contentsStart, version, typeAt, contentsStart, contentsEnd };
+  return { kind: "move", idAt: contentsStart, versionAt, typeAt, contentsStart, contentsEnd };
 };
 
 const readPackage = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   const idAt = cursor.skip(32);
-  const version = cursor.u64();
+  const versionAt = cursor.skip(8);
   skipPackageBody(cursor);
-  return { kind: "package", idAt, version, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
+  return { kind: "package", idAt, versionAt, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
 };
 
 /** Modules by name, type origins, linkage. */

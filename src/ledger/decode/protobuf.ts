@@ -14,7 +14,7 @@ import { readSequence, readSummary, type Summary } from "./summary.ts";
 import { type Reading, readTransaction, type Span } from "./transaction.ts";
 import { readTransactionData } from "./transaction-data.ts";
 import type { Verifier } from "./verify.ts";
-import { findPart, theOnly, varintAt, visitFields } from "./wire.ts";
+import { Fields, findPart, varintAt } from "./wire.ts";
 
 /** What a gRPC read mask must ask for: what is read here, and nothing else. */
 export const CHECKPOINT_READ_MASK: readonly string[] = [
@@ -61,7 +61,7 @@ export const readMessageHeader = (cursor: Cursor): CheckpointHeader => {
 
 /** Reads the checkpoint's number alone, from the summary. */
 export const readMessageSequence = (cursor: Cursor): bigint => {
-  const { start, end } = bcsOf(cursor, findParts(cursor).summary, "summary");
+  const { start, end } = bcsOf(cursor, findParts(cursor).summary, () => "summary");
   cursor.at = start;
   cursor.end = end;
   return readSequence(cursor);
@@ -96,8 +96,8 @@ type Outline = {
 const readOutline = (cursor: Cursor, verifier: Verifier): Outline => {
   const parts = findParts(cursor);
   const { header, contentDigestAt } = readMessageSummary(cursor, parts);
-  const span = bcsOf(cursor, parts.contents, "contents");
-  const contents = cursor.part("contents", span.start, span.end, readContents);
+  const span = bcsOf(cursor, parts.contents, () => "contents");
+  const contents = cursor.part(() => "contents", span.start, span.end, readContents);
   verifier.claim(cursor, {
     of: "CheckpointContents",
     transaction: null,
@@ -121,26 +121,35 @@ const findParts = (cursor: Cursor): Parts => {
     transactions: [],
     objects: null,
   };
-  visitFields(cursor, { start: cursor.at, end: cursor.end }, (field) => {
-    if (field.number === SEQUENCE_NUMBER) parts.sequence = field;
-    else if (field.number === DIGEST) parts.digest = theOnly(cursor, field, parts.digest, "digest");
-    else if (field.number === SUMMARY) {
-      parts.summary = theOnly(cursor, field, parts.summary, "summary");
-    } else if (field.number === CONTENTS) {
-      parts.contents = theOnly(cursor, field, parts.contents, "contents");
-    } else if (field.number === TRANSACTIONS) {
-      parts.transactions.push(theOnly(cursor, field, null, "transactions"));
-    } else if (field.number === OBJECTS) {
-      parts.objects = theOnly(cursor, field, parts.objects, "objects");
+  const fields = new Fields(cursor, { start: cursor.at, end: cursor.end });
+  while (fields.next()) {
+    switch (fields.number) {
+      case SEQUENCE_NUMBER:
+        parts.sequence = { start: fields.start, end: fields.end };
+        break;
+      case DIGEST:
+        parts.digest = fields.only(parts.digest, () => "digest");
+        break;
+      case SUMMARY:
+        parts.summary = fields.only(parts.summary, () => "summary");
+        break;
+      case CONTENTS:
+        parts.contents = fields.only(parts.contents, () => "contents");
+        break;
+      case TRANSACTIONS:
+        parts.transactions.push(fields.only(null, () => "transactions"));
+        break;
+      case OBJECTS:
+        parts.objects = fields.only(parts.objects, () => "objects");
     }
-  });
+  }
   return parts;
 };
 
 /** Reads the summary and compares what the message repeats of it. */
 const readMessageSummary = (cursor: Cursor, parts: Parts): Summary => {
-  const { start, end } = bcsOf(cursor, parts.summary, "summary");
-  const summary = cursor.part("summary", start, end, readSummary);
+  const { start, end } = bcsOf(cursor, parts.summary, () => "summary");
+  const summary = cursor.part(() => "summary", start, end, readSummary);
   if (parts.sequence !== null && varintAt(cursor, parts.sequence) !== cursor.sequence) {
     cursor.fail("sequence_number differs from the summary's", parts.sequence.start);
   }
@@ -162,18 +171,16 @@ const readExecuted = (
   objects: ObjectIndex,
   reading: Reading,
 ): Transaction => {
-  const path = `transactions[${index}]`;
-  const part = (number: number, name: string): Span | null =>
-    findPart(cursor, span, number, `${path}.${name}`);
-  const data = bcsOf(cursor, part(TRANSACTION, "transaction"), `${path}.transaction`);
-  const effectsSpan = bcsOf(cursor, part(EFFECTS, "effects"), `${path}.effects`);
-  const senderAt = cursor.part("transaction data", data.start, data.end, readTransactionData);
-  const effects = cursor.part("effects", effectsSpan.start, effectsSpan.end, readEffects);
-  const eventsPart = part(EVENTS, "events");
+  const dataPath = () => `transactions[${index}].transaction`;
+  const effectsPath = () => `transactions[${index}].effects`;
+  const eventsPath = () => `transactions[${index}].events`;
+  const data = bcsOf(cursor, findPart(cursor, span, TRANSACTION, dataPath), dataPath);
+  const effectsSpan = bcsOf(cursor, findPart(cursor, span, EFFECTS, effectsPath), effectsPath);
+  const senderAt = cursor.part(() => "transaction data", data.start, data.end, readTransactionData);
+  const effects = cursor.part(() => "effects", effectsSpan.start, effectsSpan.end, readEffects);
+  const eventsPart = findPart(cursor, span, EVENTS, eventsPath);
   const events =
-    eventsPart === null && effects.eventsAt === null
-      ? null
-      : bcsOf(cursor, eventsPart, `${path}.events`);
+    eventsPart === null && effects.eventsAt === null ? null : bcsOf(cursor, eventsPart, eventsPath);
   return readTransaction(
     cursor,
     {
@@ -195,18 +202,19 @@ const readExecuted = (
 const readObjectSet = (cursor: Cursor, set: Span | null): readonly ObjectSpan[] => {
   const spans: ObjectSpan[] = [];
   if (set === null) return spans;
-  visitFields(cursor, set, (field) => {
-    if (field.number !== OBJECT_SET_OBJECTS) return;
-    const path = `objects.objects[${spans.length}]`;
-    const { start, end } = bcsOf(cursor, theOnly(cursor, field, null, path), path);
+  const path = () => `objects.objects[${spans.length}]`;
+  const fields = new Fields(cursor, set);
+  while (fields.next()) {
+    if (fields.number !== OBJECT_SET_OBJECTS) continue;
+    const { start, end } = bcsOf(cursor, fields.only(null, path), path);
     spans.push(cursor.part(path, start, end, readObject));
-  });
+  }
   return spans;
 };
 
 /** The bytes of `<path>.bcs.value`. @throws CheckpointDecodeError naming the part that is missing */
-const bcsOf = (cursor: Cursor, part: Span | null, path: string): Span => {
-  const bcs = part === null ? null : findPart(cursor, part, BCS, `${path}.bcs`);
-  const value = bcs === null ? null : findPart(cursor, bcs, BCS_VALUE, `${path}.bcs.value`);
-  return value ?? cursor.fail(`${path}.bcs is missing`, part?.start ?? cursor.at);
+const bcsOf = (cursor: Cursor, part: Span | null, path: () => string): Span => {
+  const bcs = part === null ? null : findPart(cursor, part, BCS, () => `${path()}.bcs`);
+  const value = bcs === null ? null : findPart(cursor, bcs, BCS_VALUE, () => `${path()}.bcs.value`);
+  return value ?? cursor.fail(`${path()}.bcs is missing`, part?.start ?? cursor.at);
 };

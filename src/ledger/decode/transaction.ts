@@ -97,12 +97,17 @@ const checkParts = (cursor: Cursor, parts: TransactionParts, verifier: Verifier)
 const readPartEvents = (cursor: Cursor, parts: TransactionParts, wanted: Wanted | undefined) => {
   const { index, effects, events } = parts;
   if (events === null) return [];
-  return cursor.part("the events", events.start, events.end, (at) => {
-    if (effects.eventsAt === null && at.bytes[at.at] !== 0) {
-      at.fail(`transaction ${index} has events, but its effects name none`);
-    }
-    return readEvents(at, wanted);
-  });
+  return cursor.part(
+    () => "the events",
+    events.start,
+    events.end,
+    (at) => {
+      if (effects.eventsAt === null && at.bytes[at.at] !== 0) {
+        at.fail(`transaction ${index} has events, but its effects name none`);
+      }
+      return readEvents(at, wanted);
+    },
+  );
 };
 
 const readOutputs = (
@@ -112,7 +117,7 @@ const readOutputs = (
 ): readonly OutputObject[] => {
   const objects: OutputObject[] = [];
   for (const write of parts.effects.writes) {
-    const span = parts.outputs.find(write.idAt, write.version) ?? missing(cursor, parts, write);
+    const span = parts.outputs.find(write.idAt, write.versionAt) ?? missing(cursor, parts, write);
     claimObject(cursor, parts, span, write.digestAt, verifier);
     if (isWanted(cursor, span, wanted)) objects.push(toOutputObject(cursor, span));
   }
@@ -127,7 +132,7 @@ const readRemoved = (
   const objects: RemovedObject[] = [];
   for (const input of parts.effects.inputs) {
     if (!input.removed && !verifier.inputs) continue;
-    const span = parts.inputs.find(input.idAt, input.version) ?? missing(cursor, parts, input);
+    const span = parts.inputs.find(input.idAt, input.versionAt) ?? missing(cursor, parts, input);
     if (input.digestAt !== null) claimObject(cursor, parts, span, input.digestAt, verifier);
     if (input.removed && isWanted(cursor, span, wanted)) {
       objects.push(toRemovedObject(cursor, span));
@@ -153,8 +158,8 @@ const isWanted = (cursor: Cursor, span: ObjectSpan, wanted: Wanted | undefined):
   return wanted(readObjectTypeHead(cursor));
 };
 
-const missing = (cursor: Cursor, parts: TransactionParts, { idAt, version }: Write | Input) =>
+const missing = (cursor: Cursor, parts: TransactionParts, { idAt, versionAt }: Write | Input) =>
   cursor.fail(
-    `object ${cursor.address(idAt)} version ${version}, named by the effects of transaction ${parts.index}, is missing`,
+    `object ${cursor.address(idAt)} version ${cursor.u64At(versionAt)}, named by the effects of transaction ${parts.index}, is missing`,
     idAt,
   );

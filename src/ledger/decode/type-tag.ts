@@ -1,10 +1,12 @@
 import { MAX_TYPE_DEPTH } from "../move-type.ts";
 import type { Cursor } from "./cursor.ts";
+import { textOfType } from "./known-types.ts";
 import type { Layout } from "./layout.ts";
 
 const FRAMEWORK = `0x${"2".padStart(64, "0")}`;
 const SYSTEM = `0x${"3".padStart(64, "0")}`;
 const SUI = `${FRAMEWORK}::sui::SUI`;
+const GAS_COIN = `${FRAMEWORK}::coin::Coin<${SUI}>`;
 
 /** Type tags by variant; null where something follows (6 vector, 7 struct). */
 const TAGS = [
@@ -37,7 +39,7 @@ export const readTypeTag = (cursor: Cursor, depth = 0): string => {
   if (typeof primitive === "string") return primitive;
   return variant === VECTOR
     ? `vector<${readTypeTag(cursor, depth + 1)}>`
-    : readStructTag(cursor, depth + 1);
+    : readStruct(cursor, depth + 1);
 };
 
 /** Steps over a type tag. */
@@ -49,7 +51,17 @@ export const skipTypeTag = (cursor: Cursor, depth = 0): void => {
 };
 
 /** Reads a struct's type as canonical text: `0x…64::module::Name<…,…>`. */
-export const readStructTag = (cursor: Cursor, depth = 0): string => {
+export const readStructTag = (cursor: Cursor): string => {
+  const start = cursor.at;
+  skipStructTag(cursor);
+  const end = cursor.at;
+  return textOfType(cursor, start, end, () => {
+    cursor.at = start;
+    return readStruct(cursor, 0);
+  });
+};
+
+const readStruct = (cursor: Cursor, depth: number): string => {
   const { address, module, name } = readTypeHead(cursor);
   const head = `${address}::${module}::${name}`;
   const count = cursor.length();
@@ -94,7 +106,7 @@ export const readObjectType = (cursor: Cursor): string => {
     case 0:
       return readStructTag(cursor);
     case 1:
-      return `${FRAMEWORK}::coin::Coin<${SUI}>`;
+      return GAS_COIN;
     case 2:
       return `${SYSTEM}::staking_pool::StakedSui`;
     case 3:

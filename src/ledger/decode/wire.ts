@@ -12,44 +12,95 @@ const I64 = 1;
 const LEN = 2;
 const I32 = 5;
 
-/** One field of a message: its number and, for those with a length, where its bytes are. */
-export type Field = Span & {
-  readonly number: number;
-  /** Has a length: a message, a string or bytes. */
-  readonly delimited: boolean;
-};
-
 /**
- * Visits the fields of the message in `span` in their order.
- * @throws CheckpointDecodeError on malformed tags, lengths beyond the message, groups
+ * The fields of a message in their order, one at a time: a checkpoint has thousands, of which few are
+ * kept, so the one read last stands here and none is a value of its own.
  */
-export const visitFields = (cursor: Cursor, span: Span, visit: (field: Field) => void): void => {
-  const { at, end } = cursor;
-  cursor.at = span.start;
-  cursor.end = span.end;
-  while (cursor.at < cursor.end) visit(readField(cursor));
-  cursor.at = at;
-  cursor.end = end;
-};
+export class Fields {
+  /** Number of the field read last. */
+  number = 0;
+  /** It has a length: a message, a string or bytes. */
+  delimited = false;
+  /** Offset of its bytes and of the byte after them; for those with a length, what follows it. */
+  start = 0;
+  end = 0;
+  readonly #cursor: Cursor;
+  /** Where the cursor stood and ended before; it is left so when the message has been read. */
+  readonly #outerAt: number;
+  readonly #outerEnd: number;
+
+  constructor(cursor: Cursor, message: Span) {
+    this.#cursor = cursor;
+    this.#outerAt = cursor.at;
+    this.#outerEnd = cursor.end;
+    cursor.at = message.start;
+    cursor.end = message.end;
+  }
+
+  /**
+   * Reads the next field; false when there is none. To be called until then.
+   * @throws CheckpointDecodeError on malformed tags, lengths beyond the message, groups
+   */
+  next(): boolean {
+    const cursor = this.#cursor;
+    if (cursor.at >= cursor.end) {
+      cursor.at = this.#outerAt;
+      cursor.end = this.#outerEnd;
+      return false;
+    }
+    const at = cursor.at;
+    const tag = readVarint(cursor);
+    if (tag < 8 || tag > 0xffff_ffff) cursor.fail(`field number ${Math.floor(tag / 8)}`, at);
+    this.number = tag >>> 3;
+    const type = tag & 7;
+    this.delimited = type === LEN;
+    this.start = cursor.at;
+    if (type === LEN) {
+      const length = readVarint(cursor);
+      if (length > cursor.end - cursor.at) {
+        cursor.fail(
+          `a length of ${length} exceeds the ${cursor.end - cursor.at} bytes left`,
+          this.start,
+        );
+      }
+      this.start = cursor.skip(length);
+    } else if (type === VARINT) readVarint(cursor);
+    else if (type === I64) cursor.skip(8);
+    else if (type === I32) cursor.skip(4);
+    else cursor.fail(`unknown wire type ${type}`, at);
+    this.end = cursor.at;
+    return true;
+  }
+
+  /**
+   * Where the field read last is, as the only one of its number.
+   * @param before the one of this number that was read before
+   * @param path names it in errors
+   * @throws CheckpointDecodeError when it is not the only one, or has no length
+   */
+  only(before: Span | null, path: () => string): Span {
+    if (!this.delimited) this.#cursor.fail(`${path()} is of the wrong wire type`, this.start);
+    if (before !== null) this.#cursor.fail(`${path()} appears twice`, this.start);
+    return { start: this.start, end: this.end };
+  }
+}
 
 /**
  * The one part of a message with this field number; null when it has none.
  * @param path names the part in errors
  */
-export const findPart = (cursor: Cursor, span: Span, number: number, path: string): Span | null => {
+export const findPart = (
+  cursor: Cursor,
+  message: Span,
+  number: number,
+  path: () => string,
+): Span | null => {
   let found: Span | null = null;
-  visitFields(cursor, span, (field) => {
-    if (field.number !== number) return;
-    found = theOnly(cursor, field, found, path);
-  });
+  const fields = new Fields(cursor, message);
+  while (fields.next()) {
+    if (fields.number === number) found = fields.only(found, path);
+  }
   return found;
-};
-
-/** The field as the only one of its number. @throws CheckpointDecodeError when it is not */
-export const theOnly = (cursor: Cursor, field: Field, before: Span | null, path: string): Span => {
-  if (!field.delimited) cursor.fail(`${path} is of the wrong wire type`, field.start);
-  if (before !== null) cursor.fail(`${path} appears twice`, field.start);
-  return field;
 };
 
 /** The number a varint field holds, as u64. */
@@ -61,43 +112,20 @@ export const varintAt = (cursor: Cursor, { start, end }: Span): bigint => {
   return BigInt.asUintN(64, value);
 };
 
-const readField = (cursor: Cursor): Field => {
-  const at = cursor.at;
-  const tag = readVarint(cursor);
-  const number = Math.floor(tag / 8);
-  if (number === 0 || number > 0x1fff_ffff) cursor.fail(`field number ${number}`, at);
-  const start = cursor.at;
-  switch (tag % 8) {
-    case VARINT:
-      readVarint(cursor);
-      return { number, delimited: false, start, end: cursor.at };
-    case I64:
-      return { number, delimited: false, start: cursor.skip(8), end: cursor.at };
-    case LEN: {
-      const length = readVarint(cursor);
-      if (length > cursor.end - cursor.at) {
-        cursor.fail(
-          `a length of ${length} exceeds the ${cursor.end - cursor.at} bytes left`,
-          start,
-        );
-      }
-      return { number, delimited: true, start: cursor.skip(length), end: cursor.at };
-    }
-    case I32:
-      return { number, delimited: false, start: cursor.skip(4), end: cursor.at };
-    default:
-      return cursor.fail(`unknown wire type ${tag % 8}`, at);
-  }
-};
-
 /** A varint of at most ten bytes; beyond 2^53 its value is approximate, which no length or tag is. */
 const readVarint = (cursor: Cursor): number => {
   const start = cursor.at;
-  // Nearly every tag and every second length.
-  const first = cursor.bytes[start] ?? 0x80;
-  if (first < 0x80 && start < cursor.end) {
+  // Nearly every tag and length has one byte or two.
+  const { bytes, end } = cursor;
+  const first = bytes[start] ?? 0x80;
+  if (first < 0x80 && start < end) {
     cursor.at = start + 1;
     return first;
+  }
+  const second = bytes[start + 1] ?? 0x80;
+  if (second < 0x80 && start + 1 < end) {
+    cursor.at = start + 2;
+    return (first & 0x7f) | (second << 7);
   }
   let value = 0;
   for (let scale = 1; scale <= 2 ** 63; scale *= 2 ** 7) {
