@@ -2,7 +2,6 @@
  * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
  * asked. It ends with `start`, however that ends: then their channel closes.
  */
-import "../quick-imports.ts";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { configFromEnvironment } from "../config.ts";
