@@ -2,9 +2,7 @@
 import { createHash } from "node:crypto";
 import { workerData } from "node:worker_threads";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
-import { z } from "zod";
-import { handOver } from "../http/large-page.ts";
-import { largeText } from "../http/large-text.ts";
+import { handOver, largeText } from "../http/large-text.ts";
 
 /** What a first visitor finds, each in a tab of its own; the key is typed once per tab. */
 const QUERIES = [
@@ -102,5 +100,5 @@ const policyFor = (html: string): string => {
 
 const SCRIPT = "<script>";
 
-const page = await makePage(z.string().parse(workerData));
+const page = await makePage(String(workerData));
 handOver(page, [page]);

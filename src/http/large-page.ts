@@ -3,7 +3,7 @@
  * ends with it, because their text is several times as large while it is made, and would stay in the
  * memory of this one.
  */
-import { parentPort, Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { LargeText } from "./large-text.ts";
 
@@ -17,6 +17,12 @@ export const madeText = z.object({
   etag: z.string(),
 }) satisfies z.ZodType<LargeText>;
 
+/** The thread's own garbage is little; room for more of it would be taken nevertheless. */
+const YOUNG_MIB = 6;
+
+/** Ends with the page that is made last: one at a time, for each takes a hundred megabytes meanwhile. */
+let making: Promise<unknown> = Promise.resolve();
+
 /**
  * Gives the page, the first time by making it; one that could not be made is tried again.
  * @param program of the thread: it hands the page over, and then ends
@@ -28,33 +34,24 @@ export const madeWhenOpened = <Page>(
   page: z.ZodType<Page>,
   data?: unknown,
 ): (() => Promise<Page>) => {
-  let known: Promise<Page> | undefined;
-  const make = () => {
-    const made = new Promise<Page>((resolve, reject) => {
-      const worker = new Worker(program, { workerData: data });
+  const make = () =>
+    new Promise<Page>((resolve, reject) => {
+      const worker = new Worker(program, {
+        workerData: data,
+        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+      });
       worker.once("message", (message) => resolve(page.parse(message)));
       worker.once("error", reject);
       worker.once("exit", (code) => reject(new Error(`the page was not made: code ${code}`)));
     });
-    made.catch(() => {
-      known = undefined;
-    });
-    return made;
-  };
+  let known: Promise<Page> | undefined;
   return () => {
-    known ??= make();
+    if (known === undefined) {
+      known = making.then(make);
+      making = known.catch(() => {
+        known = undefined;
+      });
+    }
     return known;
   };
-};
-
-/**
- * In the thread: hands the page over, without copying its large texts.
- * @param texts those that stand in the page
- */
-export const handOver = (page: object, texts: readonly LargeText[]): void => {
-  const buffers = texts.flatMap((text) => Object.values(text.bytes).map(({ buffer }) => buffer));
-  parentPort?.postMessage(
-    page,
-    buffers.filter((buffer) => buffer instanceof ArrayBuffer),
-  );
 };

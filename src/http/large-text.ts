@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
+import { parentPort } from "node:worker_threads";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createUnsent, noRoomToSend, type Unsent } from "./unsent.ts";
@@ -26,6 +27,18 @@ export const largeText = async (identity: Buffer): Promise<LargeText> => {
   // Weak: the same for all encodings.
   const etag = `W/"${createHash("sha256").update(identity).digest("base64url")}"`;
   return { bytes: { identity, gzip: zipped, br }, etag };
+};
+
+/**
+ * Hands a page over to whoever started this thread to make it, without copying its large texts.
+ * @param texts those that stand in the page
+ */
+export const handOver = (page: object, texts: readonly LargeText[]): void => {
+  const buffers = texts.flatMap((text) => Object.values(text.bytes).map(({ buffer }) => buffer));
+  parentPort?.postMessage(
+    page,
+    buffers.filter((buffer) => buffer instanceof ArrayBuffer),
+  );
 };
 
 const MIB = 1024 * 1024;
