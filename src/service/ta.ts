@@ -169,6 +169,8 @@ const fundSigners = async (
     await delay(DEMO_LOOK_MS, undefined, { signal });
   }
   for (const coinType of coinTypes) {
+    // An abort is told to those who listen, not to those who begin to.
+    if (signal.aborted) return;
     const { registrar } = demo.staff(coinType);
     if (demo.gasCoinsOf(registrar).length > 0) continue;
     const given = demo.submit({ sender: registrar, calls: [], purses: DEMO_PURSES });
