@@ -12,8 +12,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { DEFAULT_NOISE } from "../src/demo/demo-ledger.ts";
-import { openJournal } from "../src/demo/journal.ts";
+import { DEFAULT_NOISE, openJournal } from "../src/demo/journal.ts";
 import { timeOf } from "../src/demo/timeline.ts";
 import { type Figure, quantile } from "./figure.ts";
 

@@ -49,7 +49,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
       }),
     ],
     // As the service writes it: every request a line.
-    logger: createLogger("info", false, (lines) => void writeSync(log, lines)),
+    logger: createLogger("info", undefined, (lines) => void writeSync(log, lines)),
     version: "bench",
     health,
     metrics: createMetrics(health),

@@ -2,9 +2,7 @@
  * Logs go to standard error, so that standard output belongs to data: JSON lines, or readable ones
  * on a terminal.
  */
-import { Writable } from "node:stream";
-import pino, { type Logger } from "pino";
-import pretty from "pino-pretty";
+import pino, { type DestinationStream, type Logger } from "pino";
 import { databaseRemedy } from "./database/database-error.ts";
 
 export type { Logger } from "pino";
@@ -38,18 +36,23 @@ export const requestLines = (logger: Logger): Logger => {
   return lines;
 };
 
+/** Shows lines readable to a person; undefined where standard error is no terminal. */
+export const openTerminal = async (): Promise<DestinationStream | undefined> =>
+  process.stderr.isTTY ? (await import("./terminal-lines.ts")).terminalLines() : undefined;
+
 /**
  * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. A line is
  * written at once, with all before it; only those of `requestLines` wait.
  *
+ * @param terminal as `openTerminal` gives it: shows the lines
  * @param write takes the lines, where there is no terminal; standard error unless given
  */
 export const createLogger = (
   level: string,
-  terminal: boolean,
+  terminal: DestinationStream | undefined,
   write?: (lines: string) => void,
 ): Logger => {
-  const lines = terminal ? undefined : batchedLines(write ?? standardError());
+  const lines = terminal === undefined ? batchedLines(write ?? standardError()) : undefined;
   return pino(
     {
       level,
@@ -65,14 +68,7 @@ export const createLogger = (
         },
       },
     },
-    lines ??
-      pretty({
-        destination: aboveProgress(),
-        colorize: true,
-        singleLine: true,
-        translateTime: "HH:MM:ss",
-        ignore: "pid,hostname",
-      }),
+    terminal ?? lines,
   );
 };
 
@@ -124,11 +120,3 @@ const shownError = (error: unknown): unknown => {
   const { name, message, cause } = error;
   return { type: name, message, ...(cause instanceof Error && { cause: cause.message }) };
 };
-
-/** Standard error of a terminal, whose last line may be the progress line: it gives way to a log line. */
-const aboveProgress = () =>
-  new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      process.stderr.write(`\r\u001b[2K${chunk}`, done);
-    },
-  });

@@ -1,23 +1,44 @@
 /**
- * Loads drizzle in a fifth of the time.
+ * Loads what every command needs in half the time, by what is known of it beforehand.
  *
  * To learn the format of a `.js` file Node reads the package.json above it anew, and that of drizzle
  * has 180 KB: over its hundred files that takes half a second of every command. A file that one of
  * drizzle's modules imports by a relative path is in the same package and so in the same format.
+ *
+ * Where the name of a package leads, Node works out anew for every module that says it; for modules of
+ * ours it is the same each time.
+ *
+ * zod brings its messages in fifty languages, two thirds of its text: only English is spoken here.
  */
-import { registerHooks } from "node:module";
+import { type ResolveFnOutput, registerHooks } from "node:module";
 
 const DRIZZLE = "/node_modules/drizzle-orm/";
+const ZOD = "/node_modules/zod/";
+const OURS = new URL(".", import.meta.url).href;
+
+/** By the name that modules of ours say. */
+const known = new Map<string, ResolveFnOutput>();
 
 registerHooks({
   resolve: (specifier, context, nextResolve) => {
     const { parentURL, conditions } = context;
-    const inside =
-      specifier.startsWith(".") &&
-      parentURL?.includes(DRIZZLE) === true &&
-      parentURL.endsWith(".js") &&
-      conditions.includes("import");
-    if (!inside) return nextResolve(specifier, context);
-    return { url: new URL(specifier, parentURL).href, format: "module", shortCircuit: true };
+    if (parentURL === undefined || !conditions.includes("import")) {
+      return nextResolve(specifier, context);
+    }
+    if (specifier.startsWith(".")) {
+      if (specifier === "../locales/index.js" && parentURL.includes(ZOD)) {
+        return nextResolve("../locales/en.js", context);
+      }
+      if (!parentURL.endsWith(".js") || !parentURL.includes(DRIZZLE)) {
+        return nextResolve(specifier, context);
+      }
+      return { url: new URL(specifier, parentURL).href, format: "module", shortCircuit: true };
+    }
+    if (!parentURL.startsWith(OURS)) return nextResolve(specifier, context);
+    const before = known.get(specifier);
+    if (before !== undefined) return { ...before, shortCircuit: true };
+    const found = nextResolve(specifier, context);
+    known.set(specifier, found);
+    return found;
   },
 });

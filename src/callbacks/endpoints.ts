@@ -8,7 +8,7 @@ import { texts } from "../database/column-arrays.ts";
 import type { Database, Tx } from "../database/connect.ts";
 import type { Remedy } from "../remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
-import { checkCallbackUrl, type OutboundPolicy } from "./outbound.ts";
+import { checkCallbackUrl, type OutboundPolicy } from "./outbound-policy.ts";
 
 /** An address as it stands. */
 export type CallbackEndpoint = {

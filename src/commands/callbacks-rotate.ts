@@ -25,7 +25,7 @@ export const rotateCommand = () =>
     .option("--lost-master-key", "with --now: the master key that sealed the old ones is lost")
     .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {
       if (lostMasterKey && !now) throw new UsageError("--lost-master-key goes with --now");
-      const { config, logger } = openRuntime();
+      const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       const masterKey = await callbackMasterKey(config, { existing: !lostMasterKey });
       if (lostMasterKey) await replaceSigningKeys(storage.write, masterKey);

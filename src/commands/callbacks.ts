@@ -143,7 +143,7 @@ const withAddresses = async (
   if ((project === undefined) === (asset === undefined)) {
     throw new UsageError("give --project <name> or --asset <name>");
   }
-  const { config, logger } = openRuntime();
+  const { config, logger } = await openRuntime();
   await using storage = await openStorage(config, logger, { existing: true });
   const key = project === undefined ? taEndpoint(asset ?? "") : callbackEndpoint(project);
   const addresses = await endpointsUnder(storage.write, key);

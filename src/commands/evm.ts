@@ -22,7 +22,7 @@ const rereadCommand = () =>
     .requiredOption("--chain <id>", "chain id", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
     .option("--token <address>", "only this token", addressArgument)
     .action(async ({ chain, token }: RereadOptions) => {
-      const { config, logger, signal } = openRuntime();
+      const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       const held = new AbortController();
       // A refusal is at once: waiting would empty the log hours later, when nobody expects it.

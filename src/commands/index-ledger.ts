@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { announceLedger, openLedger } from "../service/ledger-source.ts";
+import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
 import { checkpointArgument, namesArgument } from "./arguments.ts";
 import { progressLine } from "./progress-line.ts";
@@ -30,15 +30,16 @@ export const indexCommand = () =>
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
     .action(async ({ pipelines, first, last }: IndexOptions) => {
-      const { config, logger, giveUp, signal } = openRuntime();
+      const { config, logger, giveUp, signal } = await openRuntime();
       await announceLedger(config, logger);
-      const ledger = await openLedger(config, logger);
-      const firstCheckpoint = first ?? ledger.firstCheckpoint;
+      const found = await findLedger(config, logger);
+      const firstCheckpoint = first ?? found.firstCheckpoint;
       if (last !== undefined && last < firstCheckpoint) {
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
       }
       await using storage = await openStorage(config, logger, { onLost: giveUp });
       // The first connection to the database does not wait for the code that needs it.
+      const ledger = await found.open();
       const { configuredAssets } = await import("../service/assets.ts");
       const { openCallbackService } = await import("../service/callbacks.ts");
       const { startDemoCallbacks, withDemoCallbacks } = await import(

@@ -16,7 +16,7 @@ export const inspectCommand = () =>
     )
     .action(async (what: string, { check }: { readonly check?: boolean }) => {
       const raw = /^\d+$/.test(what)
-        ? await fetchOne(openRuntime(), BigInt(what))
+        ? await fetchOne(await openRuntime(), BigInt(what))
         : await readCheckpointFile(what);
       if (check) {
         const report = checkDigests(raw);

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
-import { checkCallbackUrl } from "../callbacks/outbound.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
+import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
 import type { Config } from "../config.ts";
 import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
@@ -73,7 +73,7 @@ const createCommand = () =>
       if (kind !== "project" && project !== undefined) {
         throw new UsageError(`--project goes with --kind project, not with --kind ${kind}`);
       }
-      const { config, logger } = openRuntime();
+      const { config, logger } = await openRuntime();
       if (project !== undefined) await checkProject(config, project);
       await using storage = await openStorage(config, logger);
       const { id, secret } = await createKey(storage.write.db, { kind, subject: project, label });
@@ -89,7 +89,7 @@ const createTaKey = async (key: {
   readonly label: string | undefined;
   readonly requireBound: boolean;
 }): Promise<void> => {
-  const { config, logger } = openRuntime();
+  const { config, logger } = await openRuntime();
   await checkAsset(config, key.asset);
   const callbackUrl =
     key.callbackUrl === undefined ? undefined : checkedUrl(config, key.callbackUrl);
@@ -129,7 +129,7 @@ const listCommand = () =>
   new Command("list")
     .description("every key: JSON, one a line, without the secrets")
     .action(async () => {
-      const { config, logger } = openRuntime();
+      const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       for (const key of await listKeys(storage.write.db)) {
         process.stdout.write(`${JSON.stringify(key)}\n`);
@@ -146,7 +146,7 @@ const callbackUrlCommand = () =>
       if ((url === undefined) === (remove === undefined)) {
         throw new UsageError("give the URL, or --remove");
       }
-      const { config, logger } = openRuntime();
+      const { config, logger } = await openRuntime();
       const address = url === undefined ? null : checkedUrl(config, url);
       await using storage = await openStorage(config, logger, { existing: true });
       const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
@@ -168,7 +168,7 @@ const revokeCommand = () =>
       "the key of the same asset that its requests and deliveries belong to from now on (kind ta), and whose address results go to; without it only the operator sees them. Also for a key that was revoked before",
     )
     .action(async (id: string, { to }: { to?: string }) => {
-      const { config, logger } = openRuntime();
+      const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       if (to !== undefined) {
         if (!(await handOver(storage.write, { id, to }))) {

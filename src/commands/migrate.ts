@@ -5,7 +5,7 @@ import { openRuntime } from "./runtime.ts";
 /** `holderbook migrate`: brings the database to this version, for deployments that do it beforehand. */
 export const migrateCommand = () =>
   new Command("migrate").action(async () => {
-    const { config, logger } = openRuntime();
+    const { config, logger } = await openRuntime();
     await using _storage = await openStorage(config, logger);
     process.stderr.write("the database is up to date\n");
   });

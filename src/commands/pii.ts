@@ -133,7 +133,7 @@ const report = (deleted: number) => {
 const withVault = async (
   act: (vault: PiiVault, config: Config) => Promise<void>,
 ): Promise<void> => {
-  const { config, logger } = openRuntime();
+  const { config, logger } = await openRuntime();
   await using storage = await openStorage(config, logger, { existing: true });
   await act(await configuredVault(config, storage, { existing: true }), config);
 };

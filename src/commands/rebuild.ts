@@ -22,7 +22,7 @@ export const rebuildCommand = () =>
       const pipeline = ledgerPipelines.find((one) => one.name === name);
       if (pipeline === undefined && name !== EVM)
         throw new UsageError(`no pipeline is called ${name}`);
-      const { config, logger, signal } = openRuntime();
+      const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       // A refusal is at once: waiting would empty the pipeline hours later, when nobody expects it.
       const held = new AbortController();

@@ -1,6 +1,6 @@
 /** What every command is given: settings, a logger, and the signal to end. */
 import { type Config, configFromEnvironment } from "../config.ts";
-import { createLogger, type Logger } from "../logger.ts";
+import { createLogger, type Logger, openTerminal } from "../logger.ts";
 
 export type Runtime = {
   readonly config: Config;
@@ -18,9 +18,9 @@ const END_WITHIN_MS = 20_000;
  * Reads `.env` and the environment, and listens for signals.
  * @throws ConfigError when a setting is wrong
  */
-export const openRuntime = (): Runtime => {
+export const openRuntime = async (): Promise<Runtime> => {
   const config = configFromEnvironment();
-  const logger = createLogger(config.logLevel, process.stderr.isTTY === true);
+  const logger = createLogger(config.logLevel, await openTerminal());
   return { config, logger, ...endSignal(logger) };
 };
 
@@ -49,3 +49,10 @@ const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
     },
   };
 };
+
+/** Resolves when the signal aborts. */
+export const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -2,9 +2,9 @@ import { Argument, Command } from "commander";
 import { type Config, checkLedgerNamed } from "../config.ts";
 import { createFront } from "../http/front.ts";
 import { factSource } from "../log/log.ts";
-import { configuredAssets } from "../service/assets.ts";
+import { findAssets } from "../service/assets.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
-import { openRuntime } from "./runtime.ts";
+import { ended, openRuntime } from "./runtime.ts";
 
 /** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */
 export const serveCommand = () =>
@@ -13,10 +13,10 @@ export const serveCommand = () =>
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
-      const { config, logger, giveUp, signal } = openRuntime();
+      const { config, logger, giveUp, signal } = await openRuntime();
       checkLedgerNamed(config, { packagesAlone: true });
       // A file that cannot be followed, and a port that is taken, end this before there is a database.
-      const assets = await configuredAssets(config);
+      const assetsFound = await findAssets(config);
       await using front = createFront({ logger });
       const url = await front.listen(config);
       await using storage = await openStorage(config, logger, { onLost: giveUp });
@@ -28,7 +28,7 @@ export const serveCommand = () =>
         logger,
         storage,
         packages,
-        assets,
+        assets: await assetsFound(),
         front,
         only,
       });
@@ -39,10 +39,3 @@ export const serveCommand = () =>
 /** The packages of the configuration, or else those the log was begun with. */
 const packagesOf = async (config: Config, { read }: Storage): Promise<readonly string[]> =>
   config.packages ?? (await factSource(read).highWater()).packages;
-
-/** Resolves when the signal aborts. */
-export const ended = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

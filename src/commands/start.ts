@@ -1,25 +1,25 @@
 import { Command } from "commander";
-import { announceLedger, openLedger } from "../service/ledger-source.ts";
+import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
 import { keepServing } from "../serving-process/keep.ts";
 import { progressLine } from "./progress-line.ts";
-import { openRuntime } from "./runtime.ts";
-import { ended } from "./serve.ts";
+import { ended, openRuntime } from "./runtime.ts";
 import { welcome } from "./welcome.ts";
 
 /** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
 export const startCommand = () =>
   new Command("start").action(async () => {
-    const { config, logger, giveUp, signal: asked } = openRuntime();
+    const { config, logger, giveUp, signal: asked } = await openRuntime();
     await announceLedger(config, logger);
     // Before anything is contacted or made: a port that is taken ends this with nothing begun.
     await using serving = await keepServing({ logger, bodyBytes: config.ta.bodyBytes });
-    const ledger = await openLedger(config, logger);
+    const found = await findLedger(config, logger);
     // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
     await using storage = await openStorage(config, logger, { onLost: giveUp });
     // The first connection to the database does not wait for the code that needs it.
+    const ledger = await found.open();
     const { configuredAssets } = await import("../service/assets.ts");
     const { openCallbackService } = await import("../service/callbacks.ts");
     const { startDemoCallbacks, withDemoCallbacks } = await import("../service/demo-callbacks.ts");

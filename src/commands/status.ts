@@ -12,7 +12,7 @@ export const statusCommand = () =>
   new Command("status")
     .option("--json", "one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
-      const { config, logger } = openRuntime();
+      const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);

@@ -34,7 +34,7 @@ export const showRequest = (id: string): Promise<void> =>
   });
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
-  const { config, logger } = openRuntime();
+  const { config, logger } = await openRuntime();
   // The connections for callers' queries would cut off a look at millions of requests.
   await using storage = await openStorage(config, logger, { existing: true });
   await act(storage.write.sql, config);

@@ -12,6 +12,7 @@ import { advance, newWorld, OPENING_ENDS } from "./issuer/advance.ts";
 import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
+import { DEFAULT_INVESTORS, DEFAULT_NOISE } from "./journal.ts";
 import type { CoinModel, DemoModel } from "./model.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
 import { encodeProtobuf } from "./wire/protobuf.ts";
@@ -24,8 +25,6 @@ const EDITION = 1;
 export const DEFAULT_GENESIS_MS = 1_735_689_600_000n;
 /** Milliseconds between checkpoints: about what the network takes. */
 export const DEFAULT_INTERVAL_MS = 250n;
-export const DEFAULT_INVESTORS = 40;
-export const DEFAULT_NOISE = 0.3;
 const DEFAULT_ACTIONS = 2;
 
 /** What a demo ledger is made from. The same options give the same bytes. */

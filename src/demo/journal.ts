@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { makeDataDir } from "../data-dir.ts";
 import type { Remedy } from "../remedy.ts";
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import type { Timeline } from "./timeline.ts";
@@ -21,6 +22,9 @@ export type LedgerOptions = {
   readonly investors: number;
   readonly noise: number;
 };
+
+export const DEFAULT_INVESTORS = 40;
+export const DEFAULT_NOISE = 0.3;
 
 /** A submitted transaction and the checkpoint it belongs to. */
 export type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
@@ -101,6 +105,18 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
     readReceipts: () => readLines(receiptsPath, isReceipt),
     appendReceipt: (receipt) => append(receiptsPath, receipt),
   };
+};
+
+/**
+ * Sees that the data folder can hold this demo ledger, long before the ledger is made.
+ * @throws ConfigError naming DATA_DIR, OtherDemoLedgerError, JournalDamagedError
+ */
+export const checkDemoFolder = (
+  dataDir: string,
+  { seed, investors }: Pick<LedgerOptions, "seed" | "investors">,
+): void => {
+  const timeline = openJournal(dataDir, { seed, investors, noise: DEFAULT_NOISE }).readTimeline();
+  if (timeline === undefined) makeDataDir(dataDir);
 };
 
 /** A file with one value per line. */

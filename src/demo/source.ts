@@ -15,8 +15,6 @@ import type { Remedy } from "../remedy.ts";
 import type { LiveObject } from "./chain/state.ts";
 import {
   createDemoLedger,
-  DEFAULT_INVESTORS,
-  DEFAULT_NOISE,
   type DemoCheckpoint,
   type DemoIdentity,
   type DemoLedger,
@@ -26,7 +24,7 @@ import {
 import { OPENING_ENDS } from "./issuer/advance.ts";
 import type { Staff } from "./issuer/people.ts";
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
-import { openJournal } from "./journal.ts";
+import { DEFAULT_INVESTORS, DEFAULT_NOISE, openJournal } from "./journal.ts";
 import { SavedStates } from "./saved-states.ts";
 import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "./timeline.ts";
 

@@ -1,9 +1,8 @@
 /** Makes the page of `graphiql.ts`: run as a worker, with the path of GraphQL as its data. */
 import { createHash } from "node:crypto";
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
-import { z } from "zod";
-import { largeText } from "../http/large-text.ts";
+import { handOver, largeText } from "../http/large-text.ts";
 
 /** What a first visitor finds, each in a tab of its own; the key is typed once per tab. */
 const QUERIES = [
@@ -73,7 +72,9 @@ const makePage = async (endpoint: string) => {
     shouldPersistHeaders: false,
   };
   const html = renderGraphiQL(options).trim();
-  return { ...(await largeText(html)), policy: policyFor(html) };
+  const policy = policyFor(html);
+  // From here on there are its bytes alone.
+  return { ...(await largeText(Buffer.from(html))), policy };
 };
 
 /**
@@ -99,4 +100,5 @@ const policyFor = (html: string): string => {
 
 const SCRIPT = "<script>";
 
-parentPort?.postMessage(await makePage(z.string().parse(workerData)));
+const page = await makePage(String(workerData));
+handOver(page, [page]);

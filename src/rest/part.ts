@@ -110,14 +110,13 @@ export const restPart = ({
       mountList(app);
       if (callbackKeys !== undefined) mountCallbackKeys(app, callbackKeys);
       const keys = callbackKeys === undefined ? [] : [callbackKeysApi(TAG)];
-      const document = await largeText(
-        JSON.stringify(describeTogether(openApi(version), [...keys, ...others])),
-      );
+      const description = describeTogether(openApi(version), [...keys, ...others]);
+      const document = await largeText(Buffer.from(JSON.stringify(description)));
       app.get("/openapi.json", async (request, reply) => {
         const body = largeBody(request, reply, document, pages);
         return reply.type("application/json; charset=utf-8").send(body);
       });
-      await app.register(async (scope) => mountDocs(scope, pages));
+      mountDocs(app, pages);
     },
   };
 };

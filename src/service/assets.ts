@@ -1,8 +1,9 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
 import { type Assets, AssetsFileError, readAssets } from "../assets.ts";
-import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
+import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import type { Config } from "../config.ts";
+import { checkDemoFolder } from "../demo/journal.ts";
 import { pathOf } from "../json-file.ts";
 
 /** Group that the demo ledger's investors are whitelisted into. */
@@ -54,19 +55,40 @@ const faultOf = (url: string, policy: OutboundPolicy): string | undefined => {
   }
 };
 
+type AssetsConfig = Pick<Config, "assetsFile" | "ledgerSource" | "dataDir" | "demo" | "callbacks">;
+
 /**
  * Reads the assets file. Without one there are no projects, but on the demo ledger a project `demo`
  * for people to try, whose assets `demo-a` and `demo-b` take the transfer agent's requests.
- * @throws AssetsFileError (stop)
+ * @throws AssetsFileError (stop), ConfigError
  */
-export const configuredAssets = async (
-  config: Pick<Config, "assetsFile" | "ledgerSource" | "dataDir" | "demo" | "callbacks">,
+export const configuredAssets = async (config: AssetsConfig, known?: DemoKnown): Promise<Assets> =>
+  (await findAssets(config, known))();
+
+/**
+ * As `configuredAssets`, in two steps: all that settings can be wrong in is known after the first one,
+ * and the demo ledger, which takes a while, is made in the second.
+ * @throws AssetsFileError (stop), ConfigError
+ */
+export const findAssets = async (
+  config: AssetsConfig,
   known?: DemoKnown,
-): Promise<Assets> => {
-  if (config.assetsFile !== undefined) return assetsOf(config, config.assetsFile);
-  if (!config.ledgerSource.startsWith("demo:")) return { projects: [] };
-  const callbackUrl = known?.callbackUrl ?? config.callbacks.demoUrl ?? NOWHERE;
-  const coinTypes = known?.coinTypes ?? (await demoCoinTypes(config));
+): Promise<() => Promise<Assets>> => {
+  if (config.assetsFile !== undefined) {
+    const assets = await assetsOf(config, config.assetsFile);
+    return async () => assets;
+  }
+  if (!config.ledgerSource.startsWith("demo:")) return async () => ({ projects: [] });
+  if (known !== undefined) return async () => demoAssets(known);
+  checkDemoFolder(config.dataDir, config.demo);
+  return async () =>
+    demoAssets({
+      coinTypes: await demoCoinTypes(config),
+      callbackUrl: config.callbacks.demoUrl ?? NOWHERE,
+    });
+};
+
+const demoAssets = ({ coinTypes, callbackUrl }: DemoKnown): Assets => {
   const tokens = coinTypes.slice(0, 2).map((coinType, index) => ({
     name: DEMO_ASSETS[index] ?? "",
     ledger: "sui" as const,

@@ -1,7 +1,7 @@
 /** Where callbacks go, as the assets file says. */
 import type { Assets } from "../assets.ts";
 import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/endpoints.ts";
-import type { OutboundPolicy } from "../callbacks/outbound.ts";
+import type { OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import type { Database } from "../database/connect.ts";
 import { taAssets, taEndpoint } from "../ta/asset.ts";
 import { moveResults, registerKeyAddresses } from "../ta/callback-address.ts";

@@ -4,11 +4,11 @@ import type { Config } from "../config.ts";
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { Address } from "../evm/fact.ts";
-import { type FollowSettings, followChain } from "../evm/follow.ts";
+import type { FollowSettings, followChain } from "../evm/follow.ts";
 import { type EvmNetwork, type EvmToken, networksOf } from "../evm/network.ts";
-import { openRpc, type Rpc } from "../evm/rpc/rpc.ts";
+import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
 import type { Logger } from "../logger.ts";
-import { runTransferEvents, type TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
+import type { TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
 import { createRareLines } from "../rare-lines.ts";
 import { endpointWarnings } from "./evm-endpoints.ts";
 import { recordsKey } from "./evm-standing.ts";
@@ -59,6 +59,12 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   const statuses = new Map<string, TransferEventsStatus>();
   const doubts = new Map<number, Map<Address, readonly string[]>>();
   const rpcs = new Map<number, Rpc>();
+  const known = { networks, troubles, rpcs, doubts, statuses };
+  if (tokens.length === 0) return { ...known, [Symbol.asyncDispose]: async () => undefined };
+  // What speaks to chains is large: loaded where there is one to read.
+  const { followChain } = await import("../evm/follow.ts");
+  const { openRpc } = await import("../evm/rpc/rpc.ts");
+  const { runTransferEvents } = await import("../pipelines/run-transfer-events.ts");
   const readers = networks.map((network) => {
     const { chainId, name, rpc: urls } = network;
     const rpc = openRpc(chainId, urls, {
@@ -71,7 +77,8 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     const own = new Map<Address, readonly string[]>();
     doubts.set(chainId, own);
     const { evmPollMs: pollMs } = config;
-    return readChain({ ...settings, network, rpc, troubles, doubts: own, pollMs }, signal);
+    const reading = { ...settings, network, rpc, troubles, doubts: own, pollMs };
+    return readChain(reading, followChain, signal);
   });
   const pipeline =
     scopes.length === 0
@@ -85,11 +92,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
         });
   const ended = Promise.all([...readers, pipeline]);
   return {
-    networks,
-    troubles,
-    rpcs,
-    doubts,
-    statuses,
+    ...known,
     [Symbol.asyncDispose]: async () => {
       disposed.abort();
       await ended;
@@ -106,7 +109,11 @@ type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
 };
 
 /** Reads one chain under its lock; never rejects. A reader that must stop leaves the others going. */
-const readChain = async (reading: Reading, signal: AbortSignal): Promise<void> => {
+const readChain = async (
+  reading: Reading,
+  follow: typeof followChain,
+  signal: AbortSignal,
+): Promise<void> => {
   const { network, rpc, database, logger, troubles, pollMs } = reading;
   const { chainId, name } = network;
   const where = { chainId, network: name };
@@ -119,7 +126,7 @@ const readChain = async (reading: Reading, signal: AbortSignal): Promise<void> =
       });
       logger.info({ ...where, tokens: network.tokens.length }, "reading an EVM chain");
       const held = AbortSignal.any([signal, lock.session.lost]);
-      await followChain(
+      await follow(
         {
           database,
           network,

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Assets, suiTokens } from "../assets.ts";
 import { type Config, ConfigError, checkLedgerNamed } from "../config.ts";
+import { checkDemoFolder } from "../demo/journal.ts";
 import type { DemoSource } from "../demo/source.ts";
 import { readJsonFile } from "../json-file.ts";
 import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
@@ -71,6 +72,31 @@ export const announceLedger = async (config: Config, logger: Logger): Promise<vo
 
 const aboutDemo = ({ demo }: Config): string =>
   `the demo ledger, a simulated issuer (seed ${demo.seed})`;
+
+/** A ledger whose settings are sound; nothing is contacted yet, also not by opening it. */
+export type FoundLedger = Pick<Ledger, "firstCheckpoint"> & {
+  /** To be called once. */
+  open(): Promise<Ledger>;
+};
+
+/**
+ * As `openLedger`, in two steps: all that settings can be wrong in is known after the first one, and the
+ * demo ledger, which takes a while, is made in the second.
+ * @throws ConfigError, AssetsFileError (stop), OtherDemoLedgerError (stop)
+ */
+export const findLedger = async (config: Config, logger: Logger): Promise<FoundLedger> => {
+  checkLedgerNamed(config);
+  if (!config.ledgerSource.startsWith("demo:")) {
+    const ledger = await openLedger(config, logger);
+    return { firstCheckpoint: ledger.firstCheckpoint, open: async () => ledger };
+  }
+  checkDemoFolder(config.dataDir, config.demo);
+  if (config.assetsFile !== undefined) await assetsOf(config, config.assetsFile);
+  return {
+    firstCheckpoint: config.firstCheckpoint ?? 0n,
+    open: () => openLedger(config, logger),
+  };
+};
 
 /**
  * Opens the configured ledger; nothing is contacted yet.

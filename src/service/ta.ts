@@ -7,14 +7,7 @@ import type { DemoSource } from "../demo/source.ts";
 import type { Logger } from "../logger.ts";
 import { type TaAsset, taAssets } from "../ta/asset.ts";
 import { heldIn } from "../ta/pii/vault.ts";
-import { httpEvmSigner, httpSuiSigner } from "../ta/ports/http-signer.ts";
-import {
-  type EvmSigner,
-  evmKeySigner,
-  SigningError,
-  type SuiSigner,
-  suiKeySigner,
-} from "../ta/ports/signer.ts";
+import { type EvmSigner, SigningError, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
 import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
 import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
 import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
@@ -47,9 +40,10 @@ export const startTransferAgent = async (
   await using opened = new AsyncDisposableStack();
   const stopped = new AbortController();
   const demo = await demoAccess(settings, assets, stopped.signal, opened);
-  const access = demo ?? configuredAccess(config, ledger.packages, opened);
+  const access = demo ?? (await configuredAccess(config, ledger.packages, opened));
   await warnOfLeftRequests(storage.write.sql, new Set(assets.keys()), logger);
-  const processed = processedAssets(assets.values(), access, storage.write.sql, (asset, lacks) =>
+  const { sql } = storage.write;
+  const processed = await processedAssets(assets.values(), access, sql, (asset, lacks) =>
     logger.warn(
       { asset },
       `requests for ${asset} wait: this process lacks ${lacks} (see TA_ settings)`,
@@ -71,13 +65,13 @@ export const startTransferAgent = async (
 };
 
 /** Node and signers as configured. @throws ConfigError */
-const configuredAccess = (
+const configuredAccess = async (
   config: Config,
   packages: readonly string[],
   opened: AsyncDisposableStack,
-): LedgerAccess => {
-  const suiSigner = suiSignerOf(config);
-  const evmSigner = evmSignerOf(config);
+): Promise<LedgerAccess> => {
+  const suiSigner = await suiSignerOf(config);
+  const evmSigner = await evmSignerOf(config);
   const node = nodeOf(config);
   if (node !== undefined) opened.defer(() => node.close());
   return {
@@ -98,16 +92,20 @@ const nodeOf = ({ ta, ledgerSource, ledgerHeaders }: Config): SuiNode | undefine
   return openSuiNode({ host: named, tls, headers: ta.node === undefined ? ledgerHeaders : {} });
 };
 
-const suiSignerOf = ({ ta }: Config): SuiSigner | undefined => {
+const suiSignerOf = async ({ ta }: Config): Promise<SuiSigner | undefined> => {
   const { suiKey } = ta;
   if (suiKey !== undefined) return keyOf("TA_SUI_KEY", () => suiKeySigner(suiKey));
   if (ta.signerUrl === undefined || ta.suiAddress === undefined) return undefined;
+  const { httpSuiSigner } = await import("../ta/ports/http-signer.ts");
   return httpSuiSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.suiAddress });
 };
 
-const evmSignerOf = ({ ta }: Config): EvmSigner | undefined => {
+const evmSignerOf = async ({ ta }: Config): Promise<EvmSigner | undefined> => {
   const { evmKey } = ta;
-  if (evmKey !== undefined) return keyOf("TA_EVM_KEY", () => evmKeySigner(evmKey));
+  if (evmKey !== undefined) {
+    const { evmKeySigner } = await import("../ta/ports/evm-key-signer.ts");
+    return keyOf("TA_EVM_KEY", () => evmKeySigner(evmKey));
+  }
   if (ta.signerUrl === undefined) return undefined;
   if (ta.evmAddress === undefined && ta.suiAddress === undefined) {
     throw new ConfigError(
@@ -115,6 +113,7 @@ const evmSignerOf = ({ ta }: Config): EvmSigner | undefined => {
     );
   }
   if (ta.evmAddress === undefined) return undefined;
+  const { httpEvmSigner } = await import("../ta/ports/http-signer.ts");
   return httpEvmSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.evmAddress });
 };
 
@@ -152,7 +151,7 @@ const demoAccess = async (
     if (asset?.ledger !== "sui" || !own.includes(asset.coinType)) return undefined;
     return suiKeySigner(demo.secretKey(demo.staff(asset.coinType).registrar));
   };
-  const evmSigner = evmSignerOf(config);
+  const evmSigner = await evmSignerOf(config);
   return {
     sui: { node, packages, signerOf, gasBudget: config.ta.suiGasBudget },
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
@@ -170,6 +169,8 @@ const fundSigners = async (
     await delay(DEMO_LOOK_MS, undefined, { signal });
   }
   for (const coinType of coinTypes) {
+    // An abort is told to those who listen, not to those who begin to.
+    if (signal.aborted) return;
     const { registrar } = demo.staff(coinType);
     if (demo.gasCoinsOf(registrar).length > 0) continue;
     const given = demo.submit({ sender: registrar, calls: [], purses: DEMO_PURSES });

@@ -31,6 +31,9 @@ export type Life = {
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 
+/** Before the program, because it changes how the program's own modules are found. */
+const PRELOADED = ["--import", new URL("../quick-imports.ts", import.meta.url).href];
+
 /** Answers are much garbage that dies young: room for it spares copying. */
 const YOUNG_MIB = 24;
 
@@ -71,6 +74,7 @@ export const launch = ({
     execArgv: [
       ...process.execArgv.filter((flag) => !flag.startsWith("--max-")),
       ...heapFor(bodyBytes),
+      ...PRELOADED,
     ],
     env: port === undefined ? process.env : { ...process.env, PORT: String(port) },
     serialization: "advanced",

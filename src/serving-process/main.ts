@@ -2,14 +2,13 @@
  * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
  * asked. It ends with `start`, however that ends: then their channel closes.
  */
-import "../quick-imports.ts";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { configFromEnvironment } from "../config.ts";
 import { ConfigError } from "../config-error.ts";
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/front.ts";
-import { createLogger } from "../logger.ts";
+import { createLogger, openTerminal } from "../logger.ts";
 import { type IndexingWatch, watchIndexing } from "./indexing-process.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 
@@ -38,7 +37,7 @@ process.on("SIGHUP", () => undefined);
 
 const run = async (): Promise<void> => {
   const config = configFromEnvironment();
-  const logger = createLogger(config.logLevel, process.stderr.isTTY === true).child({
+  const logger = createLogger(config.logLevel, await openTerminal()).child({
     process: "serving",
   });
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();

@@ -7,12 +7,13 @@ import {
   type Socket,
 } from "node:net";
 import { expect, test } from "vitest";
-import { checkCallbackUrl, openOutbound, type Resolve } from "../../src/callbacks/outbound.ts";
+import { openOutbound, type Resolve } from "../../src/callbacks/outbound.ts";
 import {
   CallbackAddressError,
   ReceiverTimeoutError,
   ReceiverUnreachableError,
 } from "../../src/callbacks/outbound-error.ts";
+import { checkCallbackUrl } from "../../src/callbacks/outbound-policy.ts";
 import { until } from "../queue/until.ts";
 import { selfSigned } from "./tls.ts";
 

@@ -40,7 +40,7 @@ const serve = async ({ db }: TestDatabase) => {
   evmGauges(metrics.registry, health);
   const server = await createServer({
     parts: [],
-    logger: createLogger("silent", false),
+    logger: createLogger("silent", undefined),
     version: "1",
     health,
     metrics,

@@ -14,7 +14,7 @@ const now: CatchUp = {
 
 /** What is logged, line by line, off a terminal. */
 const shown = (...reports: readonly Partial<CatchUp>[]) => {
-  const logger = createLogger("silent", false);
+  const logger = createLogger("silent", undefined);
   const info = vi.spyOn(logger, "info");
   const line = progressLine(logger, undefined);
   for (const change of reports) line.report({ ...now, ...change });

@@ -48,7 +48,7 @@ test("a script for which there is no room is answered 503 in the common form", a
     name: "rest",
     paths: [],
     register: async (app) => {
-      await app.register(async (scope) => mountDocs(scope, full));
+      mountDocs(app, full);
     },
   };
   await using service = await serve({ parts: [part] });

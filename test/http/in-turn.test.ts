@@ -18,7 +18,7 @@ const watched = (
 ) => {
   const begun: string[] = [];
   const waiting: (() => void)[] = [];
-  const page = largeText("x".repeat(PAGE_BYTES));
+  const page = largeText(Buffer.from("x".repeat(PAGE_BYTES)));
   const part: Part = {
     name: "rest",
     paths: [],

@@ -5,7 +5,7 @@ import { type RunnablePipeline, runnable } from "../../src/pipelines/pipeline.ts
 import { watermarkTable } from "../../src/pipelines/watermark.ts";
 import type { TestDatabase } from "../postgres.ts";
 
-export const silent = createLogger("silent", false);
+export const silent = createLogger("silent", undefined);
 
 type Row = { readonly checkpoint: bigint; readonly txDigest: string };
 

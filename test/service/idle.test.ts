@@ -1,3 +1,5 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { nextDueMs as nextCallbackMs } from "../../src/callbacks/lanes.ts";
@@ -44,6 +46,53 @@ test("a service with nothing to do but the demo's four checkpoints a second leav
   const perSecond = (Number(after.done - before.done) / (after.atMs - before.atMs)) * 1_000;
   expect(perSecond).toBeGreaterThan(10);
   expect(perSecond).toBeLessThan(MOST_TRANSACTIONS_PER_SECOND);
+});
+
+/** Writes down which packages each process of the service has loaded, as it ends. */
+const COUNTING = `
+import { registerHooks } from "node:module";
+import { writeFileSync } from "node:fs";
+import { isMainThread } from "node:worker_threads";
+const loaded = new Set();
+registerHooks({
+  load: (url, context, next) => {
+    const name = /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1];
+    if (name !== undefined) loaded.add(name);
+    return next(url, context);
+  },
+});
+process.on("exit", () => {
+  if (isMainThread && process.argv[1]?.endsWith("main.ts")) {
+    writeFileSync(process.env.LOADED + process.pid, [...loaded].join("\\n"));
+  }
+});
+`;
+
+test("an idle service holds neither what speaks to EVM chains nor the text of pages that nobody opened", async () => {
+  await using database = await freshDatabase();
+  await using folder = await temporaryFolder();
+  const counting = join(folder.path, "counting.mjs");
+  await writeFile(counting, COUNTING);
+  await using program = startProgram(["start"], {
+    DATABASE_URL: database.url,
+    DATA_DIR: `${folder.path}/data`,
+    DEMO_HISTORY: "10",
+    PORT: "0",
+    NODE_OPTIONS: `--import=${counting}`,
+    LOADED: join(folder.path, "loaded-"),
+  });
+  await program.sees(/Health\s+(\S+)/);
+  program.signal("SIGTERM");
+  expect(await program.ended).toBe(0);
+  const files = (await readdir(folder.path)).filter((name) => name.startsWith("loaded-"));
+  const loaded = await Promise.all(
+    files.map(async (name) => (await readFile(join(folder.path, name), "utf8")).split("\n")),
+  );
+  // One indexes, the other one serves.
+  expect(loaded.filter((names) => names.includes("bullmq"))).toHaveLength(1);
+  expect(loaded.filter((names) => names.includes("fastify"))).toHaveLength(1);
+  const large = ["viem", "ox", "@scalar/fastify-api-reference", "@graphql-yoga/render-graphiql"];
+  expect(loaded.flat().filter((name) => large.includes(name))).toEqual([]);
 });
 
 test("without any lane nothing is due, which is not the same as due now", async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
 import { evmRelay } from "../../src/ta/ports/evm-relay.ts";
 import {
   type Relay,
   RelayUnavailableError,
   SubmissionRefusedError,
 } from "../../src/ta/ports/relay.ts";
-import { evmKeySigner } from "../../src/ta/ports/signer.ts";
 import { startProxy } from "../evm/proxy.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";

@@ -6,8 +6,8 @@ import pino from "pino";
 import { openQueues } from "../../src/queue/queues.ts";
 import { startEvm } from "../../src/service/evm.ts";
 import { heldIn } from "../../src/ta/pii/vault.ts";
+import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
 import type { Relay } from "../../src/ta/ports/relay.ts";
-import { evmKeySigner } from "../../src/ta/ports/signer.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { startProcessing } from "../../src/ta/processing/processing.ts";
 import { startAnvil } from "../evm/anvil.ts";
@@ -70,7 +70,7 @@ export const startEvmCircle = async (
     const logged: string[] = [];
     const logger = pino({ level: "debug" }, { write: (line: string) => void logged.push(line) });
     const queues = openQueues({ databaseUrl: database.url, onError: () => undefined });
-    const assets = processedAssets(
+    const processed = await processedAssets(
       [
         {
           name: EVM_ASSET,
@@ -84,7 +84,8 @@ export const startEvmCircle = async (
       { evm: { signer: evmKeySigner(key) } },
       database.sql,
       (asset, what) => logger.error({ asset, what }),
-    ).map((asset) => ({ ...asset, relay: around(asset.relay) }));
+    );
+    const assets = processed.map((asset) => ({ ...asset, relay: around(asset.relay) }));
     const processing = await startProcessing({
       database,
       queues,

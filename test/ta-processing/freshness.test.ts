@@ -44,7 +44,7 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
   const request = await firstOpen(database.sql, claim);
   if (request === undefined) throw new Error("nothing is open");
   const logger = pino({ level: "silent" });
-  using opened = openAsset(circle, {
+  using opened = await openAsset(circle, {
     around: (real) => ({ ...real, tip: async () => tip, ...relay?.(real) }),
   });
   const { asset } = opened;
@@ -131,7 +131,7 @@ test("a request fails as refused only when the ledger has not executed its trans
   // Nor does whoever waits for its coin submit it.
   await circle.database.sql`update ta_purses set claimed_at = claimed_at - interval '2 minutes'`;
   {
-    using opened = openAsset(circle);
+    using opened = await openAsset(circle);
     const held = await circle.database.sql<{ name: string }[]>`
       select p.purse as name from ta_purses p join ta_requests r on r.id = p.request_id
       where r.investor_id = ${lane}`;
@@ -148,7 +148,7 @@ test("a request fails as refused only when the ledger has not executed its trans
     select t.tx_id from ta_transactions t join ta_requests r on r.id = t.request_id
     where r.investor_id = ${lane}`;
   expect(submitted).toBe(0);
-  using opened = openAsset(circle);
+  using opened = await openAsset(circle);
   const { signal } = new AbortController();
   expect(await opened.asset.relay.lookUp(stored?.tx_id ?? "none", signal)).toBeNull();
 });

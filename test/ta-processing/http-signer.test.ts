@@ -3,13 +3,9 @@ import type { AddressInfo } from "node:net";
 import { Transaction } from "@mysten/sui/transactions";
 import type { TransactionSerializable } from "viem";
 import { expect, test } from "vitest";
+import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
 import { httpEvmSigner, httpSuiSigner } from "../../src/ta/ports/http-signer.ts";
-import {
-  evmKeySigner,
-  SigningError,
-  SigningNotAllowedError,
-  suiKeySigner,
-} from "../../src/ta/ports/signer.ts";
+import { SigningError, SigningNotAllowedError, suiKeySigner } from "../../src/ta/ports/signer.ts";
 
 const SUI = suiKeySigner(new Uint8Array(32).fill(7));
 const OTHER = suiKeySigner(new Uint8Array(32).fill(8));

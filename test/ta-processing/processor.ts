@@ -35,12 +35,12 @@ type AssetSettings = {
 type OnLedger = Pick<Circle, "database" | "source" | "node" | "coinType" | "registrar">;
 
 /** The circle's asset, as processing has it. */
-export const openAsset = (circle: OnLedger, settings: AssetSettings = {}) => {
+export const openAsset = async (circle: OnLedger, settings: AssetSettings = {}) => {
   const { database, source } = circle;
   const { around = (relay: Relay) => relay, group = GROUP } = settings;
   const signer = settings.signer ?? suiKeySigner(source.secretKey(circle.registrar));
   const node = openSuiNode({ host: circle.node.host, tls: false });
-  const [asset] = processedAssets(
+  const [asset] = await processedAssets(
     [
       {
         name: ASSET,
@@ -75,7 +75,7 @@ export const startProcessor = async (
     { write: (line: string) => void logged.push(line) },
   );
   const queues = openQueues({ databaseUrl: database.url, onError: (err) => logger.warn({ err }) });
-  const opened = openAsset(circle, {
+  const opened = await openAsset(circle, {
     ...(around && { around }),
     ...(group !== undefined && { group }),
     ...(signer && { signer }),

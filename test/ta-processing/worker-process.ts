@@ -68,8 +68,8 @@ const suiAssets = ({
 
 const assets =
   ledger.kind === "sui"
-    ? suiAssets(ledger)
-    : processedAssets(
+    ? await suiAssets(ledger)
+    : await processedAssets(
         [{ ...common, project: name, ledger: "evm", token: ledger.token }],
         { evm: { signer: httpEvmSigner(ledger.signer) } },
         database.sql,

@@ -1,7 +1,6 @@
 /** Who signs transactions: a port with keys of the configuration, or a remote service (http-signer.ts). */
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import type { Hex, TransactionSerializable } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import type { Remedy } from "../../remedy.ts";
 
 /** What a signer is told beside the bytes, to decide by. */
@@ -71,21 +70,4 @@ const keypairOf = (secret: string | Uint8Array): Ed25519Keypair => {
       "stop",
     );
   }
-};
-
-/**
- * Signs with a secp256k1 key at hand.
- * @param secret 0x and 64 hex digits
- * @throws SigningError (stop) when it is not; never shows it
- */
-export const evmKeySigner = (secret: string): EvmSigner => {
-  const digits = /^0x([0-9a-fA-F]{64})$/.exec(secret)?.[1];
-  if (digits === undefined) {
-    throw new SigningError("the EVM signing key must be 0x and 64 hex digits", "stop");
-  }
-  const account = privateKeyToAccount(`0x${digits}`);
-  return {
-    address: `0x${account.address.slice(2).toLowerCase()}`,
-    sign: (transaction) => account.signTransaction(transaction),
-  };
 };

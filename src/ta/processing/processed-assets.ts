@@ -2,7 +2,6 @@
 import type { Sql } from "../../database/connect.ts";
 import { treasuryOf } from "../../log/coins.ts";
 import type { TaAsset } from "../asset.ts";
-import { evmRelay } from "../ports/evm-relay.ts";
 import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
 import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
 import { evmRegister } from "./evm-register.ts";
@@ -29,17 +28,17 @@ export type LedgerAccess = {
  * for: their requests wait.
  * @throws NoTransferGroupsError (stop) for an EVM token without transfer groups
  */
-export const processedAssets = (
+export const processedAssets = async (
   assets: Iterable<TaAsset>,
   access: LedgerAccess,
   sql: Sql,
   onMissing: (asset: string, what: string) => void,
-): readonly ProcessedAsset[] => {
+): Promise<readonly ProcessedAsset[]> => {
   const processed: ProcessedAsset[] = [];
   for (const asset of assets) {
     const { name, whitelistGroupId } = asset;
     const sides =
-      asset.ledger === "sui" ? suiSides(asset, access, sql) : evmSides(asset, access, sql);
+      asset.ledger === "sui" ? suiSides(asset, access, sql) : await evmSides(asset, access, sql);
     if (typeof sides === "string") onMissing(name, sides);
     else processed.push({ name, whitelistGroupId, ...sides });
   }
@@ -71,12 +70,14 @@ const suiSides = (
   };
 };
 
-const evmSides = (
+const evmSides = async (
   { token, project }: Extract<TaAsset, { ledger: "evm" }>,
   { evm }: LedgerAccess,
   sql: Sql,
-): Sides | string => {
+): Promise<Sides | string> => {
   if (evm === undefined) return "a key to sign with";
+  // What speaks to chains is large: loaded where there is one to send to.
+  const { evmRelay } = await import("../ports/evm-relay.ts");
   const { chainId, rpc, type } = token;
   const { signer } = evm;
   const address = `0x${token.address.slice(2).toLowerCase()}` as const;
