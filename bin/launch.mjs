@@ -6,18 +6,13 @@ import { installedAsDependency, nodeBinary, root } from "./install.mjs";
 
 /**
  * Node lets garbage pile up to a share of the machine's memory. The service works in bounded batches:
- * a smaller young generation and heap keep it at a third of that, at the same speed.
+ * a smaller young generation and heap keep it at a third of that, at the same speed. And V8's middle
+ * compiler takes some 180 MB beside the heap for a large compiled query, which it never gives back.
  */
-const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768"];
+const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768", "--no-maglev"];
 
 /** Answers are much garbage that dies young: with less room a quarter of a server's time is copying it. */
 const SERVING_HEAP = ["--max-semi-space-size=32", "--max-old-space-size=768"];
-
-/**
- * V8's middle compiler takes some 180 MB beside the heap for a large compiled query and never gives them
- * back. Without it answers are as fast: its last compiler comes soon enough.
- */
-const COMPILERS = ["--no-maglev"];
 
 /**
  * glibc keeps what threads freed in up to eight pools for each core. With two pools, and large blocks
@@ -47,12 +42,7 @@ export const launch = (args, { cwd, tether = false, serving = false } = {}) =>
     const strip = installedAsDependency ? ["--import", join(root, "bin", "strip-types.mjs")] : [];
     const child = spawn(
       nodeBinary(),
-      [
-        "--disable-warning=ExperimentalWarning",
-        ...(tether ? [...COMPILERS, ...heap] : []),
-        ...strip,
-        ...args,
-      ],
+      ["--disable-warning=ExperimentalWarning", ...(tether ? heap : []), ...strip, ...args],
       {
         stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
         cwd,

@@ -1,15 +1,17 @@
 /**
  * Connections for the statements of callers, of two kinds.
  *
- * Short statements travel together: several behind one another on few connections, as the pool of
- * postgres.js sends them. One write carries them all, which is most of what a short one costs. They are
- * never cancelled: they have ended before anybody could.
+ * Short statements travel together: several behind one another on few connections. One write carries
+ * them all, which is most of what a short one costs. None is cancelled; one that lasts was no short one:
+ * the server ends it after a moment, and it begins anew as a long one.
  *
- * A long one has a connection to itself. When its caller has hung up it is dropped while it waits, and
- * cancelled when it has run for a while. Cancelling addresses a connection, not a statement: so there is
- * one at a time on it, and the next one comes only when the cancellation has been delivered.
+ * A long one has a connection to itself, so that a caller who hangs up can have it cancelled: cancelling
+ * addresses a connection, not a statement, and the next one comes only when it has been delivered.
+ *
+ * What waits for a connection is dropped when its caller hangs up.
  */
 import postgres from "postgres";
+import { createSeats, type Seat, type Seats } from "./seats.ts";
 import { type ConnectionSettings, connectionOptions } from "./session.ts";
 
 /** What travels as a parameter; the cast in the statement says as what. */
@@ -38,7 +40,7 @@ export type Readers = AsyncDisposable & {
    *   given
    */
   for(signal: AbortSignal | undefined, weight?: number): Reads;
-  /** Statements waiting for a connection of their own. */
+  /** Statements waiting for a connection. */
   readonly waiting: number;
   /** Waits up to 5 s for what runs, then ends all connections. */
   close(): Promise<void>;
@@ -53,6 +55,27 @@ export const read = async <Row extends object>(
 
 /** A statement that ends by itself within this is not cancelled. */
 const CANCEL_AFTER_MS = 250;
+
+/** A statement that takes longer is no short one. */
+const SHORT_MS = 100;
+
+/** Up to this weight a request reads few rows by an index, say two pages of a hundred. */
+const SHORT_WEIGHT = 5_000;
+
+/** Of all connections, for short statements: the fewer, the more of them travel together. */
+const SHARE_OF_SHORT = 0.3;
+
+/** Short statements on a connection at once. */
+const TOGETHER = 12;
+
+/**
+ * Beyond the server's own timeout: whoever has no answer then has a connection that will never give one.
+ * The driver is known to lose statements that are sent while a connection ends.
+ */
+const LOST_AFTER_MS = 5_000;
+
+/** Where no statement has a timeout. */
+const NO_TIMEOUT_MS = 600_000;
 
 /**
  * The statements read pages by an index and a bound. Whatever Postgres believes of a table (it may have
@@ -69,16 +92,11 @@ const PAGES_BY_INDEX = {
 
 type Client = postgres.Sql<{ bigint: bigint }>;
 
-type Waiting = {
-  readonly resolve: (client: Client) => void;
-  readonly reject: (reason: unknown) => void;
+type Running = {
+  readonly text: string;
+  readonly parameters: Parameter[];
+  readonly signal: AbortSignal | undefined;
 };
-
-/** Up to this weight a request reads few rows by an index, say two pages of a hundred. */
-const SHORT_WEIGHT = 5_000;
-
-/** Of all connections, for short statements: the fewer, the more of them travel together. */
-const SHARE_OF_SHORT = 0.3;
 
 /**
  * Prepares `max` connections, two at the least; each is made when it is first needed, and again when it
@@ -86,15 +104,10 @@ const SHARE_OF_SHORT = 0.3;
  */
 export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
   const { connection, ...options } = connectionOptions(settings);
-  const forShort = Math.max(1, Math.floor(settings.max * SHARE_OF_SHORT));
-  const together: Client = postgres(settings.url, {
-    ...options,
-    max: forShort,
-    connection: { ...connection, ...PAGES_BY_INDEX },
-  });
+  const { statementTimeoutMs = NO_TIMEOUT_MS } = settings;
   /** Number of the server process behind a connection, as its last answer told. */
   const processes = new WeakMap<Client, number>();
-  const clients = Array.from({ length: Math.max(1, settings.max - forShort) }, () => {
+  const openWith = (timeout: { readonly statement_timeout?: number }) => (): Client => {
     // In a variable: the driver's type declaration leaves `onclose` out.
     const own = {
       ...options,
@@ -102,63 +115,71 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       // It would be made anew while a caller waits, and under another number.
       max_lifetime: null,
       onclose: () => processes.delete(client),
-      connection: { ...connection, ...PAGES_BY_INDEX },
+      connection: { ...connection, ...PAGES_BY_INDEX, ...timeout },
     };
     const client: Client = postgres(settings.url, own);
     return client;
+  };
+  const forShort = Math.max(1, Math.round(settings.max * SHARE_OF_SHORT));
+  const short = createSeats({
+    seats: forShort,
+    capacity: TOGETHER,
+    open: openWith({ statement_timeout: Math.min(SHORT_MS, statementTimeoutMs) }),
   });
-  /** The one used last is taken first: a quiet service keeps few connections busy. */
-  const idle: Client[] = [...clients];
+  const long = createSeats({
+    seats: Math.max(1, settings.max - forShort),
+    capacity: 1,
+    open: openWith({}),
+  });
   /** Its statements are never waited for by a caller, nor cancelled. */
   const canceller = postgres(settings.url, { ...options, max: 1, connection });
-  const queue = new Set<Waiting>();
 
-  const giveBack = (client: Client) => {
-    const [next] = queue;
-    if (next === undefined) {
-      idle.push(client);
-      return;
+  /** Runs a statement on a seat that was taken; a connection that failed it is not used again. */
+  const runOn = async <Rows extends object[]>(
+    seats: Seats<Client>,
+    seat: Seat<Client>,
+    { text, parameters }: Running,
+  ): Promise<postgres.RowList<Rows>> => {
+    const { client } = seat;
+    const lost = Promise.withResolvers<never>();
+    const late = setTimeout(
+      () => lost.reject(new Error("a connection to the database does not answer")),
+      statementTimeoutMs + LOST_AFTER_MS,
+    );
+    try {
+      const query = client.unsafe<Rows>(text, parameters, { prepare: true });
+      return await Promise.race([query, lost.promise]);
+    } catch (error) {
+      if (!isOfStatement(error)) seats.replace(seat, client);
+      throw error;
+    } finally {
+      clearTimeout(late);
     }
-    queue.delete(next);
-    next.resolve(client);
   };
 
-  const take = (signal: AbortSignal | undefined): Client | Promise<Client> => {
-    signal?.throwIfAborted();
-    const client = idle.pop();
-    if (client !== undefined) return client;
-    const { promise, resolve, reject } = Promise.withResolvers<Client>();
-    const leave = () => {
-      queue.delete(entry);
-      reject(signal?.reason);
-    };
-    const entry: Waiting = {
-      resolve: (free) => {
-        signal?.removeEventListener("abort", leave);
-        resolve(free);
-      },
-      reject,
-    };
-    queue.add(entry);
-    signal?.addEventListener("abort", leave, { once: true });
-    return promise;
+  const runTogether = async <Rows extends object[]>(running: Running): Promise<Rows> => {
+    const { signal } = running;
+    const seat = await short.take(signal);
+    try {
+      signal?.throwIfAborted();
+      return await runOn<Rows>(short, seat, running);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!isTimeout(error) || statementTimeoutMs <= SHORT_MS) throw error;
+    } finally {
+      short.giveBack(seat);
+    }
+    return runAlone<Rows>(running);
   };
 
-  const runAlone = async <Rows extends object[]>(
-    signal: AbortSignal | undefined,
-    text: string,
-    parameters: Parameter[],
-  ): Promise<Rows> => {
-    const client = await take(signal);
-    if (signal?.aborted) {
-      giveBack(client);
-      throw signal.reason;
-    }
-    const query = client.unsafe<Rows>(text, parameters, { prepare: true });
+  const runAlone = async <Rows extends object[]>(running: Running): Promise<Rows> => {
+    const { signal } = running;
+    const seat = await long.take(signal);
+    const { client } = seat;
     let cancelled: Promise<unknown> | undefined;
-    const settled =
-      signal &&
-      whenLasting(signal, () => {
+    let settled: (() => void) | undefined;
+    const watch = (caller: AbortSignal) =>
+      whenLasting(caller, () => {
         // Unknown on a new connection: then the statement's own timeout ends it.
         const process = processes.get(client);
         if (process === undefined) return;
@@ -166,50 +187,51 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
         cancelled = canceller`select pg_cancel_backend(${process})`.catch(() => undefined);
       });
     try {
-      const rows = await query;
-      processes.set(client, rows.state.pid);
-      // Making an answer of them would be most of the work.
       signal?.throwIfAborted();
+      settled = signal && watch(signal);
+      const rows = await runOn<Rows>(long, seat, running);
+      processes.set(client, rows.state.pid);
       return rows;
     } finally {
       settled?.();
       // Its own answer does not wait for that; the connection does.
-      if (cancelled === undefined) giveBack(client);
-      else void cancelled.then(() => giveBack(client));
+      if (cancelled === undefined) long.giveBack(seat);
+      else void cancelled.then(() => long.giveBack(seat));
     }
   };
 
-  const runTogether = async <Rows extends object[]>(
-    signal: AbortSignal | undefined,
-    text: string,
-    parameters: Parameter[],
-  ): Promise<Rows> => {
-    signal?.throwIfAborted();
-    const rows = await together.unsafe<Rows>(text, parameters, { prepare: true });
-    // Making an answer of them would be most of the work.
-    signal?.throwIfAborted();
-    return rows;
-  };
-
   const close = async () => {
-    for (const { reject } of queue) reject(new Error("the service is stopping"));
-    queue.clear();
-    await Promise.all(
-      [...clients, together, canceller].map((client) => client.end({ timeout: 5 })),
-    );
+    await Promise.all([short.close(), long.close(), canceller.end({ timeout: 5 })]);
   };
   return {
     for: (signal, weight = Number.POSITIVE_INFINITY) => {
       const run = weight <= SHORT_WEIGHT ? runTogether : runAlone;
-      return { sql: { unsafe: (text, parameters) => run(signal, text, parameters) } };
+      return {
+        sql: {
+          unsafe: async <Rows extends object[]>(text: string, parameters: Parameter[]) => {
+            const rows = await run<Rows>({ text, parameters, signal });
+            // Making an answer of them would be most of the work.
+            signal?.throwIfAborted();
+            return rows;
+          },
+        },
+      };
     },
     get waiting() {
-      return queue.size;
+      return short.waiting + long.waiting;
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 };
+
+/** The connection goes on: Postgres refused a statement, and did not end the session. */
+const isOfStatement = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.severity === "ERROR";
+
+/** Postgres ended the statement (`query_canceled`). */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "57014";
 
 /** Calls `then` once the caller is gone and the statement has lasted; returns what calls that off. */
 const whenLasting = (signal: AbortSignal, then: () => void): (() => void) => {

@@ -29,10 +29,19 @@ export type RequestScope = {
   readonly signal?: AbortSignal | undefined;
 };
 
+type Remembering = {
+  get(coinType: string): number | undefined;
+  set(coinType: string, rows: number): void;
+};
+
 /** What the resolvers of one request share. */
 export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> & {
   /** Statements of this request; they end when its caller hangs up. */
   readonly reads: Reads;
+  /** The same, for one that may take long although its answer is small. */
+  readonly longReads: Reads;
+  /** Rows that a list without a limit had last time, by coin type; absent: not known. */
+  readonly listLengths: Remembering;
   /**
    * Canonical form of a coin type as the caller wrote it.
    * @throws BAD_USER_INPUT when it is not the form of a type at all
@@ -69,6 +78,15 @@ export const contextsOver = (sources: GraphSources) => {
     worth: ({ decimals }) => decimals !== null,
   });
 
+  const lengths = new Map<string, number>();
+  const listLengths: Remembering = {
+    get: (coinType) => lengths.get(coinType),
+    set: (coinType, rows) => {
+      if (lengths.size >= KEPT_COINS) lengths.clear();
+      lengths.set(coinType, rows);
+    },
+  };
+
   const coinOf = (input: string): Soon<KnownCoin> => {
     const canonical = canonicalOf(input);
     return canonical.length > LONGEST_KEPT
@@ -87,6 +105,8 @@ export const contextsOver = (sources: GraphSources) => {
       pipelines,
       now,
       reads: readers.for(signal, weight),
+      longReads: readers.for(signal),
+      listLengths,
       coinType: (input) => {
         const coin = coinOf(input);
         return coin instanceof Promise ? coin.then(meet) : meet(coin);

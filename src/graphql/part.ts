@@ -4,7 +4,7 @@ import { setImmediate as immediate } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Db } from "../database/connect.ts";
 import type { Soon } from "../database/remembered.ts";
-import { type Admission, createAdmission } from "../http/admission.ts";
+import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
 import { answerTo } from "../http/error-body.ts";
 import { createGate, type GateSettings, type Visitor } from "../http/gate.ts";
@@ -80,17 +80,13 @@ export const graphqlPart = ({
     if (asked.weight > HEAVY) await loopCameRound();
     const entered = admission.enter(key.id, asked.weight, signal);
     const place = entered instanceof Promise ? await entered : entered;
-    response.once("close", place.left);
-    try {
+    return inPlace(place, response, async () => {
       // Its body, or its turn, may have taken longer than a revoked key is good for.
       if (post.ageMs() > CACHE_MS) await gate.identify(visitor);
       const { status, contentType, body } = await asked.answer(accept, { requestId, log, signal });
       if (!unsent.hold(key.id, body.length, response)) throw noRoomToSend();
       return { status, headers: counted ?? {}, contentType, body };
-    } finally {
-      place.made();
-      if (response.destroyed) place.left();
-    }
+    });
   };
 
   /** What nearly all requests are: see `Direct`. */

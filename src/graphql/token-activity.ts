@@ -16,6 +16,9 @@ import {
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
 
+/** Beyond it skipping takes longer than a page does. */
+const SHORT_OFFSET = 1_000;
+
 const SortOrder = builder.enumType("SortOrder", {
   description: "Order along the chain.",
   values: {
@@ -100,14 +103,15 @@ builder.queryField("tokenActivity", (t) =>
       ...listCost({ limit }),
       field: 1 + Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST),
     }),
-    resolve: async (_root, args, { reads, coinType }) => {
+    resolve: async (_root, args, { reads, longReads, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         offset: offsetOf(args.offset),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
         after: positionOf(args.after),
       };
-      return tokenActivity(reads, { ...page, coinType: await coinType(args.coinType) });
+      const on = page.offset > SHORT_OFFSET ? longReads : reads;
+      return tokenActivity(on, { ...page, coinType: await coinType(args.coinType) });
     },
   }),
 );

@@ -6,6 +6,9 @@ import { coinTypeArgument } from "./input.ts";
 /** Administrators of one token; the list has no limit, so its cost is a guess on the safe side. */
 const EXPECTED_OWNERS = 100;
 
+/** Rows that are read as quickly as a page. */
+const SHORT_LIST = 300;
+
 const WalletRole = builder.objectRef<Row>("WalletRole").implement({
   description: "An address with at least one role now.",
   fields: (t) => ({
@@ -31,7 +34,13 @@ builder.queryField("walletRoles", (t) =>
       "indexerStatus before replacing a copy of your own.",
     args: { coinType: t.arg.string(coinTypeArgument) },
     complexity: { field: 1, multiplier: EXPECTED_OWNERS },
-    resolve: async (_root, args, { reads, packages, coinType }) =>
-      walletRoles(reads, { coinType: await coinType(args.coinType), packages }),
+    resolve: async (_root, args, { reads, longReads, listLengths, packages, ...context }) => {
+      const coinType = await context.coinType(args.coinType);
+      // As long as last time, or longer by little; not known: perhaps long.
+      const isShort = (listLengths.get(coinType) ?? Number.POSITIVE_INFINITY) <= SHORT_LIST;
+      const found = await walletRoles(isShort ? reads : longReads, { coinType, packages });
+      listLengths.set(coinType, found.length);
+      return found;
+    },
   }),
 );

@@ -5,6 +5,7 @@
  * in the line of its key for a moment; the lines take turns, so that a key with much to ask keeps
  * nobody else waiting. What cannot wait is refused with 503 before it has cost anything.
  */
+import type { ServerResponse } from "node:http";
 import { HttpError } from "./http-error.ts";
 
 export type AdmissionSettings = {
@@ -44,6 +45,26 @@ export type Admission = {
   enter(key: string, weight: number, signal?: AbortSignal): Place | Promise<Place>;
   /** Weight being worked on, and requests waiting: for metrics. */
   readonly load: { readonly weight: number; readonly waiting: number };
+};
+
+/**
+ * Does the work of a request that was let in. Its place is free when the work has ended and the answer was
+ * taken: what is still done for a caller who has hung up takes its place, too.
+ */
+export const inPlace = async <Made>(
+  place: Place,
+  response: ServerResponse,
+  work: () => Promise<Made>,
+): Promise<Made> => {
+  let isMade = false;
+  response.once("close", () => isMade && place.left());
+  try {
+    return await work();
+  } finally {
+    isMade = true;
+    place.made();
+    if (response.closed || response.destroyed) place.left();
+  }
 };
 
 /** Seconds; a busy moment is usually over by then. */

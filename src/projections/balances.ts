@@ -16,7 +16,7 @@ import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Remedy } from "../remedy.ts";
 import { GRANTS_INCLUDED } from "./grant-lag.ts";
-import { planAfresh, planByKey } from "./plans.ts";
+import { planFor } from "./plans.ts";
 
 export const balancesTable = pgTable(
   "balances",
@@ -82,6 +82,8 @@ export const foldBalances = async (
   query: {
     readonly before: string;
     readonly moved: string;
+    /** Changes that are folded, about. */
+    readonly rows: number;
     readonly parameters: readonly string[];
   },
 ): Promise<void> => {
@@ -105,7 +107,7 @@ export const foldBalances = async (
     order by impossible desc`;
   const prepare = query.parameters.length > 0;
   const [, left] = await Promise.all([
-    prepare ? planByKey(tx.sql) : planAfresh(tx.sql),
+    planFor(tx.sql, query.rows),
     tx.sql.unsafe<FoldedBalance[]>(fold, [...query.parameters], { prepare }),
   ]);
   const [first] = left;

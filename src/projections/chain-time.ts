@@ -12,7 +12,7 @@ import { texts } from "../database/column-arrays.ts";
 import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { planByKey } from "./plans.ts";
+import { planFor } from "./plans.ts";
 import { BEFORE_ALL } from "./position.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */
@@ -30,7 +30,7 @@ export const withReachedMs = async <Event extends Timed>(
 ): Promise<readonly (Event & { readonly reachedMs: bigint })[]> => {
   const coinTypes = [...new Set(events.map(({ coinType }) => coinType))];
   const [, before] = await Promise.all([
-    planByKey(sql),
+    planFor(sql, events.length),
     sql<{ coinType: string; reachedMs: bigint | null }[]>`
       select c.coin_type as "coinType", (
         select e.reached_ms from ${sql(getTableName(log))} e

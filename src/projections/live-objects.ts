@@ -54,6 +54,7 @@ export const foldChanges = async <State extends Readonly<Record<string, string |
     columns.map((column) => `excluded.${column}`).join(", "),
   ];
   await foldBalances(tx, part, {
+    rows: rows.length,
     parameters: changed.parameters,
     before: `
       changed as materialized (select * from ${changed.source}),

@@ -3,7 +3,7 @@ import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
-import { type Admission, createAdmission } from "../http/admission.ts";
+import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -78,14 +78,10 @@ export const restPart = ({
       const signal = hangUpSignal(reply);
       const weight = query.limit * VALUES_PER_RECORD;
       const place = await admission.enter(key.id, weight, signal);
-      reply.raw.once("close", place.left);
-      const { body, next } = await listPage(
-        readers.for(signal, weight),
-        db,
-        project,
-        tokens,
-        query,
-      ).finally(place.made);
+      const reads = readers.for(signal, weight);
+      const { body, next } = await inPlace(place, reply.raw, () =>
+        listPage(reads, db, project, tokens, query),
+      );
       if (!unsent.hold(key.id, body.length, reply.raw)) throw noRoomToSend();
       if (next !== null) {
         reply.header("link", nextLink(request, query, next));

@@ -96,6 +96,67 @@ test("a short statement waits behind no long one, and shares its connection", as
   await expect(long).rejects.toThrow("canceling statement");
 });
 
+test("a statement that was thought short and lasts holds up the short ones for a moment only", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  // Connections that have answered before are known by number.
+  await Promise.all(
+    [LIGHT, undefined].map((weight) => processOf(readers.for(undefined, weight), 0)),
+  );
+  const caller = new AbortController();
+  const lasting = [1, 2, 3].map(() => processOf(readers.for(caller.signal, LIGHT), 20));
+  for (const each of lasting) each.catch(() => undefined);
+  const beganMs = performance.now();
+  expect(await processOf(readers.for(undefined, LIGHT), 0)).toBeGreaterThan(0);
+  expect(performance.now() - beganMs).toBeLessThan(2_000);
+  // They run on as long ones, which end with their caller.
+  await until(
+    "the first of them on its own connection",
+    () => readers.waiting,
+    (waiting) => waiting === 2,
+  );
+  caller.abort(new Error("gone"));
+  const ends = (await Promise.allSettled(lasting)).map(({ status }) => status);
+  expect(ends).toEqual(["rejected", "rejected", "rejected"]);
+  expect(await processOf(readers.for(undefined), 0)).toBeGreaterThan(0);
+});
+
+test("short statements that wait for a place are dropped when their caller hangs up", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  const caller = new AbortController();
+  const crowd = Array.from({ length: 200 }, () =>
+    processOf(readers.for(caller.signal, LIGHT), 0.01).catch((error: Error) => error.message),
+  );
+  expect(readers.waiting).toBeGreaterThan(150);
+  caller.abort(new Error("gone"));
+  expect(readers.waiting).toBe(0);
+  expect(new Set(await Promise.all(crowd))).toEqual(new Set(["gone"]));
+});
+
+test("however often connections are ended under load, none is lost", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 4);
+  const stop = new AbortController();
+  const worker = async (weight?: number) => {
+    while (!stop.signal.aborted) {
+      await processOf(readers.for(undefined, weight), 0).catch(() => undefined);
+    }
+  };
+  const workers = Array.from({ length: 12 }, (_, n) => worker(n % 2 === 0 ? LIGHT : undefined));
+  for (let round = 0; round < 60; round += 1) {
+    await database.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'readers'`;
+  }
+  stop.abort();
+  await Promise.all(workers);
+  expect(readers.waiting).toBe(0);
+  const all = [LIGHT, undefined].flatMap((weight) =>
+    Array.from({ length: 20 }, () => processOf(readers.for(undefined, weight), 0.01)),
+  );
+  expect((await Promise.all(all)).every((pid) => (pid ?? 0) > 0)).toBe(true);
+}, 60_000);
+
 test("a connection that was lost is made again", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 1);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { appendHolderEvents } from "../../src/projections/holder-events.ts";
+import { foldRoleEvents } from "../../src/projections/roles.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { ACME, address } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -32,6 +33,68 @@ const readBy = async (
 };
 
 const owner = (n: number) => address((n % 5_000).toString(16).padStart(4, "0"));
+
+const granted = (first: number, count: number, grant: boolean, from = 0) =>
+  Array.from({ length: count }, (_, n) => ({
+    coinType: ACME,
+    position: BigInt(first + n),
+    txDigest: "digest",
+    owner: address((from + n).toString(16)),
+    role: "role",
+    granted: grant,
+    signer: address("1"),
+    timestampMs: BigInt(first + n),
+  }));
+
+test("few revocations and removals look at few rows, and thousands take no square of their number", async () => {
+  await using database = await freshDatabase();
+  const roles = (rows: ReturnType<typeof granted>) =>
+    readBy(database, "wallet_roles", (tx) => foldRoleEvents(tx, rows));
+  const remove = (table: string, first: number, count: number) =>
+    readBy(database, table, (tx) =>
+      foldSharedTokens(
+        tx,
+        Array.from({ length: count }, (_, n) => ({ objectId: objectOf(first + n), state: null })),
+      ),
+    );
+  const add = (first: number, count: number) =>
+    database.transaction((tx) =>
+      foldSharedTokens(
+        tx,
+        Array.from({ length: count }, (_, n) => ({
+          objectId: objectOf(first + n),
+          state: {
+            coinType: ACME,
+            owner: objectOf(first + n),
+            balance: 7n,
+            version: 1n,
+            checkpoint: 1n,
+          },
+        })),
+      ),
+    );
+  for (let n = 0; n < 8; n += 1) {
+    await roles(granted(n, 1, true, n));
+    await add(n, 1);
+  }
+  await database.sql`vacuum analyze`;
+  for (let n = 0; n < 8; n += 1) {
+    await roles(granted(10 + n, 1, n % 2 === 0, n));
+    await remove("balances", n, 1);
+  }
+  await roles(granted(100, ROWS, true));
+  await add(1_000, ROWS);
+  const revoked = await roles(granted(50_000, 2, false, 500));
+  expect(revoked.whole + revoked.indexed, "of roles").toBeLessThan(50);
+  for (const table of ["balances", "shared_token_objects"]) {
+    const left = await remove(table, table === "balances" ? 2_000 : 3_000, 2);
+    expect(left.whole + left.indexed, `of ${table}`).toBeLessThan(50);
+  }
+  const many = await roles(granted(60_000, 8_000, false, 1_000));
+  expect(many.whole + many.indexed, "of roles, for thousands").toBeLessThan(10 * ROWS);
+});
+
+const objectOf = (n: number) => address(n.toString(16).padStart(6, "0"));
 
 test("a batch of a few rows reads a few rows, also with a plan that was made on empty tables", async () => {
   await using database = await freshDatabase();
