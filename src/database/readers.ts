@@ -139,7 +139,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     seats: Seats<Client>,
     seat: Seat<Client>,
     { text, parameters }: Running,
-  ): Promise<postgres.RowList<Rows>> => {
+  ): Promise<Rows> => {
     const { client } = seat;
     const lost = Promise.withResolvers<never>();
     const late = setTimeout(
@@ -148,7 +148,9 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     );
     try {
       const query = client.unsafe<Rows>(text, parameters, { prepare: true });
-      return await Promise.race([query, lost.promise]);
+      const rows = await Promise.race([query, lost.promise]);
+      processes.set(client, rows.state.pid);
+      return withoutHoles(rows);
     } catch (error) {
       if (!isOfStatement(error)) seats.replace(seat, client);
       throw error;
@@ -189,9 +191,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     try {
       signal?.throwIfAborted();
       settled = signal && watch(signal);
-      const rows = await runOn<Rows>(long, seat, running);
-      processes.set(client, rows.state.pid);
-      return rows;
+      return await runOn<Rows>(long, seat, running);
     } finally {
       settled?.();
       // Its own answer does not wait for that; the connection does.
@@ -223,6 +223,16 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     close,
     [Symbol.asyncDispose]: close,
   };
+};
+
+/**
+ * When a statement fails after its first rows, the driver goes on counting with the next one: its rows
+ * then stand behind as many holes.
+ */
+const withoutHoles = <Rows extends object[]>(rows: postgres.RowList<Rows>): Rows => {
+  const holes = rows.length - rows.count;
+  if (holes > 0) rows.splice(0, holes);
+  return rows;
 };
 
 /** The connection goes on: Postgres refused a statement, and did not end the session. */

@@ -121,6 +121,23 @@ test("a statement that was thought short and lasts holds up the short ones for a
   expect(await processOf(readers.for(undefined), 0)).toBeGreaterThan(0);
 });
 
+test("a statement that failed after its first rows leaves nothing of them to the next one", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  const upTo = (weight: number | undefined, last: number) =>
+    read<{ n: number }>(
+      readers.for(undefined, weight),
+      "select 6 / (3 - n) as share, n from generate_series(1, $1::int4) as n",
+      [last],
+    );
+  for (const weight of [LIGHT, undefined]) {
+    expect(await upTo(weight, 2)).toHaveLength(2);
+    await expect(upTo(weight, 5)).rejects.toThrow("division by zero");
+    expect((await upTo(weight, 2)).map(({ n }) => n)).toEqual([1, 2]);
+    expect(await upTo(weight, 0)).toEqual([]);
+  }
+});
+
 test("short statements that wait for a place are dropped when their caller hangs up", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 2);
