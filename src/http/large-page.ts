@@ -18,7 +18,7 @@ export const madeText = z.object({
 }) satisfies z.ZodType<LargeText>;
 
 /** The thread's own garbage is little; room for more of it would be taken nevertheless. */
-const YOUNG_MIB = 6;
+const ROOM = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 96 };
 
 /** Ends with the page that is made last: one at a time, for each takes a hundred megabytes meanwhile. */
 let making: Promise<unknown> = Promise.resolve();
@@ -38,7 +38,7 @@ export const madeWhenOpened = <Page>(
     new Promise<Page>((resolve, reject) => {
       const worker = new Worker(program, {
         workerData: data,
-        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+        resourceLimits: ROOM,
       });
       worker.once("message", (message) => resolve(page.parse(message)));
       worker.once("error", reject);
