@@ -41,7 +41,7 @@ export const createSeats = <Client extends Ends>({
   const seats = Array.from({ length: count }, (): Seat<Client> => ({ client: open(), taken: 0 }));
   const queue = new Set<Waiting<Client>>();
 
-  /** The first one that has room: a quiet service keeps few connections busy. */
+  /** The emptiest one, of equals the first: a quiet service keeps few connections busy. */
   const free = (): Seat<Client> | undefined => {
     let found: Seat<Client> | undefined;
     for (const seat of seats) {

@@ -22,7 +22,7 @@ export type Life = {
   readonly ended: Promise<Ended>;
   /**
    * Sends a message; a snapshot is dropped while one before it was not taken. One that answered none of
-   * the last `MOST_UNANSWERED` snapshots hangs, and is killed.
+   * the last sixty hangs, and is killed.
    */
   tell(message: ToServing): void;
   /** Lets requests under way end, for a while. */
@@ -56,7 +56,7 @@ const END_WITHIN_MS = 15_000;
  * A minute of them: longer than any answer takes. Snapshots are counted, not time: a machine that slept
  * has sent none.
  */
-export const MOST_UNANSWERED = 60;
+const MOST_UNANSWERED = 60;
 
 /**
  * @param bodyBytes of the largest request that is taken
