@@ -1,6 +1,7 @@
 import type { Db } from "../database/connect.ts";
 import type { Readers, Reads } from "../database/readers.ts";
 import { createRemembered, type Soon } from "../database/remembered.ts";
+import { ADMISSION, createAdmission } from "../http/admission.ts";
 import type { WatchedPipeline } from "../http/progress.ts";
 import { canonicalType, MoveTypeError } from "../ledger/move-type.ts";
 import { type KnownCoin, resolveCoin } from "../log/coins.ts";
@@ -43,6 +44,11 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
   /** Rows that a list without a limit had last time, by coin type; absent: not known. */
   readonly listLengths: Remembering;
   /**
+   * Reads what may be of any length, one at a time of all requests.
+   * @throws HttpError (503) when it cannot wait, or waited in vain
+   */
+  alone<Rows>(work: () => Promise<Rows>): Promise<Rows>;
+  /**
    * Canonical form of a coin type as the caller wrote it.
    * @throws BAD_USER_INPUT when it is not the form of a type at all
    */
@@ -78,6 +84,7 @@ export const contextsOver = (sources: GraphSources) => {
     worth: ({ decimals }) => decimals !== null,
   });
 
+  const ones = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
   const lengths = new Map<string, number>();
   const listLengths: Remembering = {
     get: (coinType) => lengths.get(coinType),
@@ -107,6 +114,10 @@ export const contextsOver = (sources: GraphSources) => {
       reads: readers.for(signal, weight),
       longReads: readers.for(signal),
       listLengths,
+      alone: async (work) => {
+        const place = await ones.enter("", 1, signal);
+        return work().finally(place.left);
+      },
       coinType: (input) => {
         const coin = coinOf(input);
         return coin instanceof Promise ? coin.then(meet) : meet(coin);

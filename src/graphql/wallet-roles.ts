@@ -34,11 +34,18 @@ builder.queryField("walletRoles", (t) =>
       "indexerStatus before replacing a copy of your own.",
     args: { coinType: t.arg.string(coinTypeArgument) },
     complexity: { field: 1, multiplier: EXPECTED_OWNERS },
-    resolve: async (_root, args, { reads, longReads, listLengths, packages, ...context }) => {
+    resolve: async (
+      _root,
+      args,
+      { reads, longReads, alone, listLengths, packages, ...context },
+    ) => {
       const coinType = await context.coinType(args.coinType);
+      const query = { coinType, packages };
       // As long as last time, or longer by little; not known: perhaps long.
       const isShort = (listLengths.get(coinType) ?? Number.POSITIVE_INFINITY) <= SHORT_LIST;
-      const found = await walletRoles(isShort ? reads : longReads, { coinType, packages });
+      const found = isShort
+        ? await walletRoles(reads, query)
+        : await alone(() => walletRoles(longReads, query));
       listLengths.set(coinType, found.length);
       return found;
     },

@@ -1,6 +1,7 @@
 import { graphql } from "graphql";
 import { expect, test } from "vitest";
 import type { Db } from "../../src/database/connect.ts";
+import type { Reads } from "../../src/database/readers.ts";
 import { contextsOver } from "../../src/graphql/context.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -59,4 +60,48 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
   expect(data?.c).toEqual({ decimals: 6 });
   expect(data?.d).toEqual(Array.from({ length: 500 }, () => ({ decimals: 2 })));
   expect(statements.filter((text) => text.includes("log_coins"))).toHaveLength(2);
+});
+
+test("a list of unknown length is read alone the first time, a short one beside others from then on", async () => {
+  await using database = await freshDatabase();
+  await knowCoin(database, ACME, 6);
+  const under = { now: 0, most: 0 };
+  const watched: Reads = {
+    sql: {
+      unsafe: async <Rows extends object[]>(
+        ...statement: Parameters<Reads["sql"]["unsafe"]>
+      ): Promise<Rows> => {
+        under.now += 1;
+        under.most = Math.max(under.most, under.now);
+        try {
+          return await database.db.sql.unsafe<Rows>(...statement);
+        } finally {
+          under.now -= 1;
+        }
+      },
+    },
+  };
+  const contextOf = contextsOver({
+    db: database.db,
+    readers: { for: () => watched },
+    packages: [PACKAGE],
+    pipelines: PIPELINES,
+    now: Date.now,
+  });
+  const source = `{ walletRoles(coinType: "${ACME}") { owner } }`;
+  const ask = () => graphql({ schema, source, contextValue: contextOf(undefined) });
+  // The coin type is known from here on, and nothing but the lists is read.
+  await graphql({
+    schema,
+    source: `{ tokenBalance(coinType: "${ACME}", owner: "0x1") { decimals } }`,
+    contextValue: contextOf(undefined),
+  });
+  const most = async () => {
+    under.most = 0;
+    const answers = await Promise.all(Array.from({ length: 5 }, ask));
+    expect(answers.map(({ errors }) => errors)).toEqual(Array(5).fill(undefined));
+    return under.most;
+  };
+  expect(await most()).toBe(1);
+  expect(await most()).toBeGreaterThan(1);
 });
