@@ -3,6 +3,7 @@
  * only ever added, because databases in the field know those they have by what is in them.
  *
  *   npm run migration <name>
+ *   npm run migration <name> -- --custom     begins an empty one
  *
  * What drizzle cannot express (triggers, the rewriting of data) is written by hand at the end of the
  * new file.
@@ -13,7 +14,10 @@ import config from "../drizzle.config.ts";
 import { root } from "./install.mjs";
 import { launch } from "./launch.mjs";
 
-const [name = "", ...others] = process.argv.slice(2);
+const CUSTOM = "--custom";
+
+const [name = "", ...others] = process.argv.slice(2).filter((word) => word !== CUSTOM);
+const custom = process.argv.includes(CUSTOM) ? [CUSTOM] : [];
 const target = join(root, "drizzle");
 
 const fail = (why) => {
@@ -34,7 +38,9 @@ const add = async () => {
     // drizzle-kit reads what is there below its working folder, whatever a path begins with.
     await writeFile(configFile, JSON.stringify({ ...config, out: relative(root, out) }));
     const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
-    await launch([kit, "generate", "--name", name, "--config", configFile], { cwd: root });
+    await launch([kit, "generate", ...custom, "--name", name, "--config", configFile], {
+      cwd: root,
+    });
     const before = await sqlIn(target);
     const [added] = (await sqlIn(out)).filter((file) => !before.includes(file));
     if (added === undefined) return fail("drizzle-kit made no migration; drizzle/ is as it was");

@@ -38,7 +38,7 @@ export type Database = Transactor &
      * A connection of one's own, not counted in `max`: for session locks and whoever writes under
      * them. The caller closes it.
      */
-    session(settings?: Pick<ConnectionSettings, "synchronousCommit">): Promise<Session>;
+    session(settings?: Pick<ConnectionSettings, "synchronousCommit" | "runtime">): Promise<Session>;
     /**
      * Calls `heard` with the payload of every notification on the channel, and with null whenever it
      * has just begun to listen (some may have been missed), until `signal` aborts. Uses a connection of its own and makes a new

@@ -72,6 +72,8 @@ export type ConnectionSettings = {
    * of them, whole and in order, never a part: right for what is replayed from the log.
    */
   readonly synchronousCommit?: "on" | "off" | undefined;
+  /** Further settings of Postgres, by name, such as how statements are planned. */
+  readonly runtime?: Readonly<Record<string, string>> | undefined;
 };
 
 const CONNECT_TIMEOUT_SECONDS = 10;
@@ -116,6 +118,7 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
     }),
     ...(settings.readOnly && { default_transaction_read_only: true }),
     ...(settings.synchronousCommit && { synchronous_commit: settings.synchronousCommit }),
+    ...settings.runtime,
   },
 });
 

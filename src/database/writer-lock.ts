@@ -29,7 +29,7 @@ export type WriterLock = AsyncDisposable & {
 export const acquireWriterLock = async (
   database: Database,
   name: string,
-  options: Pick<ConnectionSettings, "synchronousCommit"> & {
+  options: Pick<ConnectionSettings, "synchronousCommit" | "runtime"> & {
     readonly signal: AbortSignal;
     /** Called once when somebody else holds it. */
     readonly onStandby?: () => void;

@@ -7,8 +7,11 @@ import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "./fact.ts"
 import { factBytes } from "./fact-size.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
 
-/** Up to here one multi-row insert is faster than COPY, which takes a round trip more (measured: 30–50). */
+/** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
 const INSERT_UP_TO_FACTS = 32;
+
+/** Where an append runs. */
+export type LogWriter = Transactor & { readonly sql: Sql };
 
 /** One append and what the log remembers between appends. */
 export type Append = {
@@ -21,20 +24,21 @@ export type Append = {
 };
 
 /** See `Log.append`. */
-export const appendBatch = async (on: Transactor, append: Append): Promise<void> => {
-  const { batch } = append;
+export const appendBatch = async (on: LogWriter, append: Append): Promise<void> => {
+  const { batch, coins } = append;
   const checkpoints = totalsByCheckpoint(batch);
   const securities = newSecurities(append);
+  const isSmall = batch.facts.length <= INSERT_UP_TO_FACTS;
+  if (isSmall && securities.size === 0 && coins.length === 0) {
+    await moveHighWater(on.sql, batch, checkpoints, batch.facts);
+    return;
+  }
   await on.transaction(async ({ sql }) => {
-    // Sent together, in this order: one round trip at the head of the chain. The mark goes first, so
-    // that a second reader queues on its row and has written nothing when it fails; the facts go last,
-    // because nothing may be sent while they are copied.
+    // Sent together, in this order: the facts go last, because nothing may be sent while they are copied.
     const statements = [
-      moveHighWater(sql, batch, checkpoints.at(-1)),
-      insertCheckpoints(sql, checkpoints),
-      upsertCoins(sql, securities, append.coins),
-      notify(sql, batch.last.sequence + 1n),
-      writeFacts(sql, batch.facts),
+      moveHighWater(sql, batch, checkpoints, []),
+      upsertCoins(sql, securities, coins),
+      copyFacts(sql, batch.facts),
     ];
     // All of them must have ended before the transaction does, whichever fails first.
     const results = await Promise.allSettled(statements);
@@ -43,25 +47,62 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
   for (const coinType of securities) append.knownSecurities.add(coinType);
 };
 
+/**
+ * Moves the mark and writes what comes with it, in one statement: at the head of the chain an append is
+ * one round trip and one flush to disk. Everything it writes hangs on the mark having moved: a second
+ * reader queues on the mark's row, finds that it moved, and has written nothing.
+ */
 const moveHighWater = async (
   sql: Sql,
   { first, last }: AppendBatch,
-  totals: CheckpointRow | undefined,
-) => {
+  checkpoints: readonly CheckpointRow[],
+  facts: readonly Fact[],
+): Promise<void> => {
+  const whole = checkpoints.at(-1);
+  // Sent at once: what only begins to be awaited leaves after statements that are executed.
   const { count } = await sql`
-    update log_high_water
-    set next_checkpoint = ${last.sequence + 1n}, last_checkpoint = ${last.sequence},
-        last_digest = ${last.digest}, last_timestamp_ms = ${last.timestampMs},
-        facts_total = facts_total + ${BigInt(totals?.facts ?? 0)},
-        bytes_total = bytes_total + ${BigInt(totals?.bytes ?? 0)},
-        committed_at = clock_timestamp()
-    where next_checkpoint = ${first}`;
+    with moved as (
+      update log_high_water
+      set next_checkpoint = ${last.sequence + 1n}, last_checkpoint = ${last.sequence},
+          last_digest = ${last.digest}, last_timestamp_ms = ${last.timestampMs},
+          facts_total = facts_total + ${BigInt(whole?.facts ?? 0)},
+          bytes_total = bytes_total + ${BigInt(whole?.bytes ?? 0)},
+          committed_at = clock_timestamp()
+      where next_checkpoint = ${first}
+      returning facts_total, bytes_total
+    ),
+    checkpoints as (
+      insert into log_checkpoints (checkpoint, digest, timestamp_ms, facts_total, bytes_total)
+      select batch.checkpoint, batch.digest, batch.timestamp_ms,
+             moved.facts_total - batch.facts_after, moved.bytes_total - batch.bytes_after
+      from moved, unnest(
+        ${bigints(checkpoints.map((row) => row.sequence))}::int8[],
+        ${texts(checkpoints.map((row) => row.digest))}::text[],
+        ${bigints(checkpoints.map((row) => row.timestampMs))}::int8[],
+        ${bigints(checkpoints.map((row) => (whole?.facts ?? 0) - row.facts))}::int8[],
+        ${bigints(checkpoints.map((row) => (whole?.bytes ?? 0) - row.bytes))}::int8[]
+      ) as batch (checkpoint, digest, timestamp_ms, facts_after, bytes_after)
+    ),
+    facts as (
+      insert into log_facts (checkpoint, transaction, kind, index, timestamp_ms, type, name,
+                             coin_type, tx_digest, sender, object_id, version, contents)
+      select batch.* from moved, unnest(
+        ${bigints(facts.map((fact) => fact.checkpoint))}::int8[],
+        ${bigints(facts.map((fact) => fact.transaction))}::int4[],
+        ${bigints(facts.map(kindOf))}::int2[],
+        ${bigints(facts.map((fact) => fact.index))}::int4[],
+        ${bigints(facts.map((fact) => fact.timestampMs))}::int8[],
+        ${texts(facts.map((fact) => fact.type))}::text[],
+        ${texts(facts.map((fact) => fact.name))}::text[],
+        ${texts(facts.map((fact) => fact.coinType))}::text[],
+        ${texts(facts.map((fact) => fact.txDigest))}::text[],
+        ${texts(facts.map((fact) => fact.sender))}::text[],
+        ${texts(facts.map(objectIdOf))}::text[],
+        ${bigints(facts.map(versionOf))}::numeric[],
+        ${byteas(facts.map(contentsOf))}::bytea[]) as batch
+    )
+    select pg_notify(${LOG_CHANNEL}, ${(last.sequence + 1n).toString()}) from moved`.execute();
   if (count !== 1) throw new HighWaterMovedError(first);
-};
-
-// Async, like its neighbours: a bare statement would only be sent once somebody awaits it.
-const notify = async (sql: Sql, next: bigint) => {
-  await sql`select pg_notify(${LOG_CHANNEL}, ${next.toString()})`;
 };
 
 type CheckpointRow = CheckpointMark & {
@@ -99,24 +140,6 @@ const totalsByCheckpoint = ({ first, last, marks, facts }: AppendBatch): Checkpo
   return rows;
 };
 
-/** After the high-water mark has moved: its totals already count this batch. */
-const insertCheckpoints = async (sql: Sql, rows: readonly CheckpointRow[]) => {
-  const whole = rows.at(-1);
-  if (whole === undefined) return;
-  await sql`
-    insert into log_checkpoints (checkpoint, digest, timestamp_ms, facts_total, bytes_total)
-    select batch.checkpoint, batch.digest, batch.timestamp_ms,
-           log.facts_total - ${BigInt(whole.facts)} + batch.facts,
-           log.bytes_total - ${BigInt(whole.bytes)} + batch.bytes
-    from log_high_water log, unnest(
-      ${bigints(rows.map((row) => row.sequence))}::int8[],
-      ${texts(rows.map((row) => row.digest))}::text[],
-      ${bigints(rows.map((row) => row.timestampMs))}::int8[],
-      ${bigints(rows.map((row) => row.facts))}::int8[],
-      ${bigints(rows.map((row) => row.bytes))}::int8[]
-    ) as batch (checkpoint, digest, timestamp_ms, facts, bytes)`;
-};
-
 /** Coin types of contract facts that this log has not recorded yet. */
 const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string> => {
   const found = new Set<string>();
@@ -131,42 +154,23 @@ const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string
   return found;
 };
 
-const writeFacts = async (sql: Sql, facts: readonly Fact[]) => {
+const copyFacts = async (sql: Sql, facts: readonly Fact[]) => {
   if (facts.length === 0) return;
-  if (facts.length > INSERT_UP_TO_FACTS) {
-    return copyInto(sql, "log_facts", COLUMNS, facts, (fact, row) => {
-      row.bigint(fact.checkpoint);
-      row.integer(fact.transaction);
-      row.smallint(kindOf(fact));
-      row.integer(fact.index);
-      row.bigint(fact.timestampMs);
-      row.text(fact.type);
-      row.text(fact.name);
-      row.text(fact.coinType);
-      row.text(fact.txDigest);
-      row.text(fact.sender);
-      row.text(objectIdOf(fact));
-      row.numeric(versionOf(fact));
-      row.bytea(contentsOf(fact));
-    });
-  }
-  await sql`
-    insert into log_facts (checkpoint, transaction, kind, index, timestamp_ms, type, name,
-                           coin_type, tx_digest, sender, object_id, version, contents)
-    select * from unnest(
-      ${bigints(facts.map((fact) => fact.checkpoint))}::int8[],
-      ${bigints(facts.map((fact) => fact.transaction))}::int4[],
-      ${bigints(facts.map(kindOf))}::int2[],
-      ${bigints(facts.map((fact) => fact.index))}::int4[],
-      ${bigints(facts.map((fact) => fact.timestampMs))}::int8[],
-      ${texts(facts.map((fact) => fact.type))}::text[],
-      ${texts(facts.map((fact) => fact.name))}::text[],
-      ${texts(facts.map((fact) => fact.coinType))}::text[],
-      ${texts(facts.map((fact) => fact.txDigest))}::text[],
-      ${texts(facts.map((fact) => fact.sender))}::text[],
-      ${texts(facts.map(objectIdOf))}::text[],
-      ${bigints(facts.map(versionOf))}::numeric[],
-      ${byteas(facts.map(contentsOf))}::bytea[])`;
+  await copyInto(sql, "log_facts", COLUMNS, facts, (fact, row) => {
+    row.bigint(fact.checkpoint);
+    row.integer(fact.transaction);
+    row.smallint(kindOf(fact));
+    row.integer(fact.index);
+    row.bigint(fact.timestampMs);
+    row.text(fact.type);
+    row.text(fact.name);
+    row.text(fact.coinType);
+    row.text(fact.txDigest);
+    row.text(fact.sender);
+    row.text(objectIdOf(fact));
+    row.numeric(versionOf(fact));
+    row.bytea(contentsOf(fact));
+  });
 };
 
 const COLUMNS = [

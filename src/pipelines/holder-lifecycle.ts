@@ -24,6 +24,7 @@ import {
 } from "../ledger/contract/names.ts";
 import {
   appendHolderEvents,
+  appendHolderEventsAtOnce,
   clearHolderEvents,
   type HolderEventRow,
 } from "../projections/holder-events.ts";
@@ -81,5 +82,6 @@ export const holderLifecyclePipeline: Pipeline<HolderEventRow> = {
   watermark: holderLifecycleWatermark,
   rows: (facts) => eventRows(NAME, facts, READERS),
   write: appendHolderEvents,
+  writeAtOnce: appendHolderEventsAtOnce,
   reset: clearHolderEvents,
 };

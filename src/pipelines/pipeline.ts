@@ -1,5 +1,6 @@
 import type { Tx } from "../database/connect.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
+import { type AtOnce, NOTHING } from "../projections/writing.ts";
 import type { WatermarkTable } from "./watermark.ts";
 
 /**
@@ -21,6 +22,8 @@ export type Pipeline<Row> = {
   rows(facts: readonly Fact[]): readonly Row[];
   /** Writes a batch with a constant number of statements. Never called with no rows. */
   write(tx: Tx, rows: readonly Row[]): Promise<void>;
+  /** The same for few rows, as parts of the statement that moves the watermark; absent: always `write`. */
+  readonly writeAtOnce?: (rows: readonly Row[]) => AtOnce;
   /** Empties the pipeline's own tables before a rebuild; the watermark is put back by whoever calls. */
   reset(tx: Tx): Promise<void>;
 };
@@ -37,6 +40,8 @@ export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "waterma
 /** Rows of one batch, waiting for their transaction. */
 export type PreparedRows = {
   readonly count: number;
+  /** What writes the rows in the statement that moves the watermark; undefined: they are too many. */
+  readonly atOnce: AtOnce;
   /** Writes the rows; does nothing when there are none. */
   write(tx: Tx): Promise<void>;
 };
@@ -54,6 +59,7 @@ export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
     const rows = pipeline.rows(facts.every(isServed) ? facts : facts.filter(isServed));
     return {
       count: rows.length,
+      atOnce: (first) => (rows.length === 0 ? NOTHING : pipeline.writeAtOnce?.(rows)(first)),
       write: async (tx) => {
         if (rows.length > 0) await pipeline.write(tx, rows);
       },

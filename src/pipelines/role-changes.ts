@@ -7,7 +7,12 @@
 import { decodeRoleChange } from "../ledger/contract/events.ts";
 import { ROLE_CHANGE } from "../ledger/contract/names.ts";
 import { isIndexable } from "../log/fact.ts";
-import { clearRoles, foldRoleEvents, type RoleEventRow } from "../projections/roles.ts";
+import {
+  clearRoles,
+  foldRoleEvents,
+  foldRoleEventsAtOnce,
+  type RoleEventRow,
+} from "../projections/roles.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { roleChangesWatermark } from "./watermarks.ts";
@@ -30,5 +35,6 @@ export const roleChangesPipeline: Pipeline<RoleEventRow> = {
   watermark: roleChangesWatermark,
   rows: (facts) => eventRows(NAME, facts, { [ROLE_CHANGE]: readRoleChange }),
   write: foldRoleEvents,
+  writeAtOnce: foldRoleEventsAtOnce,
   reset: clearRoles,
 };

@@ -3,6 +3,7 @@ import { type Database, databaseRemedy, type Session } from "../database/connect
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FactSource } from "../log/log.ts";
+import { PLANS_BY_KEY } from "../projections/plans.ts";
 import { applyBatch } from "./apply.ts";
 import type { FeedPlace } from "./feed.ts";
 import type { LogTip } from "./log-tip.ts";
@@ -75,6 +76,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
     // A crash of the server may take the newest transactions of a pipeline, never the log's that were
     // committed before them: they are then applied again. So nobody waits for the disk here.
     synchronousCommit: "off",
+    runtime: PLANS_BY_KEY,
     onStandby: () => report({ state: "standby", error: null }),
   });
   const { session } = lock;

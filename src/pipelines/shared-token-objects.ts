@@ -11,6 +11,7 @@ import type { ObjectChange } from "../projections/live-objects.ts";
 import {
   clearSharedTokens,
   foldSharedTokens,
+  foldSharedTokensAtOnce,
   type SharedTokenState,
 } from "../projections/shared-token-objects.ts";
 import { finalStates } from "./final-states.ts";
@@ -33,5 +34,6 @@ export const sharedTokenObjectsPipeline: Pipeline<ObjectChange<SharedTokenState>
   watermark: sharedTokenObjectsWatermark,
   rows: (facts) => finalStates(facts, stateOf),
   write: foldSharedTokens,
+  writeAtOnce: foldSharedTokensAtOnce,
   reset: clearSharedTokens,
 };

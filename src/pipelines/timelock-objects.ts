@@ -11,6 +11,7 @@ import type { ObjectChange } from "../projections/live-objects.ts";
 import {
   clearTimelocks,
   foldTimelocks,
+  foldTimelocksAtOnce,
   type TimelockState,
 } from "../projections/timelock-objects.ts";
 import { finalStates } from "./final-states.ts";
@@ -33,5 +34,6 @@ export const timelockObjectsPipeline: Pipeline<ObjectChange<TimelockState>> = {
   watermark: timelockObjectsWatermark,
   rows: (facts) => finalStates(facts, stateOf),
   write: foldTimelocks,
+  writeAtOnce: foldTimelocksAtOnce,
   reset: clearTimelocks,
 };

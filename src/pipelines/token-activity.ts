@@ -15,6 +15,7 @@ import type { EventFact } from "../log/fact.ts";
 import {
   type ActivityType,
   appendTokenActivity,
+  appendTokenActivityAtOnce,
   clearTokenActivity,
   type TokenActivityRow,
 } from "../projections/token-activity.ts";
@@ -56,5 +57,6 @@ export const tokenActivityPipeline: Pipeline<TokenActivityRow> = {
   watermark: tokenActivityWatermark,
   rows: (facts) => eventRows(NAME, facts, READERS),
   write: appendTokenActivity,
+  writeAtOnce: appendTokenActivityAtOnce,
   reset: clearTokenActivity,
 };

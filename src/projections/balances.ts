@@ -10,13 +10,13 @@
  */
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
-import { texts } from "../database/column-arrays.ts";
+import postgres from "postgres";
 import { identifier, sumOfU64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Remedy } from "../remedy.ts";
 import { GRANTS_INCLUDED } from "./grant-lag.ts";
-import { planFor } from "./plans.ts";
+import type { Writing } from "./writing.ts";
 
 export const balancesTable = pgTable(
   "balances",
@@ -52,81 +52,52 @@ export type BalancePart = "token" | "grant";
 export class ImpossibleBalanceError extends Error {
   override readonly name = "ImpossibleBalanceError";
   readonly remedy: Remedy = "stop";
-
-  constructor({ coinType, owner, held, objects }: FoldedBalance, part: BalancePart) {
-    super(
-      `${part} balance of ${owner} in ${coinType} would become ${held} in ${objects} objects; rebuild the pipeline from the log`,
-    );
-  }
 }
 
-/** A row after folding, when it is one that must go, or must not be. */
-type FoldedBalance = {
-  readonly coinType: string;
-  readonly owner: string;
-  readonly held: string;
-  readonly objects: number;
-  readonly impossible: boolean;
-};
+/** `balances_refuse` in the database raises it. */
+const IMPOSSIBLE = "HB001";
+
+const explain = (error: unknown): unknown =>
+  error instanceof postgres.PostgresError && error.code === IMPOSSIBLE
+    ? new ImpossibleBalanceError(error.message, { cause: error })
+    : error;
 
 /**
- * Adds to one part of the balances, in three statements at most. `moved` is a query that yields
- * `coin_type, owner, held, objects`: what each owner gained or (negative) lost, one row per owner.
- * `before` are the common table expressions it selects from, evaluated in the same statement.
- *
- * @throws ImpossibleBalanceError (stop)
+ * Adds to one part of the balances. `before` are the common table expressions it needs, `gained` a query
+ * that yields `coin_type, owner, held, objects`: what each owner gained or (negative) lost, one row per
+ * owner. A row that this empties goes by a trigger of the table, in the same statement. One that
+ * cannot be is an ImpossibleBalanceError (stop).
  */
-export const foldBalances = async (
-  tx: Tx,
+export const foldBalances = (
   part: BalancePart,
   query: {
-    readonly before: string;
-    readonly moved: string;
-    /** Changes that are folded, about. */
-    readonly rows: number;
+    readonly before: readonly string[];
+    readonly gained: string;
     readonly parameters: readonly string[];
   },
-): Promise<void> => {
+): Writing => {
   const [held, objects] = [`${part}_balance`, `${part}_count`];
-  const fold = `
-    with ${query.before},
-    moved as (${query.moved}),
-    folded as (
-      insert into balances (coin_type, owner, ${held}, ${objects})
-      select coin_type, owner, held, objects from moved
-      order by coin_type collate "C", owner collate "C"
-      on conflict (coin_type, owner) do update set
-        ${held} = balances.${held} + excluded.${held},
-        ${objects} = balances.${objects} + excluded.${objects}
-      returning coin_type, owner, ${held} as held, ${objects} as objects,
-        ${held} < 0 or ${objects} < 0 or (${objects} = 0 and ${held} <> 0) as impossible,
-        token_count = 0 and grant_count = 0 as emptied
-    )
-    select coin_type as "coinType", owner, held, objects, impossible from folded
-    where impossible or emptied
-    order by impossible desc`;
-  const prepare = query.parameters.length > 0;
-  const [, left] = await Promise.all([
-    planFor(tx.sql, query.rows),
-    tx.sql.unsafe<FoldedBalance[]>(fold, [...query.parameters], { prepare }),
-  ]);
-  const [first] = left;
-  if (first?.impossible) throw new ImpossibleBalanceError(first, part);
-  if (first !== undefined) await deleteEmptied(tx, left);
-};
-
-/**
- * By key, and not just by being empty: nothing that Postgres knows of the table tells it how few of its
- * rows are. The rows are locked already.
- */
-const deleteEmptied = async (tx: Tx, emptied: readonly FoldedBalance[]): Promise<void> => {
-  await tx.sql`
-    delete from balances b
-    using unnest(
-      ${texts(emptied.map(({ coinType }) => coinType))}::text[],
-      ${texts(emptied.map(({ owner }) => owner))}::text[]
-    ) as e (coin_type, owner)
-    where b.coin_type = e.coin_type and b.owner = e.owner`;
+  return {
+    parts: [
+      ...query.before,
+      `gained as (${query.gained})`,
+      `folded as (
+        insert into balances (coin_type, owner, ${held}, ${objects})
+        select coin_type, owner, held, objects from gained
+        order by coin_type collate "C", owner collate "C"
+        on conflict (coin_type, owner) do update set
+          ${held} = balances.${held} + excluded.${held},
+          ${objects} = balances.${objects} + excluded.${objects}
+        returning coin_type, owner, ${held} as held, ${objects} as objects
+      )`,
+    ],
+    check: `(
+      select count(balances_refuse('${part}', coin_type, owner, held, objects)) from folded
+      where held < 0 or objects < 0 or (objects = 0 and held <> 0)
+    )`,
+    explain,
+    parameters: query.parameters,
+  };
 };
 
 /**
@@ -138,11 +109,12 @@ export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> =>
   await tx.sql`lock table balances in share row exclusive mode`;
   // Either alone: rows that somebody damaged may have a balance without objects, or objects that hold
   // nothing, and what is left of them would be added to for ever.
+  const [otherHeld, otherObjects] =
+    part === "token" ? ["grant_balance", "grant_count"] : ["token_balance", "token_count"];
+  await tx.sql`
+    delete from balances where ${tx.sql(otherHeld)} = 0 and ${tx.sql(otherObjects)} = 0`;
   await tx.sql`
     update balances set ${held} = 0, ${objects} = 0 where ${held} <> 0 or ${objects} <> 0`;
-  await tx.sql`
-    delete from balances
-    where token_balance = 0 and token_count = 0 and grant_balance = 0 and grant_count = 0`;
 };
 
 /** What one owner holds of one coin, in its smallest unit. */

@@ -12,33 +12,29 @@ import { texts } from "../database/column-arrays.ts";
 import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { planFor } from "./plans.ts";
+import { planAfresh } from "./plans.ts";
 import { BEFORE_ALL } from "./position.ts";
+import { appendAtOnce, appendRows, type Cell } from "./table-rows.ts";
+import type { AtOnce } from "./writing.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */
-type Timed = { readonly coinType: string; readonly timestampMs: bigint };
+type Timed = Readonly<Record<string, Cell>> & {
+  readonly coinType: string;
+  readonly timestampMs: bigint;
+};
 
-/**
- * Adds to each event the latest time of its coin's log up to and including it.
- * Events must be in chain order and come after everything in the log, whose primary key must be
- * (coin_type, position).
- */
-export const withReachedMs = async <Event extends Timed>(
-  sql: Sql,
-  log: PgTable,
+/** A table whose rows are the events with their latest times. */
+type EventLog<Event> = PgTable & { readonly $inferSelect: Reached<Event> };
+
+/** An event with the latest time of its coin's log up to and including it. */
+type Reached<Event> = Event & { readonly reachedMs: bigint };
+
+/** Adds the latest time to events in chain order, from where the coins' logs stood before (by coin type). */
+const reachedAfter = <Event extends Timed>(
   events: readonly Event[],
-): Promise<readonly (Event & { readonly reachedMs: bigint })[]> => {
-  const coinTypes = [...new Set(events.map(({ coinType }) => coinType))];
-  const [, before] = await Promise.all([
-    planFor(sql, events.length),
-    sql<{ coinType: string; reachedMs: bigint | null }[]>`
-      select c.coin_type as "coinType", (
-        select e.reached_ms from ${sql(getTableName(log))} e
-        where e.coin_type = c.coin_type order by e.position desc limit 1
-      ) as "reachedMs"
-      from unnest(${texts(coinTypes)}::text[]) as c (coin_type)`,
-  ]);
-  const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs ?? 0n]));
+  before: ReadonlyMap<string, bigint>,
+): readonly Reached<Event>[] => {
+  const reached = new Map(before);
   return events.map((event) => {
     const earlier = reached.get(event.coinType) ?? 0n;
     const reachedMs = event.timestampMs > earlier ? event.timestampMs : earlier;
@@ -46,6 +42,42 @@ export const withReachedMs = async <Event extends Timed>(
     return { ...event, reachedMs };
   });
 };
+
+/**
+ * Appends events, in chain order and after everything in the log, inside a transaction. The log's
+ * primary key must be (coin_type, position).
+ */
+export const appendEvents = async <Event extends Timed>(
+  sql: Sql,
+  log: EventLog<Event>,
+  events: readonly Event[],
+): Promise<void> => {
+  const coinTypes = [...new Set(events.map(({ coinType }) => coinType))];
+  const name = getTableName(log);
+  const [, before] = await Promise.all([
+    planAfresh(sql),
+    sql<{ coinType: string; reachedMs: bigint }[]>`
+      select given.coin_type as "coinType", ${sql.unsafe(reachedBefore(name))} as "reachedMs"
+      from unnest(${texts(coinTypes)}::text[]) as given (coin_type)`,
+  ]);
+  const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs]));
+  await appendRows(sql, log, reachedAfter(events, reached));
+};
+
+/** The same for few events, as parts of the statement that moves the watermark. */
+export const appendEventsAtOnce = <Event extends Timed>(
+  log: EventLog<Event>,
+  events: readonly Event[],
+): AtOnce =>
+  // Between themselves here; what was before is known where the statement runs.
+  appendAtOnce(log, reachedAfter(events, new Map()), {
+    reached_ms: `greatest(given.reached_ms, ${reachedBefore(getTableName(log))})`,
+  });
+
+/** Where the log of the coin of a row `given` stood. */
+const reachedBefore = (log: string) => `coalesce((
+  select e.reached_ms from ${log} e
+  where e.coin_type = given.coin_type order by e.position desc limit 1), 0)`;
 
 /** Which part of a coin's log is asked for. */
 export type EventRange = {

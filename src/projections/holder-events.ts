@@ -7,9 +7,15 @@ import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { Reads } from "../database/readers.ts";
-import { type EventRange, rangeStatements, readRange, withReachedMs } from "./chain-time.ts";
+import {
+  appendEvents,
+  appendEventsAtOnce,
+  type EventRange,
+  rangeStatements,
+  readRange,
+} from "./chain-time.ts";
 import { placeOf } from "./position.ts";
-import { appendRows } from "./table-rows.ts";
+import type { AtOnce } from "./writing.ts";
 
 /** The kinds of event, as they are served. */
 export type HolderEventType =
@@ -62,8 +68,12 @@ export const holderEventsTable = pgTable(
 export type HolderEventRow = Omit<typeof holderEventsTable.$inferSelect, "reachedMs">;
 
 /** Appends events, in chain order. One that is already there is an error. */
-export const appendHolderEvents = async (tx: Tx, rows: readonly HolderEventRow[]): Promise<void> =>
-  appendRows(tx.sql, holderEventsTable, await withReachedMs(tx.sql, holderEventsTable, rows));
+export const appendHolderEvents = (tx: Tx, rows: readonly HolderEventRow[]): Promise<void> =>
+  appendEvents(tx.sql, holderEventsTable, rows);
+
+/** The same for few events, as parts of the statement that moves the watermark. */
+export const appendHolderEventsAtOnce = (rows: readonly HolderEventRow[]): AtOnce =>
+  appendEventsAtOnce(holderEventsTable, rows);
 
 /** Forgets all events, before a rebuild. */
 export const clearHolderEvents = async (tx: Tx): Promise<void> => {

@@ -3,8 +3,8 @@
  * and into the balances of the objects' owners.
  *
  * What an owner gains or loses is the difference between the object's row and its new state, computed
- * where the rows are. The work is in proportion to the changes, and the statements are five at most,
- * whatever their number.
+ * where the rows are. The work is in proportion to the changes, and it is one statement: of few changes
+ * the one that moves the watermark, of many one that selects from a temporary table.
  *
  * A batch applied twice would put objects back to states they have left. The watermark, moved in the
  * same transaction, refuses a batch that was applied before; to replay, clear the pipeline's tables and
@@ -14,7 +14,9 @@ import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Tx } from "../database/connect.ts";
 import { type BalancePart, clearBalances, foldBalances } from "./balances.ts";
-import { copyRows, rowsAsParameters } from "./table-rows.ts";
+import { planAfresh } from "./plans.ts";
+import { copyRows, type RowSource, rowsAfterMark } from "./table-rows.ts";
+import { AT_ONCE_UP_TO_ROWS, type AtOnce, type Writing, writeNow } from "./writing.ts";
 
 /** What became of an object in a batch: how it stands at the end, or null when it no longer does. */
 export type ObjectChange<State> = { readonly objectId: string; readonly state: State | null };
@@ -28,55 +30,67 @@ export type LiveSet = {
   readonly part: BalancePart;
 };
 
-/** Up to here changes travel as parameters; beyond, COPY into a temporary table is faster (measured). */
-const PARAMETERS_UP_TO = 200;
-
 /**
- * Folds changes into a live set and its owners' balances: each object at most once, with its final
- * state of the batch.
+ * Folds changes into a live set and its owners' balances, inside a transaction: each object at most
+ * once, with its final state of the batch.
  * @throws ImpossibleBalanceError (stop)
  */
-export const foldChanges = async <State extends Readonly<Record<string, string | bigint>>>(
+export const foldChanges = async <State extends Cells>(
   tx: Tx,
-  { table, held, part }: LiveSet,
+  set: LiveSet,
   changes: readonly ObjectChange<State>[],
 ): Promise<void> => {
-  const rows = changes.map(({ objectId, state }) => ({ objectId, ...state }));
-  const changed =
-    rows.length <= PARAMETERS_UP_TO
-      ? rowsAsParameters(table, rows)
-      : { source: await copyAside(tx, table, rows), parameters: [] };
+  // In this order: nothing may be sent while rows are copied.
+  const [, source] = await Promise.all([
+    planAfresh(tx.sql),
+    copyAside(tx, set.table, rowsOf(changes)),
+  ]);
+  await writeNow(tx.sql, folding(set, { text: `select * from ${source}`, parameters: [] }));
+};
 
+/** The same for few changes, as parts of the statement that moves the watermark. */
+export const foldAtOnce =
+  <State extends Cells>(set: LiveSet, changes: readonly ObjectChange<State>[]): AtOnce =>
+  (first) =>
+    changes.length > AT_ONCE_UP_TO_ROWS
+      ? undefined
+      : folding(set, rowsAfterMark(set.table, rowsOf(changes), first));
+
+type Cells = Readonly<Record<string, string | bigint>>;
+
+const rowsOf = <State extends Cells>(changes: readonly ObjectChange<State>[]) =>
+  changes.map(({ objectId, state }) => ({ objectId, ...state }));
+
+/** What folds the changes that a query yields, as rows of the set's table; gone objects have no owner. */
+const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing => {
   const name = getTableName(table);
   const columns = Object.values(getTableColumns(table)).map((column) => column.name);
-  const [all, excluded] = [
-    columns.join(", "),
-    columns.map((column) => `excluded.${column}`).join(", "),
-  ];
-  await foldBalances(tx, part, {
-    rows: rows.length,
+  const all = columns.join(", ");
+  const excluded = columns.map((column) => `excluded.${column}`).join(", ");
+  return foldBalances(part, {
     parameters: changed.parameters,
-    before: `
-      changed as materialized (select * from ${changed.source}),
-      stood as materialized (
+    before: [
+      `changed as materialized (${changed.text})`,
+      `stood as materialized (
         select o.coin_type, o.owner, o.${held} as held
         from changed c join ${name} o on o.object_id = c.object_id
-      ),
-      removed as (
+      )`,
+      `removed as (
         delete from ${name} o using changed c
         where c.owner is null and o.object_id = c.object_id
-      ),
-      written as (
+      )`,
+      `written as (
         insert into ${name} (${all}) select ${all} from changed where owner is not null
         on conflict (object_id) do update set (${all}) = row(${excluded})
       )`,
-    moved: `
+    ],
+    gained: `
       select coin_type, owner, sum(held) as held, sum(objects)::integer as objects
       from (
         select coin_type, owner, - held as held, -1 as objects from stood
         union all
         select coin_type, owner, ${held}, 1 from changed where owner is not null
-      ) gained
+      ) each_object
       group by coin_type, owner
       having sum(held) <> 0 or sum(objects) <> 0`,
   });

@@ -7,14 +7,20 @@
  * packages the reader is configured with.
  */
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
-import { bigints, texts } from "../database/column-arrays.ts";
+import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
-import { type EventRange, rangeStatements, readRange, withReachedMs } from "./chain-time.ts";
+import {
+  appendEvents,
+  appendEventsAtOnce,
+  type EventRange,
+  rangeStatements,
+  readRange,
+} from "./chain-time.ts";
 import { placeOf } from "./position.ts";
-import { appendRows } from "./table-rows.ts";
+import { type AtOnce, type Writing, writeNow } from "./writing.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",
@@ -56,26 +62,54 @@ export const walletRolesTable = pgTable(
 /** An event to append and fold. */
 export type RoleEventRow = Omit<typeof roleEventsTable.$inferSelect, "reachedMs">;
 
-/** Appends events, in chain order, and folds them into the roles held now. */
+/** Appends events, in chain order, and folds them into the roles held now, inside a transaction. */
 export const foldRoleEvents = async (tx: Tx, rows: readonly RoleEventRow[]): Promise<void> => {
-  await appendRows(tx.sql, roleEventsTable, await withReachedMs(tx.sql, roleEventsTable, rows));
+  await appendEvents(tx.sql, roleEventsTable, rows);
+  await writeNow(tx.sql, holding(rows, 1));
+};
 
+/** The same for few events, as parts of the statement that moves the watermark. */
+export const foldRoleEventsAtOnce =
+  (rows: readonly RoleEventRow[]): AtOnce =>
+  (first) => {
+    const events = appendEventsAtOnce(roleEventsTable, rows)(first);
+    if (events === undefined) return undefined;
+    const roles = holding(rows, first + events.parameters.length);
+    return {
+      parts: [...events.parts, ...roles.parts],
+      parameters: [...events.parameters, ...roles.parameters],
+    };
+  };
+
+/** What folds events into the roles held: of each owner and role the newest one decides. */
+const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
   const newest = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
-  const [held, revoked] = [newest.filter((e) => e.granted), newest.filter((e) => !e.granted)];
-  const keys = (events: readonly RoleEventRow[]) => tx.sql`unnest(
-    ${texts(events.map(({ coinType }) => coinType))}::text[],
-    ${texts(events.map(({ owner }) => owner))}::text[],
-    ${texts(events.map(({ role }) => role))}::text[],
-    ${bigints(events.map(({ position }) => position))}::int8[]
-  ) as n (coin_type, owner, role, position)`;
-  await Promise.all([
-    tx.sql`
-      insert into wallet_roles (coin_type, owner, role, position) select * from ${keys(held)}
-      on conflict (coin_type, owner, role) do update set position = excluded.position`,
-    tx.sql`
-      delete from wallet_roles w using ${keys(revoked)}
-      where w.coin_type = n.coin_type and w.owner = n.owner and w.role = n.role`,
-  ]);
+  return {
+    parts: [
+      `newest as materialized (
+        select given.* from mark, unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::text[],
+                                         $${first + 3}::int8[], $${first + 4}::bool[])
+          as given (coin_type, owner, role, position, granted)
+      )`,
+      `held as (
+        insert into wallet_roles (coin_type, owner, role, position)
+        select coin_type, owner, role, position from newest where granted
+        on conflict (coin_type, owner, role) do update set position = excluded.position
+      )`,
+      `revoked as (
+        delete from wallet_roles w using newest n
+        where not n.granted
+          and w.coin_type = n.coin_type and w.owner = n.owner and w.role = n.role
+      )`,
+    ],
+    parameters: [
+      texts(newest.map(({ coinType }) => coinType)),
+      texts(newest.map(({ owner }) => owner)),
+      texts(newest.map(({ role }) => role)),
+      bigints(newest.map(({ position }) => position)),
+      booleans(newest.map(({ granted }) => granted)),
+    ],
+  };
 };
 
 /** Names of Move types hold no space. */

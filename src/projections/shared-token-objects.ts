@@ -5,7 +5,14 @@ import { index, pgTable } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { clearLiveSet, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
+import {
+  clearLiveSet,
+  foldAtOnce,
+  foldChanges,
+  type LiveSet,
+  type ObjectChange,
+} from "./live-objects.ts";
+import type { AtOnce } from "./writing.ts";
 
 export const sharedTokenObjectsTable = pgTable(
   "shared_token_objects",
@@ -35,6 +42,11 @@ export const foldSharedTokens = (
   tx: Tx,
   changes: readonly ObjectChange<SharedTokenState>[],
 ): Promise<void> => foldChanges(tx, liveSet, changes);
+
+/** The same for few changes, as parts of the statement that moves the watermark. */
+export const foldSharedTokensAtOnce = (
+  changes: readonly ObjectChange<SharedTokenState>[],
+): AtOnce => foldAtOnce(liveSet, changes);
 
 /** Forgets all objects and the token part of all balances, before a rebuild. */
 export const clearSharedTokens = (tx: Tx): Promise<void> => clearLiveSet(tx, liveSet);

@@ -7,32 +7,44 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { type CopyRow, copyInto } from "../database/copy.ts";
+import { AT_ONCE_UP_TO_ROWS, type AtOnce } from "./writing.ts";
 
 /** What a column holds. */
-type Cell = string | bigint | number | boolean | null;
+export type Cell = string | bigint | number | boolean | null;
 
 /** A row by the keys of its table's declaration; what is left out is null. */
 type Row = Readonly<Record<string, Cell | undefined>>;
-
-/** Up to here an insert is faster than COPY, which takes a round trip more. */
-const INSERT_UP_TO_ROWS = 32;
 
 /**
  * Appends rows to a table inside the transaction that `sql` belongs to. A row whose key is there already
  * is an error: nothing is appended twice, the watermark sees to that.
  */
-export const appendRows = async <Complete extends Readonly<Record<string, Cell>>>(
+export const appendRows = <Complete extends Readonly<Record<string, Cell>>>(
   sql: Sql,
   table: PgTable & { readonly $inferSelect: Complete },
   rows: readonly Complete[],
-): Promise<void> => {
-  const name = getTableName(table);
-  if (rows.length > INSERT_UP_TO_ROWS) return copyRows(sql, name, table, rows);
-  const { source, parameters } = rowsAsParameters(table, rows);
-  const names = Object.values(getTableColumns(table)).map((column) => column.name);
-  const text = `insert into ${name} (${names.join(", ")}) select * from ${source}`;
-  await sql.unsafe(text, [...parameters], { prepare: true });
-};
+): Promise<void> => copyRows(sql, getTableName(table), table, rows);
+
+/**
+ * The same for few rows, as parts of the statement that moves the watermark. `instead` has expressions
+ * to select for columns, by name, rather than what `given` (a row) has there.
+ */
+export const appendAtOnce =
+  <Complete extends Readonly<Record<string, Cell>>>(
+    table: PgTable & { readonly $inferSelect: Complete },
+    rows: readonly Complete[],
+    instead: Readonly<Record<string, string>> = {},
+  ): AtOnce =>
+  (first) => {
+    if (rows.length > AT_ONCE_UP_TO_ROWS) return undefined;
+    const name = getTableName(table);
+    const names = Object.values(getTableColumns(table)).map((column) => column.name);
+    const { text, parameters } = rowsAfterMark(table, rows, first, instead);
+    return {
+      parts: [`appended_${name} as (insert into ${name} (${names.join(", ")}) ${text})`],
+      parameters,
+    };
+  };
 
 /** Copies rows into `target`, a table with the columns of `shape`. */
 export const copyRows = (
@@ -56,19 +68,25 @@ const writeField = (fields: CopyRow, column: AnyColumn, value: Cell): void => {
   else fields.numeric(value);
 };
 
+/** A query that yields rows, and its parameters. */
+export type RowSource = { readonly text: string; readonly parameters: readonly string[] };
+
 /**
- * Rows with the columns of `shape` as something to select from, and its parameters (`$1` and on): for a
- * handful of rows one round trip less than COPY.
+ * Rows with the columns of `shape` as a query whose parameters are numbered from `first` on; it yields
+ * none where `mark` has none (see writing.ts).
  */
-export const rowsAsParameters = (
+export const rowsAfterMark = (
   shape: PgTable,
   rows: readonly Row[],
-): { readonly source: string; readonly parameters: readonly string[] } => {
+  first: number,
+  instead: Readonly<Record<string, string>> = {},
+): RowSource => {
   const columns = Object.entries(getTableColumns(shape));
-  const arrays = columns.map(([, column], index) => `$${index + 1}::${elementType(column)}[]`);
+  const arrays = columns.map(([, column], n) => `$${first + n}::${elementType(column)}[]`);
   const names = columns.map(([, column]) => column.name);
+  const selected = names.map((name) => instead[name] ?? `given.${name}`);
   return {
-    source: `unnest(${arrays.join(", ")}) as given (${names.join(", ")})`,
+    text: `select ${selected.join(", ")} from mark, unnest(${arrays.join(", ")}) as given (${names.join(", ")})`,
     parameters: columns.map(([key]) => texts(rows.map((row) => row[key]?.toString() ?? null))),
   };
 };

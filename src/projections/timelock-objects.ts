@@ -6,7 +6,14 @@ import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { GRANTS_INCLUDED, GrantIndexBehindError } from "./grant-lag.ts";
-import { clearLiveSet, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
+import {
+  clearLiveSet,
+  foldAtOnce,
+  foldChanges,
+  type LiveSet,
+  type ObjectChange,
+} from "./live-objects.ts";
+import type { AtOnce } from "./writing.ts";
 
 /** Amounts in the coin's smallest unit; times and periods in milliseconds, as the contract has them. */
 export const timelockObjectsTable = pgTable(
@@ -55,6 +62,10 @@ export const foldTimelocks = (
   tx: Tx,
   changes: readonly ObjectChange<TimelockState>[],
 ): Promise<void> => foldChanges(tx, liveSet, changes);
+
+/** The same for few changes, as parts of the statement that moves the watermark. */
+export const foldTimelocksAtOnce = (changes: readonly ObjectChange<TimelockState>[]): AtOnce =>
+  foldAtOnce(liveSet, changes);
 
 /** Forgets all grants and the grant part of all balances, before a rebuild. */
 export const clearTimelocks = (tx: Tx): Promise<void> => clearLiveSet(tx, liveSet);

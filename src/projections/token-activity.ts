@@ -6,7 +6,8 @@ import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
-import { appendRows } from "./table-rows.ts";
+import { appendAtOnce, appendRows } from "./table-rows.ts";
+import type { AtOnce } from "./writing.ts";
 
 /** The event kinds that are logged. */
 export type ActivityType = "mint" | "burn" | "transfer" | "force_transfer";
@@ -41,6 +42,10 @@ export type TokenActivityRow = typeof tokenActivityTable.$inferSelect;
 /** Appends activity. A row that is already there is an error: replays start from an empty table. */
 export const appendTokenActivity = (tx: Tx, rows: readonly TokenActivityRow[]): Promise<void> =>
   appendRows(tx.sql, tokenActivityTable, rows);
+
+/** The same for few rows, as parts of the statement that moves the watermark. */
+export const appendTokenActivityAtOnce = (rows: readonly TokenActivityRow[]): AtOnce =>
+  appendAtOnce(tokenActivityTable, rows);
 
 /** Forgets all activity, before a rebuild. */
 export const clearTokenActivity = async (tx: Tx): Promise<void> => {

@@ -1,7 +1,7 @@
 /** What every one of the five pipelines promises, on a real database. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Database } from "../../src/database/connect.ts";
+import type { Tx } from "../../src/database/connect.ts";
 import { applyBatch, type PipelineWriter } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
@@ -96,9 +96,13 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       for (const batch of batches) {
         const before = await projectedRows(database);
         await using doomed = await database.session();
-        const failed = await applyBatch(dyingAtCommit(doomed, database), pipeline, batch).catch(
-          (error: unknown) => error,
-        );
+        const failed = await doomed
+          .transaction(async (tx) => {
+            const [backend] = await tx.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+            await applyBatch(inside(tx), pipeline, batch);
+            await database.sql`select pg_terminate_backend(${backend?.pid ?? 0}, 5000)`;
+          })
+          .catch((error: unknown) => error);
         expect(remedyOf(failed)).toBe("retry");
         expect(await projectedRows(database)).toEqual(before);
         await applyBatch(database, pipeline, batch);
@@ -117,11 +121,20 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
         await using second = await database.session();
         // The first commits only when the second already waits for the watermark's row.
         const written = Promise.withResolvers<void>();
-        const winner = applyBatch(
-          committingWhenWaitedFor(first, database, written.resolve),
-          pipeline,
-          batch,
-        );
+        const winner = first.transaction(async (tx) => {
+          await applyBatch(inside(tx), pipeline, batch);
+          written.resolve();
+          await until(
+            "another session to wait for a lock",
+            async () => {
+              const [row] = await database.sql<{ waiting: bigint }[]>`
+                select count(*) as waiting from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock'`;
+              return row?.waiting ?? 0n;
+            },
+            (waiting) => waiting > 0n,
+          );
+        });
         await Promise.race([written.promise, winner]);
         const loser = applyBatch(second, pipeline, batch);
         await expect(loser).rejects.toThrow(WatermarkMovedError);
@@ -132,40 +145,5 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
   },
 );
 
-/** Ends the session's backend when a transaction has done its work and is about to commit. */
-const dyingAtCommit = (session: PipelineWriter, database: Database): PipelineWriter => ({
-  sql: session.sql,
-  transaction: async (work) => {
-    const [backend] = await session.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-    return session.transaction(async (tx) => {
-      const result = await work(tx);
-      await database.sql`select pg_terminate_backend(${backend?.pid ?? 0}, 5000)`;
-      return result;
-    });
-  },
-});
-
-/** Tells when everything is written, and commits once some other session waits for a lock. */
-const committingWhenWaitedFor = (
-  session: PipelineWriter,
-  database: Database,
-  written: () => void,
-): PipelineWriter => ({
-  sql: session.sql,
-  transaction: (work) =>
-    session.transaction(async (tx) => {
-      const result = await work(tx);
-      written();
-      await until(
-        "another session to wait for a lock",
-        async () => {
-          const [row] = await database.sql<{ waiting: bigint }[]>`
-            select count(*) as waiting from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock'`;
-          return row?.waiting ?? 0n;
-        },
-        (waiting) => waiting > 0n,
-      );
-      return result;
-    }),
-});
+/** Writes inside a transaction that is under way, whatever the size of the batch. */
+const inside = (tx: Tx): PipelineWriter => ({ sql: tx.sql, transaction: (work) => work(tx) });

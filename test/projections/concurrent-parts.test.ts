@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { clearBalances, ImpossibleBalanceError } from "../../src/projections/balances.ts";
-import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
+import {
+  foldSharedTokens,
+  foldSharedTokensAtOnce,
+} from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks } from "../../src/projections/timelock-objects.ts";
+import { writeNow } from "../../src/projections/writing.ts";
 import { remedyOf } from "../../src/remedy.ts";
 import { ACME, address, BETA } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -27,16 +31,14 @@ const changes = (round: number, salt: number) =>
     };
   });
 
+const tokenChanges = (round: number) =>
+  changes(round, 11).map(({ objectId, state }) => ({
+    objectId,
+    state: state && { ...state, balance: BigInt(round + 1) },
+  }));
+
 const foldTokens = (database: TestDatabase, round: number) =>
-  database.transaction((tx) =>
-    foldSharedTokens(
-      tx,
-      changes(round, 11).map(({ objectId, state }) => ({
-        objectId,
-        state: state && { ...state, balance: BigInt(round + 1) },
-      })),
-    ),
-  );
+  database.transaction((tx) => foldSharedTokens(tx, tokenChanges(round)));
 
 const foldGrants = (database: TestDatabase, round: number) =>
   database.transaction((tx) =>
@@ -122,6 +124,9 @@ test("a balance that its objects cannot have stops the pipeline and is not writt
   expect(String(failed)).toMatch(
     /token balance of 0x0{62}\w\w in 0x\S+ would become -\d+ in -?\d+ objects/,
   );
+  const atOnce = foldSharedTokensAtOnce(tokenChanges(1))(1);
+  if (atOnce === undefined) throw new Error("the changes are too many for one statement");
+  await expect(writeNow(database.sql, atOnce)).rejects.toEqual(failed);
   const [row] = await database.sql<{ changed: bigint }[]>`
     select count(*) as changed from balances where token_count <> 0`;
   expect(row?.changed).toBe(0n);

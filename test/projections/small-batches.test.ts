@@ -1,8 +1,16 @@
 import { expect, test } from "vitest";
-import type { Tx } from "../../src/database/connect.ts";
-import { appendHolderEvents } from "../../src/projections/holder-events.ts";
-import { foldRoleEvents } from "../../src/projections/roles.ts";
-import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
+import type { Sql, Tx } from "../../src/database/connect.ts";
+import {
+  appendHolderEvents,
+  appendHolderEventsAtOnce,
+} from "../../src/projections/holder-events.ts";
+import { PLANS_BY_KEY } from "../../src/projections/plans.ts";
+import { foldRoleEvents, foldRoleEventsAtOnce } from "../../src/projections/roles.ts";
+import {
+  foldSharedTokens,
+  foldSharedTokensAtOnce,
+} from "../../src/projections/shared-token-objects.ts";
+import { writeNow } from "../../src/projections/writing.ts";
 import { ACME, address } from "../pipelines/token-facts.ts";
 import { freshDatabase } from "../postgres.ts";
 
@@ -47,10 +55,16 @@ const holderEvents = (numbers: readonly number[]) =>
   }));
 
 /** Everything that small batches do, to rows of these numbers. */
-const smallBatches = async (tx: Tx, numbers: readonly number[]) => {
-  await foldRoleEvents(tx, grants(numbers, false));
-  await foldSharedTokens(tx, objects(numbers, false));
-  await appendHolderEvents(tx, holderEvents(numbers.map((n) => n + 1_000_000)));
+const smallBatches = async (sql: Sql, numbers: readonly number[]) => {
+  for (const batch of [
+    foldRoleEventsAtOnce(grants(numbers, false)),
+    foldSharedTokensAtOnce(objects(numbers, false)),
+    appendHolderEventsAtOnce(holderEvents(numbers.map((n) => n + 1_000_000))),
+  ]) {
+    const writing = batch(1);
+    if (writing === undefined) throw new Error("the batch is too large for one statement");
+    await writeNow(sql, writing);
+  }
 };
 
 /** Rows that this transaction has read so far, by table, in whatever way. */
@@ -72,8 +86,9 @@ test("a batch of few rows reads few rows, also with a plan that was made when th
   });
   // All that Postgres knows of the tables is that they are a page each.
   await database.sql`vacuum analyze`;
-  await database.transaction(async (tx) => {
-    await smallBatches(tx, [0]);
+  await using session = await database.session({ runtime: PLANS_BY_KEY });
+  await session.transaction(async (tx) => {
+    await smallBatches(tx.sql, [0]);
     // As another writer would add them: whoever has the plan is not told.
     await tx.sql`
       insert into wallet_roles (coin_type, owner, role, position)
@@ -91,7 +106,7 @@ test("a batch of few rows reads few rows, also with a plan that was made when th
       insert into holder_events (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms)
       select ${ACME}, n, 'holder_added', 'digest', 1, 1 from generate_series(${FEW}, ${MANY}::int4) n`;
     const before = await rowsRead(tx);
-    await smallBatches(tx, [20_000, 30_000]);
+    await smallBatches(tx.sql, [20_000, 30_000]);
     const after = await rowsRead(tx);
     expect(after.size).toBe(4);
     for (const [table, count] of after) {
@@ -100,19 +115,20 @@ test("a batch of few rows reads few rows, also with a plan that was made when th
   });
 });
 
-test("a batch of thousands is planned for the tables as they are", async () => {
+test("a batch of thousands is planned for the tables as they are, and the next small one by key", async () => {
   await using database = await freshDatabase();
+  await using session = await database.session({ runtime: PLANS_BY_KEY });
   const numbers = Array.from({ length: 3_000 }, (_, n) => n);
+  const planning = async (sql: Sql) => {
+    const [row] = await sql<{ mode: string; seqscan: string }[]>`
+      select current_setting('plan_cache_mode') as mode, current_setting('enable_seqscan') as seqscan`;
+    return row;
+  };
   // One row after the other by its key would take the square of their number.
-  for (const [count, mode] of [
-    [2, "force_generic_plan"],
-    [3_000, "force_custom_plan"],
-  ] as const) {
-    const set = await database.transaction(async (tx) => {
-      await foldRoleEvents(tx, grants(numbers.slice(0, count), count > 2));
-      const [row] = await tx.sql`select current_setting('plan_cache_mode') as mode`;
-      return row?.mode;
-    });
-    expect(set, `${count} rows`).toBe(mode);
-  }
+  const during = await session.transaction(async (tx) => {
+    await foldRoleEvents(tx, grants(numbers, true));
+    return planning(tx.sql);
+  });
+  expect(during).toEqual({ mode: "force_custom_plan", seqscan: "on" });
+  expect(await planning(session.sql)).toEqual({ mode: "force_generic_plan", seqscan: "off" });
 });
