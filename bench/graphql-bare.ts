@@ -90,7 +90,7 @@ const INDEXER_STATUS = [
   ...PIPELINES.map(
     (name) =>
       `select '${name}', next_checkpoint, last_checkpoint, last_timestamp_ms
-       from ${name}_watermark where pipeline = '${name}'`,
+       from ${name}_watermark`,
   ),
 ].join(" union all ");
 

@@ -6,10 +6,9 @@ import { installedAsDependency, nodeBinary, root } from "./install.mjs";
 
 /**
  * Node lets garbage pile up to a share of the machine's memory. The service works in bounded batches:
- * a smaller young generation and heap keep it at a third of that, at the same speed. And V8's middle
- * compiler takes some 180 MB beside the heap for a large compiled query, which it never gives back.
+ * a smaller young generation and heap keep it at a third of that, at the same speed.
  */
-const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768", "--no-maglev"];
+const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768"];
 
 /** Answers are much garbage that dies young: with less room a quarter of a server's time is copying it. */
 const SERVING_HEAP = ["--max-semi-space-size=32", "--max-old-space-size=768"];
