@@ -65,6 +65,7 @@ export const connect = (settings: ConnectionSettings & { readonly max: number })
     db,
     sql: client,
     transaction: (work) => sessions.use((session) => session.transaction(work)),
+    statement: (work) => sessions.use((session) => session.statement(work)),
     session: (overrides) => openSession({ ...settings, ...overrides }),
     listen: (channel, heard, signal) => {
       void listenUntil(signal, settings, channel, heard);

@@ -44,6 +44,11 @@ export type Transactor = {
    *   transaction has usually not happened, but a lost confirmation cannot be told from a lost commit
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Runs one statement, which is a transaction by itself: no round trip beside its own.
+   * @throws SessionLostError (retry) as `transaction` does
+   */
+  statement<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 };
 
 /** One connection, until it is lost. */
@@ -170,18 +175,25 @@ export const openSession = async (
     // When the connection fails just now, the driver waits its whole timeout for an answer.
     await Promise.race([client.end({ timeout: 5 }), gone.promise]);
   };
-  const transaction = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+  const whileHeld = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
       lost.signal.throwIfAborted();
       try {
-        return await transact(client, db, work);
+        return await work();
       } catch (error) {
         if (!lost.signal.aborted && !isConnectionFailure(error)) throw error;
         lose();
         throw new SessionLostError(settings.applicationName, error);
       }
     });
-  return { sql: client, lost: lost.signal, transaction, close, [Symbol.asyncDispose]: close };
+  return {
+    sql: client,
+    lost: lost.signal,
+    transaction: (work) => whileHeld(() => transact(client, db, work)),
+    statement: (work) => whileHeld(() => work(client)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 };
 
 const transact = async <T>(

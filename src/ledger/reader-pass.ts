@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { LogWriter } from "../log/append.ts";
+import type { Transactor } from "../database/connect.ts";
 import type { Log } from "../log/log.ts";
 import type { Feed } from "../pipelines/feed.ts";
 import type { Remedy } from "../remedy.ts";
@@ -62,7 +62,7 @@ export type Pass = {
   readonly read: CheckpointReader;
   readonly log: Pick<Log, "append">;
   /** The session that holds the reader's lock. */
-  readonly on: LogWriter;
+  readonly on: Transactor;
   /** Told of every batch once it is committed. */
   readonly feed: Pick<Feed, "push"> | undefined;
   readonly first: bigint;

@@ -10,9 +10,6 @@ import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
 /** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
 const INSERT_UP_TO_FACTS = 32;
 
-/** Where an append runs. */
-export type LogWriter = Transactor & { readonly sql: Sql };
-
 /** One append and what the log remembers between appends. */
 export type Append = {
   readonly batch: AppendBatch;
@@ -24,13 +21,13 @@ export type Append = {
 };
 
 /** See `Log.append`. */
-export const appendBatch = async (on: LogWriter, append: Append): Promise<void> => {
+export const appendBatch = async (on: Transactor, append: Append): Promise<void> => {
   const { batch, coins } = append;
   const checkpoints = totalsByCheckpoint(batch);
   const securities = newSecurities(append);
   const isSmall = batch.facts.length <= INSERT_UP_TO_FACTS;
   if (isSmall && securities.size === 0 && coins.length === 0) {
-    await moveHighWater(on.sql, batch, checkpoints, batch.facts);
+    await on.statement((sql) => moveHighWater(sql, batch, checkpoints, batch.facts));
     return;
   }
   await on.transaction(async ({ sql }) => {

@@ -4,8 +4,8 @@
  * One reader appends, any number of pipelines read. Appending is one transaction: facts and
  * high-water mark move together or not at all.
  */
-import type { Database } from "../database/connect.ts";
-import { appendBatch, type LogWriter } from "./append.ts";
+import type { Database, Transactor } from "../database/connect.ts";
+import { appendBatch } from "./append.ts";
 import type { AppendBatch, CoinDecimals, FactBatch } from "./fact.ts";
 import { claimHighWater, type HighWater, type LogIdentity, readHighWater } from "./high-water.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
@@ -37,7 +37,7 @@ export type Log = FactSource & {
    * @throws HighWaterMovedError (stop) when the log does not expect `batch.first`
    * @throws InvalidBatchError (stop) when facts stand outside the batch or without their mark
    */
-  append(batch: AppendBatch, coins: readonly CoinDecimals[], on?: LogWriter): Promise<void>;
+  append(batch: AppendBatch, coins: readonly CoinDecimals[], on?: Transactor): Promise<void>;
 };
 
 /** Reads a log that somebody else fills. */

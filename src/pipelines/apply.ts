@@ -6,7 +6,7 @@ import type { RunnablePipeline } from "./pipeline.ts";
 import { WatermarkMovedError } from "./watermark.ts";
 
 /** Where a pipeline writes: the session that holds its lock, or (in tests and tools) any database. */
-export type PipelineWriter = Transactor & { readonly sql: Sql };
+export type PipelineWriter = Transactor;
 
 /**
  * Applies one batch: rows and watermark together, compare-and-set on the next checkpoint. A batch of few
@@ -28,7 +28,7 @@ export const applyBatch = async (
     const moved = await writeAfter(sql, moving, writing);
     if (!moved) throw new WatermarkMovedError(pipeline.name, batch.first);
   };
-  if (atOnce !== undefined) await move(writer.sql, atOnce);
+  if (atOnce !== undefined) await writer.statement((sql) => move(sql, atOnce));
   else {
     await writer.transaction(async (tx) => {
       // The watermark first: a second writer queues on its row. The rows follow without waiting for the

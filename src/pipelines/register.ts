@@ -75,7 +75,8 @@ type Row = {
  */
 export const resetPipeline = (on: Transactor, pipeline: RunnablePipeline): Promise<void> =>
   on.transaction(async (tx) => {
-    // The row first, as every writer does.
+    // The table first, as every writer does: a batch under way is waited for, and none begins.
+    await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
     await tx.sql`delete from ${tx.sql(getTableName(pipeline.watermark))}`;
     await pipeline.reset(tx);
   });

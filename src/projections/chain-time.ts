@@ -52,27 +52,44 @@ export const appendEvents = async <Event extends Timed>(
   log: EventLog<Event>,
   events: readonly Event[],
 ): Promise<void> => {
-  const coinTypes = [...new Set(events.map(({ coinType }) => coinType))];
   const name = getTableName(log);
   const [, before] = await Promise.all([
     planAfresh(sql),
     sql<{ coinType: string; reachedMs: bigint }[]>`
       select given.coin_type as "coinType", ${sql.unsafe(reachedBefore(name))} as "reachedMs"
-      from unnest(${texts(coinTypes)}::text[]) as given (coin_type)`,
+      from unnest(${texts(coinTypesOf(events))}::text[]) as given (coin_type)`,
   ]);
   const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs]));
   await appendRows(sql, log, reachedAfter(events, reached));
 };
 
 /** The same for few events, as parts of the statement that moves the watermark. */
-export const appendEventsAtOnce = <Event extends Timed>(
-  log: EventLog<Event>,
-  events: readonly Event[],
-): AtOnce =>
-  // Between themselves here; what was before is known where the statement runs.
-  appendAtOnce(log, reachedAfter(events, new Map()), {
-    reached_ms: `greatest(given.reached_ms, ${reachedBefore(getTableName(log))})`,
-  });
+export const appendEventsAtOnce =
+  <Event extends Timed>(log: EventLog<Event>, events: readonly Event[]): AtOnce =>
+  (first) => {
+    const name = getTableName(log);
+    // Between themselves here; what was before is known where the statement runs, once for each coin.
+    const appending = appendAtOnce(log, reachedAfter(events, new Map()), {
+      reached_ms: `greatest(given.reached_ms, (
+        select b.reached_ms from before_${name} b where b.coin_type = given.coin_type))`,
+    })(first + 1);
+    return (
+      appending && {
+        parts: [
+          `before_${name} as materialized (
+            select given.coin_type, ${reachedBefore(name)} as reached_ms
+            from mark, unnest($${first}::text[]) as given (coin_type)
+          )`,
+          ...appending.parts,
+        ],
+        parameters: [texts(coinTypesOf(events)), ...appending.parameters],
+      }
+    );
+  };
+
+const coinTypesOf = (events: readonly Timed[]): readonly string[] => [
+  ...new Set(events.map(({ coinType }) => coinType)),
+];
 
 /** Where the log of the coin of a row `given` stood. */
 const reachedBefore = (log: string) => `coalesce((

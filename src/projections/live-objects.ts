@@ -72,12 +72,14 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
     before: [
       `changed as materialized (${changed.text})`,
       `stood as materialized (
-        select o.coin_type, o.owner, o.${held} as held
-        from changed c join ${name} o on o.object_id = c.object_id
+        select stood.* from changed c, lateral (
+          select o.coin_type, o.owner, o.${held} as held from ${name} o
+          where o.object_id = c.object_id limit 1
+        ) stood
       )`,
       `removed as (
-        delete from ${name} o using changed c
-        where c.owner is null and o.object_id = c.object_id
+        delete from ${name} o
+        where o.object_id = any(array(select c.object_id from changed c where c.owner is null))
       )`,
       `written as (
         insert into ${name} (${all}) select ${all} from changed where owner is not null

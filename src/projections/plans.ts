@@ -3,13 +3,17 @@ import type { Sql } from "../database/connect.ts";
 /**
  * Settings of a session whose statements touch a handful of rows, each by its key: their plan is the
  * same however large the tables are, as long as Postgres reads neither a whole table nor a whole index.
- * So it is made once, for any parameters: planning took as long as the rest.
+ * So it is made once, for any parameters: planning took as long as the rest. Where it could begin at the
+ * table instead of at the rows that were given, the statement itself must rule that out: a lateral query
+ * with a limit, or a list of keys.
  */
 export const PLANS_BY_KEY = {
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
   enable_mergejoin: "off",
   enable_hashjoin: "off",
+  // It would take a log by another index, all of a coin's, to sort it for the last event.
+  enable_sort: "off",
   // It would keep a whole index's rows beside a nested loop.
   enable_material: "off",
 } as const;

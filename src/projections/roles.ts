@@ -97,9 +97,14 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
         on conflict (coin_type, owner, role) do update set position = excluded.position
       )`,
       `revoked as (
-        delete from wallet_roles w using newest n
-        where not n.granted
-          and w.coin_type = n.coin_type and w.owner = n.owner and w.role = n.role
+        delete from wallet_roles w
+        where w.ctid = any(array(
+          select stood.ctid from newest n, lateral (
+            select o.ctid from wallet_roles o
+            where o.coin_type = n.coin_type and o.owner = n.owner and o.role = n.role limit 1
+          ) stood
+          where not n.granted
+        ))
       )`,
     ],
     parameters: [

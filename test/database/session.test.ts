@@ -87,6 +87,20 @@ test("a connection that dies under a statement fails the transaction with remedy
   expect(await rowsOf(database)).toEqual([]);
 });
 
+test("a connection that dies under a single statement is a lost session with remedy retry", async () => {
+  await using database = await withTable();
+  await using session = await database.session();
+  const [backend] = await session.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const lasting = session.statement((sql) => sql`select pg_sleep(60)`);
+  const failed = expect(lasting).rejects.toThrow(SessionLostError);
+  await killPid(database, backend?.pid);
+  await failed;
+  // And so is whatever comes later.
+  const later = await session.statement((sql) => sql`select 1`).catch((error: unknown) => error);
+  expect(later).toBeInstanceOf(SessionLostError);
+  expect(databaseRemedy(later)).toBe("retry");
+});
+
 test("a swallowed failure inside a transaction is not mistaken for a commit", async () => {
   await using database = await withTable();
   const swallowing = database.transaction(async ({ sql }) => {

@@ -87,6 +87,24 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(before);
     });
 
+    test("a rebuild waits for a batch under way, and neither ends the other", async () => {
+      await applyAll();
+      for (let round = 0; round < 5; round += 1) {
+        const [batch] = batches;
+        if (batch === undefined) throw new Error("the history is empty");
+        await resetPipeline(database, pipeline);
+        await registerPipeline(database.sql, pipeline, log);
+        const [reset, applied] = await Promise.allSettled([
+          resetPipeline(database, pipeline),
+          applyBatch(database, pipeline, batch),
+        ]);
+        expect(reset).toMatchObject({ status: "fulfilled" });
+        if (applied.status === "rejected") {
+          expect(applied.reason).toBeInstanceOf(WatermarkMovedError);
+        }
+      }
+    });
+
     test("a connection that dies with everything written but the commit leaves nothing half done", async () => {
       await applyAll();
       const whole = await projectedRows(database);
@@ -146,4 +164,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
 );
 
 /** Writes inside a transaction that is under way, whatever the size of the batch. */
-const inside = (tx: Tx): PipelineWriter => ({ sql: tx.sql, transaction: (work) => work(tx) });
+const inside = (tx: Tx): PipelineWriter => ({
+  transaction: (work) => work(tx),
+  statement: (work) => work(tx.sql),
+});
