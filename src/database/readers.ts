@@ -31,6 +31,14 @@ export type Reads = {
   };
 };
 
+/** A row as Postgres sends it: the text of each column as bytes, in their order. */
+export type RawRow = readonly (Buffer | null)[];
+
+/** Whatever runs a prepared statement for its rows as they come. */
+export type RawReads = {
+  raw(text: string, parameters: Parameter[]): Promise<readonly RawRow[]>;
+};
+
 export type Readers = AsyncDisposable & {
   /**
    * The readers, for the statements of one request.
@@ -39,7 +47,7 @@ export type Readers = AsyncDisposable & {
    * @param weight of the request, see `Admission`: tells whether its statements are short; long unless
    *   given
    */
-  for(signal: AbortSignal | undefined, weight?: number): Reads;
+  for(signal: AbortSignal | undefined, weight?: number): Reads & RawReads;
   /** Statements waiting for a connection. */
   readonly waiting: number;
   /** Waits up to 5 s for what runs, then ends all connections. */
@@ -219,6 +227,8 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
           unsafe: <Row extends object>(text: string, parameters: Parameter[]) =>
             run<Row>((client) => client.unsafe<Row[]>(text, parameters, { prepare: true })),
         },
+        raw: (text, parameters) =>
+          run<RawRow>((client) => client.unsafe(text, parameters, { prepare: true }).raw()),
       };
     },
     get waiting() {

@@ -1,7 +1,7 @@
 /** Interface A as a part of the server: the transfer events of the caller's project, and its docs. */
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
-import type { Readers } from "../database/readers.ts";
+import type { RawReads, Readers } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
@@ -30,7 +30,7 @@ export type RestPartSettings = {
   /** For keys and tokens, which are remembered; read-only. */
   readonly db: Db;
   /** For the pages; read-only, with a statement timeout. */
-  readonly readers: Pick<Readers, "for">;
+  readonly readers: { for(...request: Parameters<Readers["for"]>): RawReads };
   readonly projects: readonly Project[];
   readonly version: string;
   /** Other interfaces that `/openapi.json` describes too. */
