@@ -38,6 +38,8 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
     observeEveryMs: 0,
   });
   const log = openSync(join(folder, "rest.log"), "a");
+  // As the service writes it: every request a line.
+  const logger = createLogger("info", undefined, (lines) => void writeSync(log, lines));
   const server = await createServer({
     parts: [
       restPart({
@@ -48,8 +50,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
         limits: { limit: limit("default"), attempts: limit("attempts") },
       }),
     ],
-    // As the service writes it: every request a line.
-    logger: createLogger("info", undefined, (lines) => void writeSync(log, lines)),
+    logger,
     version: "bench",
     health,
     metrics: createMetrics(health),
@@ -68,6 +69,8 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
       await server.close();
       await bare.close();
       await readers.close();
+      // The last lines wait for a moment to be written together.
+      logger.flush();
       closeSync(log);
       await health[Symbol.asyncDispose]();
     },

@@ -23,12 +23,20 @@ export type Parameter = string | number | boolean | bigint | Uint8Array | null;
  */
 export type Reads = {
   readonly sql: {
-    unsafe<Rows extends object[]>(
+    unsafe<Row extends object>(
       text: string,
       parameters: Parameter[],
       options: { readonly prepare: true },
-    ): PromiseLike<Rows>;
+    ): PromiseLike<Row[]>;
   };
+};
+
+/** A row as Postgres sends it: the text of each column as bytes, in their order. */
+export type RawRow = readonly (Buffer | null)[];
+
+/** Whatever runs a prepared statement for its rows as they come. */
+export type RawReads = {
+  raw(text: string, parameters: Parameter[]): Promise<readonly RawRow[]>;
 };
 
 export type Readers = AsyncDisposable & {
@@ -39,7 +47,7 @@ export type Readers = AsyncDisposable & {
    * @param weight of the request, see `Admission`: tells whether its statements are short; long unless
    *   given
    */
-  for(signal: AbortSignal | undefined, weight?: number): Reads;
+  for(signal: AbortSignal | undefined, weight?: number): Reads & RawReads;
   /** Statements waiting for a connection. */
   readonly waiting: number;
   /** Waits up to 5 s for what runs, then ends all connections. */
@@ -51,7 +59,7 @@ export const read = async <Row extends object>(
   { sql }: Reads,
   text: string,
   parameters: Parameter[],
-): Promise<Row[]> => await sql.unsafe<Row[]>(text, parameters, { prepare: true });
+): Promise<Row[]> => await sql.unsafe<Row>(text, parameters, { prepare: true });
 
 /** A statement that ends by itself within this is not cancelled. */
 const CANCEL_AFTER_MS = 250;
@@ -92,9 +100,12 @@ const PAGES_BY_INDEX = {
 
 type Client = postgres.Sql<{ bigint: bigint }>;
 
-type Running = {
-  readonly text: string;
-  readonly parameters: Parameter[];
+/** Rows, and what the driver tells of them. */
+type Answered<Row> = Row[] & { readonly count: number; readonly state: { readonly pid: number } };
+
+type Running<Row> = {
+  /** Sends the statement. */
+  readonly ask: (client: Client) => PromiseLike<Answered<Row>>;
   readonly signal: AbortSignal | undefined;
 };
 
@@ -135,11 +146,11 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   const canceller = postgres(settings.url, { ...options, max: 1, connection });
 
   /** Runs a statement on a seat that was taken; a connection that failed it is not used again. */
-  const runOn = async <Rows extends object[]>(
+  const runOn = async <Row>(
     seats: Seats<Client>,
     seat: Seat<Client>,
-    { text, parameters }: Running,
-  ): Promise<Rows> => {
+    { ask }: Running<Row>,
+  ): Promise<Row[]> => {
     const { client } = seat;
     const lost = Promise.withResolvers<never>();
     const late = setTimeout(
@@ -147,10 +158,9 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       statementTimeoutMs + LOST_AFTER_MS,
     );
     try {
-      const query = client.unsafe<Rows>(text, parameters, { prepare: true });
-      const rows = await Promise.race([query, lost.promise]);
+      const rows = await Promise.race([ask(client), lost.promise]);
       processes.set(client, rows.state.pid);
-      return withoutHoles(rows);
+      return takenOut(rows);
     } catch (error) {
       if (!isOfStatement(error)) seats.replace(seat, client);
       throw error;
@@ -159,22 +169,22 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     }
   };
 
-  const runTogether = async <Rows extends object[]>(running: Running): Promise<Rows> => {
+  const runTogether = async <Row>(running: Running<Row>): Promise<Row[]> => {
     const { signal } = running;
     const seat = await short.take(signal);
     try {
       signal?.throwIfAborted();
-      return await runOn<Rows>(short, seat, running);
+      return await runOn(short, seat, running);
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTimeout(error) || statementTimeoutMs <= SHORT_MS) throw error;
     } finally {
       short.giveBack(seat);
     }
-    return runAlone<Rows>(running);
+    return runAlone(running);
   };
 
-  const runAlone = async <Rows extends object[]>(running: Running): Promise<Rows> => {
+  const runAlone = async <Row>(running: Running<Row>): Promise<Row[]> => {
     const { signal } = running;
     const seat = await long.take(signal);
     const { client } = seat;
@@ -191,7 +201,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     try {
       signal?.throwIfAborted();
       settled = signal && watch(signal);
-      return await runOn<Rows>(long, seat, running);
+      return await runOn(long, seat, running);
     } finally {
       settled?.();
       // Its own answer does not wait for that; the connection does.
@@ -205,16 +215,20 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   };
   return {
     for: (signal, weight = Number.POSITIVE_INFINITY) => {
-      const run = weight <= SHORT_WEIGHT ? runTogether : runAlone;
+      const runs = weight <= SHORT_WEIGHT ? runTogether : runAlone;
+      const run = async <Row>(ask: Running<Row>["ask"]): Promise<Row[]> => {
+        const rows = await runs({ ask, signal });
+        // Making an answer of them would be most of the work.
+        signal?.throwIfAborted();
+        return rows;
+      };
       return {
         sql: {
-          unsafe: async <Rows extends object[]>(text: string, parameters: Parameter[]) => {
-            const rows = await run<Rows>({ text, parameters, signal });
-            // Making an answer of them would be most of the work.
-            signal?.throwIfAborted();
-            return rows;
-          },
+          unsafe: <Row extends object>(text: string, parameters: Parameter[]) =>
+            run<Row>((client) => client.unsafe<Row[]>(text, parameters, { prepare: true })),
         },
+        raw: (text, parameters) =>
+          run<RawRow>((client) => client.unsafe(text, parameters, { prepare: true }).raw()),
       };
     },
     get waiting() {
@@ -226,12 +240,16 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
 };
 
 /**
+ * The rows, taken out of what the driver gave. Its queries are promises that outlive the collections of
+ * young objects, each with all it holds: rows left in them are copied as if somebody had use for them,
+ * and die in the collection of everything.
+ *
  * When a statement fails after its first rows, the driver goes on counting with the next one: its rows
  * then stand behind as many holes.
  */
-const withoutHoles = <Rows extends object[]>(rows: postgres.RowList<Rows>): Rows => {
-  const holes = rows.length - rows.count;
-  if (holes > 0) rows.splice(0, holes);
+const takenOut = <Row>(answered: Answered<Row>): Row[] => {
+  const rows = answered.slice(Math.max(0, answered.length - answered.count));
+  answered.length = 0;
   return rows;
 };
 

@@ -13,7 +13,7 @@ export type GraphSources = {
   /** For keys, which are remembered; read-only. */
   readonly db: Db;
   /** For what the queries ask, and coin types; read-only, with a statement timeout. */
-  readonly readers: Pick<Readers, "for">;
+  readonly readers: { for(...request: Parameters<Readers["for"]>): Reads };
   /** Addresses of the security-token package, canonical: roles of these types have bits. */
   readonly packages: readonly string[];
   /** In the order `indexerStatus` lists them. */

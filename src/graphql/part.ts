@@ -91,16 +91,18 @@ export const graphqlPart = ({
 
   /** What nearly all requests are: see `Direct`. */
   const direct: Direct = {
+    method: "POST",
     path: ENDPOINT,
     bodyLimit: LIMITS.bodyBytes,
-    answer: async ({ raw, response, remoteAddress, ...request }) => {
+    answer: async ({ raw, response, remoteAddress, tell, ...request }) => {
       const beganMs = performance.now();
       const visitor = visitorOf(raw.headers, remoteAddress);
       const { key, headers } = await gate.admit(visitor);
+      // Also where no answer comes of it: what was counted was counted.
+      tell(headers);
       const { accept } = raw.headers;
       const ageMs = () => performance.now() - beganMs;
-      const answered = await answer(key, { ...request, response, accept, visitor, ageMs });
-      return { ...answered, headers: { ...headers, ...answered.headers } };
+      return answer(key, { ...request, response, accept, visitor, ageMs });
     },
     refusal: (error, request) => {
       const { status, headers, body } = refusalOf(error, request);

@@ -1,14 +1,15 @@
 /**
  * The short way: what a framework does for every request (routes, hooks, parsers, a reply) takes as long
- * as a small query. A POST to a path that wants none of it, and that has arrived whole, is answered on
+ * as a small query. A request to a path that wants none of it, and that has arrived whole, is answered on
  * node:http. Whatever is not plain goes the long way; a caller cannot tell the two apart.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import proxyAddress from "@fastify/proxy-addr";
 import type { Logger } from "../logger.ts";
 import type { Account } from "./account.ts";
+import { type Asked, callerKnown } from "./caller.ts";
 import { hasHungUp } from "./hung-up.ts";
-import { namesOneHost } from "./refused-by-node.ts";
+import { isPlainGet, isPlainPost, plainQuery, type Query } from "./plain.ts";
+import { refusalOf } from "./refusal.ts";
 import { requestIdOf } from "./request-id.ts";
 import { loggerWhenUsed } from "./request-log.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -16,13 +17,25 @@ import { securityHeaders } from "./security-headers.ts";
 /** A path that can be answered the short way; the part mounts it the long way too. */
 export type Direct = {
   readonly path: string;
-  /** Bytes of the longest body. */
-  readonly bodyLimit: number;
   /** What it throws is for `refusal`. */
   answer(request: DirectRequest): Promise<DirectAnswer>;
-  /** What to answer when `answer` threw this; it says in the log what the caller is not told. */
-  refusal(error: unknown, request: DirectRequest): DirectAnswer;
-};
+  /**
+   * What to answer when `answer` threw this; it says in the log what the caller is not told. The common
+   * error body unless given.
+   */
+  readonly refusal?: (error: unknown, request: DirectRequest) => DirectAnswer;
+} & (
+  | {
+      /** A query string and no body. */
+      readonly method: "GET";
+    }
+  | {
+      /** A body of JSON and no query string. */
+      readonly method: "POST";
+      /** Bytes of the longest body. */
+      readonly bodyLimit: number;
+    }
+);
 
 export type DirectRequest = {
   readonly raw: IncomingMessage;
@@ -30,22 +43,31 @@ export type DirectRequest = {
   readonly requestId: string;
   /** Address of the caller. */
   readonly remoteAddress: string;
+  /** What the caller says it sent this to. */
+  readonly asked: () => Asked;
+  /** Of a GET. */
+  readonly query: Query;
+  /** Of a POST. */
   readonly body: string;
   readonly log: Pick<Logger, "error">;
+  /** Adds header fields to the answer, whatever it will be. */
+  readonly tell: (fields: Fields) => void;
 };
+
+type Fields = Readonly<Record<string, string>>;
 
 /** An answer, ready to be sent. */
 export type DirectAnswer = {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Fields;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 };
 
 export type DirectSettings = {
   readonly account: Account;
   readonly logger: Logger;
-  /** Believe `X-Forwarded-For`. */
+  /** Believe `X-Forwarded-For` and the like. */
   readonly trustProxy: boolean;
   /** The long way. */
   readonly otherwise: RequestListener;
@@ -56,57 +78,78 @@ export const shortestWay = (
   paths: readonly Direct[],
   { account, logger, trustProxy, otherwise }: DirectSettings,
 ): RequestListener => {
-  const addressOf = trustProxy ? forwardedFor : connectedFrom;
+  const caller = callerKnown(trustProxy);
 
-  const serve = async (direct: Direct, raw: IncomingMessage, response: ServerResponse) => {
+  const serve = async (
+    { direct, query }: Plain,
+    raw: IncomingMessage,
+    response: ServerResponse,
+  ) => {
     const beganMs = performance.now();
     const requestId = requestIdOf(raw);
     // Later the connection knows it no more.
-    const remoteAddress = addressOf(raw);
+    const remoteAddress = caller.address(raw);
     response.once("close", () => {
       const elapsedMs = performance.now() - beganMs;
-      const { path: route } = direct;
-      account.ended({ requestId, method: "POST", route, remoteAddress, elapsedMs }, response);
+      const { method, path: route } = direct;
+      account.ended({ requestId, method, route, remoteAddress, elapsedMs }, response);
     });
-    const chunk: unknown = raw.read();
+    const chunk: unknown = direct.method === "POST" ? raw.read() : undefined;
+    const fields: Record<string, string> = {};
     const request: DirectRequest = {
       raw,
       response,
       requestId,
       remoteAddress,
+      asked: () => caller.asked(raw),
+      query,
       body: Buffer.isBuffer(chunk) ? chunk.toString() : "",
       log: loggerWhenUsed(logger, { requestId }, {}),
+      tell: (told) => Object.assign(fields, told),
     };
-    const answer = await direct
-      .answer(request)
-      .catch((error: unknown) => direct.refusal(error, request));
-    if (!hasHungUp({ raw: response })) send(response, requestId, answer);
+    const { refusal = commonRefusal } = direct;
+    const answer = await direct.answer(request).catch((error: unknown) => refusal(error, request));
+    if (hasHungUp({ raw: response })) return;
+    send(response, requestId, { ...answer, headers: Object.assign(fields, answer.headers) });
   };
 
   return (raw, response) => {
-    const direct = paths.find(({ path }) => path === raw.url);
-    if (direct === undefined || !isPlain(raw, direct.bodyLimit)) {
+    const plain = plainlyAsked(paths, raw);
+    if (plain === undefined) {
       otherwise(raw, response);
       return;
     }
-    serve(direct, raw, response).catch((error: unknown) => {
+    serve(plain, raw, response).catch((error: unknown) => {
       logger.error({ err: error }, "an answer could not be made");
       response.destroy();
     });
   };
 };
 
-/** Whether it is a POST of JSON whose last byte is here, with nothing in its head that wants a refusal. */
-const isPlain = (raw: IncomingMessage, bodyLimit: number): boolean =>
-  raw.method === "POST" &&
-  raw.readableLength > 0 &&
-  raw.readableLength <= bodyLimit &&
-  raw.readableLength === Number(raw.headers["content-length"]) &&
-  JSON_TYPE.test(raw.headers["content-type"] ?? "") &&
-  raw.headers.expect === undefined &&
-  namesOneHost(raw);
+/** A request that can go the short way. */
+type Plain = { readonly direct: Direct; readonly query: Query };
 
-const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
+const NO_QUERY: Query = {};
+
+const plainlyAsked = (paths: readonly Direct[], raw: IncomingMessage): Plain | undefined => {
+  const { method, url = "" } = raw;
+  const mark = method === "GET" ? url.indexOf("?") : -1;
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const direct = paths.find((one) => one.path === path && one.method === method);
+  if (direct === undefined) return undefined;
+  const isPlain = direct.method === "GET" ? isPlainGet(raw) : isPlainPost(raw, direct.bodyLimit);
+  if (!isPlain) return undefined;
+  const query = mark === -1 ? NO_QUERY : plainQuery(url.slice(mark + 1));
+  return query && { direct, query };
+};
+
+/** What the framework says of an object. */
+const JSON_TYPE = "application/json; charset=utf-8";
+
+const commonRefusal = (error: unknown, request: DirectRequest): DirectAnswer => {
+  const { status, headers, body } = refusalOf(error, request);
+  return { status, headers, contentType: JSON_TYPE, body: JSON.stringify(body) };
+};
 
 const FIELDS = Object.entries(securityHeaders).flat();
 
@@ -118,8 +161,3 @@ const send = (response: ServerResponse, requestId: string, answer: DirectAnswer)
   response.writeHead(status, fields);
   response.end(body);
 };
-
-const connectedFrom = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? "";
-
-/** As the framework finds it: the address that the first proxy saw. */
-const forwardedFor = (raw: IncomingMessage): string => proxyAddress(raw, () => true);

@@ -13,15 +13,14 @@ import type { Logger } from "../logger.ts";
 import { createAccount } from "./account.ts";
 import { shortestWay } from "./direct.ts";
 import { keepEarlyAnswers } from "./early-answer.ts";
-import { answerOrLater, errorBody } from "./error-body.ts";
+import { errorBody } from "./error-body.ts";
 import { createFront, type Front } from "./front.ts";
 import type { Health } from "./health.ts";
-import { HttpError } from "./http-error.ts";
-import { HungUpError, hasHungUp } from "./hung-up.ts";
 import type { addressesOf, Place } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
 import { operations, signpost } from "./operations.ts";
 import type { App, Part } from "./part.ts";
+import { refusalOf } from "./refusal.ts";
 import { refuseUnmet } from "./refused-by-node.ts";
 import { requestIdOf } from "./request-id.ts";
 import { loggerWhenUsed } from "./request-log.ts";
@@ -133,13 +132,9 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
 
 /** Logs what the caller is not told, and answers with the common error body. */
 const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const { statusCode, details, headers } = answerOrLater(error, request.id);
-  const expected = error instanceof HttpError || error instanceof HungUpError || hasHungUp(reply);
-  if (statusCode >= 500 && !expected) request.log.error({ err: error }, "unexpected error");
-  return reply
-    .status(statusCode)
-    .headers(headers)
-    .send(errorBody(statusCode, details, request.id));
+  const { id: requestId, log } = request;
+  const { status, headers, body } = refusalOf(error, { requestId, log, response: reply.raw });
+  return reply.status(status).headers(headers).send(body);
 };
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;

@@ -6,7 +6,13 @@ import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, bytea, identifier, int8, uint256 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
-import { type Parameter, type Reads, read } from "../database/readers.ts";
+import {
+  type Parameter,
+  type RawReads,
+  type RawRow,
+  type Reads,
+  read,
+} from "../database/readers.ts";
 import { bytesOf } from "../evm/hex-bytes.ts";
 
 /** One index per way in: all, one transaction, one recipient; and a network's own, for withdrawing. */
@@ -236,6 +242,21 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
 
 const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
 
+/** The statement for a page. */
+const pageOf = ({ project, order, limit, afterId, txHash, recipient }: TransferEventQuery) => {
+  const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
+  const texts = PAGES[order];
+  const page: Parameter[] = [project, after, limit];
+  if (txHash !== undefined) {
+    return recipient === undefined
+      ? { text: texts.ofTransaction, parameters: [...page, bytesOf(txHash)] }
+      : { text: texts.ofBoth, parameters: [...page, bytesOf(txHash), bytesOf(recipient)] };
+  }
+  return recipient === undefined
+    ? { text: texts.ofAll, parameters: page }
+    : { text: texts.ofRecipient, parameters: [...page, bytesOf(recipient)] };
+};
+
 /**
  * Records of a project; empty for an unknown one. One statement, by one index, whatever is asked and
  * whatever Postgres believes of the table: with a recipient of most records it would rather walk the
@@ -243,20 +264,53 @@ const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
  */
 export const transferEvents = (
   on: Reads,
-  { project, order, limit, afterId, txHash, recipient }: TransferEventQuery,
+  query: TransferEventQuery,
 ): Promise<readonly TransferEvent[]> => {
-  const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
-  const texts = PAGES[order];
-  const page: Parameter[] = [project, after, limit];
-  if (txHash !== undefined) {
-    return recipient === undefined
-      ? read(on, texts.ofTransaction, [...page, bytesOf(txHash)])
-      : read(on, texts.ofBoth, [...page, bytesOf(txHash), bytesOf(recipient)]);
-  }
-  return recipient === undefined
-    ? read(on, texts.ofAll, page)
-    : read(on, texts.ofRecipient, [...page, bytesOf(recipient)]);
+  const { text, parameters } = pageOf(query);
+  return read(on, text, parameters);
 };
+
+/** A record as Postgres sends it: each member's text, as bytes. */
+export type TransferEventTexts = {
+  readonly [Member in keyof TransferEvent]: null extends TransferEvent[Member]
+    ? Buffer | null
+    : Buffer;
+};
+
+/** The same records for whoever only prints them: a string for each member would be most of the work. */
+export const transferEventTexts = async (
+  on: RawReads,
+  query: TransferEventQuery,
+): Promise<readonly TransferEventTexts[]> => {
+  const { text, parameters } = pageOf(query);
+  return (await on.raw(text, parameters)).map(textsOf);
+};
+
+/** Of a column that is never null. */
+const NOTHING = Buffer.alloc(0);
+
+/** Columns in the order of `SELECTED`. */
+const textsOf = (row: RawRow): TransferEventTexts => ({
+  id: row[0] ?? NOTHING,
+  chainId: row[1] ?? NOTHING,
+  block: row[2] ?? NOTHING,
+  blockTimestamp: row[3] ?? NOTHING,
+  logIndex: row[4] ?? NOTHING,
+  txHash: row[5] ?? NOTHING,
+  token: row[6] ?? NOTHING,
+  methodName: row[7] ?? NOTHING,
+  amount: row[8] ?? NOTHING,
+  sender: row[9] ?? NOTHING,
+  recipient: row[10] ?? NOTHING,
+  senderGroup: row[11] ?? null,
+  recipientGroup: row[12] ?? null,
+  scheduleId: row[13] ?? null,
+  commencementTimestamp: row[14] ?? null,
+  releaseCount: row[15] ?? null,
+  delayUntilFirstReleaseInSeconds: row[16] ?? null,
+  initialReleasePortionInBips: row[17] ?? null,
+  periodBetweenReleasesInSeconds: row[18] ?? null,
+});
 
 /**
  * Records of whole blocks beyond `afterBlock` up to `toBlock`, in chain order: as many as fit into

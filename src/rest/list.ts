@@ -1,12 +1,13 @@
 /** `GET /r/api/v2/transfer_events`: the query string to a page of the caller's project. */
 import type { z } from "zod";
 import type { Db } from "../database/connect.ts";
-import type { Reads } from "../database/readers.ts";
+import type { RawReads } from "../database/readers.ts";
+import type { Asked } from "../http/caller.ts";
 import { HttpError } from "../http/http-error.ts";
-import { transferEvents } from "../projections/transfer-events.ts";
+import { type TransferEventTexts, transferEventTexts } from "../projections/transfer-events.ts";
 import { LIST_PATH } from "./names.ts";
-import type { TokenBook } from "./projects.ts";
-import { recordJson } from "./record.ts";
+import type { TokenBook, TokenPlace } from "./projects.ts";
+import { numberOf, printRecord } from "./record.ts";
 import { transferEventsQuery } from "./schema.ts";
 
 export type ListQuery = z.infer<typeof transferEventsQuery>;
@@ -38,18 +39,18 @@ const inShort = (names: readonly string[]): string => {
   return [...some, ...(names.length > some.length ? ["…"] : [])].join(", ");
 };
 
-/** A page: the text of the JSON array, and where the next one begins (null when this was the last). */
-export type ListPage = { readonly body: string; readonly next: string | null };
+/** A page: the JSON array as bytes, and where the next one begins (null when this was the last). */
+export type ListPage = { readonly body: Buffer; readonly next: string | null };
 
 /** Reads and prints a page; one statement once the project's tokens are known. */
 export const listPage = async (
-  on: Reads,
+  on: RawReads,
   db: Db,
   project: string,
   tokens: TokenBook,
   { tx_hash, recipient_address, order, limit, after_id }: ListQuery,
 ): Promise<ListPage> => {
-  const rows = await transferEvents(on, {
+  const rows = await transferEventTexts(on, {
     project,
     order,
     // One more tells whether there is more.
@@ -59,27 +60,42 @@ export const listPage = async (
     recipient: recipient_address === undefined ? undefined : `0x${recipient_address.slice(2)}`,
   });
   const page = rows.slice(0, limit);
-  let printed = page.map(tokens.of);
-  if (printed.includes(null)) {
-    await tokens.load(db, page);
-    printed = page.map(tokens.of);
+  let printed = printPage(page, tokens);
+  if (!printed.complete) {
+    await tokens.load(db, page.map(placeOf));
+    printed = printPage(page, tokens);
   }
-  let body = "";
-  for (const [n, row] of page.entries()) {
-    const token = printed[n];
-    // Indexed with another assets file than this process has: not the project's any more.
-    if (token === undefined || token === null) continue;
-    body += body === "" ? recordJson(row, token) : `,${recordJson(row, token)}`;
-  }
-  return { body: `[${body}]`, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { body: Buffer.concat(printed.pieces), next: last === undefined ? null : `${last.id}` };
 };
+
+const [BEGIN, END] = [Buffer.from("["), Buffer.from("]")];
+
+/** Without the records of tokens that the book has not: it is complete when there are none. */
+const printPage = (page: readonly TransferEventTexts[], tokens: TokenBook) => {
+  const pieces: Buffer[] = [BEGIN];
+  let complete = true;
+  for (const event of page) {
+    const token = tokens.of(placeOf(event));
+    // After it was asked for: indexed with another assets file than this process has.
+    if (token === null) complete = false;
+    else printRecord(event, token, pieces.length > 1, pieces);
+  }
+  pieces.push(END);
+  return { pieces, complete };
+};
+
+const placeOf = ({ chainId, token }: TransferEventTexts): TokenPlace => ({
+  chainId: numberOf(chainId),
+  token: token.toString(),
+});
 
 /**
  * `Link` to the next page: the same query, beyond the last record. `host` is what the caller says it
  * asked, if it says so; where that is no host, the link is relative to what it did ask.
  */
 export const nextLink = (
-  { protocol, host }: { readonly protocol: string; readonly host: string | undefined },
+  { protocol, host }: Asked,
   { tx_hash, recipient_address, order, limit }: ListQuery,
   next: string,
 ): string => {

@@ -1,10 +1,12 @@
 /** Interface A as a part of the server: the transfer events of the caller's project, and its docs. */
+import type { IncomingHttpHeaders } from "node:http";
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
-import type { Readers } from "../database/readers.ts";
+import type { RawReads, Readers } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
+import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal } from "../http/hung-up.ts";
@@ -26,11 +28,20 @@ const VALUES_PER_RECORD = 35;
 /** Pages that their callers have yet to take; the widest one has about 1.5 MB. */
 const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 16 * 1024 * 1024 };
 
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** A request for the list, as it came. */
+type ListRequest = Pick<DirectRequest, "response" | "remoteAddress" | "asked" | "tell"> & {
+  readonly headers: IncomingHttpHeaders;
+  /** Its parameters, not yet checked. */
+  readonly query: unknown;
+};
+
 export type RestPartSettings = {
   /** For keys and tokens, which are remembered; read-only. */
   readonly db: Db;
   /** For the pages; read-only, with a statement timeout. */
-  readonly readers: Pick<Readers, "for">;
+  readonly readers: { for(...request: Parameters<Readers["for"]>): RawReads };
   readonly projects: readonly Project[];
   readonly version: string;
   /** Other interfaces that `/openapi.json` describes too. */
@@ -61,32 +72,59 @@ export const restPart = ({
   const verify = (presented: string) => projectKey(db, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
 
+  /**
+   * The answer to a request, by whichever way it came.
+   * @throws HttpError for whoever is not let in, and for a parameter that is none; HungUpError when
+   *   nobody waits for it any more
+   */
+  const answer = async ({ headers, query, ...asked }: ListRequest): Promise<DirectAnswer> => {
+    const { remoteAddress, response, tell } = asked;
+    const presented = headers["x-project-api-key"];
+    const admitted = await gate.admit({
+      presented: typeof presented === "string" ? presented : undefined,
+      remoteAddress,
+    });
+    const { key } = admitted;
+    // Also where no answer comes of it: what was counted was counted.
+    tell(admitted.headers);
+    const wanted = readQuery(query);
+    const project = key.subject ?? "";
+    const tokens = books.get(project);
+    if (tokens === undefined) {
+      throw new HttpError(403, `the project ${project} of this key is not configured here`);
+    }
+    const signal = hangUpSignal({ raw: response });
+    const weight = wanted.limit * VALUES_PER_RECORD;
+    const place = await admission.enter(key.id, weight, signal);
+    const reads = readers.for(signal, weight);
+    const { body, next } = await inPlace(place, response, () =>
+      listPage(reads, db, project, tokens, wanted),
+    );
+    if (!unsent.hold(key.id, body.length, response)) throw noRoomToSend();
+    const link = next === null ? undefined : nextLink(asked.asked(), wanted, next);
+    return {
+      status: 200,
+      headers: link === undefined ? {} : { link },
+      contentType: JSON_TYPE,
+      body,
+    };
+  };
+
+  /** What nearly all requests are: see `Direct`. */
+  const direct: Direct = {
+    method: "GET",
+    path: LIST_PATH,
+    answer: (request) => answer({ ...request, headers: request.raw.headers }),
+  };
+
   const mountList = (app: App): void => {
     app.get(LIST_PATH, async (request, reply) => {
-      const presented = request.headers["x-project-api-key"];
-      const { key, headers } = await gate.admit({
-        presented: typeof presented === "string" ? presented : undefined,
-        remoteAddress: request.ip,
-      });
-      reply.headers(headers);
-      const query = readQuery(request.query);
-      const project = key.subject ?? "";
-      const tokens = books.get(project);
-      if (tokens === undefined) {
-        throw new HttpError(403, `the project ${project} of this key is not configured here`);
-      }
-      const signal = hangUpSignal(reply);
-      const weight = query.limit * VALUES_PER_RECORD;
-      const place = await admission.enter(key.id, weight, signal);
-      const reads = readers.for(signal, weight);
-      const { body, next } = await inPlace(place, reply.raw, () =>
-        listPage(reads, db, project, tokens, query),
-      );
-      if (!unsent.hold(key.id, body.length, reply.raw)) throw noRoomToSend();
-      if (next !== null) {
-        reply.header("link", nextLink(request, query, next));
-      }
-      return reply.type("application/json; charset=utf-8").send(body);
+      const { headers, query, ip: remoteAddress } = request;
+      const tell = (fields: Readonly<Record<string, string>>) => void reply.headers(fields);
+      const asked = () => request;
+      const { raw: response } = reply;
+      const answered = await answer({ headers, query, remoteAddress, response, asked, tell });
+      return reply.headers(answered.headers).type(answered.contentType).send(answered.body);
     });
 
     refuseOtherMethods(app, LIST_PATH, "records are read by GET");
@@ -94,6 +132,7 @@ export const restPart = ({
 
   return {
     name: "rest",
+    direct: [direct],
     paths: [
       { path: LIST_PATH, about: `transfer events of EVM tokens: GET with a key in ${KEY_HEADER}` },
       ...(callbackKeys === undefined
@@ -110,7 +149,7 @@ export const restPart = ({
       const document = await largeText(Buffer.from(JSON.stringify(description)));
       app.get("/openapi.json", async (request, reply) => {
         const body = largeBody(request, reply, document, pages);
-        return reply.type("application/json; charset=utf-8").send(body);
+        return reply.type(JSON_TYPE).send(body);
       });
       mountDocs(app, pages);
     },

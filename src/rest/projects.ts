@@ -4,7 +4,7 @@ import type { Assets, EvmToken } from "../assets.ts";
 import type { Db } from "../database/connect.ts";
 import type { Address } from "../evm/fact.ts";
 import { tokenDescription } from "../evm/log-descriptions.ts";
-import type { TransferEvent } from "../projections/transfer-events.ts";
+import { remembered } from "./printed.ts";
 
 /** A token as configured. */
 export type ProjectToken = Pick<
@@ -34,14 +34,21 @@ export const projectsOf = ({ projects }: Assets): readonly Project[] =>
       })),
   }));
 
-/** A token ready to be printed: its JSON, and the JSON of its groups and schedules' names. */
+/** A group's id: a number as long as that is exact, else its digits. */
+type GroupId = number | string;
+
+/** A token ready to be printed: what its records say of it and of its groups and schedules, as JSON. */
 export type PrintedToken = {
-  readonly json: string;
-  /** `{"name","blockchain_id"}` of a group id. */
-  group(id: string): string;
+  /** From the end of the sender to the recipient's group; null: a wallet that has none known. */
+  recipientGroup(id: GroupId | null): Buffer;
+  /** From the sender's group to the end of the record. */
+  senderGroupAndToken(id: GroupId | null): Buffer;
   /** The schedule's name as a JSON string. */
-  scheduleName(id: string): string;
+  scheduleName(id: string): Buffer;
 };
+
+/** Where a token is; its address in lower case. */
+export type TokenPlace = { readonly chainId: number; readonly token: string };
 
 /** Prints the tokens of a project. */
 export type TokenBook = {
@@ -49,13 +56,10 @@ export type TokenBook = {
    * The token of a record; null for one that the assets file does not list, or that has not described
    * itself yet (no record of it exists then).
    */
-  of(event: Pick<TransferEvent, "chainId" | "token">): PrintedToken | null;
+  of(place: TokenPlace): PrintedToken | null;
   /** Reads the descriptions of tokens among these that are not known yet; true when all are known. */
-  load(db: Db, tokens: readonly Pick<TransferEvent, "chainId" | "token">[]): Promise<boolean>;
+  load(db: Db, tokens: readonly TokenPlace[]): Promise<boolean>;
 };
-
-/** Most group and schedule names kept printed; beyond that they are printed anew. */
-const MOST_PRINTED = 10_000;
 
 /** A configured token, and how it is printed once it has described itself. */
 type Entry = { readonly token: ProjectToken; printed: PrintedToken | null; settled: boolean };
@@ -68,10 +72,9 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
     chains.set(token.chainId, entries);
     entries.set(token.address, { token, printed: null, settled: false });
   }
-  const entryOf = ({ chainId, token }: Parameters<TokenBook["of"]>[0]) =>
-    chains.get(chainId)?.get(token);
+  const entryOf = ({ chainId, token }: TokenPlace) => chains.get(chainId)?.get(token);
   return {
-    of: (event) => entryOf(event)?.printed ?? null,
+    of: (place) => entryOf(place)?.printed ?? null,
     load: async (db, wanted) => {
       let complete = true;
       for (const entry of new Set(wanted.map(entryOf))) {
@@ -97,23 +100,28 @@ const print = (
   described: NonNullable<Awaited<ReturnType<typeof tokenDescription>>>,
 ): PrintedToken => {
   const at = new Date(Number(described.describedAtMs)).toISOString();
+  const json = JSON.stringify({
+    _blockchain: token.network,
+    _token_type: token.type,
+    id: tokenId(token),
+    contract_address: token.address,
+    decimal_places: described.decimals,
+    name: described.name ?? token.name,
+    symbol: described.symbol,
+    created_at: at,
+    updated_at: at,
+  });
+  const group = (id: GroupId | null): string => {
+    if (id === null) return "null";
+    const name = token.groups[id] ?? `Group ${id}`;
+    return `{"name":${JSON.stringify(name)},"blockchain_id":${id}}`;
+  };
   return {
-    json: JSON.stringify({
-      _blockchain: token.network,
-      _token_type: token.type,
-      id: tokenId(token),
-      contract_address: token.address,
-      decimal_places: described.decimals,
-      name: described.name ?? token.name,
-      symbol: described.symbol,
-      created_at: at,
-      updated_at: at,
-    }),
-    group: remembered((id) => {
-      const name = token.groups[id] ?? `Group ${id}`;
-      return `{"name":${JSON.stringify(name)},"blockchain_id":${id}}`;
-    }),
-    scheduleName: remembered((id) => JSON.stringify(token.schedules[id] ?? `Schedule ${id}`)),
+    recipientGroup: remembered((id) => `"},"recipient_reg_group":${group(id)}`),
+    senderGroupAndToken: remembered((id) => `,"sender_reg_group":${group(id)},"token":${json}}`),
+    scheduleName: remembered((id: string) =>
+      JSON.stringify(token.schedules[id] ?? `Schedule ${id}`),
+    ),
   };
 };
 
@@ -123,14 +131,3 @@ const print = (
  */
 export const tokenId = ({ chainId, address }: Pick<ProjectToken, "chainId" | "address">): number =>
   createHash("sha256").update(`${chainId}:${address}`).digest().readUIntBE(0, 6) + 1;
-
-const remembered = (make: (id: string) => string) => {
-  const known = new Map<string, string>();
-  return (id: string): string => {
-    const found = known.get(id);
-    if (found !== undefined) return found;
-    const made = make(id);
-    if (known.size < MOST_PRINTED) known.set(id, made);
-    return made;
-  };
-};

@@ -186,3 +186,20 @@ test("a connection that was lost is made again", async () => {
   );
   expect(another).not.toBe(pid);
 });
+
+test("rows come as they are, by either kind of connection: bytes in the order of their columns", async () => {
+  await using database = await freshDatabase();
+  await using readers = readersOf(database.url, 2);
+  const text = "select n::text, null, 'ö' || $1::text from generate_series(1, 3) as n order by n";
+  for (const weight of [LIGHT, undefined]) {
+    const rows = await readers.for(undefined, weight).raw(text, ["x"]);
+    expect(rows.map((row) => row.map((column) => column && `${column}`))).toEqual([
+      ["1", null, "öx"],
+      ["2", null, "öx"],
+      ["3", null, "öx"],
+    ]);
+  }
+  const caller = new AbortController();
+  caller.abort(new Error("gone"));
+  await expect(readers.for(caller.signal, LIGHT).raw(text, ["x"])).rejects.toThrow("gone");
+});

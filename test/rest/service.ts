@@ -1,11 +1,12 @@
 /** Interface A as its users see it: projects on real chains, read, stored, served and called back. */
 import { randomBytes } from "node:crypto";
-import pino from "pino";
+import pino, { type Logger } from "pino";
 import type { Assets } from "../../src/assets.ts";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { parseExactly } from "../../src/client/exact-json.mjs";
+import type { RawReads } from "../../src/database/readers.ts";
 import type { ApiDescription } from "../../src/http/api-description.ts";
 import { watchHealth } from "../../src/http/health.ts";
 import { createKey } from "../../src/http/keys.ts";
@@ -14,7 +15,7 @@ import { databaseProgress } from "../../src/http/progress.ts";
 import { createRateLimit } from "../../src/http/rate-limit.ts";
 import { createServer } from "../../src/http/server.ts";
 import { openQueues } from "../../src/queue/queues.ts";
-import { restPart } from "../../src/rest/part.ts";
+import { type RestPartSettings, restPart } from "../../src/rest/part.ts";
 import { projectsOf } from "../../src/rest/projects.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { startEvm } from "../../src/service/evm.ts";
@@ -71,6 +72,11 @@ export type Api = AsyncDisposable & {
   ): Promise<readonly TransferEventJson[]>;
 };
 
+/** On connections that are shared with all else. */
+const rawReads = ({ sql }: Pick<TestDatabase, "sql">): RawReads => ({
+  raw: async (text, parameters) => await sql.unsafe(text, parameters, { prepare: true }).raw(),
+});
+
 /** Serves projects from a database; `key` is of the first project. */
 export const serve = async (
   database: TestDatabase,
@@ -79,6 +85,12 @@ export const serve = async (
     readonly quota?: number;
     readonly attempts?: number;
     readonly others?: readonly ApiDescription[];
+    readonly readers?: RestPartSettings["readers"];
+    readonly admission?: RestPartSettings["admission"];
+    readonly logger?: Logger;
+    readonly trustProxy?: boolean;
+    /** False: every request goes the long way. */
+    readonly direct?: boolean;
   } = {},
 ): Promise<Api & { readonly key: string }> => {
   const [first] = projects;
@@ -96,26 +108,26 @@ export const serve = async (
   evmGauges(metrics.registry, health);
   const limit = (policy: string, quota: number) =>
     createRateLimit({ policy, quota, windowSeconds: 60 });
+  const part = restPart({
+    db: database.db,
+    readers: settings.readers ?? { for: () => rawReads(database) },
+    projects: known,
+    version: "1",
+    others: settings.others ?? [],
+    limits: {
+      limit: limit("default", settings.quota ?? 1_000_000),
+      attempts: limit("attempts", settings.attempts ?? 1_000),
+    },
+    admission: settings.admission,
+  });
   const server = await createServer({
-    parts: [
-      restPart({
-        db: database.db,
-        readers: { for: () => database.db },
-        projects: known,
-        version: "1",
-        others: settings.others ?? [],
-        limits: {
-          limit: limit("default", settings.quota ?? 1_000_000),
-          attempts: limit("attempts", settings.attempts ?? 1_000),
-        },
-      }),
-    ],
-    logger: pino({ level: "silent" }),
+    parts: [settings.direct === false ? { ...part, direct: [] } : part],
+    logger: settings.logger ?? pino({ level: "silent" }),
     version: "1",
     health,
     metrics,
     unready: async () => null,
-    trustProxy: false,
+    trustProxy: settings.trustProxy ?? false,
   });
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
   const get: Api["get"] = async (path, headers = { "x-project-api-key": key }) => {

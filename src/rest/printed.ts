@@ -1,0 +1,22 @@
+/** Texts that many records have in common, printed once and kept as the bytes they are sent as. */
+
+/** Most texts of a kind that are kept, half a kilobyte each; beyond that they are printed anew. */
+const MOST_KEPT = 1_000;
+
+export const remembered = <Id extends number | string | null>(print: (id: Id) => string) => {
+  const known = new Map<Id, Buffer>();
+  return (id: Id): Buffer => {
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const printed = bytesOf(print(id));
+    if (known.size < MOST_KEPT) known.set(id, printed);
+    return printed;
+  };
+};
+
+/** In memory of their own: as a part of the pool that short buffers share they would keep all of it. */
+const bytesOf = (text: string): Buffer => {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+};

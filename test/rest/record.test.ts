@@ -1,0 +1,140 @@
+/** A record as it is printed: of texts for callbacks, of their bytes for the list. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { parseExactly } from "../../src/client/exact-json.mjs";
+import type { Db } from "../../src/database/connect.ts";
+import type { TransferEvent } from "../../src/projections/transfer-events.ts";
+import { type PrintedToken, tokenBook } from "../../src/rest/projects.ts";
+import { numberOf, type Printable, printRecord, recordValue } from "../../src/rest/record.ts";
+import { transferEventSchema } from "../../src/rest/schema.ts";
+import { freshDatabase } from "../postgres.ts";
+
+const place = { chainId: 43_113, token: `0x${"ac".repeat(20)}` } as const;
+const HUGE = `${2n ** 256n - 1n}`;
+
+const event: TransferEvent = {
+  ...place,
+  id: "1700000000000001",
+  block: "7",
+  blockTimestamp: 1_700_000_000,
+  logIndex: 0,
+  txHash: `0x${"1f".repeat(32)}`,
+  methodName: 'odd "name"',
+  amount: HUGE,
+  sender: `0x${"00".repeat(20)}`,
+  recipient: `0x${"2e".repeat(20)}`,
+  senderGroup: null,
+  recipientGroup: "1",
+  scheduleId: null,
+  commencementTimestamp: null,
+  releaseCount: null,
+  delayUntilFirstReleaseInSeconds: null,
+  initialReleasePortionInBips: null,
+  periodBetweenReleasesInSeconds: null,
+};
+
+const vesting = {
+  scheduleId: "0",
+  commencementTimestamp: "5",
+  releaseCount: null,
+  delayUntilFirstReleaseInSeconds: HUGE,
+  initialReleasePortionInBips: "2500",
+  periodBetweenReleasesInSeconds: "1",
+};
+
+const printedToken = async (db: Db): Promise<PrintedToken> => {
+  await db.sql`
+    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
+    values (${place.chainId}, ${Buffer.from(place.token.slice(2), "hex")}, 0, 0, 'Aktien "Ö" 株', null, 18, now())`;
+  const book = tokenBook({
+    name: "acme",
+    callbackUrl: undefined,
+    tokens: [
+      {
+        name: "acme",
+        network: "local",
+        chainId: place.chainId,
+        type: "comakery_security_token_v4",
+        finality: "latest",
+        groups: { "1": "Reg A" },
+        schedules: { "0": "Cliff" },
+        address: place.token,
+      },
+    ],
+  });
+  await book.load(db, [place]);
+  const token = book.of(place);
+  if (token === null) throw new Error("the token has not described itself");
+  return token;
+};
+
+/** As Postgres sends it. */
+const bytesOf = (texts: TransferEvent): Printable<Buffer> => {
+  const all = Object.entries(texts).map(([name, text]) => [
+    name,
+    text === null ? null : Buffer.from(`${text}`),
+  ]);
+  return Object.fromEntries(all);
+};
+
+const list = (events: readonly TransferEvent[], token: PrintedToken): unknown[] => {
+  const pieces: Buffer[] = [];
+  for (const each of events) printRecord(bytesOf(each), token, pieces.length > 0, pieces);
+  return z.array(z.unknown()).parse(parseExactly(`[${Buffer.concat(pieces)}]`));
+};
+
+test("the list and callbacks print the same record, whatever is null in it and however large", async () => {
+  await using database = await freshDatabase();
+  const token = await printedToken(database.db);
+  const events: readonly TransferEvent[] = [
+    event,
+    { ...event, ...vesting },
+    { ...event, ...vesting, scheduleId: null },
+    { ...event, scheduleId: HUGE },
+    { ...event, senderGroup: HUGE, recipientGroup: null },
+    { ...event, senderGroup: "999999999999999", recipientGroup: "1000000000000000" },
+  ];
+  const values = events.map((each) => recordValue(each, token));
+  expect(list(events, token)).toEqual(values);
+  for (const value of values) transferEventSchema.parse(value);
+  expect(values[0]).toMatchObject({
+    amount: BigInt(HUGE),
+    method_name: 'odd "name"',
+    vesting_schedule: null,
+    recipient_reg_group: { name: "Reg A", blockchain_id: 1 },
+    sender_reg_group: null,
+    token: { name: 'Aktien "Ö" 株', symbol: null },
+  });
+  expect(values[1]).toMatchObject({
+    commencement_timestamp: 5,
+    schedule_id: 0,
+    vesting_schedule: { name: "Cliff", release_count: null },
+  });
+  expect(values[5]).toMatchObject({
+    sender_reg_group: { name: "Group 999999999999999", blockchain_id: 999_999_999_999_999 },
+    recipient_reg_group: { name: "Group 1000000000000000" },
+  });
+});
+
+test("times are those of a date, on whatever day and in whatever order", async () => {
+  await using database = await freshDatabase();
+  const token = await printedToken(database.db);
+  const times = [0, 59, 60, 86_399, 86_400, 951_782_400, 1_700_000_000, 253_402_300_799];
+  // Beyond four digits of a year, and back.
+  const seconds = [...times, 253_402_300_800, ...times.toReversed(), 1_700_000_000];
+  const events = seconds.map((blockTimestamp) => ({ ...event, blockTimestamp }));
+  const expected = seconds.map((second) => new Date(second * 1_000).toISOString());
+  for (const each of [events, events.map((one) => ({ ...one, ...vesting }))]) {
+    const printed = list(each, token);
+    expect(printed).toMatchObject(
+      expected.map((at) => ({ approved_on_chain_at: at, created_at: at, updated_at: at })),
+    );
+  }
+});
+
+test("digits are the number they say", () => {
+  for (const digits of ["0", "7", "1700000000", "999999999999999"]) {
+    expect(numberOf(Buffer.from(digits))).toBe(Number(digits));
+    expect(numberOf(digits)).toBe(Number(digits));
+  }
+});
