@@ -37,7 +37,7 @@ process.stdout.write(`http://127.0.0.1:${typeof address === "object" ? address?.
 
 const contents = "x".repeat(FACT_BYTES);
 for (let checkpoint = 0n; ; checkpoint += 1n) {
-  await delay(first + Number(checkpoint) * every - Date.now());
+  await delay(Math.max(1, first + Number(checkpoint) * every - Date.now()));
   await log.sql`
     insert into bare_log select ${checkpoint}::int8, n, ${contents}::text
     from generate_series(1, ${FACTS}::int4) n`;

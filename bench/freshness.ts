@@ -62,7 +62,7 @@ export const freshnessBench = async (): Promise<Figure> => {
   // A checkpoint of ours at 0, 100, 200 ms; of the bare chain at 50, 150, 250.
   const bareFirst = dueOurs(next) + 3 * 1_000 + EVERY_MS / 2;
   const bare = running.use(openQuestion(await startBare(running, scratch.url, bareFirst), {}));
-  await delay(bareFirst - Date.now() + 20 * EVERY_MS);
+  await delay(Math.max(0, bareFirst - Date.now()) + 20 * EVERY_MS);
 
   const ours = { ages: Array.of<number>(), asks: Array.of<number>() };
   const theirs = { ages: Array.of<number>(), asks: Array.of<number>() };
@@ -99,7 +99,7 @@ const watchNext = async (
   let next = (await question.ask()) + 1n;
   while (dueMs(next) < Date.now()) next += 1n;
   // Until then nobody asks: a client that never rests keeps a core from being idle.
-  await delay(dueMs(next) - Date.now());
+  await delay(Math.max(1, dueMs(next) - Date.now()));
   while ((await ask()) < next) await delay(PAUSE_MS);
   ages.push(performance.timeOrigin + performance.now() - dueMs(next));
 };
