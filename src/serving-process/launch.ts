@@ -35,7 +35,7 @@ const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 const PRELOADED = ["--import", new URL("../quick-imports.ts", import.meta.url).href];
 
 /** Answers are much garbage that dies young: room for it spares copying. */
-const YOUNG_MIB = 20;
+const YOUNG_MIB = 16;
 
 /**
  * The bound of the old generation is what an attack can make of it; buffers are outside of it and bounded
