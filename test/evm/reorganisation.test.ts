@@ -6,6 +6,7 @@ import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log-reads.ts
 import { openEvmLog } from "../../src/evm/log-store.ts";
 import type { EvmNetwork, Finality } from "../../src/evm/network.ts";
 import type { ReaderSettings } from "../../src/evm/reader.ts";
+import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import {
@@ -15,7 +16,7 @@ import {
   atHead as standsAtHead,
   following as startFollowing,
 } from "./following.ts";
-import { batchesUpTo, networkOf } from "./reading.ts";
+import { batchesUpTo, networkOf, quickRpc } from "./reading.ts";
 
 let chain: Anvil;
 let token: Deployed;
@@ -87,7 +88,11 @@ test("a reorganisation withdraws orphaned facts and adds the new ones, and touch
 
 test("the log equals the chain after any history of blocks, reorganisations and reverts", async () => {
   const network = networkWith(40);
-  await using follower = following(network, { followBlocks: 4 });
+  // As many attempts as a service makes: a look during which the chain changes is a look again.
+  await using follower = startFollowing(database, network, {
+    reader: { followBlocks: 4 },
+    rpc: quickRpc(network, network.rpc, { attempts: rpcDefaults.attempts, maxPauseMs: 250 }),
+  });
   const steps = fc.array(
     fc.oneof(
       { weight: 4, arbitrary: fc.record({ pay: fc.integer({ min: 1, max: 9 }) }) },
