@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import fastify from "fastify";
-import { createReaders } from "../src/database/readers.ts";
+import { createReaders, read } from "../src/database/readers.ts";
 import { watchHealth } from "../src/http/health.ts";
 import { createKey } from "../src/http/keys.ts";
 import { createMetrics } from "../src/http/metrics.ts";
@@ -10,7 +10,7 @@ import { databaseProgress } from "../src/http/progress.ts";
 import { createRateLimit } from "../src/http/rate-limit.ts";
 import { createServer } from "../src/http/server.ts";
 import { createLogger } from "../src/logger.ts";
-import { transferEvents } from "../src/projections/transfer-events.ts";
+import { transferEventPage } from "../src/projections/transfer-events.ts";
 import { LIST_PATH } from "../src/rest/names.ts";
 import { restPart } from "../src/rest/part.ts";
 import type { Call } from "./rest-load.ts";
@@ -58,7 +58,8 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
     trustProxy: false,
   });
   const bare = fastify();
-  bare.get(LIST_PATH, () => transferEvents(db, { project: PROJECT, order: "asc", limit: 100 }));
+  const { text, parameters } = transferEventPage({ project: PROJECT, order: "asc", limit: 100 });
+  bare.get(LIST_PATH, () => read(db, text, parameters));
   const where = { port: 0, host: "127.0.0.1" };
   const { secret: key } = await createKey(database, { kind: "project", subject: PROJECT });
   const [ourUrl, bareUrl] = [await server.listen(where), await bare.listen(where)];

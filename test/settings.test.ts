@@ -1,7 +1,8 @@
 /** Settings that are mistyped, left out or wrong are told by their names, and keys in them never shown. */
 import { expect, test } from "vitest";
-import { ConfigError, checkLedgerNamed, readConfig } from "../src/config.ts";
+import { ConfigError, readConfig } from "../src/config.ts";
 import { distance } from "../src/edit-distance.ts";
+import { checkLedgerNamed } from "../src/service/ledger-named.ts";
 import { ENV_FILE, ENVIRONMENT, mistyped } from "../src/setting-names.ts";
 import { shownUrl } from "../src/shown-url.ts";
 

@@ -1,8 +1,9 @@
 import { Argument, Command } from "commander";
-import { type Config, checkLedgerNamed } from "../config.ts";
+import type { Config } from "../config.ts";
 import { createFront } from "../http/front.ts";
 import { factSource } from "../log/log.ts";
 import { findAssets } from "../service/assets.ts";
+import { checkLedgerNamed } from "../service/ledger-named.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { ended, openRuntime } from "./runtime.ts";
 

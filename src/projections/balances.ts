@@ -107,12 +107,13 @@ export const foldBalances = (
 export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> => {
   const [held, objects] = [tx.sql(`${part}_balance`), tx.sql(`${part}_count`)];
   await tx.sql`lock table balances in share row exclusive mode`;
-  // Either alone: rows that somebody damaged may have a balance without objects, or objects that hold
-  // nothing, and what is left of them would be added to for ever.
+  // Rows of this part alone. Those that hold something of the other go on without it.
   const [otherHeld, otherObjects] =
     part === "token" ? ["grant_balance", "grant_count"] : ["token_balance", "token_count"];
   await tx.sql`
     delete from balances where ${tx.sql(otherHeld)} = 0 and ${tx.sql(otherObjects)} = 0`;
+  // Either alone: rows that somebody damaged may have a balance without objects, or objects that hold
+  // nothing, and what is left of them would be added to for ever.
   await tx.sql`
     update balances set ${held} = 0, ${objects} = 0 where ${held} <> 0 or ${objects} <> 0`;
 };

@@ -6,13 +6,7 @@ import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, bytea, identifier, int8, uint256 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { copyInto } from "../database/copy.ts";
-import {
-  type Parameter,
-  type RawReads,
-  type RawRow,
-  type Reads,
-  read,
-} from "../database/readers.ts";
+import type { Parameter, RawReads, RawRow } from "../database/readers.ts";
 import { bytesOf } from "../evm/hex-bytes.ts";
 
 /** One index per way in: all, one transaction, one recipient; and a network's own, for withdrawing. */
@@ -242,8 +236,19 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
 
 const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
 
-/** The statement for a page. */
-const pageOf = ({ project, order, limit, afterId, txHash, recipient }: TransferEventQuery) => {
+/**
+ * The statement for a page of a project's records, none for an unknown one. It reads one index, whatever
+ * is asked and whatever Postgres believes of the table: with a recipient of most records it would rather
+ * walk the list and leave rows out, all of them when that wallet receives nothing any more.
+ */
+export const transferEventPage = ({
+  project,
+  order,
+  limit,
+  afterId,
+  txHash,
+  recipient,
+}: TransferEventQuery) => {
   const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
   const texts = PAGES[order];
   const page: Parameter[] = [project, after, limit];
@@ -257,19 +262,6 @@ const pageOf = ({ project, order, limit, afterId, txHash, recipient }: TransferE
     : { text: texts.ofRecipient, parameters: [...page, bytesOf(recipient)] };
 };
 
-/**
- * Records of a project; empty for an unknown one. One statement, by one index, whatever is asked and
- * whatever Postgres believes of the table: with a recipient of most records it would rather walk the
- * list and leave rows out, all of them when that wallet receives nothing any more.
- */
-export const transferEvents = (
-  on: Reads,
-  query: TransferEventQuery,
-): Promise<readonly TransferEvent[]> => {
-  const { text, parameters } = pageOf(query);
-  return read(on, text, parameters);
-};
-
 /** A record as Postgres sends it: each member's text, as bytes. */
 export type TransferEventTexts = {
   readonly [Member in keyof TransferEvent]: null extends TransferEvent[Member]
@@ -277,12 +269,12 @@ export type TransferEventTexts = {
     : Buffer;
 };
 
-/** The same records for whoever only prints them: a string for each member would be most of the work. */
+/** Reads a page for whoever only prints it: a string for each member would be most of the work. */
 export const transferEventTexts = async (
   on: RawReads,
   query: TransferEventQuery,
 ): Promise<readonly TransferEventTexts[]> => {
-  const { text, parameters } = pageOf(query);
+  const { text, parameters } = transferEventPage(query);
   return (await on.raw(text, parameters)).map(textsOf);
 };
 

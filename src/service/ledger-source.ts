@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { type Assets, suiTokens } from "../assets.ts";
-import { type Config, ConfigError, checkLedgerNamed } from "../config.ts";
+import { type Config, ConfigError } from "../config.ts";
 import { checkDemoFolder } from "../demo/journal.ts";
 import type { DemoSource } from "../demo/source.ts";
 import { readJsonFile } from "../json-file.ts";
@@ -14,6 +14,7 @@ import { createContact, type Hearing, type SourceContact } from "../ledger/sourc
 import { recordDecimals } from "../log/coins.ts";
 import type { Logger } from "../logger.ts";
 import { assetsOf } from "./assets.ts";
+import { checkLedgerNamed } from "./ledger-named.ts";
 import type { Storage } from "./storage.ts";
 
 export type Ledger = {

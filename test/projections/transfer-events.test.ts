@@ -1,9 +1,12 @@
 /** Reads of transfer events: one index each, and no more pages of it however many records there are. */
-import postgres from "postgres";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connectionOptions } from "../../src/database/session.ts";
-import { type TransferEventQuery, transferEvents } from "../../src/projections/transfer-events.ts";
+import { createReaders } from "../../src/database/readers.ts";
+import {
+  type TransferEventQuery,
+  transferEventPage,
+  transferEventTexts,
+} from "../../src/projections/transfer-events.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 const hex = (n: number, bytes: number) => `0x${n.toString(16).padStart(2 * bytes, "0")}` as const;
@@ -36,28 +39,13 @@ const query = (way: Partial<TransferEventQuery>): TransferEventQuery => ({
   ...way,
 });
 
-/** What a session needs to run a read again: its statement, and its parameters as literals. */
-const statementOf = async ({ url }: TestDatabase, wanted: TransferEventQuery) => {
-  const sent: { readonly query: string; readonly parameters: readonly unknown[] }[] = [];
-  const client = postgres(url, {
-    ...connectionOptions({ url, applicationName: "plans" }),
-    max: 1,
-    fetch_types: false,
-    debug: (_, query, parameters) => void sent.push({ query, parameters }),
-  });
-  try {
-    await transferEvents({ sql: client }, wanted);
-  } finally {
-    await client.end();
-  }
-  const [statement, ...others] = sent;
-  if (statement === undefined || others.length > 0) {
-    throw new Error(`a read is one statement; this one sent ${sent.length}`);
-  }
-  const values = statement.parameters.map((value) =>
+/** What a session needs to run a read: its statement, and its parameters as literals. */
+const statementOf = (wanted: TransferEventQuery) => {
+  const { text, parameters } = transferEventPage(wanted);
+  const values = parameters.map((value) =>
     value instanceof Uint8Array ? `'\\x${Buffer.from(value).toString("hex")}'` : `'${value}'`,
   );
-  return { query: statement.query, values };
+  return { query: text, values };
 };
 
 const explained = z.array(z.object({ "QUERY PLAN": z.string() }));
@@ -83,13 +71,8 @@ const planOf = async ({ sql }: Session, execute: string) => {
 };
 
 /** Prepares a read, the way the driver does; the result runs it. */
-const prepare = async (
-  database: TestDatabase,
-  { sql }: Session,
-  name: string,
-  wanted: TransferEventQuery,
-) => {
-  const { query, values } = await statementOf(database, wanted);
+const prepare = async ({ sql }: Session, name: string, wanted: TransferEventQuery) => {
+  const { query, values } = statementOf(wanted);
   await sql.unsafe(`prepare ${name} as ${query}`);
   return `execute ${name}(${values.join(", ")})`;
 };
@@ -111,7 +94,7 @@ for (const mode of ["force_custom_plan", "force_generic_plan"]) {
     await using session = await database.session();
     await session.sql.unsafe(`set plan_cache_mode = ${mode}`);
     for (const [n, [name, way]] of Object.entries(ways).entries()) {
-      const execute = await prepare(database, session, `way_${n}`, query(way));
+      const execute = await prepare(session, `way_${n}`, query(way));
       const { text, scans, leftOut } = await planOf(session, execute);
       expect([name, scans]).toEqual([name, [`Index Scan: ${indexOf(way)}`]]);
       expect(text).not.toMatch(/Sort|Seq Scan|Bitmap/);
@@ -151,7 +134,7 @@ test("a wallet that received half of everything and then no more is not looked f
     ] satisfies Partial<TransferEventQuery>[]) {
       prepared += 1;
       const wanted = query({ recipient, ...way });
-      const execute = await prepare(database, session, `read_${prepared}`, wanted);
+      const execute = await prepare(session, `read_${prepared}`, wanted);
       const { text, scans, pages, leftOut } = await planOf(session, execute);
       expect([mode, way, scans]).toEqual([mode, way, [`Index Scan: ${INDEX.recipient}`]]);
       expect(text).not.toMatch(/Sort|Seq Scan|Bitmap/);
@@ -165,8 +148,9 @@ test("a wallet that received half of everything and then no more is not looked f
 test("ids sort as numbers, not as text", async () => {
   await using database = await freshDatabase();
   await seed(database, 8, 12);
+  await using readers = createReaders({ url: database.url, max: 2, applicationName: "ids" });
   const ids = async (order: "asc" | "desc") =>
-    (await transferEvents(database, query({ order }))).map(({ id }) => id);
+    (await transferEventTexts(readers.for(undefined), query({ order }))).map(({ id }) => `${id}`);
   expect(await ids("asc")).toEqual(["8", "9", "10", "11", "12"]);
   expect(await ids("desc")).toEqual(["12", "11", "10", "9", "8"]);
 });
@@ -178,7 +162,7 @@ test("a plan made while there were few records stays good when there are many", 
   await session.sql.unsafe("set plan_cache_mode = force_generic_plan");
   const reads = new Map<string, { readonly execute: string; readonly before: number }>();
   for (const [n, [name, way]] of Object.entries(ways).entries()) {
-    const execute = await prepare(database, session, `way_${n}`, query({ limit: 10, ...way }));
+    const execute = await prepare(session, `way_${n}`, query({ limit: 10, ...way }));
     await planOf(session, execute);
     reads.set(name, { execute, before: (await planOf(session, execute)).pages });
   }

@@ -1,0 +1,84 @@
+/** What the values of settings may be, and what is said of those that are not. */
+import { z } from "zod";
+
+export const wholeNumber = (least: number, most: number, example: string) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number, such as ${example}`)
+    .transform(Number)
+    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}, such as ${example}`);
+
+export const checkpointNumber = z
+  .string()
+  .regex(/^\d{1,18}$/, "must be a checkpoint number, such as 0 or 184220931")
+  .transform(BigInt);
+
+export const flag = z
+  .enum(["true", "false"], "must be true or false")
+  .transform((text) => text === "true");
+
+export const urlOf = (schemes: readonly string[], example: string) =>
+  z.string().refine((text) => {
+    const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined;
+    return scheme !== undefined && schemes.includes(scheme);
+  }, `must be a URL such as ${example}`);
+
+export const packages = z.string().transform((text, context) => {
+  const addresses = text.split(",").map((part) => part.trim().toLowerCase());
+  const wrong = addresses.find((address) => !/^0x[0-9a-f]{1,64}$/.test(address));
+  if (wrong !== undefined) {
+    context.addIssue({
+      code: "custom",
+      message: `"${wrong}" is not a package address; list them separated by commas, original first, such as 0x2a…,0x3b…`,
+    });
+    return z.NEVER;
+  }
+  const padded = addresses.map((address) => `0x${address.slice(2).padStart(64, "0")}`);
+  return [...new Set(padded)];
+});
+
+export const ledgerSource = z
+  .string()
+  .regex(
+    /^(demo:.*|dir:.+|https?:\/\/.+|grpc\+https?:\/\/.+)$/,
+    "must be demo:, dir:/path, https://object-store or grpc+https://full-node, such as grpc+https://fullnode.mainnet.sui.io:443",
+  );
+
+export const header = z.string().transform((text, context) => {
+  const pairs = text.split(";").map((part) => /^\s*([A-Za-z0-9-]+)\s*:\s*(.+?)\s*$/.exec(part));
+  if (pairs.some((pair) => pair === null)) {
+    context.addIssue({
+      code: "custom",
+      message: 'must be "name: value", several separated by ";"',
+    });
+    return z.NEVER;
+  }
+  return Object.fromEntries(pairs.map((pair) => [pair?.[1]?.toLowerCase() ?? "", pair?.[2] ?? ""]));
+});
+
+/** Delays between attempts, in seconds; eleven attempts are ten delays. */
+export const retrySeconds = z.string().transform((text, context) => {
+  const delays = text.split(",").map((part) => part.trim());
+  if (delays.length <= 50 && delays.every((delay) => /^\d{1,7}(\.\d{1,3})?$/.test(delay))) {
+    return delays.map(Number);
+  }
+  context.addIssue({
+    code: "custom",
+    message: "must be up to 50 numbers of seconds separated by commas, such as 5,30,120,600",
+  });
+  return z.NEVER;
+});
+
+export const ports = z.string().transform((text, context) => {
+  const numbers = text.split(",").map((part) => part.trim());
+  if (numbers.every((n) => /^\d{1,5}$/.test(n) && Number(n) >= 1 && Number(n) <= 65_535)) {
+    return [...new Set(numbers.map(Number))];
+  }
+  context.addIssue({
+    code: "custom",
+    message: "must be ports from 1 to 65535 separated by commas, such as 443,8443",
+  });
+  return z.NEVER;
+});
+
+export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
