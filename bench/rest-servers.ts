@@ -43,6 +43,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
   const server = await createServer({
     parts: [
       restPart({
+        keys: readers.for(undefined, 1),
         db,
         readers,
         projects: [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],

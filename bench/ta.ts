@@ -148,6 +148,7 @@ const openOurs = async (database: Database) => {
       taPart({
         database,
         read: database,
+        keys: database,
         assets: new Map([
           [
             "bench",

@@ -27,6 +27,12 @@ export class TransactionRolledBackError extends Error {
   }
 }
 
+/** A connection gives no answer, or none is given out any more: what was asked can be asked again. Retry. */
+export class DatabaseUnavailableError extends Error {
+  override readonly name = "DatabaseUnavailableError";
+  readonly remedy: Remedy = "retry";
+}
+
 /** No connection became free in time: the database is slower than what is asked of it. Retry. */
 export class DatabaseBusyError extends Error {
   override readonly name = "DatabaseBusyError";

@@ -11,6 +11,7 @@
  * What waits for a connection is dropped when its caller hangs up.
  */
 import postgres from "postgres";
+import { DatabaseUnavailableError } from "./database-error.ts";
 import { createSeats, type Seat, type Seats } from "./seats.ts";
 import { type ConnectionSettings, connectionOptions } from "./session.ts";
 
@@ -154,7 +155,8 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     const { client } = seat;
     const lost = Promise.withResolvers<never>();
     const late = setTimeout(
-      () => lost.reject(new Error("a connection to the database does not answer")),
+      () =>
+        lost.reject(new DatabaseUnavailableError("a connection to the database does not answer")),
       statementTimeoutMs + LOST_AFTER_MS,
     );
     try {

@@ -4,6 +4,8 @@
  * and without a message that could be lost.
  */
 
+import { DatabaseUnavailableError } from "./database-error.ts";
+
 /** A value, or the promise of it while it is being read. */
 export type Soon<Value> = Value | Promise<Value>;
 
@@ -11,9 +13,16 @@ export type Remembered<Value> = {
   /**
    * The value of this name: at once when it is fresh, else as `load` reads it. Several who ask
    * meanwhile share one reading. A failed reading is remembered by nobody.
+   * @throws DatabaseUnavailableError (rejects; retry) when `MOST_LOADING` other values are being read
    */
   get(name: string, load: () => Promise<Value>): Soon<Value>;
 };
+
+/**
+ * Values being read at a time. Whoever asks may be gone before the answer comes, and what he asked for
+ * stays until then: a database that is silent must not gather more of it.
+ */
+const MOST_LOADING = 1_000;
 
 export type RememberedSettings<Value> = {
   /** Milliseconds until a value is read again. */
@@ -50,6 +59,9 @@ export const createRemembered = <Value>({
       if (found !== undefined && found.untilMs > now()) return found.value;
       const under = loading.get(name);
       if (under !== undefined) return under;
+      if (loading.size >= MOST_LOADING) {
+        return Promise.reject(new DatabaseUnavailableError("too much is being read already"));
+      }
       // Counted from when it was asked: what changes while the answer travels is seen in time too.
       const untilMs = now() + freshMs;
       const asked = load()

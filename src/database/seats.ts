@@ -1,5 +1,7 @@
 /** Connections that are taken for a moment and given back, each by so many at once, and who waits for one. */
 
+import { DatabaseUnavailableError } from "./database-error.ts";
+
 /** A connection of one's own, or a place on a shared one; `client` changes when it is replaced. */
 export type Seat<Client> = { client: Client; taken: number };
 
@@ -93,7 +95,8 @@ export const createSeats = <Client extends Ends>({
       return queue.size;
     },
     close: async () => {
-      for (const { reject } of queue) reject(new Error("the service is stopping"));
+      for (const { reject } of queue)
+        reject(new DatabaseUnavailableError("the service is stopping"));
       queue.clear();
       await Promise.all(seats.map(({ client }) => client.end({ timeout: CLOSE_SECONDS })));
     },

@@ -2,11 +2,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
-import { answerTo } from "../http/error-body.ts";
+import { answerOrLater } from "../http/error-body.ts";
 import { createGate, type GateSettings, type Visitor } from "../http/gate.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal, hasHungUp } from "../http/hung-up.ts";
@@ -65,7 +65,7 @@ export const graphqlPart = ({
 }: GraphqlPartSettings): Part => {
   const unsent = createUnsent(UNSENT_BYTES);
   const engine = createEngine(schema, sources);
-  const verify = (presented: string) => graphqlKey(sources.db, presented);
+  const verify = (presented: string) => graphqlKey(sources.keys, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
 
   /**
@@ -181,8 +181,8 @@ const visitorOf = (headers: IncomingHttpHeaders, remoteAddress: string): Visitor
 };
 
 /** @throws HttpError (403) for a key of another interface */
-const graphqlKey = (db: Db, presented: string): Soon<Key | null> => {
-  const found = findKey(db, presented);
+const graphqlKey = (keys: Reads, presented: string): Soon<Key | null> => {
+  const found = findKey(keys, presented);
   return found instanceof Promise ? found.then(ofGraphql) : ofGraphql(found);
 };
 
@@ -204,8 +204,8 @@ const refusalOf = (
   error: unknown,
   { requestId, log, response }: Pick<DirectRequest, "requestId" | "log" | "response">,
 ) => {
-  const { statusCode: status, details, headers } = answerTo(error, requestId);
-  if (status === 500 && !hasHungUp({ raw: response })) {
+  const { statusCode: status, details, headers } = answerOrLater(error, requestId);
+  if (status >= 500 && !(error instanceof HttpError) && !hasHungUp({ raw: response })) {
     log.error({ err: error }, "unexpected error");
   }
   return { status, headers, body: errorResult(status, details, requestId) };

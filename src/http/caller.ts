@@ -1,5 +1,6 @@
 /** Who calls, and what for, as the framework would find it: behind a proxy it is the proxy that tells. */
 import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
 import proxyAddress from "@fastify/proxy-addr";
 
 /** What a request was sent to, as the caller named it: `host` may be no host at all. */
@@ -9,6 +10,19 @@ export type Caller = {
   /** Address of the caller. */
   address(raw: IncomingMessage): string;
   asked(raw: IncomingMessage): Asked;
+};
+
+/**
+ * Takes what a caller wrote out of `X-Forwarded-For` where it is no address, so that nobody is counted or
+ * logged under a name of his own making: the address of the proxy stands for him. Some proxies add the port.
+ */
+export const keepAddresses = ({ headers }: IncomingMessage): void => {
+  const field = headers["x-forwarded-for"];
+  if (typeof field !== "string") return;
+  const first = (field.split(",", 1)[0] ?? "").trim();
+  const address = /^\[(.*)\](?::\d+)?$/.exec(first)?.[1] ?? first.replace(/^([\d.]+):\d+$/, "$1");
+  if (isIP(address) === 0) delete headers["x-forwarded-for"];
+  else headers["x-forwarded-for"] = address;
 };
 
 /** @param trustProxy believe `X-Forwarded-For`, `-Proto` and `-Host` */

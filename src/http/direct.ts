@@ -6,7 +6,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "../logger.ts";
 import type { Account } from "./account.ts";
-import { type Asked, callerKnown } from "./caller.ts";
+import { type Asked, callerKnown, keepAddresses } from "./caller.ts";
 import { hasHungUp } from "./hung-up.ts";
 import { isPlainGet, isPlainPost, plainQuery, type Query } from "./plain.ts";
 import { refusalOf } from "./refusal.ts";
@@ -114,6 +114,7 @@ export const shortestWay = (
   };
 
   return (raw, response) => {
+    if (trustProxy) keepAddresses(raw);
     const plain = plainlyAsked(paths, raw);
     if (plain === undefined) {
       otherwise(raw, response);

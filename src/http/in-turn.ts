@@ -44,7 +44,13 @@ type Line = {
 export const inTurn = (settings: TurnSettings): Turns => {
   const { handle, mostWaiting = MOST_WAITING, onCrowd } = settings;
   const lines = new WeakMap<Socket, Line>();
+  const underWay = new Set<ServerResponse>();
   let ending = false;
+
+  /** Tells the caller that the connection ends with this answer: a pool would use it for its next one. */
+  const asTheLast = (response: ServerResponse): void => {
+    if (!response.headersSent) response.shouldKeepAlive = false;
+  };
 
   const lineOf = (socket: Socket): Line => {
     const known = lines.get(socket);
@@ -56,13 +62,17 @@ export const inTurn = (settings: TurnSettings): Turns => {
 
   const answer = (socket: Socket, line: Line, [request, response]: Waiting): void => {
     line.answering = true;
+    underWay.add(response);
     // After the last byte, and also when the connection is gone before that.
     response.once("close", () => {
+      underWay.delete(response);
       if (socket.destroyed) line.waiting.length = 0;
       line.answering = line.waiting.length > 0;
       if (line.answering && !line.isCut) goOnLater(socket, line);
       else if (ending) socket.end();
     });
+    // What waits behind it is answered, too.
+    if (ending && line.waiting.length === 0) asTheLast(response);
     handle(request, response);
   };
 
@@ -112,6 +122,10 @@ export const inTurn = (settings: TurnSettings): Turns => {
     },
     end: () => {
       ending = true;
+      for (const response of underWay) {
+        const waiting = response.socket === null ? 0 : lineOf(response.socket).waiting.length;
+        if (waiting === 0) asTheLast(response);
+      }
     },
   };
 };

@@ -10,6 +10,7 @@ import { sql as expression } from "drizzle-orm";
 import { boolean, check, index, pgTable, text } from "drizzle-orm/pg-core";
 import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
 import { createRemembered, type Remembered, type Soon } from "../database/remembered.ts";
 
 /** What a key opens: the GraphQL API, the transfer events of one project, the requests for one asset. */
@@ -164,7 +165,7 @@ export const handOverKey = async (
  * The key that this text is, of whatever kind, or null: unknown or revoked. At once when it was read
  * within `CACHE_MS`.
  */
-export const findKey = (on: Statements, presented: string): Soon<Key | null> => {
+export const findKey = (on: Reads, presented: string): Soon<Key | null> => {
   // Longer than any key of ours: not worth a hash.
   if (presented.length > 256) return null;
   return rememberedBy(on.sql).get(hash("sha256", presented, "base64"), () =>
@@ -172,10 +173,12 @@ export const findKey = (on: Statements, presented: string): Soon<Key | null> => 
   );
 };
 
-const readKey = async ({ sql }: Statements, digest: Buffer): Promise<Key | null> => {
-  const [row] = await sql<(Key & { secret_sha256: Uint8Array })[]>`
-    select id, kind, subject, label, require_bound as "requireBound", secret_sha256 from api_keys
-    where secret_sha256 = ${digest} and revoked_at is null`;
+const KEY_BY_DIGEST = `
+  select id, kind, subject, label, require_bound as "requireBound", secret_sha256 from api_keys
+  where secret_sha256 = $1 and revoked_at is null`;
+
+const readKey = async (on: Reads, digest: Buffer): Promise<Key | null> => {
+  const [row] = await read<Key & { secret_sha256: Uint8Array }>(on, KEY_BY_DIGEST, [digest]);
   if (row === undefined || !timingSafeEqual(row.secret_sha256, digest)) return null;
   const { secret_sha256: _, ...key } = row;
   return key;
@@ -183,7 +186,7 @@ const readKey = async ({ sql }: Statements, digest: Buffer): Promise<Key | null>
 
 /** The key that this text is, when it is of this kind and opens; else null. */
 export const verifyKey = async (
-  on: Statements,
+  on: Reads,
   kind: KeyKind,
   presented: string,
 ): Promise<Key | null> => {
@@ -199,7 +202,7 @@ const CACHE_KEYS = 10_000;
 const remembered = new WeakMap<object, Remembered<Key | null>>();
 
 /** Keys seen lately, by hash. Only ones that open: whoever tries unknown ones fills nothing. */
-const rememberedBy = (sql: Sql): Remembered<Key | null> => {
+const rememberedBy = (sql: Reads["sql"]): Remembered<Key | null> => {
   const found = remembered.get(sql);
   if (found !== undefined) return found;
   const made = createRemembered<Key | null>({

@@ -159,10 +159,10 @@ export const lastTransferEventBefore = async (
 /** A record as it is read: numbers as decimal digits, bytes as `0x` and hex digits. */
 export type TransferEvent = {
   readonly id: string;
-  readonly chainId: number;
+  readonly chainId: string;
   readonly block: string;
   /** Unix seconds. */
-  readonly blockTimestamp: number;
+  readonly blockTimestamp: string;
   readonly logIndex: number;
   readonly txHash: Hex;
   readonly token: Hex;
@@ -182,7 +182,7 @@ export type TransferEvent = {
 
 /** Digits and hex come as text: they are printed, never calculated with. */
 const SELECTED = `
-  id::text, chain_id::float8 as "chainId", block::text, block_timestamp::float8 as "blockTimestamp",
+  id::text, chain_id::text as "chainId", block::text, block_timestamp::text as "blockTimestamp",
   log_index as "logIndex", '0x' || encode(tx_hash, 'hex') as "txHash",
   '0x' || encode(token, 'hex') as token, method_name as "methodName", amount::text,
   '0x' || encode(sender, 'hex') as sender, '0x' || encode(recipient, 'hex') as recipient,

@@ -6,8 +6,8 @@ import type { Asked } from "../http/caller.ts";
 import { HttpError } from "../http/http-error.ts";
 import { type TransferEventTexts, transferEventTexts } from "../projections/transfer-events.ts";
 import { LIST_PATH } from "./names.ts";
-import type { TokenBook, TokenPlace } from "./projects.ts";
-import { numberOf, printRecord } from "./record.ts";
+import type { TokenBook } from "./projects.ts";
+import { placeOf, printRecord } from "./record.ts";
 import { transferEventsQuery } from "./schema.ts";
 
 export type ListQuery = z.infer<typeof transferEventsQuery>;
@@ -84,11 +84,6 @@ const printPage = (page: readonly TransferEventTexts[], tokens: TokenBook) => {
   pieces.push(END);
   return { pieces, complete };
 };
-
-const placeOf = ({ chainId, token }: TransferEventTexts): TokenPlace => ({
-  chainId: numberOf(chainId),
-  token: token.toString(),
-});
 
 /**
  * `Link` to the next page: the same query, beyond the last record. `host` is what the caller says it

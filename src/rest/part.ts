@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
-import type { RawReads, Readers } from "../database/readers.ts";
+import type { RawReads, Readers, Reads } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
@@ -38,7 +38,9 @@ type ListRequest = Pick<DirectRequest, "response" | "remoteAddress" | "asked" | 
 };
 
 export type RestPartSettings = {
-  /** For keys and tokens, which are remembered; read-only. */
+  /** For keys, which are remembered: the same object for all who remember together. */
+  readonly keys: Reads;
+  /** For tokens, which are remembered; read-only. */
   readonly db: Db;
   /** For the pages; read-only, with a statement timeout. */
   readonly readers: { for(...request: Parameters<Readers["for"]>): RawReads };
@@ -57,6 +59,7 @@ export type RestPartSettings = {
 };
 
 export const restPart = ({
+  keys,
   db,
   readers,
   projects,
@@ -69,7 +72,7 @@ export const restPart = ({
 }: RestPartSettings): Part => {
   const unsent = createUnsent(UNSENT_BYTES);
   const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
-  const verify = (presented: string) => projectKey(db, presented);
+  const verify = (presented: string) => projectKey(keys, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
 
   /**
@@ -157,8 +160,8 @@ export const restPart = ({
 };
 
 /** @throws HttpError (403) for a key of another interface */
-const projectKey = (db: Db, presented: string): Soon<Key | null> => {
-  const found = findKey(db, presented);
+const projectKey = (keys: Reads, presented: string): Soon<Key | null> => {
+  const found = findKey(keys, presented);
   return found instanceof Promise ? found.then(ofProject) : ofProject(found);
 };
 

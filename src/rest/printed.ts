@@ -1,15 +1,20 @@
 /** Texts that many records have in common, printed once and kept as the bytes they are sent as. */
 
-/** Most texts of a kind that are kept, half a kilobyte each; beyond that they are printed anew. */
+/** What is kept of a kind of texts, which have half a kilobyte each; beyond that they are printed anew. */
 const MOST_KEPT = 1_000;
+const MOST_KEPT_BYTES = 1024 * 1024;
 
 export const remembered = <Id extends number | string | null>(print: (id: Id) => string) => {
   const known = new Map<Id, Buffer>();
+  let keptBytes = 0;
   return (id: Id): Buffer => {
     const found = known.get(id);
     if (found !== undefined) return found;
     const printed = bytesOf(print(id));
-    if (known.size < MOST_KEPT) known.set(id, printed);
+    if (known.size < MOST_KEPT && keptBytes + printed.length <= MOST_KEPT_BYTES) {
+      known.set(id, printed);
+      keptBytes += printed.length;
+    }
     return printed;
   };
 };

@@ -54,15 +54,28 @@ export type TokenPlace = { readonly chainId: number; readonly token: string };
 export type TokenBook = {
   /**
    * The token of a record; null for one that the assets file does not list, or that has not described
-   * itself yet (no record of it exists then).
+   * itself yet (no record of it exists then), or that has to be read again (see `load`).
    */
   of(place: TokenPlace): PrintedToken | null;
-  /** Reads the descriptions of tokens among these that are not known yet; true when all are known. */
+  /**
+   * Reads the descriptions of tokens among these that are not known yet, or have told only a part: what
+   * is missing they may tell later. True when all are known, in part at least.
+   */
   load(db: Db, tokens: readonly TokenPlace[]): Promise<boolean>;
 };
 
 /** A configured token, and how it is printed once it has described itself. */
-type Entry = { readonly token: ProjectToken; printed: PrintedToken | null; settled: boolean };
+type Entry = {
+  readonly token: ProjectToken;
+  printed: PrintedToken | null;
+  /** `performance.now()` from which on it has to be read again; never, once it has told everything. */
+  staleAtMs: number;
+};
+
+/** How long a token that has told only a part is shown as it was read. */
+const PART_FRESH_MS = 5_000;
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 export const tokenBook = ({ tokens }: Project): TokenBook => {
   // Looked up for every record that is printed: without a key to put together.
@@ -70,15 +83,21 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
   for (const token of tokens) {
     const entries = chains.get(token.chainId) ?? new Map<string, Entry>();
     chains.set(token.chainId, entries);
-    entries.set(token.address, { token, printed: null, settled: false });
+    entries.set(token.address, { token, printed: null, staleAtMs: 0 });
   }
   const entryOf = ({ chainId, token }: TokenPlace) => chains.get(chainId)?.get(token);
   return {
-    of: (place) => entryOf(place)?.printed ?? null,
+    of: (place) => {
+      const entry = entryOf(place);
+      if (entry === undefined) return null;
+      const { staleAtMs } = entry;
+      const isStale = staleAtMs !== NEVER && staleAtMs <= performance.now();
+      return isStale ? null : entry.printed;
+    },
     load: async (db, wanted) => {
       let complete = true;
       for (const entry of new Set(wanted.map(entryOf))) {
-        if (entry === undefined || entry.settled) continue;
+        if (entry === undefined || entry.staleAtMs === NEVER) continue;
         const { chainId, address } = entry.token;
         const described = await tokenDescription(db, chainId, address);
         if (described === null) {
@@ -86,9 +105,9 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
           continue;
         }
         entry.printed = print(entry.token, described);
-        // What a token has not told so far it may tell later.
         const { name, symbol, decimals } = described;
-        entry.settled = name !== null && symbol !== null && decimals !== null;
+        const isWhole = name !== null && symbol !== null && decimals !== null;
+        entry.staleAtMs = isWhole ? NEVER : performance.now() + PART_FRESH_MS;
       }
       return complete;
     },

@@ -7,7 +7,7 @@ import type { JsonValue } from "../client/canonical-json.mjs";
 import { parseExactly } from "../client/exact-json.mjs";
 import type { TransferEvent } from "../projections/transfer-events.ts";
 import { remembered } from "./printed.ts";
-import type { PrintedToken } from "./projects.ts";
+import type { PrintedToken, TokenPlace } from "./projects.ts";
 
 /** What is printed of an event: its members as texts, or as the bytes of those. */
 export type Printable<Text> = {
@@ -43,12 +43,21 @@ export const printRecord = <Text extends string | Buffer>(
   into.push(token.senderGroupAndToken(keyOf(event.senderGroup)));
 };
 
-/** Digits of a number that is exact as one; no record has a negative one. */
+/** Of the record's token. */
+export const placeOf = ({
+  chainId,
+  token,
+}: Pick<Printable<string | Buffer>, "chainId" | "token">): TokenPlace => ({
+  chainId: numberOf(chainId),
+  token: token.toString(),
+});
+
+/** Digits of a number that is exact as one, up to 2^53; no record has a negative one. */
 export const numberOf = (digits: string | Buffer | number): number => {
   if (!Buffer.isBuffer(digits)) return Number(digits);
   // By way of a string it would take ten times as long.
   let number = 0;
-  for (let i = 0; i < digits.length; i += 1) number = number * 10 + (digits[i] ?? 0) - ZERO;
+  for (let i = 0; i < digits.length; i += 1) number = number * 10 + ((digits[i] ?? ZERO) - ZERO);
   return number;
 };
 

@@ -29,6 +29,9 @@ import { taRequests } from "./ta-requests.ts";
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
 const ATTEMPTS_PER_MINUTE = 60;
 
+/** Weight of a key that is looked up, see `Admission`. */
+const ONE_ROW = 1;
+
 export type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
@@ -79,15 +82,17 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const pages = pagesUnsent();
   const admission = createAdmission();
   const { readers } = storage;
+  // Of nobody in particular: whoever asks with the same key meanwhile shares the answer.
+  const keys = readers.for(undefined, ONE_ROW);
   // Its keys are the business of processes that serve it.
   const ta =
     only === undefined || only === "ta"
-      ? await taRequests({ config, storage, assets, limits: limits() })
+      ? await taRequests({ config, storage, assets, keys, limits: limits() })
       : undefined;
   const parts = [
     graphqlPart({
       sources: {
-        db,
+        keys,
         readers,
         packages,
         pipelines: ledgerPipelines,
@@ -98,6 +103,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       pages,
     }),
     restPart({
+      keys,
       db,
       readers,
       admission,

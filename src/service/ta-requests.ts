@@ -28,9 +28,10 @@ export const taRequests = async (settings: {
   readonly config: Config;
   readonly storage: Storage;
   readonly assets: Assets;
+  readonly keys: TaPartSettings["keys"];
   readonly limits: TaPartSettings["limits"];
 }): Promise<TaRequests> => {
-  const { config, storage, assets, limits } = settings;
+  const { config, storage, assets, keys, limits } = settings;
   const { write: database, read } = storage;
   const { bodyBytes, fileBytes, platformName } = config.ta;
   const masterKey = await callbackMasterKey(config);
@@ -40,6 +41,7 @@ export const taRequests = async (settings: {
   const part = taPart({
     database,
     read,
+    keys,
     assets: taAssets(assets),
     accept: createAcceptance({ database, vault }),
     fingerprints: fingerprints(masterKey),

@@ -8,7 +8,7 @@ import type { TransferScope } from "../pipelines/transfer-standing.ts";
 import { MOST_NETWORKS, TransferEventIdError } from "../projections/transfer-event-id.ts";
 import type { TransferEvent } from "../projections/transfer-events.ts";
 import { type Project, projectsOf, type TokenBook, tokenBook } from "../rest/projects.ts";
-import { recordValue } from "../rest/record.ts";
+import { placeOf, recordValue } from "../rest/record.ts";
 
 /** Key under which a project's callback address is registered. */
 export const callbackEndpoint = (project: string): string => `project:${project}`;
@@ -54,7 +54,7 @@ const scopeOf = (
       project.callbackUrl === undefined
         ? null
         : async (tx, events) => {
-            await book.load(tx, events);
+            await book.load(tx, events.map(placeOf));
             return events.map((event) => callbackOf(project.name, book, event));
           },
     undescribed: async (tx, addresses) => {
@@ -67,7 +67,7 @@ const scopeOf = (
 
 /** A record's message: in order with those of its token, and the same however often it is made. */
 const callbackOf = (project: string, book: TokenBook, event: TransferEvent): Callback => {
-  const token = book.of(event);
+  const token = book.of(placeOf(event));
   if (token === null) throw new Error(`record ${event.id} of ${event.token} has no token`);
   const { id, chainId, block, txHash, logIndex } = event;
   // By its place on the chain: a record that a reorganisation moved is another message, one that was

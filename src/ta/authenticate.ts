@@ -4,7 +4,7 @@
  */
 import type { KeyObject } from "node:crypto";
 import { KeyFormatError, publicKeyOf } from "../client/ed25519.mjs";
-import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey } from "../http/keys.ts";
 import type { TaAsset } from "./asset.ts";
@@ -24,12 +24,12 @@ export type Caller = {
  * @throws HttpError 403 for a key of another interface, or of an asset that is not configured
  */
 export const callerLookup = (
-  db: Db,
+  keys: Reads,
   assets: ReadonlyMap<string, TaAsset>,
 ): ((presented: string) => Promise<Caller | null>) => {
   const publicKeys = publicKeyCache();
   return async (presented) => {
-    const key = await findKey(db, presented);
+    const key = await findKey(keys, presented);
     if (key === null) return null;
     if (key.kind !== "ta") {
       throw new HttpError(403, `this is a ${key.kind} key; this API takes keys of the kind ta`);

@@ -1,6 +1,7 @@
 /** Interface C as a part of the server: requests, their status, deliveries, and what anybody may see. */
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import { createGate, type GateSettings } from "../http/gate.ts";
 import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App, Part } from "../http/part.ts";
@@ -21,6 +22,8 @@ import { BODY_PACE, type Pace } from "./read-body.ts";
 export type TaPartSettings = {
   /** Accepts requests and redeliveries. */
   readonly database: Pick<Database, "sql" | "transaction" | "db">;
+  /** For keys, which are remembered: the same object for all who remember together. */
+  readonly keys: Reads;
   /** Answers what is only read. */
   readonly read: Pick<Database, "db">;
   readonly assets: ReadonlyMap<string, TaAsset>;
@@ -66,11 +69,11 @@ const DOCUMENT_PATH = "/openapi.json";
 const KEY_HEADER = "X-Api-Key";
 
 export const taPart = (settings: TaPartSettings): Part => {
-  const { assets, read, limits, bounds } = settings;
+  const { assets, keys, limits, bounds } = settings;
   const gate = createGate({
     ...limits,
     header: KEY_HEADER,
-    verify: callerLookup(read.db, assets),
+    verify: callerLookup(keys, assets),
   });
   const admitted = admission({
     gate,

@@ -39,6 +39,24 @@ test("a reading that failed is remembered by nobody", async () => {
   expect(await remembered.get("a", async () => "back")).toBe("back");
 });
 
+test("of a database that is silent only so much is asked at a time, and the rest is refused at once", async () => {
+  const remembered = rememberedAt({ ms: 0 });
+  const answer = Promise.withResolvers<string>();
+  const asked = Array.from({ length: 1_000 }, (_, n) =>
+    remembered.get(`${n}`, () => answer.promise),
+  );
+  const refused = remembered.get("one more", async () => "never read");
+  await expect(refused).rejects.toMatchObject({
+    name: "DatabaseUnavailableError",
+    remedy: "retry",
+  });
+  // Whoever asks for what is being read already waits with the others.
+  const shared = remembered.get("7", async () => "never read");
+  answer.resolve("there");
+  expect(new Set(await Promise.all([...asked, shared]))).toEqual(new Set(["there"]));
+  expect(await remembered.get("one more", async () => "read")).toBe("read");
+});
+
 test("only so many are kept, and only those that are worth it", async () => {
   const remembered = rememberedAt({ ms: 0 }, { worth: (value: string | null) => value !== null });
   for (const name of ["a", "b", "c"]) await remembered.get(name, async () => name);

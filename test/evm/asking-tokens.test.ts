@@ -55,6 +55,19 @@ const checking = (network: EvmNetwork) => {
   };
 };
 
+test("of a name without end so much is kept as a record can bear", async () => {
+  const long = await chain.deploy("SecurityTokenV5", ["N".repeat(5_000), "ACME", 6, 1_000_000]);
+  const network = networkOf([chain.url], chain.chainId, [
+    { address: long.address, type: "comakery_security_token_v5" },
+  ]);
+  await using _ = following(database, network);
+  await expect
+    .poll(() => tokenDescription(database.db, chain.chainId, long.address), {
+      timeout: DEADLINE_MS,
+    })
+    .toMatchObject({ name: "N".repeat(256), symbol: "ACME" });
+});
+
 test("a node that does not have the contract yet leaves no description, and is asked again", async () => {
   let empty = true;
   let asked = 0;

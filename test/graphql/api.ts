@@ -129,7 +129,13 @@ const serve = async (
   return createServer({
     parts: [
       graphqlPart({
-        sources: { db: read.db, readers, packages: [PACKAGE], pipelines: PIPELINES, now },
+        sources: {
+          keys: readers.for(undefined, 1),
+          readers,
+          packages: [PACKAGE],
+          pipelines: PIPELINES,
+          now,
+        },
         limits: {
           limit: createRateLimit({ policy: "default", quota, windowSeconds: 60 }),
           attempts: createRateLimit({ policy: "attempts", quota: attempts, windowSeconds: 60 }),

@@ -78,7 +78,7 @@ afterAll(async () => {
 
 const engineOver = (): GraphEngine =>
   createEngine(schema, {
-    db: database.db,
+    keys: database,
     readers,
     packages: [PACKAGE],
     pipelines: PIPELINES,

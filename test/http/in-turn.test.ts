@@ -107,6 +107,44 @@ test("what waits on a connection that was hung up is not begun, and what was beg
   expect(service.log.filter(({ route }) => route === "/held/:n")).toHaveLength(1);
 });
 
+for (const way of ["short", "long"]) {
+  test(`a service that stops says so on the connections it ends with the answer, the ${way} way`, async () => {
+    let begun = 0;
+    const released = Promise.withResolvers<void>();
+    const answer = async () => {
+      begun += 1;
+      await released.promise;
+      return { status: 200, headers: {}, contentType: "text/plain", body: "answered" };
+    };
+    const part: Part = {
+      name: "rest",
+      paths: [],
+      direct: way === "short" ? [{ method: "GET", path: "/held", answer }] : [],
+      register: (app) => void app.get("/held", async () => (await answer()).body),
+    };
+    const service = await serve({ parts: [part] });
+    const request = get("/held");
+    const [under, late] = [await open(service.url), await open(service.url)];
+    const answers = [under, late].map(async (socket) => {
+      let answer = "";
+      for await (const data of socket) answer += data;
+      return answer;
+    });
+    under.write(request);
+    late.write(request.slice(0, 20));
+    await expect.poll(() => begun).toBe(1);
+    const closed = service.server.close();
+    late.write(request.slice(20));
+    await expect.poll(() => begun).toBe(2);
+    released.resolve();
+    await closed;
+    for (const each of await Promise.all(answers)) {
+      expect(each).toContain("answered");
+      expect(each.match(/^connection: .*$/gim)).toEqual([expect.stringMatching(/: close$/)]);
+    }
+  });
+}
+
 test("a large page is sent in the encoding that is taken, from bytes that are made once", async () => {
   const { part, unsent } = watched();
   await using service = await serve({ parts: [part] });

@@ -248,6 +248,8 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
     proxied("203.0.113.9, 198.51.100.1", "api.example:8443", "https"),
     proxied("203.0.113.9", "api.example, proxy.example ", "http, https"),
     proxied("", "", ""),
+    proxied("[2001:db8::9]:443, 198.51.100.1", "api.example", "https"),
+    proxied("203.0.113.9:50123", "api.example", "https"),
     { ...proxied("nobody", "no host", "gopher"), "X-Forwarded-Host": ["a.example", "b.example"] },
   ];
   const links = [];
@@ -263,7 +265,17 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
   await waitFor(long.lines, (lines) => lines.length === 2 * heads.length);
   await waitFor(short.lines, (lines) => lines.length === 2 * heads.length);
   expect(short.lines()).toEqual(long.lines());
-  expect(short.lines()[0]).toMatchObject({ route: LIST, remoteAddress: "203.0.113.9" });
+  const addresses = short.lines().map(({ remoteAddress }) => remoteAddress);
+  expect(addresses.filter((_, i) => i % 2 === 0)).toEqual([
+    "203.0.113.9",
+    "203.0.113.9",
+    "127.0.0.1",
+    "2001:db8::9",
+    "203.0.113.9",
+    // What a caller made up is no address: his proxy's stands for him.
+    "127.0.0.1",
+  ]);
+  expect(short.lines()[0]).toMatchObject({ route: LIST });
 });
 
 test("what goes wrong behind the key goes wrong alike: an error, no room, and why is in the log", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { connect } from "../../src/database/connect.ts";
+import { createReaders } from "../../src/database/readers.ts";
 import { errorSchema } from "../../src/rest/schema.ts";
 import { breakableWay } from "../database/outage.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -29,3 +30,38 @@ test("while the database is away the list is 503 with a time to wait, and afterw
     (status) => status === 200,
   );
 });
+
+test("a database that takes connections and says nothing is 503, too, for good keys and for unknown ones", async () => {
+  await using direct = await freshDatabase();
+  await using way = await breakableWay(direct.url);
+  await using readers = createReaders({
+    url: way.url,
+    max: 4,
+    applicationName: "test",
+    readOnly: true,
+    statementTimeoutMs: 500,
+  });
+  const token = evmAsset({
+    address: `0x${"ac".repeat(20)}`,
+    chainId: 43_113,
+    rpc: ["http://127.0.0.1:1"],
+  });
+  const keys = readers.for(undefined, 1);
+  await using api = await serve(direct, [{ name: "p", tokens: [token] }], { keys, readers });
+  const path = "/r/api/v2/transfer_events";
+  expect((await api.get(path)).status).toBe(200);
+  way.break();
+  const answers = await Promise.all([
+    api.get(path),
+    api.get(path, { "x-project-api-key": "hb_project_nobodys" }),
+  ]);
+  expect(answers.map(({ status, headers }) => [status, headers.get("retry-after")])).toEqual([
+    [503, "5"],
+    [503, "5"],
+  ]);
+  way.mend();
+  await waitFor(
+    async () => (await api.get(path)).status,
+    (status) => status === 200,
+  );
+}, 30_000);

@@ -1,9 +1,10 @@
 /** A record as it is printed: of texts for callbacks, of their bytes for the list. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { parseExactly } from "../../src/client/exact-json.mjs";
 import type { Db } from "../../src/database/connect.ts";
 import type { TransferEvent } from "../../src/projections/transfer-events.ts";
+import { remembered } from "../../src/rest/printed.ts";
 import { type PrintedToken, tokenBook } from "../../src/rest/projects.ts";
 import { numberOf, type Printable, printRecord, recordValue } from "../../src/rest/record.ts";
 import { transferEventSchema } from "../../src/rest/schema.ts";
@@ -13,10 +14,11 @@ const place = { chainId: 43_113, token: `0x${"ac".repeat(20)}` } as const;
 const HUGE = `${2n ** 256n - 1n}`;
 
 const event: TransferEvent = {
-  ...place,
+  chainId: `${place.chainId}`,
+  token: place.token,
   id: "1700000000000001",
   block: "7",
-  blockTimestamp: 1_700_000_000,
+  blockTimestamp: "1700000000",
   logIndex: 0,
   txHash: `0x${"1f".repeat(32)}`,
   methodName: 'odd "name"',
@@ -42,11 +44,12 @@ const vesting = {
   periodBetweenReleasesInSeconds: "1",
 };
 
-const printedToken = async (db: Db): Promise<PrintedToken> => {
+/** A book of one token, which has not told its symbol. */
+const bookOver = async (db: Db) => {
   await db.sql`
     insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
     values (${place.chainId}, ${Buffer.from(place.token.slice(2), "hex")}, 0, 0, 'Aktien "Ö" 株', null, 18, now())`;
-  const book = tokenBook({
+  return tokenBook({
     name: "acme",
     callbackUrl: undefined,
     tokens: [
@@ -62,6 +65,10 @@ const printedToken = async (db: Db): Promise<PrintedToken> => {
       },
     ],
   });
+};
+
+const printedToken = async (db: Db): Promise<PrintedToken> => {
+  const book = await bookOver(db);
   await book.load(db, [place]);
   const token = book.of(place);
   if (token === null) throw new Error("the token has not described itself");
@@ -122,7 +129,7 @@ test("times are those of a date, on whatever day and in whatever order", async (
   const times = [0, 59, 60, 86_399, 86_400, 951_782_400, 1_700_000_000, 253_402_300_799];
   // Beyond four digits of a year, and back.
   const seconds = [...times, 253_402_300_800, ...times.toReversed(), 1_700_000_000];
-  const events = seconds.map((blockTimestamp) => ({ ...event, blockTimestamp }));
+  const events = seconds.map((second) => ({ ...event, blockTimestamp: `${second}` }));
   const expected = seconds.map((second) => new Date(second * 1_000).toISOString());
   for (const each of [events, events.map((one) => ({ ...one, ...vesting }))]) {
     const printed = list(each, token);
@@ -132,8 +139,49 @@ test("times are those of a date, on whatever day and in whatever order", async (
   }
 });
 
+test("what a token tells later is in the list seconds after, and what it has told is read no more", async () => {
+  await using database = await freshDatabase();
+  const { db, sql } = database;
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const book = await bookOver(db);
+    const symbol = () => {
+      const token = book.of(place);
+      return token === null ? "to be read" : recordValue(event, token);
+    };
+    expect(symbol()).toBe("to be read");
+    await book.load(db, [place]);
+    await sql`update evm_tokens set symbol = 'ACME'`;
+    expect(symbol()).toMatchObject({ token: { symbol: null } });
+    vi.advanceTimersByTime(5_000);
+    expect(symbol()).toBe("to be read");
+    await book.load(db, [place]);
+    expect(symbol()).toMatchObject({ token: { symbol: "ACME" } });
+    vi.advanceTimersByTime(3_600_000);
+    expect(symbol()).toMatchObject({ token: { symbol: "ACME" } });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("texts of a kind are kept up to a number of bytes, and printed anew beyond", () => {
+  const print = remembered((id: number) => `${id}`.padStart(400_000));
+  const [first, second, third] = [print(1), print(2), print(3)];
+  expect([print(1), print(2)]).toEqual([first, second]);
+  expect(print(1)).toBe(first);
+  expect(print(3)).not.toBe(third);
+  expect(print(3)).toEqual(third);
+});
+
 test("digits are the number they say", () => {
-  for (const digits of ["0", "7", "1700000000", "999999999999999"]) {
+  for (const digits of [
+    "0",
+    "7",
+    "1700000000",
+    "999999999999999",
+    "2716446429837001",
+    "9007199254740991",
+  ]) {
     expect(numberOf(Buffer.from(digits))).toBe(Number(digits));
     expect(numberOf(digits)).toBe(Number(digits));
   }

@@ -85,6 +85,7 @@ export const serve = async (
     readonly quota?: number;
     readonly attempts?: number;
     readonly others?: readonly ApiDescription[];
+    readonly keys?: RestPartSettings["keys"];
     readonly readers?: RestPartSettings["readers"];
     readonly admission?: RestPartSettings["admission"];
     readonly logger?: Logger;
@@ -109,6 +110,7 @@ export const serve = async (
   const limit = (policy: string, quota: number) =>
     createRateLimit({ policy, quota, windowSeconds: 60 });
   const part = restPart({
+    keys: settings.keys ?? database,
     db: database.db,
     readers: settings.readers ?? { for: () => rawReads(database) },
     projects: known,

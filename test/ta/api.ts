@@ -150,6 +150,7 @@ export const startApi = async (
       taPart({
         database: write,
         read,
+        keys: read,
         assets: ASSETS,
         accept: createAcceptance({ database: write, vault }),
         fingerprints: fingerprints(randomBytes(32)),

@@ -210,6 +210,11 @@ export const contractsAt = async (
   });
 };
 
-/** Postgres refuses NUL inside text. */
+/** Characters of a text that are kept: it is part of every record, and a contract may say anything. */
+const LONGEST_TEXT = 256;
+
+/** Postgres refuses NUL inside text, and half of a pair that stands for one character. */
 const text = (value: unknown): string | null =>
-  typeof value === "string" ? value.replaceAll("\u0000", "") : null;
+  typeof value === "string"
+    ? value.replaceAll("\u0000", "").slice(0, LONGEST_TEXT).toWellFormed()
+    : null;
