@@ -21,7 +21,7 @@ export type AdmissionSettings = {
 };
 
 export const ADMISSION: AdmissionSettings = {
-  perKey: 100_000,
+  perKey: 60_000,
   perProcess: 200_000,
   waitingPerKey: 32,
   waiting: 512,
