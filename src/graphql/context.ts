@@ -9,8 +9,6 @@ import { badInput } from "./errors.ts";
 
 /** What the API is made over; the same for all requests. */
 export type GraphSources = {
-  /** For keys, which are remembered: the same object for all who remember together. */
-  readonly keys: Reads;
   /** For what the queries ask, and coin types; read-only, with a statement timeout. */
   readonly readers: { for(...request: Parameters<Readers["for"]>): Reads };
   /** Addresses of the security-token package, canonical: roles of these types have bits. */

@@ -33,6 +33,8 @@ const HEAVY = 5_000;
 const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 24 * 1024 * 1024 };
 
 export type GraphqlPartSettings = {
+  /** For keys, which are remembered: the same object for all who remember together. */
+  readonly keys: Reads;
   readonly sources: GraphSources;
   /** How often a key may ask, and an address without a good key may try. */
   readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
@@ -58,6 +60,7 @@ declare module "fastify" {
 }
 
 export const graphqlPart = ({
+  keys,
   sources,
   limits,
   admission = createAdmission(),
@@ -65,7 +68,7 @@ export const graphqlPart = ({
 }: GraphqlPartSettings): Part => {
   const unsent = createUnsent(UNSENT_BYTES);
   const engine = createEngine(schema, sources);
-  const verify = (presented: string) => graphqlKey(sources.keys, presented);
+  const verify = (presented: string) => graphqlKey(keys, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
 
   /**

@@ -5,19 +5,17 @@ import { NOTHING, type Writing, writeAfter } from "../projections/writing.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { WatermarkMovedError } from "./watermark.ts";
 
-/** Where a pipeline writes: the session that holds its lock, or (in tests and tools) any database. */
-export type PipelineWriter = Transactor;
-
 /**
  * Applies one batch: rows and watermark together, compare-and-set on the next checkpoint. A batch of few
  * rows is one statement, one of many a transaction. Returns how many rows it made.
  *
+ * @param on the session that holds the pipeline's lock, or (in tests and tools) any database
  * @throws WatermarkMovedError (stop) when the watermark does not expect `batch.first`: it was applied
  *   already, or another process runs this pipeline
  * @throws UndecodableFactError (stop) before anything is written
  */
 export const applyBatch = async (
-  writer: PipelineWriter,
+  on: Transactor,
   pipeline: RunnablePipeline,
   batch: FactBatch,
 ): Promise<number> => {
@@ -28,9 +26,9 @@ export const applyBatch = async (
     const moved = await writeAfter(sql, moving, writing);
     if (!moved) throw new WatermarkMovedError(pipeline.name, batch.first);
   };
-  if (atOnce !== undefined) await writer.statement((sql) => move(sql, atOnce));
+  if (atOnce !== undefined) await on.statement((sql) => move(sql, atOnce));
   else {
-    await writer.transaction(async (tx) => {
+    await on.transaction(async (tx) => {
       // The watermark first: a second writer queues on its row. The rows follow without waiting for the
       // answer, one round trip less; when the watermark had moved, both are rolled back. Neither may
       // still be running by then, hence allSettled.

@@ -91,8 +91,8 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       : undefined;
   const parts = [
     graphqlPart({
+      keys,
       sources: {
-        keys,
         readers,
         packages,
         pipelines: ledgerPipelines,

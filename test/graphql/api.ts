@@ -129,8 +129,8 @@ const serve = async (
   return createServer({
     parts: [
       graphqlPart({
+        keys: readers.for(undefined, 1),
         sources: {
-          keys: readers.for(undefined, 1),
           readers,
           packages: [PACKAGE],
           pipelines: PIPELINES,

@@ -78,7 +78,6 @@ afterAll(async () => {
 
 const engineOver = (): GraphEngine =>
   createEngine(schema, {
-    keys: database,
     readers,
     packages: [PACKAGE],
     pipelines: PIPELINES,

@@ -49,7 +49,6 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
     source: query,
     variableValues: { other },
     contextValue: contextsOver({
-      keys: database,
       readers: { for: () => counted },
       packages: [PACKAGE],
       pipelines: PIPELINES,
@@ -82,7 +81,6 @@ test("a list of unknown length is read alone the first time, a short one beside 
     },
   };
   const contextOf = contextsOver({
-    keys: database,
     readers: { for: () => watched },
     packages: [PACKAGE],
     pipelines: PIPELINES,

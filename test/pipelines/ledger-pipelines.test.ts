@@ -1,8 +1,8 @@
 /** What every one of the five pipelines promises, on a real database. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Tx } from "../../src/database/connect.ts";
-import { applyBatch, type PipelineWriter } from "../../src/pipelines/apply.ts";
+import type { Transactor, Tx } from "../../src/database/connect.ts";
+import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
 import { WatermarkMovedError } from "../../src/pipelines/watermark.ts";
@@ -164,7 +164,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
 );
 
 /** Writes inside a transaction that is under way, whatever the size of the batch. */
-const inside = (tx: Tx): PipelineWriter => ({
+const inside = (tx: Tx): Transactor => ({
   transaction: (work) => work(tx),
   statement: (work) => work(tx.sql),
 });
