@@ -6,6 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund --loglevel=error
 COPY bin bin
 COPY src src
+COPY demo demo
 COPY drizzle drizzle
 
 # Everything kept on disk; give DATABASE_URL to keep nothing here but the demo's clock.

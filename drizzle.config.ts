@@ -8,9 +8,10 @@ export default defineConfig({
   // Where tables may be declared; drizzle-kit takes the tables and ignores the other exports.
   schema: [
     "src/*/tables.ts",
-    "src/ta/processing/tables.ts",
-    "src/pipelines/watermarks.ts",
+    "src/evm/log/tables.ts",
     "src/projections/*.ts",
+    "src/transfers/*.ts",
+    "src/ta/*/tables.ts",
     "src/http/keys.ts",
   ],
 });

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { writeDemoLedger } from "../src/demo/write.ts";
+import { writeDemoLedger } from "../demo/write.ts";
 import { startAttackers } from "./attack-attackers.ts";
 import { phasesOver, type Statuses, smallQuery } from "./attack-attacks.ts";
 import { type Probed, type ProbeKind, startProbes } from "./attack-probes.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../src/database/connect.ts";
-import { startEmbeddedPostgres } from "../src/database/embedded.ts";
+import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { callbacksBench } from "./callbacks.ts";
 import type { Figure } from "./figure.ts";

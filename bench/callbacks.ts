@@ -14,7 +14,7 @@ import { type Callback, enqueueCallbacks } from "../src/callbacks/enqueue.ts";
 import { openOutbound } from "../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
 import { connect, type Database } from "../src/database/connect.ts";
-import { openQueues } from "../src/queue/queues.ts";
+import { openQueues } from "../src/lanes/queues.ts";
 
 /** Figures of one run. */
 export type CallbackBench = {

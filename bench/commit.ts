@@ -8,12 +8,12 @@
  */
 import { once } from "node:events";
 import pino from "pino";
+import { createDemoLedger } from "../demo/demo-ledger.ts";
 import type { Database } from "../src/database/connect.ts";
-import { createDemoLedger } from "../src/demo/demo-ledger.ts";
-import { createCheckpointReader } from "../src/ledger/read.ts";
+import { createCheckpointReader } from "../src/ledger/reading/read.ts";
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../src/log/fact.ts";
+import { createFeed } from "../src/log/feed.ts";
 import { openLog } from "../src/log/log.ts";
-import { createFeed } from "../src/pipelines/feed.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import type { RunnablePipeline } from "../src/pipelines/pipeline.ts";
 import { runPipelines } from "../src/pipelines/runner.ts";

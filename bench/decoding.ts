@@ -4,8 +4,8 @@
  * digests add, which the service always recomputes, is told beside it.
  */
 import { isDeepStrictEqual } from "node:util";
-import { createDemoLedger } from "../src/demo/demo-ledger.ts";
-import type { Checkpoint, RawCheckpoint } from "../src/ledger/checkpoint.ts";
+import { createDemoLedger } from "../demo/demo-ledger.ts";
+import type { Checkpoint, RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint, decodeWith } from "../src/ledger/decode/decode.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { decodeByLibrary } from "./library-decoding.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { connect, type Database } from "../src/database/connect.ts";
-import { startEmbeddedPostgres } from "../src/database/embedded.ts";
+import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { startEvm } from "../src/service/evm.ts";
 import { type BenchChain, benchChain } from "./evm-chain.ts";

@@ -18,8 +18,8 @@ import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { DEFAULT_NOISE, openJournal } from "../src/demo/journal.ts";
-import { timeOf } from "../src/demo/timeline.ts";
+import { DEFAULT_NOISE, openJournal } from "../demo/journal.ts";
+import { timeOf } from "../demo/timeline.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 

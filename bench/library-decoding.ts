@@ -15,7 +15,7 @@ import type {
   Owner,
   RemovedObject,
   Transaction,
-} from "../src/ledger/checkpoint.ts";
+} from "../src/ledger/decode/checkpoint.ts";
 import { events, object, summary } from "../test/ledger/wire-types.ts";
 
 /** A value of the set of objects, by id and version. */

@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { writeDemoLedger } from "../demo/write.ts";
 import { connect } from "../src/database/connect.ts";
-import { startEmbeddedPostgres } from "../src/database/embedded.ts";
-import { writeDemoLedger } from "../src/demo/write.ts";
+import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
 import type { Figure } from "./figure.ts";
 
 /** Dense checkpoints: some 200 facts each. */

@@ -5,9 +5,9 @@
  * object store has them.
  */
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import type { RawCheckpoint } from "../src/ledger/checkpoint.ts";
+import type { RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../src/ledger/decode/decode.ts";
-import { createPrefilter } from "../src/ledger/prefilter.ts";
+import { createPrefilter } from "../src/ledger/reading/prefilter.ts";
 import { genuineCheckpoint, genuineFiles } from "../test/genuine.ts";
 
 /** A figure of one run: `ratio` compares two measurements of that run, higher is better. */

@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Database } from "../src/database/connect.ts";
-import type { ProjectToken } from "../src/rest/projects.ts";
+import type { ProjectToken } from "../src/transfers/projects.ts";
 
 export const PROJECT = "bench";
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type Database } from "../src/database/connect.ts";
-import { startEmbeddedPostgres } from "../src/database/embedded.ts";
+import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
 import { migrate } from "../src/database/migrate.ts";
 
 export type Scratch = AsyncDisposable & {

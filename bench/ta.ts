@@ -22,17 +22,17 @@ import {
   verifyBodySignature,
 } from "../src/client/index.mjs";
 import type { Database } from "../src/database/connect.ts";
-import { watchHealth } from "../src/http/health.ts";
+import { createRateLimit } from "../src/http/edge/rate-limit.ts";
+import { watchHealth } from "../src/http/health/health.ts";
+import { databaseProgress } from "../src/http/health/progress.ts";
 import { registerPublicKey } from "../src/http/keys.ts";
 import { createMetrics } from "../src/http/metrics.ts";
-import { databaseProgress } from "../src/http/progress.ts";
-import { createRateLimit } from "../src/http/rate-limit.ts";
 import { createServer } from "../src/http/server.ts";
-import { createAcceptance } from "../src/ta/accept.ts";
-import { fingerprints } from "../src/ta/fingerprint.ts";
-import { taPart } from "../src/ta/part.ts";
+import { taPart } from "../src/ta/api/part.ts";
 import { ringOf } from "../src/ta/pii/pii-keys.ts";
 import { openVault } from "../src/ta/pii/vault.ts";
+import { createAcceptance } from "../src/ta/requests/accept.ts";
+import { fingerprints } from "../src/ta/requests/fingerprint.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 

@@ -4,11 +4,11 @@ import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { root } from "./install.mjs";
 
-const own = `${pathToFileURL(root).href}/src/`;
+const own = ["src", "demo"].map((folder) => `${pathToFileURL(root).href}/${folder}/`);
 
 registerHooks({
   load: (url, context, nextLoad) =>
-    url.startsWith(own) && url.endsWith(".ts")
+    url.endsWith(".ts") && own.some((folder) => url.startsWith(folder))
       ? {
           format: "module",
           source: stripTypeScriptTypes(readFileSync(fileURLToPath(url), "utf8")),

@@ -3,7 +3,7 @@ import "./quick-imports.ts";
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./commands/list.ts";
 import { UsageError } from "./commands/usage.ts";
-import { ConfigError } from "./config-error.ts";
+import { ConfigError } from "./settings/config-error.ts";
 import { VERSION } from "./version.ts";
 
 const program = new Command("holderbook")

@@ -14,7 +14,7 @@ import { type ResolveFnOutput, registerHooks } from "node:module";
 
 const DRIZZLE = "/node_modules/drizzle-orm/";
 const ZOD = "/node_modules/zod/";
-const OURS = new URL(".", import.meta.url).href;
+const OURS = [".", "../demo/"].map((folder) => new URL(folder, import.meta.url).href);
 
 /** By the name that modules of ours say. */
 const known = new Map<string, ResolveFnOutput>();
@@ -34,7 +34,8 @@ registerHooks({
       }
       return { url: new URL(specifier, parentURL).href, format: "module", shortCircuit: true };
     }
-    if (!parentURL.startsWith(OURS)) return nextResolve(specifier, context);
+    if (!OURS.some((folder) => parentURL.startsWith(folder)))
+      return nextResolve(specifier, context);
     const before = known.get(specifier);
     if (before !== undefined) return { ...before, shortCircuit: true };
     const found = nextResolve(specifier, context);

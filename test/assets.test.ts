@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readAssets } from "../src/assets.ts";
+import { readAssets } from "../src/settings/assets.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../config/assets.example.json", import.meta.url));
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { RawCheckpoint } from "../src/ledger/checkpoint.ts";
+import type { RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import { asProtobuf } from "./ledger/as-protobuf.ts";
 
 /** Where they are: `<sequence>.chk`. */

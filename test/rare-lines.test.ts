@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRareLines } from "../src/rare-lines.ts";
+import { createRareLines } from "../src/logging/rare-lines.ts";
 
 /** Says `what` every `everyMs` for so long; returns when it was heard, and how many times it stood for. */
 const saying = (what: (n: number) => string, everyMs: number, forMs: number) => {

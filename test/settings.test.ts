@@ -1,10 +1,10 @@
 /** Settings that are mistyped, left out or wrong are told by their names, and keys in them never shown. */
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "../src/config.ts";
-import { distance } from "../src/edit-distance.ts";
 import { checkLedgerNamed } from "../src/service/ledger-named.ts";
-import { ENV_FILE, ENVIRONMENT, mistyped } from "../src/setting-names.ts";
-import { shownUrl } from "../src/shown-url.ts";
+import { ConfigError, readConfig } from "../src/settings/config.ts";
+import { distance } from "../src/settings/edit-distance.ts";
+import { ENV_FILE, ENVIRONMENT, mistyped } from "../src/settings/names.ts";
+import { shownUrl } from "../src/settings/shown-url.ts";
 
 const SETTINGS = ["PORT", "HOST", "DATA_DIR", "LEDGER_SOURCE", "TA_SUI_KEY", "TA_EVM_KEY"];
 

@@ -6,9 +6,9 @@
  * tells a worker which lane to look at.
  */
 import type { Database } from "../database/connect.ts";
-import type { Logger } from "../logger.ts";
-import type { Queues } from "../queue/queues.ts";
-import { createRareLines } from "../rare-lines.ts";
+import type { Queues } from "../lanes/queues.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import type { Outbound } from "./outbound.ts";
 import type { GivenUpHook } from "./record.ts";

@@ -1,7 +1,7 @@
 /** What an endpoint's owner sees of its deliveries, and sending one of them again. */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
 import { holdEndpoints } from "./endpoints.ts";
 import { completeBefore } from "./under-way.ts";

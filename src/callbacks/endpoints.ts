@@ -6,7 +6,7 @@
  */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Tx } from "../database/connect.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "./outbound-policy.ts";
 

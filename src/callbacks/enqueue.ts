@@ -6,7 +6,7 @@ import postgres from "postgres";
 import { canonicalJson, type JsonValue } from "../client/canonical-json.mjs";
 import { texts } from "../database/column-arrays.ts";
 import type { Tx } from "../database/connect.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { announceArrivals } from "./arrivals.ts";
 import { UnknownEndpointError } from "./endpoints.ts";
 import { markUnderWay } from "./under-way.ts";

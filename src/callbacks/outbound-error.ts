@@ -1,4 +1,4 @@
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /**
  * The address of a callback may not be called: its scheme, port, credentials, or where its name leads.

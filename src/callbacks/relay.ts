@@ -6,10 +6,10 @@
  * wake-up costs time and nothing else.
  */
 import type { Database } from "../database/connect.ts";
-import type { Logger } from "../logger.ts";
-import type { JobQueue } from "../queue/queues.ts";
-import { startWakeLoop, type WakeLoop } from "../queue/wake-loop.ts";
-import { createRareLines } from "../rare-lines.ts";
+import type { JobQueue } from "../lanes/queues.ts";
+import { startWakeLoop, type WakeLoop } from "../lanes/wake-loop.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
 import { CALLBACKS_CHANNEL } from "./arrivals.ts";
 import { type DueLane, moveArrivals, nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
 

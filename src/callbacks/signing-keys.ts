@@ -14,8 +14,8 @@
 import { createHash, type KeyObject } from "node:crypto";
 import { generateKeyPair, secretKeyOf } from "../client/ed25519.mjs";
 import type { Database, Sql } from "../database/connect.ts";
-import type { Remedy } from "../remedy.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /** Lets one process at a time make or replace keys; an arbitrary constant of this project. */
 const KEYS_LOCK = 6_204_117_233_559n;

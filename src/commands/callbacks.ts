@@ -8,9 +8,9 @@ import {
 import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Database } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
-import { callbackEndpoint } from "../service/transfer-scopes.ts";
-import { taEndpoint } from "../ta/asset.ts";
-import { resultEndpoint } from "../ta/callback-address.ts";
+import { resultEndpoint } from "../ta/api/callback-address.ts";
+import { taEndpoint } from "../ta/requests/asset.ts";
+import { callbackEndpoint } from "../transfers/scopes.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { rotateCommand } from "./callbacks-rotate.ts";
 import { openRuntime } from "./runtime.ts";

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
-import { FIRST_INVESTORS } from "../demo/issuer/people.ts";
-import { DEFAULT_INVESTORS, DEFAULT_NOISE } from "../demo/journal.ts";
-import { writeDemoLedger } from "../demo/write.ts";
+import { FIRST_INVESTORS } from "../../demo/issuer/people.ts";
+import { DEFAULT_INVESTORS, DEFAULT_NOISE } from "../../demo/journal.ts";
+import { writeDemoLedger } from "../../demo/write.ts";
 import { ratioArgument, wholeNumberArgument } from "./arguments.ts";
 
 type WriteOptions = {

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from "commander";
 import { acquireWriterLock } from "../database/writer-lock.ts";
-import { type Address, lowerCase } from "../evm/fact.ts";
-import { forgetLog } from "../evm/forget.ts";
-import { remakeTransferEvents } from "../projections/transfer-event-progress.ts";
+import { type Address, lowerCase } from "../evm/log/fact.ts";
+import { forgetLog } from "../evm/log/forget.ts";
 import { openStorage } from "../service/storage.ts";
+import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { openRuntime } from "./runtime.ts";

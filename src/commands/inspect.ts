@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import type { RawCheckpoint } from "../ledger/checkpoint.ts";
-import { readCheckpointFile } from "../ledger/chk-file.ts";
+import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
-import { canonicalJson, checkDigests } from "../ledger/inspect.ts";
+import { canonicalJson, checkDigests } from "../ledger/reading/inspect.ts";
+import { readCheckpointFile } from "../ledger/sources/chk-file.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 

@@ -1,13 +1,13 @@
 import { Command, Option } from "commander";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
-import type { Config } from "../config.ts";
 import { createKey, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
-import { changeCallbackUrl, handOver } from "../ta/callback-address.ts";
-import { registerKey } from "../ta/new-key.ts";
+import type { Config } from "../settings/config.ts";
+import { changeCallbackUrl, handOver } from "../ta/api/callback-address.ts";
+import { registerKey } from "../ta/api/new-key.ts";
 import { checkAsset } from "./known-asset.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";

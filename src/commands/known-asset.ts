@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
 import { configuredAssets } from "../service/assets.ts";
-import { taAssets } from "../ta/asset.ts";
+import type { Config } from "../settings/config.ts";
+import { taAssets } from "../ta/requests/asset.ts";
 import { UsageError } from "./usage.ts";
 
 /** Only an asset that is served has keys and requests. @throws UsageError naming those there are */

@@ -1,10 +1,10 @@
 import { userInfo } from "node:os";
 import { Command } from "commander";
-import type { Config } from "../config.ts";
-import type { Remedy } from "../remedy.ts";
 import { configuredVault } from "../service/pii.ts";
 import { openStorage } from "../service/storage.ts";
+import type { Config } from "../settings/config.ts";
 import type { PiiVault } from "../ta/pii/vault.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { checkAsset } from "./known-asset.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";

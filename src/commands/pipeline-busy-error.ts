@@ -1,4 +1,4 @@
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /** Another process writes the pipeline. Stop that one and its standbys first; nothing was changed. */
 export class PipelineBusyError extends Error {

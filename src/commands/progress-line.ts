@@ -1,6 +1,6 @@
 /** Shows how catch-up goes: one line that is redrawn on a terminal, a log line now and then elsewhere. */
-import type { ReaderState } from "../ledger/reader-progress.ts";
-import type { Logger } from "../logger.ts";
+import type { ReaderState } from "../ledger/reading/progress.ts";
+import type { Logger } from "../logging/logger.ts";
 
 /** How far reading is. */
 export type CatchUp = {

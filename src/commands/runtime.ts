@@ -1,6 +1,7 @@
 /** What every command is given: settings, a logger, and the signal to end. */
-import { type Config, configFromEnvironment } from "../config.ts";
-import { createLogger, type Logger, openTerminal } from "../logger.ts";
+
+import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
+import { type Config, configFromEnvironment } from "../settings/config.ts";
 
 export type Runtime = {
   readonly config: Config;

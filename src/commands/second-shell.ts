@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
-import type { Config } from "../config.ts";
+import type { Config } from "../settings/config.ts";
 
 /** Where `npm run holderbook` is run. */
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));

@@ -24,7 +24,7 @@ export const startCommand = () =>
     const { openCallbackService } = await import("../service/callbacks.ts");
     const { startDemoCallbacks, withDemoCallbacks } = await import("../service/demo-callbacks.ts");
     const { startEvm } = await import("../service/evm.ts");
-    const { evmStanding } = await import("../service/evm-standing.ts");
+    const { evmStanding } = await import("../http/health/evm-standing.ts");
     const { startIndexing } = await import("../service/indexing.ts");
     const { configuredVault } = await import("../service/pii.ts");
     const { demoTaKey, startKey } = await import("../service/start-key.ts");

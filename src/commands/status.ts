@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { ageSeconds } from "../http/health.ts";
-import { readWatermarks, type Watermark } from "../http/progress.ts";
+import { ageSeconds } from "../http/health/health.ts";
+import { readWatermarks, type Watermark } from "../http/health/progress.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { type RecordsMark, recordsMarks } from "../projections/transfer-event-progress.ts";
 import { openStorage } from "../service/storage.ts";
+import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { duration } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 

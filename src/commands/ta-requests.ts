@@ -1,8 +1,9 @@
 /** `holderbook ta requests` and `ta request ID`: loaded by them alone, so that `ta sign` is quick. */
-import type { Config } from "../config.ts";
+
 import type { Sql } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
-import { requestOverviews, requestWithHistory } from "../ta/request-overview.ts";
+import type { Config } from "../settings/config.ts";
+import { requestOverviews, requestWithHistory } from "../ta/requests/overview.ts";
 import { checkAsset } from "./known-asset.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";

@@ -1,9 +1,9 @@
 /** What `start` prints: where everything is, and commands to try it that work as they are pasted. */
 import { randomBytes } from "node:crypto";
-import type { Config } from "../config.ts";
 import type { DemoCallbacks } from "../service/demo-callbacks.ts";
 import type { Ledger } from "../service/ledger-source.ts";
 import type { Storage } from "../service/storage.ts";
+import type { Config } from "../settings/config.ts";
 import { VERSION } from "../version.ts";
 import { holderbookCommand, pathInProject, projectFolder } from "./second-shell.ts";
 

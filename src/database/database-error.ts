@@ -1,6 +1,6 @@
 import postgres from "postgres";
-import type { Remedy } from "../remedy.ts";
-import { remedyOf } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { remedyOf } from "../waiting/remedy.ts";
 
 /** The connection a transaction or a lock lived on is gone, and with it everything uncommitted: retry. */
 export class SessionLostError extends Error {

@@ -3,7 +3,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { readMigrationFiles } from "drizzle-orm/migrator";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import type { Database, Sql } from "./connect.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));

@@ -1,10 +1,10 @@
 import type { Readers, Reads } from "../database/readers.ts";
 import { createRemembered, type Soon } from "../database/remembered.ts";
-import { ADMISSION, createAdmission } from "../http/admission.ts";
-import type { WatchedPipeline } from "../http/progress.ts";
-import { canonicalType, MoveTypeError } from "../ledger/move-type.ts";
+import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
+import type { WatchedPipeline } from "../http/health/progress.ts";
 import { type KnownCoin, resolveCoin } from "../log/coins.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
+import { canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
 /** What the API is made over; the same for all requests. */

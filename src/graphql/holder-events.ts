@@ -1,6 +1,6 @@
 /** Changes of the holder register: `holderEvents`. */
 
-import { unixSeconds } from "../http/health.ts";
+import { unixSeconds } from "../http/health/health.ts";
 import { holderEvents, type HolderEvent as Row } from "../projections/holder-events.ts";
 import { builder } from "./builder.ts";
 import {

@@ -2,7 +2,7 @@
  * Arguments of the queries: how they are described, and how what a caller wrote becomes a value.
  * Everything here that is refused is `BAD_USER_INPUT` with the bound or the form in the message.
  */
-import { canonicalAddress } from "../ledger/move-type.ts";
+import { canonicalAddress } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
 const DEFAULT_LIMIT = 100;

@@ -1,6 +1,6 @@
 /** Grants and revocations of roles: `roleEvents`. */
 
-import { unixSeconds } from "../http/health.ts";
+import { unixSeconds } from "../http/health/health.ts";
 import { type RoleEvent as Row, roleEvents } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
 import {

@@ -1,6 +1,6 @@
 /** The log of token movements: `tokenActivity`. */
 
-import { unixSeconds } from "../http/health.ts";
+import { unixSeconds } from "../http/health/health.ts";
 import { type TokenActivity as Row, tokenActivity } from "../projections/token-activity.ts";
 import { builder } from "./builder.ts";
 import {

@@ -1,6 +1,6 @@
 /** What is told of every request, however it was answered: a log line and a metric. */
 import type { ServerResponse } from "node:http";
-import { type Logger, requestLines } from "../logger.ts";
+import { type Logger, requestLines } from "../logging/logger.ts";
 import { hasHungUp } from "./hung-up.ts";
 import type { Metrics } from "./metrics.ts";
 

@@ -4,15 +4,15 @@
  * node:http. Whatever is not plain goes the long way; a caller cannot tell the two apart.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
 import type { Account } from "./account.ts";
-import { type Asked, callerKnown, keepAddresses } from "./caller.ts";
+import { type Asked, callerKnown, keepAddresses } from "./edge/caller.ts";
+import { requestIdOf } from "./edge/request-id.ts";
+import { securityHeaders } from "./edge/security-headers.ts";
 import { hasHungUp } from "./hung-up.ts";
 import { isPlainGet, isPlainPost, plainQuery, type Query } from "./plain.ts";
 import { refusalOf } from "./refusal.ts";
-import { requestIdOf } from "./request-id.ts";
 import { loggerWhenUsed } from "./request-log.ts";
-import { securityHeaders } from "./security-headers.ts";
 
 /** A path that can be answered the short way; the part mounts it the long way too. */
 export type Direct = {

@@ -1,4 +1,4 @@
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /**
  * A request that is answered with an error on purpose: its message is for the caller, unlike that of

@@ -1,7 +1,7 @@
 /** Callers that are gone before their answer was: what is still done for them is done for nobody. */
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /** The caller hung up: nobody waits for what was being done. Stop, and log nothing more of it. */
 export class HungUpError extends Error {

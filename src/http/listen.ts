@@ -7,9 +7,9 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { ConfigError } from "../config-error.ts";
-import type { Logger } from "../logger.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Logger } from "../logging/logger.ts";
+import { ConfigError } from "../settings/config-error.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /** An address and a port of it; port 0 picks a free one. */
 export type Place = { readonly port: number; readonly host: string };

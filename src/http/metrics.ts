@@ -1,6 +1,6 @@
 /** What `/metrics` shows, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Health, HealthReport } from "./health.ts";
+import type { Health, HealthReport } from "./health/health.ts";
 
 export type Metrics = {
   /** For counters of other rooms; every name begins with `holderbook_`. */

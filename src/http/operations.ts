@@ -1,6 +1,6 @@
 /** The paths for whoever runs the service: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
 import type { FastifyBaseLogger } from "fastify";
-import type { Health } from "./health.ts";
+import type { Health } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { App, Part } from "./part.ts";
 

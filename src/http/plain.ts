@@ -1,6 +1,6 @@
 /** Which requests are plain enough for the short way: see `direct.ts`. */
 import type { IncomingMessage } from "node:http";
-import { namesOneHost } from "./refused-by-node.ts";
+import { namesOneHost } from "./edge/refused-by-node.ts";
 
 /** Members of a query string, each given once. */
 export type Query = Readonly<Record<string, string>>;

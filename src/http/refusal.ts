@@ -1,6 +1,6 @@
 /** What is answered when the work for a request threw, by whichever way the request went. */
 import type { ServerResponse } from "node:http";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
 import { answerOrLater, type ErrorBody, errorBody } from "./error-body.ts";
 import { HttpError } from "./http-error.ts";
 import { HungUpError, hasHungUp } from "./hung-up.ts";

@@ -9,22 +9,22 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
 import { createAccount } from "./account.ts";
 import { shortestWay } from "./direct.ts";
-import { keepEarlyAnswers } from "./early-answer.ts";
+import { keepEarlyAnswers } from "./edge/early-answer.ts";
+import { createFront, type Front } from "./edge/front.ts";
+import { refuseUnmet } from "./edge/refused-by-node.ts";
+import { requestIdOf } from "./edge/request-id.ts";
+import { securityHeaders } from "./edge/security-headers.ts";
 import { errorBody } from "./error-body.ts";
-import { createFront, type Front } from "./front.ts";
-import type { Health } from "./health.ts";
+import type { Health } from "./health/health.ts";
 import type { addressesOf, Place } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
 import { operations, signpost } from "./operations.ts";
 import type { App, Part } from "./part.ts";
 import { refusalOf } from "./refusal.ts";
-import { refuseUnmet } from "./refused-by-node.ts";
-import { requestIdOf } from "./request-id.ts";
 import { loggerWhenUsed } from "./request-log.ts";
-import { securityHeaders } from "./security-headers.ts";
 
 export type ServerSettings = {
   /** The interfaces to serve; the operator's paths (`/health`, …) are always there. */

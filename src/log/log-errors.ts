@@ -1,4 +1,4 @@
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /**
  * The database holds another chain than the source reads (a testnet that was wiped, or a setting that

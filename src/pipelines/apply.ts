@@ -1,9 +1,9 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor } from "../database/connect.ts";
 import type { FactBatch } from "../log/fact.ts";
+import { WatermarkMovedError } from "../projections/watermark.ts";
 import { NOTHING, type Writing, writeAfter } from "../projections/writing.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
-import { WatermarkMovedError } from "./watermark.ts";
 
 /**
  * Applies one batch: rows and watermark together, compare-and-set on the next checkpoint. A batch of few

@@ -28,9 +28,9 @@ import {
   clearHolderEvents,
   type HolderEventRow,
 } from "../projections/holder-events.ts";
+import { holderLifecycleWatermark } from "../projections/watermarks.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { holderLifecycleWatermark } from "./watermarks.ts";
 
 const NAME = "holder_lifecycle";
 

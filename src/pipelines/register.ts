@@ -3,7 +3,7 @@ import type { Sql, Transactor } from "../database/connect.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 
 /** Where a pipeline stands. */

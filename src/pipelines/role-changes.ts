@@ -13,9 +13,9 @@ import {
   foldRoleEventsAtOnce,
   type RoleEventRow,
 } from "../projections/roles.ts";
+import { roleChangesWatermark } from "../projections/watermarks.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { roleChangesWatermark } from "./watermarks.ts";
 
 const NAME = "role_changes";
 

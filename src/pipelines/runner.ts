@@ -5,10 +5,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { LOG_CHANNEL } from "../log/channel.ts";
+import type { Feed } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
-import type { Logger } from "../logger.ts";
-import { createRareLines, type RareLines } from "../rare-lines.ts";
-import type { Feed } from "./feed.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines, type RareLines } from "../logging/rare-lines.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { runPipeline } from "./run-pipeline.ts";

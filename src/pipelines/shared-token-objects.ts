@@ -14,10 +14,10 @@ import {
   foldSharedTokensAtOnce,
   type SharedTokenState,
 } from "../projections/shared-token-objects.ts";
+import { sharedTokenObjectsWatermark } from "../projections/watermarks.ts";
 import { finalStates } from "./final-states.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
-import { sharedTokenObjectsWatermark } from "./watermarks.ts";
 
 const NAME = "shared_token_objects";
 

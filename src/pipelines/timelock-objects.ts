@@ -14,10 +14,10 @@ import {
   foldTimelocksAtOnce,
   type TimelockState,
 } from "../projections/timelock-objects.ts";
+import { timelockObjectsWatermark } from "../projections/watermarks.ts";
 import { finalStates } from "./final-states.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
-import { timelockObjectsWatermark } from "./watermarks.ts";
 
 const NAME = "timelock_objects";
 

@@ -19,9 +19,9 @@ import {
   clearTokenActivity,
   type TokenActivityRow,
 } from "../projections/token-activity.ts";
+import { tokenActivityWatermark } from "../projections/watermarks.ts";
 import { type EventPlace, type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { tokenActivityWatermark } from "./watermarks.ts";
 
 const NAME = "token_activity";
 

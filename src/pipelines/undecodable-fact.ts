@@ -1,5 +1,5 @@
 import type { EventFact, Fact, ObjectFact } from "../log/fact.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /**
  * A fact of the contract does not have the layout of its type: the package differs from the one this

@@ -7,11 +7,11 @@
  * snapshot.
  */
 import { getTableName } from "drizzle-orm";
+import type { Remedy } from "../waiting/remedy.ts";
 import {
   timelockObjectsWatermark as grants,
   sharedTokenObjectsWatermark as tokens,
-} from "../pipelines/watermarks.ts";
-import type { Remedy } from "../remedy.ts";
+} from "./watermarks.ts";
 
 /** Checkpoints the grant index may trail by. */
 export const GRANT_LAG_LIMIT = 1000n;

@@ -5,10 +5,10 @@
 import { z } from "zod";
 import { NoSigningKeyError, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { ApiDescription } from "../http/api-description.ts";
+import { refuseOtherMethods } from "../http/edge/other-methods.ts";
 import { HttpError } from "../http/http-error.ts";
-import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App } from "../http/part.ts";
-import { callbackKeysAnswer } from "../ta/answer-schema.ts";
+import { callbackKeysAnswer } from "../ta/api/answer-schema.ts";
 
 export const CALLBACK_KEYS_PATH = "/api/v1/callback_pk";
 

@@ -2,12 +2,12 @@
 import type { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import type { RawReads } from "../database/readers.ts";
-import type { Asked } from "../http/caller.ts";
+import type { Asked } from "../http/edge/caller.ts";
 import { HttpError } from "../http/http-error.ts";
-import { type TransferEventTexts, transferEventTexts } from "../projections/transfer-events.ts";
+import type { TokenBook } from "../transfers/projects.ts";
+import { placeOf, printRecord } from "../transfers/record.ts";
+import { type TransferEventTexts, transferEventTexts } from "../transfers/records.ts";
 import { LIST_PATH } from "./names.ts";
-import type { TokenBook } from "./projects.ts";
-import { placeOf, printRecord } from "./record.ts";
 import { transferEventsQuery } from "./schema.ts";
 
 export type ListQuery = z.infer<typeof transferEventsQuery>;

@@ -4,23 +4,23 @@ import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
 import type { RawReads, Readers, Reads } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
-import { type Admission, createAdmission, inPlace } from "../http/admission.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
 import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
-import { createGate, type GateSettings } from "../http/gate.ts";
+import { type Admission, createAdmission, inPlace } from "../http/edge/admission.ts";
+import { createGate, type GateSettings } from "../http/edge/gate.ts";
+import { refuseOtherMethods } from "../http/edge/other-methods.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal } from "../http/hung-up.ts";
 import { findKey, type Key } from "../http/keys.ts";
 import { largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
-import { refuseOtherMethods } from "../http/other-methods.ts";
 import type { App, Part } from "../http/part.ts";
 import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
+import { type Project, tokenBook } from "../transfers/projects.ts";
 import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
 import { listPage, nextLink, readQuery } from "./list.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
 import { openApi, TAG } from "./openapi.ts";
-import { type Project, tokenBook } from "./projects.ts";
 
 /** What a record weighs: see `Admission`. */
 const VALUES_PER_RECORD = 35;

@@ -5,7 +5,7 @@
  * Bytes: version (1), nonce (12), ciphertext, tag (16).
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "node:crypto";
-import { ConfigError } from "../config-error.ts";
+import { ConfigError } from "../settings/config-error.ts";
 
 const VERSION = 1;
 const NONCE_BYTES = 12;

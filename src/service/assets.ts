@@ -1,10 +1,11 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
-import { type Assets, AssetsFileError, readAssets } from "../assets.ts";
+
+import { checkDemoFolder } from "../../demo/journal.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound-policy.ts";
-import type { Config } from "../config.ts";
-import { checkDemoFolder } from "../demo/journal.ts";
-import { pathOf } from "../json-file.ts";
+import { type Assets, AssetsFileError, readAssets } from "../settings/assets.ts";
+import type { Config } from "../settings/config.ts";
+import { pathOf } from "../settings/json-file.ts";
 
 /** Group that the demo ledger's investors are whitelisted into. */
 const DEMO_GROUP = 1;
@@ -100,7 +101,7 @@ const demoAssets = ({ coinTypes, callbackUrl }: DemoKnown): Assets => {
 };
 
 const demoCoinTypes = async ({ dataDir, demo }: Pick<Config, "dataDir" | "demo">) => {
-  const { demoSource } = await import("../demo/source.ts");
+  const { demoSource } = await import("../../demo/source.ts");
   const source = demoSource({ dataDir, ...demo });
   await source.close();
   return source.coinTypes.map(({ coinType }) => coinType);

@@ -1,11 +1,12 @@
 /** Where callbacks go, as the assets file says. */
-import type { Assets } from "../assets.ts";
+
 import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/endpoints.ts";
 import type { OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import type { Database } from "../database/connect.ts";
-import { taAssets, taEndpoint } from "../ta/asset.ts";
-import { moveResults, registerKeyAddresses } from "../ta/callback-address.ts";
-import { callbackEndpoint } from "./transfer-scopes.ts";
+import type { Assets } from "../settings/assets.ts";
+import { moveResults, registerKeyAddresses } from "../ta/api/callback-address.ts";
+import { taAssets, taEndpoint } from "../ta/requests/asset.ts";
+import { callbackEndpoint } from "../transfers/scopes.ts";
 
 /**
  * Makes the addresses of the database those of the assets file, and of the keys of its assets:

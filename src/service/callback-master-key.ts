@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Config } from "../config.ts";
 import { readMasterKey } from "../sealing/master-key.ts";
+import type { Config } from "../settings/config.ts";
 
 /**
  * The key that seals the signing keys, as configured.

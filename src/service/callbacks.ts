@@ -1,13 +1,14 @@
 /** Callbacks in this process: signing keys, queue, outgoing connections and the workers. */
-import type { Assets } from "../assets.ts";
+
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
 import { openOutbound } from "../callbacks/outbound.ts";
 import type { GivenUpHook } from "../callbacks/record.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
-import type { Config } from "../config.ts";
-import type { Logger } from "../logger.ts";
-import type { Queues } from "../queue/queues.ts";
-import { createRareLines } from "../rare-lines.ts";
+import type { Queues } from "../lanes/queues.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
+import type { Assets } from "../settings/assets.ts";
+import type { Config } from "../settings/config.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import type { Storage } from "./storage.ts";
@@ -35,7 +36,7 @@ export const openCallbackService = async (settings: {
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
   const rarely = createRareLines();
   // Loaded only where callbacks are sent: a process that serves reads the keys of this file alone.
-  const { openQueues } = await import("../queue/queues.ts");
+  const { openQueues } = await import("../lanes/queues.ts");
   const queues = openQueues({
     databaseUrl: storage.url,
     redisUrl: config.redisUrl,

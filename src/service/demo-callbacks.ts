@@ -1,9 +1,10 @@
 /** Callbacks of the demo's assets: sent to a receiver of our own, so that the circle closes by itself. */
+
+import { demoReceiverPort, startDemoReceiver } from "../../demo/receiver.ts";
 import { endpointsUnder } from "../callbacks/endpoints.ts";
-import type { Config } from "../config.ts";
-import { demoReceiverPort, startDemoReceiver } from "../demo/receiver.ts";
-import type { Logger } from "../logger.ts";
-import { taEndpoint } from "../ta/asset.ts";
+import type { Logger } from "../logging/logger.ts";
+import type { Config } from "../settings/config.ts";
+import { taEndpoint } from "../ta/requests/asset.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import type { CallbackService } from "./callbacks.ts";
 import type { Storage } from "./storage.ts";

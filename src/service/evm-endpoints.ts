@@ -2,7 +2,7 @@
 
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "../evm/rpc/errors.ts";
 import type { EndpointStatus } from "../evm/rpc/rpc.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
 
 /** An endpoint by its label: the rest of its URL may hold keys. */
 export type EndpointHealth = Pick<EndpointStatus, "state" | "failures"> & {

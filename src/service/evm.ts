@@ -1,18 +1,19 @@
 /** The EVM side of this process: a reader per chain, and the pipeline that makes records of the logs. */
-import type { Assets } from "../assets.ts";
-import type { Config } from "../config.ts";
+
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
-import type { Address } from "../evm/fact.ts";
-import type { FollowSettings, followChain } from "../evm/follow.ts";
-import { type EvmNetwork, type EvmToken, networksOf } from "../evm/network.ts";
+import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
+import { type EvmNetwork, type EvmToken, networksOf } from "../evm/chain/network.ts";
+import type { Address } from "../evm/log/fact.ts";
 import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
-import type { Logger } from "../logger.ts";
-import type { TransferEventsStatus } from "../pipelines/run-transfer-events.ts";
-import { createRareLines } from "../rare-lines.ts";
+import { recordsKey } from "../http/health/evm-standing.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
+import type { Assets } from "../settings/assets.ts";
+import type { Config } from "../settings/config.ts";
+import type { TransferEventsStatus } from "../transfers/run.ts";
+import { transferScopes } from "../transfers/scopes.ts";
 import { endpointWarnings } from "./evm-endpoints.ts";
-import { recordsKey } from "./evm-standing.ts";
-import { transferScopes } from "./transfer-scopes.ts";
 
 /** What this process knows of a chain beyond the database. */
 export type ChainTrouble = { readonly gaveUp: boolean; readonly reason: string };
@@ -62,9 +63,9 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   const known = { networks, troubles, rpcs, doubts, statuses };
   if (tokens.length === 0) return { ...known, [Symbol.asyncDispose]: async () => undefined };
   // What speaks to chains is large: loaded where there is one to read.
-  const { followChain } = await import("../evm/follow.ts");
+  const { followChain } = await import("../evm/chain/follow.ts");
   const { openRpc } = await import("../evm/rpc/rpc.ts");
-  const { runTransferEvents } = await import("../pipelines/run-transfer-events.ts");
+  const { runTransferEvents } = await import("../transfers/run.ts");
   const readers = networks.map((network) => {
     const { chainId, name, rpc: urls } = network;
     const rpc = openRpc(chainId, urls, {

@@ -1,16 +1,17 @@
 /** Reading and projecting in this process: one reader, and every pipeline at its own pace. */
-import type { Config } from "../config.ts";
-import type { LocalProgress, Trouble } from "../http/progress.ts";
-import { createCheckpointReader } from "../ledger/read.ts";
-import { type ReaderProgress, runReader } from "../ledger/reader.ts";
+
+import type { LocalProgress, Trouble } from "../http/health/progress.ts";
+import { createCheckpointReader } from "../ledger/reading/read.ts";
+import { type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
 import { onlyPlaces } from "../ledger/sources/place.ts";
+import { createFeed } from "../log/feed.ts";
 import { factSource } from "../log/log.ts";
-import type { Logger } from "../logger.ts";
-import { createFeed } from "../pipelines/feed.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
-import { createRareLines } from "../rare-lines.ts";
+import type { Config } from "../settings/config.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
 

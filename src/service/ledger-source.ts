@@ -3,16 +3,20 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { type Assets, suiTokens } from "../assets.ts";
-import { type Config, ConfigError } from "../config.ts";
-import { checkDemoFolder } from "../demo/journal.ts";
-import type { DemoSource } from "../demo/source.ts";
-import { readJsonFile } from "../json-file.ts";
-import { canonicalAddress, canonicalType } from "../ledger/move-type.ts";
-import type { CheckpointSource } from "../ledger/source.ts";
-import { createContact, type Hearing, type SourceContact } from "../ledger/source-contact.ts";
+import { checkDemoFolder } from "../../demo/journal.ts";
+import type { DemoSource } from "../../demo/source.ts";
+import type { CheckpointSource } from "../ledger/sources/source.ts";
+import {
+  createContact,
+  type Hearing,
+  type SourceContact,
+} from "../ledger/sources/source-contact.ts";
 import { recordDecimals } from "../log/coins.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
+import { type Assets, suiTokens } from "../settings/assets.ts";
+import { type Config, ConfigError } from "../settings/config.ts";
+import { readJsonFile } from "../settings/json-file.ts";
+import { canonicalAddress, canonicalType } from "../values/move-type.ts";
 import { assetsOf } from "./assets.ts";
 import { checkLedgerNamed } from "./ledger-named.ts";
 import type { Storage } from "./storage.ts";
@@ -142,7 +146,7 @@ export const openLedgerSource = async (
 }> => {
   checkLedgerNamed(config);
   if (config.ledgerSource.startsWith("demo:")) {
-    const { demoSource } = await import("../demo/source.ts");
+    const { demoSource } = await import("../../demo/source.ts");
     const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
     return {
       source: demo,

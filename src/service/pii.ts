@@ -1,6 +1,6 @@
 /** The keys and the vault of investors' data, as configured. */
 import { join } from "node:path";
-import type { Config } from "../config.ts";
+import type { Config } from "../settings/config.ts";
 import { readPiiKeys } from "../ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../ta/pii/vault.ts";
 import type { Storage } from "./storage.ts";

@@ -1,29 +1,30 @@
 /** The interfaces of this process on one port that is bound already. */
-import type { Assets } from "../assets.ts";
+
 import { publicKeyList } from "../callbacks/signing-keys.ts";
-import type { Config } from "../config.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
-import { createAdmission } from "../http/admission.ts";
-import type { Front } from "../http/front.ts";
-import { detailsOf, watchHealth } from "../http/health.ts";
+import { createAdmission } from "../http/edge/admission.ts";
+import type { Front } from "../http/edge/front.ts";
+import { createRateLimit } from "../http/edge/rate-limit.ts";
+import { evmGauges } from "../http/health/evm-gauges.ts";
+import { evmDetails } from "../http/health/evm-health.ts";
+import { detailsOf, watchHealth } from "../http/health/health.ts";
+import { databaseProgress } from "../http/health/progress.ts";
+import { taDetails, taMetrics } from "../http/health/ta-health.ts";
 import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
-import { databaseProgress } from "../http/progress.ts";
-import { createRateLimit } from "../http/rate-limit.ts";
 import { createServer } from "../http/server.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { createRareLines } from "../rare-lines.ts";
 import { restPart } from "../rest/part.ts";
-import { projectsOf } from "../rest/projects.ts";
 import type { IndexingProcess } from "../serving-process/indexing-process.ts";
+import type { Assets } from "../settings/assets.ts";
+import type { Config } from "../settings/config.ts";
+import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
-import { evmGauges } from "./evm-gauges.ts";
-import { evmDetails } from "./evm-health.ts";
 import type { Storage } from "./storage.ts";
-import { taDetails, taMetrics } from "./ta-health.ts";
 import { taRequests } from "./ta-requests.ts";
 
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */

@@ -2,10 +2,10 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Config } from "../config.ts";
-import { makeDataDir } from "../data-dir.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
-import { registerKey } from "../ta/new-key.ts";
+import type { Config } from "../settings/config.ts";
+import { makeDataDir } from "../settings/data-dir.ts";
+import { registerKey } from "../ta/api/new-key.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import type { Storage } from "./storage.ts";
 

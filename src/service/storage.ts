@@ -1,16 +1,16 @@
 /** The database of this process: a given one, or the embedded one, migrated and connected. */
 
 import { resolve } from "node:path";
-import type { Config } from "../config.ts";
-import { makeDataDir } from "../data-dir.ts";
 import { connect, type Database } from "../database/connect.ts";
 import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
-import { startEmbeddedPostgres } from "../database/embedded.ts";
+import { startEmbeddedPostgres } from "../database/embedded/embedded.ts";
+import { hasCluster } from "../database/embedded/postgres-cluster.ts";
 import { migrate, wasMigrated } from "../database/migrate.ts";
-import { hasCluster } from "../database/postgres-cluster.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
-import type { Logger } from "../logger.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Logger } from "../logging/logger.ts";
+import type { Config } from "../settings/config.ts";
+import { makeDataDir } from "../settings/data-dir.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /** Connections for the two kinds of work. Closing ends them, and the embedded server if it is ours. */
 export type Storage = AsyncDisposable & {

@@ -1,14 +1,15 @@
 /** The requests of the transfer agent in this process: what its part of the server needs. */
-import type { Assets } from "../assets.ts";
+
 import { openSigningKeys } from "../callbacks/signing-keys.ts";
-import type { Config } from "../config.ts";
 import type { ApiDescription } from "../http/api-description.ts";
 import type { Part } from "../http/part.ts";
-import { createAcceptance } from "../ta/accept.ts";
-import { taAssets } from "../ta/asset.ts";
-import { fingerprints } from "../ta/fingerprint.ts";
-import { taApi } from "../ta/openapi.ts";
-import { type TaPartSettings, taPart } from "../ta/part.ts";
+import type { Assets } from "../settings/assets.ts";
+import type { Config } from "../settings/config.ts";
+import { taApi } from "../ta/api/openapi.ts";
+import { type TaPartSettings, taPart } from "../ta/api/part.ts";
+import { createAcceptance } from "../ta/requests/accept.ts";
+import { taAssets } from "../ta/requests/asset.ts";
+import { fingerprints } from "../ta/requests/fingerprint.ts";
 import { VERSION } from "../version.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import { configuredVault } from "./pii.ts";

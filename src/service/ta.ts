@@ -1,17 +1,22 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Assets } from "../assets.ts";
-import { type Config, ConfigError } from "../config.ts";
-import { type DemoNode, startDemoNode } from "../demo/execution.ts";
-import type { DemoSource } from "../demo/source.ts";
-import type { Logger } from "../logger.ts";
-import { type TaAsset, taAssets } from "../ta/asset.ts";
+import { type DemoNode, startDemoNode } from "../../demo/execution.ts";
+import type { DemoSource } from "../../demo/source.ts";
+import type { Logger } from "../logging/logger.ts";
+import type { Assets } from "../settings/assets.ts";
+import { type Config, ConfigError } from "../settings/config.ts";
+import {
+  type EvmSigner,
+  SigningError,
+  type SuiSigner,
+  suiKeySigner,
+} from "../ta/ledgers/signer.ts";
+import { openSuiNode, type SuiNode } from "../ta/ledgers/sui-relay.ts";
 import { heldIn } from "../ta/pii/vault.ts";
-import { type EvmSigner, SigningError, type SuiSigner, suiKeySigner } from "../ta/ports/signer.ts";
-import { openSuiNode, type SuiNode } from "../ta/ports/sui-relay.ts";
 import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
 import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
 import { startProcessing } from "../ta/processing/processing.ts";
+import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import type { CallbackService } from "./callbacks.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
@@ -96,14 +101,14 @@ const suiSignerOf = async ({ ta }: Config): Promise<SuiSigner | undefined> => {
   const { suiKey } = ta;
   if (suiKey !== undefined) return keyOf("TA_SUI_KEY", () => suiKeySigner(suiKey));
   if (ta.signerUrl === undefined || ta.suiAddress === undefined) return undefined;
-  const { httpSuiSigner } = await import("../ta/ports/http-signer.ts");
+  const { httpSuiSigner } = await import("../ta/ledgers/http-signer.ts");
   return httpSuiSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.suiAddress });
 };
 
 const evmSignerOf = async ({ ta }: Config): Promise<EvmSigner | undefined> => {
   const { evmKey } = ta;
   if (evmKey !== undefined) {
-    const { evmKeySigner } = await import("../ta/ports/evm-key-signer.ts");
+    const { evmKeySigner } = await import("../ta/ledgers/evm-key-signer.ts");
     return keyOf("TA_EVM_KEY", () => evmKeySigner(evmKey));
   }
   if (ta.signerUrl === undefined) return undefined;
@@ -113,7 +118,7 @@ const evmSignerOf = async ({ ta }: Config): Promise<EvmSigner | undefined> => {
     );
   }
   if (ta.evmAddress === undefined) return undefined;
-  const { httpEvmSigner } = await import("../ta/ports/http-signer.ts");
+  const { httpEvmSigner } = await import("../ta/ledgers/http-signer.ts");
   return httpEvmSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.evmAddress });
 };
 

@@ -3,9 +3,9 @@
  * old is known to be old: a process that hangs must not look like one that is well.
  */
 import { Gauge, type Registry } from "prom-client";
-import type { HealthDetail } from "../http/health.ts";
-import type { LocalProgress } from "../http/progress.ts";
-import type { EvmStanding } from "../service/evm-standing.ts";
+import type { EvmStanding } from "../http/health/evm-standing.ts";
+import type { HealthDetail } from "../http/health/health.ts";
+import type { LocalProgress } from "../http/health/progress.ts";
 import type { Snapshot } from "./messages.ts";
 
 export type IndexingProcess = {

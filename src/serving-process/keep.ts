@@ -3,9 +3,9 @@
  * other. When it ends, another one takes its place, on the same port.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { ConfigError } from "../config-error.ts";
-import type { Logger } from "../logger.ts";
-import type { Remedy } from "../remedy.ts";
+import type { Logger } from "../logging/logger.ts";
+import { ConfigError } from "../settings/config-error.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { type Ended, type Life, launch } from "./launch.ts";
 import type { Opening, Snapshot } from "./messages.ts";
 

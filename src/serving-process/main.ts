@@ -4,11 +4,11 @@
  */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { configFromEnvironment } from "../config.ts";
-import { ConfigError } from "../config-error.ts";
 import { databaseRemedy } from "../database/database-error.ts";
-import { createFront } from "../http/front.ts";
-import { createLogger, openTerminal } from "../logger.ts";
+import { createFront } from "../http/edge/front.ts";
+import { createLogger, openTerminal } from "../logging/logger.ts";
+import { configFromEnvironment } from "../settings/config.ts";
+import { ConfigError } from "../settings/config-error.ts";
 import { type IndexingWatch, watchIndexing } from "./indexing-process.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 

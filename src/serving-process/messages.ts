@@ -4,9 +4,9 @@
  * arrive as they were; each message is checked where it arrives.
  */
 import { z } from "zod";
-import { assetsFile } from "../assets.ts";
-import type { LocalProgress } from "../http/progress.ts";
-import { evmStandingSchema } from "../service/evm-standing.ts";
+import { evmStandingSchema } from "../http/health/evm-standing.ts";
+import type { LocalProgress } from "../http/health/progress.ts";
+import { assetsFile } from "../settings/assets.ts";
 
 const trouble = z.object({ gaveUp: z.boolean(), reason: z.string() });
 

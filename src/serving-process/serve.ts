@@ -1,9 +1,10 @@
 /** Answering requests in a process of its own, once the process that indexes has opened the log. */
-import type { Config } from "../config.ts";
-import type { Front } from "../http/front.ts";
-import type { Logger } from "../logger.ts";
+
+import type { Front } from "../http/edge/front.ts";
+import type { Logger } from "../logging/logger.ts";
 import { startServing } from "../service/serving.ts";
 import { openStorage } from "../service/storage.ts";
+import type { Config } from "../settings/config.ts";
 import type { IndexingProcess } from "./indexing-process.ts";
 import type { Opening } from "./messages.ts";
 

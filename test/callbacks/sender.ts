@@ -11,7 +11,7 @@ import { type Callback, enqueueCallbacks } from "../../src/callbacks/enqueue.ts"
 import { type OutboundLimits, openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import type { Database } from "../../src/database/connect.ts";
-import { openQueues } from "../../src/queue/queues.ts";
+import { openQueues } from "../../src/lanes/queues.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 

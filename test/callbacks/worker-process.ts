@@ -7,7 +7,7 @@ import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { connect } from "../../src/database/connect.ts";
-import { openQueues } from "../../src/queue/queues.ts";
+import { openQueues } from "../../src/lanes/queues.ts";
 
 /** What the test tells the process. */
 export type WorkerProcessSettings = {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { type CatchUp, progressLine } from "../../src/commands/progress-line.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/logging/logger.ts";
 
 const now: CatchUp = {
   state: "reading",

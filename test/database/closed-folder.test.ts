@@ -6,7 +6,7 @@ import {
   postgresPrograms,
   preparePostgres,
   runPostgres,
-} from "../../src/database/postgres-process.ts";
+} from "../../src/database/embedded/postgres-process.ts";
 import { temporaryFolder } from "../service/process.ts";
 
 test("the Postgres programs find one another below a folder that only its owner may enter", async () => {

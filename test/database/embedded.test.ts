@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import { startEmbeddedPostgres } from "../../src/database/embedded.ts";
+import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
 
 const lockOf = (dataDir: string) => join(dataDir, "postgres", "postmaster.pid");

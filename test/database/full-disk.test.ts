@@ -3,7 +3,7 @@ import { mkdir, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import { startEmbeddedPostgres } from "../../src/database/embedded.ts";
+import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
 
 /** A disk of its own, small enough to be filled; undefined where none may be mounted. */

@@ -1,6 +1,6 @@
 /** What the first 300 checkpoints of any demo ledger hold. */
 import { expect, test } from "vitest";
-import { createDemoLedger, type DemoLedger } from "../../src/demo/demo-ledger.ts";
+import { createDemoLedger, type DemoLedger } from "../../demo/demo-ledger.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { readCheckpointData } from "../ledger/wire-types.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createDemoLedger } from "../../src/demo/demo-ledger.ts";
-import { accountedFor, balancesOf } from "../../src/demo/model.ts";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { accountedFor, balancesOf } from "../../demo/model.ts";
 import { createFactReader, toldByModel } from "./reading.ts";
 
 test("what is read from the bytes is what the model says, after every checkpoint", () => {

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { MOVE_FUNCTIONS } from "../../src/demo/contract/calls.ts";
-import { createDemoLedger } from "../../src/demo/demo-ledger.ts";
+import { MOVE_FUNCTIONS } from "../../demo/contract/calls.ts";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import * as eventLayouts from "../../src/ledger/contract/events.ts";
 import * as names from "../../src/ledger/contract/names.ts";
 import * as objectLayouts from "../../src/ledger/contract/objects.ts";

@@ -1,9 +1,9 @@
 /** Folds the facts of a demo ledger plainly, the way nobody would in production. */
-import type { DemoLedger } from "../../src/demo/demo-ledger.ts";
+import type { DemoLedger } from "../../demo/demo-ledger.ts";
 import * as events from "../../src/ledger/contract/events.ts";
 import * as names from "../../src/ledger/contract/names.ts";
 import { decodeSharedToken, decodeTimelock } from "../../src/ledger/contract/objects.ts";
-import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import type { EventFact } from "../../src/log/fact.ts";
 
 /** Reads the ledger's checkpoints and keeps what their facts say. */

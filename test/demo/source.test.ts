@@ -2,9 +2,9 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RejectedTransactionError } from "../../src/demo/issuer/submissions.ts";
-import { JournalDamagedError, OtherDemoLedgerError } from "../../src/demo/journal.ts";
-import { type DemoSource, type DemoSourceOptions, demoSource } from "../../src/demo/source.ts";
+import { RejectedTransactionError } from "../../demo/issuer/submissions.ts";
+import { JournalDamagedError, OtherDemoLedgerError } from "../../demo/journal.ts";
+import { type DemoSource, type DemoSourceOptions, demoSource } from "../../demo/source.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 
 let folder: string;

@@ -1,13 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  newestAt,
-  newTimeline,
-  settle,
-  stop,
-  type Timeline,
-  timeOf,
-} from "../../src/demo/timeline.ts";
+import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "../../demo/timeline.ts";
 
 const NOW = 1_800_000_000_000n;
 

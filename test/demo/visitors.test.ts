@@ -1,7 +1,7 @@
 /** Whoever tries the demo has wallets of his own on its ledger. */
 import { expect, test } from "vitest";
-import { createDemoLedger } from "../../src/demo/demo-ledger.ts";
-import { OPENING_ENDS } from "../../src/demo/issuer/advance.ts";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { OPENING_ENDS } from "../../demo/issuer/advance.ts";
 
 /** Enough for every one of these wallets to be moved, frozen and removed many times over. */
 const CHECKPOINTS = 1_500;

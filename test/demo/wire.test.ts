@@ -5,9 +5,9 @@ import { bcs } from "@mysten/sui/bcs";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeAll, expect, test } from "vitest";
-import { createDemoLedger, type DemoLedger } from "../../src/demo/demo-ledger.ts";
+import { createDemoLedger, type DemoLedger } from "../../demo/demo-ledger.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
-import { checkDigests } from "../../src/ledger/inspect.ts";
+import { checkDigests } from "../../src/ledger/reading/inspect.ts";
 import * as types from "../ledger/wire-types.ts";
 
 type CheckpointData = ReturnType<typeof types.readCheckpointData>;

@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DemoOptionError } from "../../src/demo/demo-ledger.ts";
-import { FolderTakenError, writeDemoLedger } from "../../src/demo/write.ts";
+import { DemoOptionError } from "../../demo/demo-ledger.ts";
+import { FolderTakenError, writeDemoLedger } from "../../demo/write.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { directorySource } from "../../src/ledger/sources/directory.ts";
 

@@ -1,9 +1,9 @@
 /** What tokens are asked themselves: how they are called, their schedules, and whether their logs add up. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { tokenDescription } from "../../src/evm/log-descriptions.ts";
-import { schedulesOf } from "../../src/evm/log-reads.ts";
-import { netMinted } from "../../src/evm/log-supply.ts";
-import type { EvmNetwork } from "../../src/evm/network.ts";
+import type { EvmNetwork } from "../../src/evm/chain/network.ts";
+import { tokenDescription } from "../../src/evm/log/descriptions.ts";
+import { schedulesOf } from "../../src/evm/log/reads.ts";
+import { netMinted } from "../../src/evm/log/supply.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { atHead, following, reorganise, until } from "./following.ts";

@@ -1,10 +1,10 @@
 /** A test chain followed into a database, and what is then found in its log. */
 import type { Database } from "../../src/database/connect.ts";
-import type { Address, EvmBatch, EvmFact } from "../../src/evm/fact.ts";
-import { type FollowSettings, followChain } from "../../src/evm/follow.ts";
-import { readFacts } from "../../src/evm/log-reads.ts";
-import { openEvmLog } from "../../src/evm/log-store.ts";
-import type { EvmNetwork } from "../../src/evm/network.ts";
+import { type FollowSettings, followChain } from "../../src/evm/chain/follow.ts";
+import type { EvmNetwork } from "../../src/evm/chain/network.ts";
+import type { Address, EvmBatch, EvmFact } from "../../src/evm/log/fact.ts";
+import { readFacts } from "../../src/evm/log/reads.ts";
+import { openEvmLog } from "../../src/evm/log/store.ts";
 import type { Anvil, Deployed } from "./anvil.ts";
 import { batchesUpTo, DEADLINE_MS, quickRpc } from "./reading.ts";
 

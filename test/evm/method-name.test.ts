@@ -9,8 +9,8 @@ import {
 } from "viem";
 import { expect, test } from "vitest";
 import { movingFunctions } from "../../src/evm/contract/functions.ts";
-import type { Address, EvmTransaction } from "../../src/evm/fact.ts";
-import { methodNames } from "../../src/evm/method-name.ts";
+import type { Address, EvmTransaction } from "../../src/evm/log/fact.ts";
+import { methodNames } from "../../src/evm/movements/method-name.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;
 const tokenAddress = wallet(0xaaaa);

@@ -1,10 +1,11 @@
 /** Reading a test chain: settings, and batches until the head. */
-import { type ChainState, emptyChain } from "../../src/evm/chain-state.ts";
-import type { Address, EvmBatch } from "../../src/evm/fact.ts";
-import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/network.ts";
-import { type ReaderSettings, readChain } from "../../src/evm/reader.ts";
+
+import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/chain/network.ts";
+import { type ReaderSettings, readChain } from "../../src/evm/chain/reader.ts";
+import { type ChainState, emptyChain } from "../../src/evm/chain/state.ts";
+import type { Address, EvmBatch } from "../../src/evm/log/fact.ts";
+import { type Reading, readTransfers } from "../../src/evm/movements/transfers.ts";
 import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
-import { type Reading, readTransfers } from "../../src/evm/transfers.ts";
 
 /** Whatever waits in these tests waits no longer. */
 export const DEADLINE_MS = 20_000;

@@ -1,11 +1,11 @@
 /** Chains that change their mind, and the log that follows them: on anvil and Postgres. */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { emptyChain } from "../../src/evm/chain-state.ts";
-import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log-reads.ts";
-import { openEvmLog } from "../../src/evm/log-store.ts";
-import type { EvmNetwork, Finality } from "../../src/evm/network.ts";
-import type { ReaderSettings } from "../../src/evm/reader.ts";
+import type { EvmNetwork, Finality } from "../../src/evm/chain/network.ts";
+import type { ReaderSettings } from "../../src/evm/chain/reader.ts";
+import { emptyChain } from "../../src/evm/chain/state.ts";
+import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log/reads.ts";
+import { openEvmLog } from "../../src/evm/log/store.ts";
 import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";

@@ -1,7 +1,7 @@
 /** Several endpoints are one RPC: what fails is left alone for a while, and secrets stay secret. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { followChain } from "../../src/evm/follow.ts";
-import { tokenDescription } from "../../src/evm/log-descriptions.ts";
+import { followChain } from "../../src/evm/chain/follow.ts";
+import { tokenDescription } from "../../src/evm/log/descriptions.ts";
 import { describeToken, readSchedules } from "../../src/evm/rpc/contract-calls.ts";
 import { openRpc } from "../../src/evm/rpc/rpc.ts";
 import { freshDatabase } from "../postgres.ts";

@@ -12,8 +12,8 @@ import {
 import { expect, test } from "vitest";
 import { contractEvents, eventName } from "../../src/evm/contract/events.ts";
 import { movingBySelector } from "../../src/evm/contract/functions.ts";
-import type { Address, EvmFact, EvmTransaction } from "../../src/evm/fact.ts";
-import { readTransfers, type TokenShape, walletsOf } from "../../src/evm/transfers.ts";
+import type { Address, EvmFact, EvmTransaction } from "../../src/evm/log/fact.ts";
+import { readTransfers, type TokenShape, walletsOf } from "../../src/evm/movements/transfers.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;
 const tokenAddress = wallet(0xaaaa);

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Generation } from "../../src/evm/contract/generations.ts";
-import type { Address } from "../../src/evm/fact.ts";
-import { type Funding, joinFundings, type Leg } from "../../src/evm/vesting-join.ts";
+import type { Address } from "../../src/evm/log/fact.ts";
+import { type Funding, joinFundings, type Leg } from "../../src/evm/movements/vesting-join.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;
 const holder = wallet(0xffff);

@@ -5,13 +5,13 @@ import { migrationsPending } from "../../src/database/migrate.ts";
 import { createReaders, type Readers } from "../../src/database/readers.ts";
 import type { GraphSources } from "../../src/graphql/context.ts";
 import { graphqlPart } from "../../src/graphql/part.ts";
-import { watchHealth } from "../../src/http/health.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { watchHealth } from "../../src/http/health/health.ts";
+import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
-import { databaseProgress } from "../../src/http/progress.ts";
-import { createRateLimit } from "../../src/http/rate-limit.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
-import * as watermarks from "../../src/pipelines/watermarks.ts";
+import * as watermarks from "../../src/projections/watermarks.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 /** Package of the security token in these tests. */

@@ -7,7 +7,7 @@ import { schema } from "../../src/graphql/schema.ts";
 import {
   sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
-} from "../../src/pipelines/watermarks.ts";
+} from "../../src/projections/watermarks.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { tokenActivityWatermark } from "../../src/pipelines/watermarks.ts";
+import { tokenActivityWatermark } from "../../src/projections/watermarks.ts";
 import { type Api, PACKAGE, startApi } from "./api.ts";
 import {
   ACME,

@@ -1,7 +1,6 @@
 /** Rows as the pipelines write them, through the projections' own writes. */
 import { getTableName } from "drizzle-orm";
 import { upsertCoins } from "../../src/log/coins.ts";
-import type { WatermarkTable } from "../../src/pipelines/watermark.ts";
 import { appendHolderEvents, type HolderEventRow } from "../../src/projections/holder-events.ts";
 import { positionOf } from "../../src/projections/position.ts";
 import { foldRoleEvents, type RoleEventRow } from "../../src/projections/roles.ts";
@@ -11,6 +10,7 @@ import {
   appendTokenActivity,
   type TokenActivityRow,
 } from "../../src/projections/token-activity.ts";
+import type { WatermarkTable } from "../../src/projections/watermark.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
 

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { type AdmissionSettings, createAdmission, type Place } from "../../src/http/admission.ts";
+import {
+  type AdmissionSettings,
+  createAdmission,
+  type Place,
+} from "../../src/http/edge/admission.ts";
 import { HttpError } from "../../src/http/http-error.ts";
 
 const admissionOf = (settings: Partial<AdmissionSettings> = {}) =>

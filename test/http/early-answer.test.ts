@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { watchHealth } from "../../src/http/health.ts";
+import { watchHealth } from "../../src/http/health/health.ts";
 import { HttpError } from "../../src/http/http-error.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer, type Server } from "../../src/http/server.ts";

@@ -1,7 +1,7 @@
 /** The port before there is anything behind it. */
 import pino from "pino";
 import { expect, test } from "vitest";
-import { createFront } from "../../src/http/front.ts";
+import { createFront } from "../../src/http/edge/front.ts";
 import { ListenError } from "../../src/http/listen.ts";
 import { sendRaw, serve } from "./service.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createGate } from "../../src/http/gate.ts";
+import { createGate } from "../../src/http/edge/gate.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { HttpError } from "../../src/http/http-error.ts";
-import { createRateLimit } from "../../src/http/rate-limit.ts";
 
 const gateWith = (limits: { readonly quota?: number; readonly attempts?: number } = {}) => {
   const good = new Set(["alice", "bob"]);

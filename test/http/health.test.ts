@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type HealthReport, watchHealth } from "../../src/http/health.ts";
-import { databaseProgress, type LocalProgress } from "../../src/http/progress.ts";
-import * as watermarks from "../../src/pipelines/watermarks.ts";
+import { type HealthReport, watchHealth } from "../../src/http/health/health.ts";
+import { databaseProgress, type LocalProgress } from "../../src/http/health/progress.ts";
+import * as watermarks from "../../src/projections/watermarks.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

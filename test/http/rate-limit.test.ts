@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createRateLimit } from "../../src/http/rate-limit.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 
 /** A clock that moves when it is told to. */
 const handClock = () => {

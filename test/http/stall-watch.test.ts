@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStallWatch, type Observation } from "../../src/http/stall-watch.ts";
+import { createStallWatch, type Observation } from "../../src/http/health/stall-watch.ts";
 
 const SECOND = 1000;
 

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import {
   CheckpointFileError,
   openCheckpointFile,
   readCheckpointFile,
   sequenceInName,
-} from "../../src/ledger/chk-file.ts";
-import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
+} from "../../src/ledger/sources/chk-file.ts";
 import { encodedCorpus } from "./corpus.ts";
 
 const [first] = encodedCorpus;

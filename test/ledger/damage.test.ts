@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Checkpoint, RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import type { Checkpoint, RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint, readHeader, readSequenceOf } from "../../src/ledger/decode/decode.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import { createWanted, factsOf } from "../../src/ledger/facts.ts";
-import { checkDigests } from "../../src/ledger/inspect.ts";
-import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
+import { checkDigests } from "../../src/ledger/reading/inspect.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { genuineCheckpoint } from "../genuine.ts";
 import { encodedCorpus, OURS, OURS_V2 } from "./corpus.ts";
 import { type Damage, damages, randomFrom } from "./damage.ts";

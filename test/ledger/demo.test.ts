@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createDemoLedger } from "../../src/demo/demo-ledger.ts";
-import type { Encoding, RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import type { Encoding, RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import { createWanted, factsOf } from "../../src/ledger/facts.ts";
-import { checkDigests } from "../../src/ledger/inspect.ts";
-import { createPrefilter } from "../../src/ledger/prefilter.ts";
-import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
+import { checkDigests } from "../../src/ledger/reading/inspect.ts";
+import { createPrefilter } from "../../src/ledger/reading/prefilter.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { damages, randomFrom } from "./damage.ts";
 
 const ENCODINGS: readonly Encoding[] = ["bcs", "protobuf"];

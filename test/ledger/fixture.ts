@@ -6,7 +6,7 @@
  */
 import { bcs, type TypeTag } from "@mysten/sui/bcs";
 import { toBase58 } from "@mysten/sui/utils";
-import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { asProtobuf } from "./as-protobuf.ts";
 import { encodeEffects, type FixtureOutcome, inOrder } from "./fixture-effects.ts";
 import { encodeObject, hash, join } from "./fixture-object.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
-import { readCheckpointFile } from "../../src/ledger/chk-file.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint, readHeader } from "../../src/ledger/decode/decode.ts";
-import { canonicalJson, checkDigests } from "../../src/ledger/inspect.ts";
+import { canonicalJson, checkDigests } from "../../src/ledger/reading/inspect.ts";
+import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { expectedOf, GENUINE_FOLDER, genuineExpected, genuineFiles } from "../genuine.ts";
 import { asProtobuf } from "./as-protobuf.ts";
 

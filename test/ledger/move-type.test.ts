@@ -7,7 +7,7 @@ import {
   MoveTypeError,
   parseType,
   splitType,
-} from "../../src/ledger/move-type.ts";
+} from "../../src/values/move-type.ts";
 
 const pad = (digits: string) => `0x${digits.padStart(64, "0")}`;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createNeedleSearch } from "../../src/ledger/needle-search.ts";
+import { createNeedleSearch } from "../../src/ledger/reading/needle-search.ts";
 
 /** Few different bytes, so that needles nearly match all the time, and zeros most of all. */
 const fewBytes = (minLength: number, maxLength: number) =>

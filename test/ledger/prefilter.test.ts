@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import { createWanted, factsOf } from "../../src/ledger/facts.ts";
-import { createPrefilter } from "../../src/ledger/prefilter.ts";
-import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
+import { createPrefilter } from "../../src/ledger/reading/prefilter.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { genuineCheckpoint, genuineFiles } from "../genuine.ts";
 import { COIN_TYPE, encodedCorpus, FOREIGN, ISSUER, OURS, OURS_V2 } from "./corpus.ts";
 import { encodeFixture, structTag } from "./fixture.ts";

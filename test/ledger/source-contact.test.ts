@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createContact } from "../../src/ledger/source-contact.ts";
 import { onlyPlaces, placeOf } from "../../src/ledger/sources/place.ts";
+import { createContact } from "../../src/ledger/sources/source-contact.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
 
 /** A contact on a clock that a test moves, in seconds. */

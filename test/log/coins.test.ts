@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { canonicalType } from "../../src/ledger/move-type.ts";
 import {
   decimalsOf,
   recordDecimals,
@@ -8,6 +7,7 @@ import {
   securitiesWithoutDecimals,
 } from "../../src/log/coins.ts";
 import { openLog } from "../../src/log/log.ts";
+import { canonicalType } from "../../src/values/move-type.ts";
 import { freshDatabase } from "../postgres.ts";
 import { batch, COIN, fact, PACKAGE } from "./facts.ts";
 

@@ -1,6 +1,6 @@
 /** The place of a network in its project's ids: kept for good, told when the file has another order. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { registerScope } from "../../src/projections/transfer-event-progress.ts";
+import { registerScope } from "../../src/transfers/progress.ts";
 import { type Anvil, startAnvil } from "../evm/anvil.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type EvmAsset, evmAsset, index, serve, waitFor } from "../rest/service.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { createFeed } from "../../src/log/feed.ts";
 import { factSource, type Log } from "../../src/log/log.ts";
-import { createFeed } from "../../src/pipelines/feed.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import { batch, fact, filled, mark } from "../log/facts.ts";
 import { reached, running, withLog } from "./running.ts";

@@ -1,8 +1,8 @@
 /** Small pipelines with tables of their own: the runner's tests are about the runner. */
 import { setTimeout as delay } from "node:timers/promises";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/logging/logger.ts";
 import { type RunnablePipeline, runnable } from "../../src/pipelines/pipeline.ts";
-import { watermarkTable } from "../../src/pipelines/watermark.ts";
+import { watermarkTable } from "../../src/projections/watermark.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 export const silent = createLogger("silent", undefined);

@@ -7,7 +7,7 @@ import {
   registerScope,
   remakeTransferEvents,
   TransferEventsMovedError,
-} from "../../src/projections/transfer-event-progress.ts";
+} from "../../src/transfers/progress.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { Refusal, startProxy } from "../evm/proxy.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

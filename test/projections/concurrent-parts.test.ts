@@ -6,7 +6,7 @@ import {
 } from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks } from "../../src/projections/timelock-objects.ts";
 import { writeNow } from "../../src/projections/writing.ts";
-import { remedyOf } from "../../src/remedy.ts";
+import { remedyOf } from "../../src/waiting/remedy.ts";
 import { ACME, address, BETA } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 

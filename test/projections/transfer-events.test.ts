@@ -6,7 +6,7 @@ import {
   type TransferEventQuery,
   transferEventPage,
   transferEventTexts,
-} from "../../src/projections/transfer-events.ts";
+} from "../../src/transfers/records.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 const hex = (n: number, bytes: number) => `0x${n.toString(16).padStart(2 * bytes, "0")}` as const;

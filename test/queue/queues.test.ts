@@ -4,7 +4,7 @@ import {
   type Queues,
   QueueTroubleError,
   QueueUnavailableError,
-} from "../../src/queue/queues.ts";
+} from "../../src/lanes/queues.ts";
 import { freshDatabase } from "../postgres.ts";
 import { redisServerPath, startRedis } from "./redis-server.ts";
 import { until } from "./until.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type BatchBounds, createGathering } from "../../src/ledger/reader-gathering.ts";
+import { type BatchBounds, createGathering } from "../../src/ledger/reading/gathering.ts";
 import { factBytes } from "../../src/log/fact-size.ts";
 import { COIN, fact, mark } from "../log/facts.ts";
 

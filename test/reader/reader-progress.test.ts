@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keepProgress } from "../../src/ledger/reader-progress.ts";
+import { keepProgress } from "../../src/ledger/reading/progress.ts";
 import { fact, mark } from "../log/facts.ts";
 
 /** An append of checkpoints up to `last`. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import { CheckpointChainError, CheckpointOutOfOrderError } from "../../src/ledger/reader-pass.ts";
+import { CheckpointChainError, CheckpointOutOfOrderError } from "../../src/ledger/reading/pass.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
 import { decimalsOf } from "../../src/log/coins.ts";
 import { factSource } from "../../src/log/log.ts";

@@ -1,7 +1,11 @@
 /** Running the shipping reader on a scripted ledger and a real database, and looking at what it did. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../src/database/connect.ts";
-import { type ReaderOptions, type ReaderProgress, runReader } from "../../src/ledger/reader.ts";
+import {
+  type ReaderOptions,
+  type ReaderProgress,
+  runReader,
+} from "../../src/ledger/reading/reader.ts";
 import type { FactBatch } from "../../src/log/fact.ts";
 import { PACKAGE } from "../log/facts.ts";
 import { freshDatabase } from "../postgres.ts";

@@ -1,7 +1,7 @@
-import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
-import type { CheckpointReader } from "../../src/ledger/read.ts";
-import type { CheckpointSource } from "../../src/ledger/source.ts";
+import type { CheckpointReader } from "../../src/ledger/reading/read.ts";
+import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 import type { CoinDecimals, Fact } from "../../src/log/fact.ts";
 import { fact, mark } from "../log/facts.ts";
 

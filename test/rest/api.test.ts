@@ -3,11 +3,8 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
-import {
-  appendTransferEvents,
-  type NewTransferEvent,
-} from "../../src/projections/transfer-events.ts";
 import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
+import { appendTransferEvents, type NewTransferEvent } from "../../src/transfers/records.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Api, evmAsset, type Project, serve } from "./service.ts";
 

@@ -5,10 +5,7 @@ import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HttpError } from "../../src/http/http-error.ts";
 import { createKey } from "../../src/http/keys.ts";
-import {
-  appendTransferEvents,
-  type NewTransferEvent,
-} from "../../src/projections/transfer-events.ts";
+import { appendTransferEvents, type NewTransferEvent } from "../../src/transfers/records.ts";
 import { sendRaw } from "../http/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { evmAsset, type Project, serve, waitFor } from "./service.ts";

@@ -3,11 +3,11 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { parseExactly } from "../../src/client/exact-json.mjs";
 import type { Db } from "../../src/database/connect.ts";
-import type { TransferEvent } from "../../src/projections/transfer-events.ts";
-import { remembered } from "../../src/rest/printed.ts";
-import { type PrintedToken, tokenBook } from "../../src/rest/projects.ts";
-import { numberOf, type Printable, printRecord, recordValue } from "../../src/rest/record.ts";
 import { transferEventSchema } from "../../src/rest/schema.ts";
+import { remembered } from "../../src/transfers/printed.ts";
+import { type PrintedToken, tokenBook } from "../../src/transfers/projects.ts";
+import { numberOf, type Printable, printRecord, recordValue } from "../../src/transfers/record.ts";
+import type { TransferEvent } from "../../src/transfers/records.ts";
 import { freshDatabase } from "../postgres.ts";
 
 const place = { chainId: 43_113, token: `0x${"ac".repeat(20)}` } as const;

@@ -1,26 +1,26 @@
 /** Interface A as its users see it: projects on real chains, read, stored, served and called back. */
 import { randomBytes } from "node:crypto";
 import pino, { type Logger } from "pino";
-import type { Assets } from "../../src/assets.ts";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { parseExactly } from "../../src/client/exact-json.mjs";
 import type { RawReads } from "../../src/database/readers.ts";
 import type { ApiDescription } from "../../src/http/api-description.ts";
-import { watchHealth } from "../../src/http/health.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { evmGauges } from "../../src/http/health/evm-gauges.ts";
+import { evmDetails } from "../../src/http/health/evm-health.ts";
+import { watchHealth } from "../../src/http/health/health.ts";
+import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
-import { databaseProgress } from "../../src/http/progress.ts";
-import { createRateLimit } from "../../src/http/rate-limit.ts";
 import { createServer } from "../../src/http/server.ts";
-import { openQueues } from "../../src/queue/queues.ts";
+import { openQueues } from "../../src/lanes/queues.ts";
 import { type RestPartSettings, restPart } from "../../src/rest/part.ts";
-import { projectsOf } from "../../src/rest/projects.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { startEvm } from "../../src/service/evm.ts";
-import { evmGauges } from "../../src/service/evm-gauges.ts";
-import { evmDetails } from "../../src/service/evm-health.ts";
+import type { Assets } from "../../src/settings/assets.ts";
+import { projectsOf } from "../../src/transfers/projects.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Whatever waits in these tests waits no longer. */

@@ -2,8 +2,8 @@
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../src/config.ts";
 import { assetsOf } from "../../src/service/assets.ts";
+import { ConfigError, readConfig } from "../../src/settings/config.ts";
 import { runProgram, temporaryFolder } from "./process.ts";
 
 const token = (name: string, callbackUrl: string) => ({

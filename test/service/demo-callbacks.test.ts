@@ -5,8 +5,8 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { changeEndpoints, registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
-import { readConfig } from "../../src/config.ts";
 import { startDemoCallbacks } from "../../src/service/demo-callbacks.ts";
+import { readConfig } from "../../src/settings/config.ts";
 import { LOCAL } from "../callbacks/sender.ts";
 import { freshDatabase } from "../postgres.ts";
 

@@ -1,9 +1,9 @@
 /** The whole way from wire bytes to answers, held against what the simulated issuer knows to be true. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createDemoLedger, type DemoLedger } from "../../src/demo/demo-ledger.ts";
-import { balancesOf, type EventPlace } from "../../src/demo/model.ts";
-import { createCheckpointReader } from "../../src/ledger/read.ts";
+import { createDemoLedger, type DemoLedger } from "../../demo/demo-ledger.ts";
+import { balancesOf, type EventPlace } from "../../demo/model.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { decimalsOf } from "../../src/log/coins.ts";
 import type { CheckpointMark, CoinDecimals, Fact } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";

@@ -1,12 +1,12 @@
 /** What the health report and the metrics tell of EVM chains, by running them. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { watchHealth } from "../../src/http/health.ts";
+import { evmGauges } from "../../src/http/health/evm-gauges.ts";
+import { evmDetails } from "../../src/http/health/evm-health.ts";
+import { evmStanding } from "../../src/http/health/evm-standing.ts";
+import { watchHealth } from "../../src/http/health/health.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
-import { projectsOf } from "../../src/rest/projects.ts";
 import type { EvmService } from "../../src/service/evm.ts";
-import { evmGauges } from "../../src/service/evm-gauges.ts";
-import { evmDetails } from "../../src/service/evm-health.ts";
-import { evmStanding } from "../../src/service/evm-standing.ts";
+import { projectsOf } from "../../src/transfers/projects.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { reorganise } from "../evm/following.ts";
 import { startProxy } from "../evm/proxy.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../src/config.ts";
 import { openLedger } from "../../src/service/ledger-source.ts";
+import { ConfigError, readConfig } from "../../src/settings/config.ts";
 
 /** Opens a folder whose `ledger.json` names these packages. */
 const packagesOf = async (packages: readonly string[]) => {

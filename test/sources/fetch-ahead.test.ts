@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { fetchAhead } from "../../src/ledger/sources/fetch-ahead.ts";
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { CheckpointSource } from "../../src/ledger/source.ts";
 import { openSource, SourceSettingError } from "../../src/ledger/sources/open-source.ts";
+import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 
 const demoSource: CheckpointSource = {
   description: "demo",

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { RawCheckpoint } from "../../src/ledger/checkpoint.ts";
-import type { CheckpointSource } from "../../src/ledger/source.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 import { sampleCheckpointBytes } from "./sample-checkpoint.ts";
 
 /** Reads a source to the end of the range; a reading that hangs fails by name after `withinMs`. */

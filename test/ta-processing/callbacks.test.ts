@@ -5,7 +5,7 @@ import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { verifyCallback } from "../../src/client/index.mjs";
-import { openQueues } from "../../src/queue/queues.ts";
+import { openQueues } from "../../src/lanes/queues.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { until } from "../queue/until.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
-import { evmRelay } from "../../src/ta/ports/evm-relay.ts";
+import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
+import { evmRelay } from "../../src/ta/ledgers/evm-relay.ts";
 import {
   type Relay,
   RelayUnavailableError,
   SubmissionRefusedError,
-} from "../../src/ta/ports/relay.ts";
+} from "../../src/ta/ledgers/relay.ts";
 import { startProxy } from "../evm/proxy.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Relay } from "../../src/ta/ports/relay.ts";
+import type { Relay } from "../../src/ta/ledgers/relay.ts";
 import { until } from "../queue/until.ts";
 import { acceptRequest, ended } from "./circle.ts";
 import {

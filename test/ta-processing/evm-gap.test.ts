@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Relay } from "../../src/ta/ports/relay.ts";
+import type { Relay } from "../../src/ta/ledgers/relay.ts";
 import { acceptRequest, ended, renameAsset } from "./circle.ts";
 import {
   atStep,

@@ -1,10 +1,10 @@
 /** What an EVM relay makes of an RPC's answers to a transaction that it offers. */
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
-import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
-import { evmRelay } from "../../src/ta/ports/evm-relay.ts";
-import { verdictOn } from "../../src/ta/ports/evm-verdict.ts";
-import { RelayUnavailableError, SubmissionRefusedError } from "../../src/ta/ports/relay.ts";
+import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
+import { evmRelay } from "../../src/ta/ledgers/evm-relay.ts";
+import { verdictOn } from "../../src/ta/ledgers/evm-verdict.ts";
+import { RelayUnavailableError, SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
 import { until } from "../queue/until.ts";
 import { acceptRequest, ended, historyOf } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, startEvmCircle } from "./evm-circle.ts";

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
-import { evmRelay, NoTransferGroupsError } from "../../src/ta/ports/evm-relay.ts";
-import { RelayUnavailableError } from "../../src/ta/ports/relay.ts";
+import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
+import { evmRelay, NoTransferGroupsError } from "../../src/ta/ledgers/evm-relay.ts";
+import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
 import { acceptRequest, ended } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, STRANGER, startEvmCircle } from "./evm-circle.ts";
 

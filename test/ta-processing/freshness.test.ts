@@ -1,11 +1,11 @@
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { heldIn } from "../../src/ta/pii/vault.ts";
 import {
   type Relay,
   RelayUnavailableError,
   SubmissionRefusedError,
-} from "../../src/ta/ports/relay.ts";
+} from "../../src/ta/ledgers/relay.ts";
+import { heldIn } from "../../src/ta/pii/vault.ts";
 import { freeIdlePurses } from "../../src/ta/processing/idle-purses.ts";
 import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
 import { registersBehind } from "../../src/ta/processing/overdue.ts";

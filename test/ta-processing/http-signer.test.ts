@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { Transaction } from "@mysten/sui/transactions";
 import type { TransactionSerializable } from "viem";
 import { expect, test } from "vitest";
-import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
-import { httpEvmSigner, httpSuiSigner } from "../../src/ta/ports/http-signer.ts";
-import { SigningError, SigningNotAllowedError, suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
+import { httpEvmSigner, httpSuiSigner } from "../../src/ta/ledgers/http-signer.ts";
+import { SigningError, SigningNotAllowedError, suiKeySigner } from "../../src/ta/ledgers/signer.ts";
 
 const SUI = suiKeySigner(new Uint8Array(32).fill(7));
 const OTHER = suiKeySigner(new Uint8Array(32).fill(8));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Relay } from "../../src/ta/ports/relay.ts";
+import type { Relay } from "../../src/ta/ledgers/relay.ts";
 import { keepLane } from "../../src/ta/processing/keep-lane.ts";
 import { claimLane, LaneLostError, leaveLane } from "../../src/ta/processing/lanes.ts";
 import { LEASE_MS } from "../../src/ta/processing/processing.ts";

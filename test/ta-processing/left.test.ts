@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pino from "pino";
 import { expect, test } from "vitest";
-import { evmKeySigner } from "../../src/ta/ports/evm-key-signer.ts";
+import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
 import { warnOfLeftRequests } from "../../src/ta/processing/left-requests.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";

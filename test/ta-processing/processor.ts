@@ -1,9 +1,9 @@
 import pino, { type Logger } from "pino";
-import { openQueues } from "../../src/queue/queues.ts";
+import { openQueues } from "../../src/lanes/queues.ts";
+import type { Relay } from "../../src/ta/ledgers/relay.ts";
+import { type SuiSigner, suiKeySigner } from "../../src/ta/ledgers/signer.ts";
+import { openSuiNode } from "../../src/ta/ledgers/sui-relay.ts";
 import { heldIn } from "../../src/ta/pii/vault.ts";
-import type { Relay } from "../../src/ta/ports/relay.ts";
-import { type SuiSigner, suiKeySigner } from "../../src/ta/ports/signer.ts";
-import { openSuiNode } from "../../src/ta/ports/sui-relay.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { type ProcessingSettings, startProcessing } from "../../src/ta/processing/processing.ts";
 import type { ProcessedAsset } from "../../src/ta/processing/request-work.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Purse, type Relay, SubmissionRefusedError } from "../../src/ta/ports/relay.ts";
+import { type Purse, type Relay, SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 

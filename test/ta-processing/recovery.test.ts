@@ -4,7 +4,7 @@ import {
   type Relay,
   RelayUnavailableError,
   SubmissionRefusedError,
-} from "../../src/ta/ports/relay.ts";
+} from "../../src/ta/ledgers/relay.ts";
 import { claimLane, LaneLostError, takeDueLanes } from "../../src/ta/processing/lanes.ts";
 import { recordSigned, recordStep } from "../../src/ta/processing/record.ts";
 import { until } from "../queue/until.ts";

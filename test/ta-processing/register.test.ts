@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { AssetsFileError, readAssets } from "../../src/assets.ts";
-import { appendGroups } from "../../src/projections/transfer-event-groups.ts";
+import { AssetsFileError, readAssets } from "../../src/settings/assets.ts";
 import { evmRegister } from "../../src/ta/processing/evm-register.ts";
-import { walletGroup } from "../../src/ta/wallet-group.ts";
+import { walletGroup } from "../../src/ta/requests/wallet-group.ts";
+import { appendGroups } from "../../src/transfers/groups.ts";
 import { freshDatabase } from "../postgres.ts";
 import { evmAsset } from "../rest/service.ts";
 

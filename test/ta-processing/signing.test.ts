@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { httpSuiSigner } from "../../src/ta/ports/http-signer.ts";
-import { RelayUnavailableError } from "../../src/ta/ports/relay.ts";
+import { httpSuiSigner } from "../../src/ta/ledgers/http-signer.ts";
+import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
 import { until } from "../queue/until.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RelayUnavailableError } from "../../src/ta/ports/relay.ts";
+import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
 import {
   claimLane,
   type LaneClaim,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../src/config.ts";
-import type { Purse } from "../../src/ta/ports/relay.ts";
-import { suiKeySigner } from "../../src/ta/ports/signer.ts";
-import { decoded, openSuiNode, payingCoins, suiRelay } from "../../src/ta/ports/sui-relay.ts";
+import { ConfigError, readConfig } from "../../src/settings/config.ts";
+import type { Purse } from "../../src/ta/ledgers/relay.ts";
+import { suiKeySigner } from "../../src/ta/ledgers/signer.ts";
+import { decoded, openSuiNode, payingCoins, suiRelay } from "../../src/ta/ledgers/sui-relay.ts";
 import { startCircle } from "./circle.ts";
 import { GAS_BUDGET } from "./processor.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SigningError, SigningNotAllowedError, suiKeySigner } from "../../src/ta/ports/signer.ts";
+import { SigningError, SigningNotAllowedError, suiKeySigner } from "../../src/ta/ledgers/signer.ts";
 import {
   acceptRequest,
   type Circle,

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Database } from "../../src/database/connect.ts";
-import { createAcceptance } from "../../src/ta/accept.ts";
-import { forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/answered.ts";
-import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { PiiKeyLostError, ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, PiiDeletedError, PiiKeyPresentError } from "../../src/ta/pii/vault.ts";
+import { createAcceptance } from "../../src/ta/requests/accept.ts";
+import { forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/requests/answered.ts";
+import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 import { submission } from "./submissions.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
+import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
 import { until } from "../queue/until.ts";
 import { type Api, type KeyPair, type Reply, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";

@@ -9,7 +9,7 @@ import {
   handOver,
   resultAddress,
   resultEndpoint,
-} from "../../src/ta/callback-address.ts";
+} from "../../src/ta/api/callback-address.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { startSender } from "../callbacks/sender.ts";

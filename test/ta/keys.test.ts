@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { generateKeyPair } from "../../src/client/index.mjs";
 import { findKey, listKeys } from "../../src/http/keys.ts";
-import { canonicalWallet, taAssets } from "../../src/ta/asset.ts";
-import { countryCodes } from "../../src/ta/country.ts";
-import { PublicKeyRefusedError, registerKey } from "../../src/ta/new-key.ts";
+import { PublicKeyRefusedError, registerKey } from "../../src/ta/api/new-key.ts";
 import { PiiKeysError, readPiiKeys } from "../../src/ta/pii/pii-keys.ts";
+import { canonicalWallet, taAssets } from "../../src/ta/requests/asset.ts";
+import { countryCodes } from "../../src/ta/requests/country.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 

@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/fingerprint.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
+import { createAcceptance } from "../../src/ta/requests/accept.ts";
+import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
 import { submission } from "./submissions.ts";

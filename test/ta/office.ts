@@ -2,13 +2,13 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../src/database/connect.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
-import { createAcceptance } from "../../src/ta/accept.ts";
-import { fingerprints } from "../../src/ta/fingerprint.ts";
-import { registerKey } from "../../src/ta/new-key.ts";
+import { registerKey } from "../../src/ta/api/new-key.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
 import { recordEnding } from "../../src/ta/processing/record.ts";
+import { createAcceptance } from "../../src/ta/requests/accept.ts";
+import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { LOCAL } from "../callbacks/sender.ts";
 import { submission } from "./submissions.ts";
 

@@ -11,7 +11,7 @@ import {
   healthAnswer,
   requestAnswer,
   whitelistStatusAnswer,
-} from "../../src/ta/answer-schema.ts";
+} from "../../src/ta/api/answer-schema.ts";
 import { startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 

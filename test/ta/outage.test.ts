@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorAnswerSchema } from "../../src/ta/answer-schema.ts";
+import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
 import { breakableWay } from "../database/outage.ts";
 import { until } from "../queue/until.ts";
 import { startApi } from "./api.ts";

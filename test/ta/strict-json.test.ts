@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../src/client/index.mjs";
-import { parseStrictJson, StrictJsonError } from "../../src/ta/strict-json.ts";
+import { parseStrictJson, StrictJsonError } from "../../src/settings/strict-json.ts";
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 

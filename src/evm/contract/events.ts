@@ -9,8 +9,8 @@ import {
   parseAbi,
   toEventSelector,
 } from "viem";
-import type { Remedy } from "../../remedy.ts";
-import { type Address, type EvmFact, lowerCase } from "../fact.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { type Address, type EvmFact, lowerCase } from "../log/fact.ts";
 
 /** Transfers and vesting: what becomes transfer records. */
 const recordEvents = parseAbi([

@@ -2,7 +2,7 @@
  * What can go wrong between us and a JSON-RPC node. Messages name the endpoint without its path,
  * because the path is where providers put keys.
  */
-import type { Remedy } from "../../remedy.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /**
  * The endpoint could not be reached or would not answer now. Retry after a pause, or at another.

@@ -4,10 +4,10 @@
  * the logs of one transaction against its receipt.
  */
 import type { Hex } from "viem";
-import { highest } from "../block-numbers.ts";
-import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../fact.ts";
-import type { LogRange } from "../log-range.ts";
-import { contractsOf, type EvmToken } from "../network.ts";
+import { highest } from "../../values/block-numbers.ts";
+import { contractsOf, type EvmToken } from "../chain/network.ts";
+import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../log/fact.ts";
+import type { LogRange } from "../log/range.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";
 import {
   checkBlooms,

@@ -5,7 +5,7 @@
 
 import { BcsReader } from "@mysten/bcs";
 import { BcsType, bcs } from "@mysten/sui/bcs";
-import type { Remedy } from "../../remedy.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /**
  * Contents do not have the layout of their type: the package configured is not the one these layouts

@@ -1,4 +1,4 @@
-import { canonicalTypeName, splitType } from "../move-type.ts";
+import { canonicalTypeName, splitType } from "../../values/move-type.ts";
 import { ROLES_MODULE } from "./names.ts";
 
 /** Bits of the roles in `roleBits`, by the name of their type in the package's module `roles`. */

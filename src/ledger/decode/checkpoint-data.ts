@@ -3,7 +3,7 @@
  * files hold after their first byte.
  */
 
-import type { Checkpoint, CheckpointHeader, Transaction } from "../checkpoint.ts";
+import type { Checkpoint, CheckpointHeader, Transaction } from "./checkpoint.ts";
 import { type ContentsEntry, readContents } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import { readEffects } from "./effects.ts";

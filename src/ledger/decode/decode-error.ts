@@ -1,4 +1,4 @@
-import type { Remedy } from "../../remedy.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /**
  * The bytes of a checkpoint are not what they should be: truncated, altered, followed by more bytes,

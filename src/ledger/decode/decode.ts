@@ -1,4 +1,4 @@
-import type { Checkpoint, CheckpointHeader, Encoding, RawCheckpoint } from "../checkpoint.ts";
+import type { Checkpoint, CheckpointHeader, Encoding, RawCheckpoint } from "./checkpoint.ts";
 import { readCheckpointData, readDataHeader, readDataSequence } from "./checkpoint-data.ts";
 import { Cursor } from "./cursor.ts";
 import type { Wanted } from "./events.ts";

@@ -1,4 +1,4 @@
-import type { Event } from "../checkpoint.ts";
+import type { Event } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
 import {
   readIdentifier,

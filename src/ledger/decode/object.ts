@@ -1,4 +1,4 @@
-import type { OutputObject, Owner, RemovedObject } from "../checkpoint.ts";
+import type { OutputObject, Owner, RemovedObject } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
 import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
 import { readObjectType, skipObjectType } from "./type-tag.ts";

@@ -4,7 +4,7 @@
  * keeps one decoder for both encodings. Fields that repeat it in prose are not read.
  */
 
-import type { Checkpoint, CheckpointHeader, Transaction } from "../checkpoint.ts";
+import type { Checkpoint, CheckpointHeader, Transaction } from "./checkpoint.ts";
 import { type ContentsEntry, readContents } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import { readEffects } from "./effects.ts";

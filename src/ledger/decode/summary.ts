@@ -1,5 +1,5 @@
-import type { CheckpointHeader } from "../checkpoint.ts";
 import { base58 } from "./base58.ts";
+import type { CheckpointHeader } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
 import { digestOf } from "./digest.ts";
 import {

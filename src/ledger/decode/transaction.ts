@@ -1,4 +1,4 @@
-import type { OutputObject, RemovedObject, Transaction } from "../checkpoint.ts";
+import type { OutputObject, RemovedObject, Transaction } from "./checkpoint.ts";
 import type { ContentsEntry } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Effects, Input, Write } from "./effects.ts";

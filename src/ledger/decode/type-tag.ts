@@ -1,4 +1,4 @@
-import { MAX_TYPE_DEPTH } from "../move-type.ts";
+import { MAX_TYPE_DEPTH } from "../../values/move-type.ts";
 import type { Cursor } from "./cursor.ts";
 import { textOfType } from "./known-types.ts";
 import type { Layout } from "./layout.ts";

@@ -1,4 +1,4 @@
-import { pause } from "./backoff.ts";
+import { pause } from "../../waiting/backoff.ts";
 
 /**
  * How many requests to have under way at once, found out while they run (AIMD).

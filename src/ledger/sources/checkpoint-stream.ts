@@ -1,5 +1,5 @@
+import { followingAbort } from "../../waiting/following-abort.ts";
 import type { WindowBounds } from "./fetch-ahead.ts";
-import { followingAbort } from "./following-abort.ts";
 import type { GrpcConnection } from "./grpc-connection.ts";
 
 /** A checkpoint that a stream announced. */

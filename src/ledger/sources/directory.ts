@@ -1,12 +1,12 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Remedy } from "../../remedy.ts";
-import type { RawCheckpoint } from "../checkpoint.ts";
-import { CheckpointFileError, openCheckpointFile } from "../chk-file.ts";
-import type { CheckpointSource } from "../source.ts";
-import { pause } from "./backoff.ts";
+import { pause } from "../../waiting/backoff.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
+import { CheckpointFileError, openCheckpointFile } from "./chk-file.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
+import type { CheckpointSource } from "./source.ts";
 import {
   CheckpointDamagedError,
   CheckpointMissingError,

@@ -1,5 +1,5 @@
-import type { RawCheckpoint } from "../checkpoint.ts";
-import { followingAbort } from "./following-abort.ts";
+import { followingAbort } from "../../waiting/following-abort.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
 
 /** Fetches one checkpoint, decompressed; null when it is not there (yet). Retries by itself. */
 export type FetchCheckpoint = (

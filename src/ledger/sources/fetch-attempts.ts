@@ -1,6 +1,6 @@
-import type { Remedy } from "../../remedy.ts";
+import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 import type { AdaptiveConcurrency } from "./adaptive-concurrency.ts";
-import { type Backoff, backoffMs, pause } from "./backoff.ts";
 import { CheckpointDamagedError, SourceUnavailableError } from "./source-errors.ts";
 
 /** Why an attempt failed that may go better the next time. */

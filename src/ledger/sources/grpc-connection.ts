@@ -2,7 +2,7 @@ import { ChannelCredentials } from "@grpc/grpc-js";
 import { SuiGrpcClient } from "@mysten/sui/grpc";
 import { GrpcTransport } from "@protobuf-ts/grpc-transport";
 import type { RpcOptions, UnaryCall } from "@protobuf-ts/runtime-rpc";
-import { followingAbort } from "./following-abort.ts";
+import { followingAbort } from "../../waiting/following-abort.ts";
 import { GrpcMessageTooLargeError, grpcFailure } from "./grpc-failure.ts";
 import {
   getCheckpoint,

@@ -1,8 +1,6 @@
-import type { RawCheckpoint } from "../checkpoint.ts";
-import type { CheckpointSource } from "../source.ts";
-import { type Hearing, heard, NO_HEARING } from "../source-contact.ts";
+import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
-import { type Backoff, backoffMs, pause } from "./backoff.ts";
 import { openCheckpointStream } from "./checkpoint-stream.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
 import {
@@ -14,6 +12,8 @@ import {
 } from "./fetch-attempts.ts";
 import { connectGrpc, type GrpcBounds, type NodeInfo } from "./grpc-connection.ts";
 import { isNotOffered } from "./grpc-failure.ts";
+import type { CheckpointSource } from "./source.ts";
+import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
 import {
   CheckpointPrunedError,
   SourceChainChangedError,

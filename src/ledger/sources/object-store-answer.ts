@@ -1,7 +1,7 @@
-import { CheckpointFileError, decompressCheckpoint } from "../chk-file.ts";
+import { retryAfterMs } from "../../waiting/retry-after.ts";
+import { CheckpointFileError, decompressCheckpoint } from "./chk-file.ts";
 import { Setback } from "./fetch-attempts.ts";
 import { BodyTooLargeError, type HttpAnswer, type HttpClient } from "./http-get.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./source-errors.ts";
 
 /** One object of the store, and who asks for it. */

@@ -1,9 +1,7 @@
-import { shownUrl } from "../../shown-url.ts";
-import type { RawCheckpoint } from "../checkpoint.ts";
-import type { CheckpointSource } from "../source.ts";
-import { type Hearing, heard, NO_HEARING } from "../source-contact.ts";
+import { shownUrl } from "../../settings/shown-url.ts";
+import { pause } from "../../waiting/backoff.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
-import { pause } from "./backoff.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
 import {
   defaultRetryPolicy,
@@ -15,6 +13,8 @@ import {
 import { createHttpClient, type HttpBounds } from "./http-get.ts";
 import { newestPresent } from "./newest-present.ts";
 import { askObject, type ObjectAnswer, readObject } from "./object-store-answer.ts";
+import type { CheckpointSource } from "./source.ts";
+import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
 import { CheckpointMissingError, SourceUnavailableError } from "./source-errors.ts";
 
 export type ObjectStoreOptions = {

@@ -1,11 +1,11 @@
-import { ConfigError } from "../../config-error.ts";
-import { shownUrl } from "../../shown-url.ts";
-import type { CheckpointSource } from "../source.ts";
-import type { Hearing } from "../source-contact.ts";
+import { ConfigError } from "../../settings/config-error.ts";
+import { shownUrl } from "../../settings/shown-url.ts";
 import { directorySource } from "./directory.ts";
 import type { OnSetback } from "./fetch-attempts.ts";
 import { grpcSource } from "./grpc.ts";
 import { objectStoreSource } from "./object-store.ts";
+import type { CheckpointSource } from "./source.ts";
+import type { Hearing } from "./source-contact.ts";
 
 export type OpenSourceOptions = {
   /** Makes the demo ledger from the setting, `demo:` and what follows. */

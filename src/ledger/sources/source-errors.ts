@@ -1,5 +1,5 @@
-import type { Remedy } from "../../remedy.ts";
-import type { CheckpointFileError } from "../chk-file.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { CheckpointFileError } from "./chk-file.ts";
 
 /**
  * The source could not be reached, or kept pushing back, for as many attempts as one call makes.

@@ -7,9 +7,9 @@
  */
 
 import { strictBase64 } from "../../client/ed25519.mjs";
-import { ConfigError } from "../../config-error.ts";
-import type { Remedy } from "../../remedy.ts";
 import { readMasterKey } from "../../sealing/master-key.ts";
+import { ConfigError } from "../../settings/config-error.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /** One key and the name that records remember it by. */
 export type PiiKey = {

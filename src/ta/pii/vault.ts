@@ -3,8 +3,8 @@
  */
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Sql } from "../../database/connect.ts";
-import type { Remedy } from "../../remedy.ts";
-import type { Submission } from "../submission.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { Submission } from "../requests/submission.ts";
 import { openRecord, opensKey, resealKey, sealRecord } from "./envelope.ts";
 import { PiiKeyLostError, type PiiKeys } from "./pii-keys.ts";
 

@@ -1,6 +1,6 @@
 import type { Sql } from "../../database/connect.ts";
-import { groupSetBy, groupsBeforeTransaction } from "../../projections/transfer-event-groups.ts";
-import { finalRecordsEnd, recordsEnd } from "../../projections/transfer-event-progress.ts";
+import { groupSetBy, groupsBeforeTransaction } from "../../transfers/groups.ts";
+import { finalRecordsEnd, recordsEnd } from "../../transfers/progress.ts";
 import { NOT_FINAL, type Register } from "./register.ts";
 
 type Hex = `0x${string}`;

@@ -2,7 +2,7 @@
  * From a stored transaction to the request's end. Whoever finds it asks the ledger what became of it, and
  * submits the same bytes again only when the ledger does not know it and has not refused it.
  */
-import { type Executed, SubmissionRefusedError } from "../ports/relay.ts";
+import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { isUpToDate } from "./freshness.ts";
 import { renewLane } from "./lanes.ts";
 import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";

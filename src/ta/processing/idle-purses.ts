@@ -7,7 +7,7 @@
  * what it is: it ends when its asset is there again.
  */
 import type { Database, Sql } from "../../database/connect.ts";
-import { type Purse, type Relay, SubmissionRefusedError } from "../ports/relay.ts";
+import { type Purse, type Relay, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { keepPurseOut, releasePurse } from "./purses.ts";
 
 /** Claims older than this are looked after by whoever finds none; most are over in a few seconds. */

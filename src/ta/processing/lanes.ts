@@ -6,7 +6,7 @@
  * one writes nothing any more. Only the first open request of a lane is ever worked on.
  */
 import type { Database, Sql, Tx } from "../../database/connect.ts";
-import type { Remedy } from "../../remedy.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /** A lane that a worker has, until its lease ends. */
 export type LaneClaim = {

@@ -1,6 +1,6 @@
 /** Says at the start which requests nobody can get on with, because their asset is not configured. */
 import type { Sql } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../logging/logger.ts";
 
 /** Requests with a purse that are named; there are rarely more than a few. */
 const NAMED = 20;

@@ -1,5 +1,5 @@
 import type { Sql } from "../../database/connect.ts";
-import type { SignedBefore } from "../ports/evm-gap.ts";
+import type { SignedBefore } from "../ledgers/evm-gap.ts";
 
 /**
  * The lowest nonce that a new transaction of a purse may have: one above those of our own that are

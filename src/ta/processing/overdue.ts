@@ -1,6 +1,6 @@
 /** Says when something takes longer than it ever should, so that somebody looks at it. */
 import type { Database } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../logging/logger.ts";
 import type { OpenRequest } from "./lanes.ts";
 
 /** A transaction that is not executed after this is spoken of, and again each time as long. */

@@ -1,9 +1,9 @@
 /** What it takes to process the configured assets: a register and a relay for each. */
 import type { Sql } from "../../database/connect.ts";
 import { treasuryOf } from "../../log/coins.ts";
-import type { TaAsset } from "../asset.ts";
-import type { EvmSigner, SuiSigner } from "../ports/signer.ts";
-import { type SuiNode, suiRelay } from "../ports/sui-relay.ts";
+import type { EvmSigner, SuiSigner } from "../ledgers/signer.ts";
+import { type SuiNode, suiRelay } from "../ledgers/sui-relay.ts";
+import type { TaAsset } from "../requests/asset.ts";
 import { evmRegister } from "./evm-register.ts";
 import { lowestNonce, signedBefore } from "./nonces.ts";
 import { suiRegister } from "./register.ts";
@@ -77,7 +77,7 @@ const evmSides = async (
 ): Promise<Sides | string> => {
   if (evm === undefined) return "a key to sign with";
   // What speaks to chains is large: loaded where there is one to send to.
-  const { evmRelay } = await import("../ports/evm-relay.ts");
+  const { evmRelay } = await import("../ledgers/evm-relay.ts");
   const { chainId, rpc, type } = token;
   const { signer } = evm;
   const address = `0x${token.address.slice(2).toLowerCase()}` as const;

@@ -4,9 +4,9 @@
  * The order is in Postgres lanes; BullMQ only tells a worker which lane to look at.
  */
 import type { Database } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
-import type { Queues } from "../../queue/queues.ts";
-import { createRareLines } from "../../rare-lines.ts";
+import type { Queues } from "../../lanes/queues.ts";
+import type { Logger } from "../../logging/logger.ts";
+import { createRareLines } from "../../logging/rare-lines.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { registersBehind } from "./overdue.ts";
 import { patience } from "./patience.ts";

@@ -4,7 +4,7 @@
  * payer. It is the request's then, whatever becomes of the process that gave it.
  */
 import type { Database, Sql, Tx } from "../../database/connect.ts";
-import type { Purse } from "../ports/relay.ts";
+import type { Purse } from "../ledgers/relay.ts";
 import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
 
 /**

@@ -7,7 +7,7 @@ import {
   newestGroup,
   wasHolder,
 } from "../../projections/holder-events.ts";
-import type { Executed } from "../ports/relay.ts";
+import type { Executed } from "../ledgers/relay.ts";
 
 /** Where a wallet stands in an asset's register. */
 export type WalletPlace = {

@@ -1,8 +1,8 @@
 /** What each step of a request is done with, and what it answers. */
 import type { Database } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../logging/logger.ts";
+import type { Relay } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
-import type { Relay } from "../ports/relay.ts";
 import type { LaneClaim, OpenRequest } from "./lanes.ts";
 import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";

@@ -3,8 +3,8 @@
  * and stores what is signed.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { SignedOrder, UnsignedOrder } from "../ports/relay.ts";
-import { SigningError, SigningNotAllowedError } from "../ports/signer.ts";
+import type { SignedOrder, UnsignedOrder } from "../ledgers/relay.ts";
+import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";
 import { isUpToDate } from "./freshness.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { freeIdlePurses } from "./idle-purses.ts";

@@ -5,7 +5,7 @@
 import { sql } from "drizzle-orm";
 import { bigint, index, pgTable, primaryKey, text, unique, uuid } from "drizzle-orm/pg-core";
 import { at, bytea, u64 } from "../../database/column-types.ts";
-import { taRequests } from "../tables.ts";
+import { taRequests } from "../requests/tables.ts";
 
 /**
  * The one transaction of a request, stored before it is submitted. There is never a second one:

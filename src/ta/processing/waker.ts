@@ -3,11 +3,11 @@
  * lost notification or wake-up costs time and nothing else.
  */
 import type { Database } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
-import type { JobQueue } from "../../queue/queues.ts";
-import { startWakeLoop, type WakeLoop } from "../../queue/wake-loop.ts";
-import { createRareLines } from "../../rare-lines.ts";
-import { TA_REQUESTS_CHANNEL } from "../request-wake.ts";
+import type { JobQueue } from "../../lanes/queues.ts";
+import { startWakeLoop, type WakeLoop } from "../../lanes/wake-loop.ts";
+import type { Logger } from "../../logging/logger.ts";
+import { createRareLines } from "../../logging/rare-lines.ts";
+import { TA_REQUESTS_CHANNEL } from "../requests/wake.ts";
 import { nextDueMs, putBackLanes, takeDueLanes } from "./lanes.ts";
 
 /** A wake-up: the number of a lane's row, which says nothing about the investor. */

@@ -1,8 +1,8 @@
 /** One turn of work on one lane: its open requests, one after the other, each after the one before. */
 import type { Database } from "../../database/connect.ts";
-import type { Logger } from "../../logger.ts";
+import type { Logger } from "../../logging/logger.ts";
+import { RelayUnavailableError } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
-import { RelayUnavailableError } from "../ports/relay.ts";
 import { keepLane } from "./keep-lane.ts";
 import {
   claimLane,

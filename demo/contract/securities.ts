@@ -1,0 +1,197 @@
+/**
+ * The state that the simulated security-token package works on, and the little it shares: where its
+ * types come from, who may do what, and how events are announced and remembered.
+ */
+
+import { base58 } from "../../src/ledger/decode/base58.ts";
+import type { Draft } from "../chain/draft.ts";
+import { type Execution, MoveAbort, SimulationError } from "../chain/execution.ts";
+import type { CoinModel, DemoModel, EventPlace, RegisterModel } from "../model.ts";
+import type { Roster } from "../roster.ts";
+import type { AbortLocation } from "../wire/effects.ts";
+import type { Argument } from "../wire/transaction.ts";
+import { type Table, treasuryContents } from "./layouts.ts";
+
+/** The treasury object of one coin type, with the tables inside it. */
+export type Treasury = {
+  readonly id: string;
+  readonly coinType: string;
+  readonly roles: Table;
+  readonly wallets: Table;
+  readonly groups: Table;
+  readonly holders: Table;
+};
+
+/** Live objects and wallets of one coin type, to draw from. */
+export type Rosters = {
+  readonly tokens: Roster;
+  readonly grants: Roster;
+  readonly wallets: Roster;
+};
+
+/** What stands on the ledger because of the security-token package: plain data. */
+export type Securities = {
+  /** Published versions of the package, original first. */
+  readonly packages: string[];
+  readonly model: DemoModel;
+  readonly treasuries: Map<string, Treasury>;
+  readonly rosters: Map<string, Rosters>;
+  /** Whether events are kept in the model; they would fill the memory of a ledger that runs on. */
+  readonly keepsEvents: boolean;
+};
+
+/** A function of the package: how a transaction calls it, and what it does. */
+export type ContractFunction<Args> = {
+  /** `module::function` */
+  readonly name: string;
+  /** Its arguments, put into the draft as inputs. */
+  readonly inputs: (draft: Draft, args: Args, state: Securities) => readonly Argument[];
+  /** Type parameters after the coin type. */
+  readonly moreTypes?: (args: Args) => readonly string[];
+  /** Its code. @throws MoveAbort */
+  readonly run: (execution: Execution, args: Args, state: Securities) => void;
+};
+
+/** Names that the second version of the package defined; all others are of the first. */
+const IN_SECOND_VERSION = new Set(["freeze_rule", "timelock"]);
+
+/** Address of the version that first defined the types of a module. */
+export const definedBy = (state: Securities, module: string): string =>
+  state.packages[IN_SECOND_VERSION.has(module) ? 1 : 0] ?? "";
+
+/** The full name of a type of the package, for one coin type. */
+export const typeOf = (state: Securities, name: string, coinType: string): string =>
+  `${definedBy(state, name.slice(0, name.indexOf("::")))}::${name}<${coinType}>`;
+
+/** The version whose code runs now: the newest. */
+export const runningPackage = (state: Securities): string => state.packages.at(-1) ?? "";
+
+/** The five roles of the package. */
+export const ROLES = [
+  "ContractAdmin",
+  "ReserveAdmin",
+  "WalletsAdmin",
+  "TransferAdmin",
+  "TimelockCanceler",
+] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The full name of a role type of the package. */
+export const roleType = (state: Securities, role: Role): string =>
+  `${definedBy(state, "roles")}::roles::${role}`;
+
+export const treasuryOf = (state: Securities, coinType: string): Treasury =>
+  known(state.treasuries.get(coinType), coinType);
+
+export const coinOf = (state: Securities, coinType: string): CoinModel =>
+  known(state.model.coins.get(coinType), coinType);
+
+export const registerOf = (state: Securities, coinType: string): RegisterModel =>
+  known(state.model.registers.get(coinType), coinType);
+
+export const rostersOf = (state: Securities, coinType: string): Rosters =>
+  known(state.rosters.get(coinType), coinType);
+
+const known = <Value>(value: Value | undefined, coinType: string): Value => {
+  if (value === undefined) throw new SimulationError(`${coinType} is not a coin of this ledger`);
+  return value;
+};
+
+/**
+ * Aborts as `assert!` does.
+ * @throws MoveAbort
+ */
+export function ensure(
+  holds: boolean,
+  error: { readonly name: string; readonly code: bigint; readonly reason: string },
+): asserts holds {
+  if (holds) return;
+  const [module = "", functionName = ""] = error.name.split("::");
+  const location: Omit<AbortLocation, "package"> = {
+    module,
+    functionName,
+    functionIndex: functionName.length,
+    instruction: 9,
+  };
+  throw new MoveAbort(location, error.code, error.reason);
+}
+
+/** Aborts unless the sender has the role. */
+export const ensureRole = (
+  execution: Execution,
+  state: Securities,
+  coinType: string,
+  role: Role,
+): void =>
+  ensure(hasRole(state, coinType, execution.sender, roleType(state, role)), {
+    name: "controlled_treasury::assert_role",
+    code: 0n,
+    reason: `the sender is not a ${role}`,
+  });
+
+export const hasRole = (
+  state: Securities,
+  coinType: string,
+  owner: string,
+  role: string,
+): boolean => state.model.roles.get(coinType)?.get(owner)?.includes(role) ?? false;
+
+/** Replaces the treasury, with the supply it has now, or another. */
+export const writeTreasury = (
+  execution: Execution,
+  state: Securities,
+  treasury: Treasury,
+  supply = coinOf(state, treasury.coinType).supply,
+): void => {
+  execution.set(state.treasuries, treasury.coinType, treasury);
+  const coin = coinOf(state, treasury.coinType);
+  if (coin.supply !== supply) {
+    execution.set(state.model.coins, coin.coinType, { ...coin, supply });
+  }
+  execution.write(treasury.id, treasuryContents(treasury, supply));
+};
+
+/**
+ * Emits an event of the package and, when the transaction succeeds and events are kept, remembers
+ * what `entry` makes of its place.
+ */
+export const announce = <Entry extends EventPlace>(
+  execution: Execution,
+  state: Securities,
+  event: {
+    /** The function that was called. */
+    readonly by: string;
+    /** `module::Name` of the event's type. */
+    readonly name: string;
+    readonly coinType: string;
+    readonly contents: Uint8Array;
+  },
+  log: Entry[],
+  entry: (place: EventPlace) => NoInfer<Entry>,
+): void => {
+  const eventSeq = execution.events.length;
+  execution.emit(
+    { package: runningPackage(state), module: event.by.slice(0, event.by.indexOf("::")) },
+    typeOf(state, event.name, event.coinType),
+    event.contents,
+  );
+  if (!state.keepsEvents) return;
+  execution.onSuccess(() => {
+    const txDigest = base58(execution.digest);
+    log.push(
+      entry({
+        coinType: event.coinType,
+        eventId: `${txDigest}-${eventSeq}`,
+        txDigest,
+        eventSeq,
+        checkpoint: execution.sequence,
+        position:
+          execution.sequence * 1_000_000_000n +
+          BigInt(execution.index) * 10_000n +
+          BigInt(eventSeq),
+        timestampMs: execution.timestampMs,
+        signer: execution.sender,
+      }),
+    );
+  });
+};

@@ -1,0 +1,134 @@
+/** Transactions from outside the simulation, such as a transfer agent's. */
+
+import { base58 } from "../../src/ledger/decode/base58.ts";
+import type { Remedy } from "../../src/waiting/remedy.ts";
+import { SimulationError } from "../chain/execution.ts";
+import { type Call, draftOf, runCalls } from "../contract/calls.ts";
+import { type SignedTransaction, standingGas } from "../signed-transaction.ts";
+import { account, FAUCET, paySui, perform, type Stage } from "./stage.ts";
+
+/** A transaction to execute: one command per call. */
+export type Submission = {
+  /** An account of this ledger, such as a security token's registrar; it signs. */
+  readonly sender: string;
+  readonly calls: readonly Call[];
+  /** As somebody outside signed it: then these bytes are what stands on the ledger. */
+  readonly signed?: SignedTransaction | undefined;
+  /** Coins that the sender is given to pay transactions of its own with, instead of calling anything. */
+  readonly purses?: number | undefined;
+};
+
+/** What became of a submitted transaction. */
+export type TransactionReceipt = {
+  /** Base58. */
+  readonly digest: string;
+  readonly checkpoint: bigint;
+  /** Index inside the checkpoint, from 0. */
+  readonly transactionIndex: number;
+  /** Why it failed; null when it succeeded. */
+  readonly error: string | null;
+};
+
+/** The network would refuse this transaction; it is in no checkpoint. Stop: the caller is wrong. */
+export class RejectedTransactionError extends Error {
+  override readonly name = "RejectedTransactionError";
+  readonly remedy: Remedy = "stop";
+}
+
+type Waiting = {
+  readonly submission: Submission;
+  readonly resolve: (receipt: TransactionReceipt) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** Submitted transactions that wait for the next checkpoint, in the order they came. */
+export class SubmissionQueue {
+  readonly #waiting: Waiting[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Resolves when the transaction was executed. */
+  add(submission: Submission): Promise<TransactionReceipt> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ submission, resolve, reject });
+    });
+  }
+
+  /** Executes all that wait. */
+  executeAll(stage: Stage): void {
+    for (const { submission, resolve, reject } of this.#waiting.splice(0)) {
+      try {
+        resolve(executeOne(stage, submission));
+      } catch (error) {
+        if (!(error instanceof RejectedTransactionError)) throw error;
+        reject(error);
+      }
+    }
+  }
+}
+
+/** Balance of a coin that an account outside the simulation pays from, MIST. */
+const PURSE = 1_000_000_000_000n;
+
+const executeOne = (stage: Stage, submission: Submission): TransactionReceipt => {
+  const { sender, calls, signed, purses = 0 } = submission;
+  const { securities, chain } = stage.world;
+  if (purses > 0) return givePurses(stage, sender, purses);
+  if (signed === undefined && !stage.keyring.knows(sender)) {
+    throw new RejectedTransactionError(`${sender} is not an account of the demo ledger`);
+  }
+  const draft = draftChecked(stage, calls);
+  for (const input of draft.inputs) {
+    if (input.kind !== "pure" && !chain.objects.has(input.id)) {
+      throw new RejectedTransactionError(`there is no object ${input.id}`);
+    }
+  }
+  const coin = signed === undefined ? undefined : gasOf(stage, sender, signed);
+  const outcome = perform(
+    stage,
+    sender,
+    draft,
+    (execution) => runCalls(execution, calls, securities),
+    signed === undefined || coin === undefined
+      ? undefined
+      : {
+          data: Buffer.from(signed.data, "base64"),
+          signature: Buffer.from(signed.signature, "base64"),
+          gasCoin: coin,
+        },
+  );
+  return {
+    digest: base58(outcome.digest),
+    checkpoint: stage.open.sequence,
+    transactionIndex: outcome.index,
+    error: outcome.failure?.message ?? null,
+  };
+};
+
+/** The coin a signed transaction pays with; the network takes it only as it stands now. */
+const gasOf = (stage: Stage, sender: string, signed: SignedTransaction): string => {
+  const coin = standingGas(signed, sender, (id) => stage.world.chain.objects.get(id));
+  if ("wrong" in coin) throw new RejectedTransactionError(coin.wrong);
+  return coin.id;
+};
+
+const givePurses = (stage: Stage, to: string, count: number): TransactionReceipt => {
+  for (let n = 0; n < count; n += 1) paySui(stage, account(stage, FAUCET), to, PURSE);
+  const { transactions, sequence } = stage.open;
+  const digest = base58(transactions.at(-1)?.digest ?? new Uint8Array(32));
+  const transactionIndex = transactions.length - 1;
+  return { digest, checkpoint: sequence, transactionIndex, error: null };
+};
+
+const draftChecked = (stage: Stage, calls: readonly Call[]) => {
+  try {
+    return draftOf(calls, stage.world.securities);
+  } catch (error) {
+    if (error instanceof SimulationError) {
+      throw new RejectedTransactionError(error.message, { cause: error });
+    }
+    throw error;
+  }
+};

@@ -1,0 +1,203 @@
+/**
+ * What a live demo ledger cannot work out again from its seed: when its checkpoints are due, and what
+ * was submitted from outside. Two small files in the data folder.
+ */
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { makeDataDir } from "../src/settings/data-dir.ts";
+import type { Remedy } from "../src/waiting/remedy.ts";
+import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** What makes two demo ledgers different; a data folder holds one. */
+export type LedgerOptions = {
+  readonly seed: string;
+  readonly investors: number;
+  readonly noise: number;
+};
+
+export const DEFAULT_INVESTORS = 40;
+export const DEFAULT_NOISE = 0.3;
+
+/** A submitted transaction and the checkpoint it belongs to. */
+export type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
+
+/** The data folder holds another demo ledger. Stop: its checkpoints are not these. */
+export class OtherDemoLedgerError extends Error {
+  override readonly name = "OtherDemoLedgerError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(path: string, found: LedgerOptions) {
+    super(
+      `${path} belongs to a demo ledger with seed ${found.seed}, ${found.investors} investors and ` +
+        `noise ${found.noise}; use these, or another data folder`,
+    );
+  }
+}
+
+/** A file of the journal cannot be understood. Stop: restore it, or start with a new data folder. */
+export class JournalDamagedError extends Error {
+  override readonly name = "JournalDamagedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(path: string, reason: string) {
+    super(`${path} is damaged (${reason}); restore it, or start with a new data folder`);
+  }
+}
+
+const LINE_END = 0x0a;
+
+/** The journal of one data folder. */
+export type Journal = {
+  /** The timeline as it was written last; undefined in a new folder. */
+  readTimeline(): Timeline | undefined;
+  writeTimeline(timeline: Timeline): void;
+  readSubmissions(): readonly SubmittedAt[];
+  appendSubmission(submitted: SubmittedAt): void;
+  /** What became of transactions that were signed outside. */
+  readReceipts(): readonly TransactionReceipt[];
+  appendReceipt(receipt: TransactionReceipt): void;
+};
+
+/** Opens the journal; nothing is written yet. */
+export const openJournal = (dataDir: string, options: LedgerOptions): Journal => {
+  const timelinePath = join(dataDir, "demo-ledger.json");
+  const submissionsPath = join(dataDir, "demo-ledger-submissions.jsonl");
+  const receiptsPath = join(dataDir, "demo-ledger-receipts.jsonl");
+
+  /** Files to which this process has appended a whole line last. */
+  const whole = new Set<string>();
+  const append = (path: string, value: object) => {
+    mkdirSync(dataDir, { recursive: true });
+    if (!whole.delete(path)) cutTornLine(path);
+    appendFileSync(path, `${JSON.stringify(value, toJson)}\n`);
+    whole.add(path);
+  };
+
+  return {
+    readTimeline: () => {
+      const text = readIfThere(timelinePath);
+      if (text === undefined) return undefined;
+      const value = parse(timelinePath, text);
+      if (!isTimelineFile(value))
+        throw new JournalDamagedError(timelinePath, "members are missing");
+      const { seed, investors, noise } = value.options;
+      if (seed !== options.seed || investors !== options.investors || noise !== options.noise) {
+        throw new OtherDemoLedgerError(timelinePath, value.options);
+      }
+      return value.timeline;
+    },
+    writeTimeline: (timeline) => {
+      mkdirSync(dataDir, { recursive: true });
+      const temporary = `${timelinePath}.${process.pid}.part`;
+      writeFileSync(temporary, `${JSON.stringify({ options, timeline }, toJson, 2)}\n`);
+      renameSync(temporary, timelinePath);
+    },
+    readSubmissions: () => readLines(submissionsPath, isSubmittedAt),
+    appendSubmission: (submitted) => append(submissionsPath, submitted),
+    readReceipts: () => readLines(receiptsPath, isReceipt),
+    appendReceipt: (receipt) => append(receiptsPath, receipt),
+  };
+};
+
+/**
+ * Sees that the data folder can hold this demo ledger, long before the ledger is made.
+ * @throws ConfigError naming DATA_DIR, OtherDemoLedgerError, JournalDamagedError
+ */
+export const checkDemoFolder = (
+  dataDir: string,
+  { seed, investors }: Pick<LedgerOptions, "seed" | "investors">,
+): void => {
+  const timeline = openJournal(dataDir, { seed, investors, noise: DEFAULT_NOISE }).readTimeline();
+  if (timeline === undefined) makeDataDir(dataDir);
+};
+
+/** A file with one value per line. */
+const readLines = <Value>(path: string, fits: (value: unknown) => value is Value): Value[] =>
+  (readIfThere(path) ?? "")
+    .split("\n")
+    // A crash may have cut off the last line; that transaction was never confirmed to anybody.
+    .slice(0, -1)
+    .map((line) => {
+      const value = parse(path, line);
+      if (!fits(value)) throw new JournalDamagedError(path, "members are missing");
+      return value;
+    });
+
+/**
+ * Removes what a crash, or a full disk, left of a line: the next one would become part of it. Whoever
+ * appends does it, because whoever only reads may read what another process is about to end.
+ */
+const cutTornLine = (path: string): void => {
+  const bytes = bytesIfThere(path);
+  if (bytes === undefined || bytes.at(-1) === LINE_END) return;
+  truncateSync(path, bytes.lastIndexOf(LINE_END) + 1);
+};
+
+const NOT_THERE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+
+const readIfThere = (path: string): string | undefined => bytesIfThere(path)?.toString("utf8");
+
+const bytesIfThere = (path: string): Buffer | undefined => {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    // Not a folder either: whoever then begins to write says what is wrong with it.
+    if (error instanceof Error && "code" in error && NOT_THERE.has(String(error.code)))
+      return undefined;
+    throw error;
+  }
+};
+
+const parse = (path: string, text: string): unknown => {
+  try {
+    return JSON.parse(text, fromJson);
+  } catch (error) {
+    throw new JournalDamagedError(path, error instanceof Error ? error.message : "no JSON");
+  }
+};
+
+/** JSON has no big integers: they are written as `{"bigint": "123"}`. */
+const toJson = (_key: string, value: unknown): unknown =>
+  typeof value === "bigint" ? { bigint: String(value) } : value;
+
+const fromJson = (_key: string, value: unknown): unknown =>
+  isObject(value) && typeof value.bigint === "string" ? BigInt(value.bigint) : value;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+type TimelineFile = { readonly options: LedgerOptions; readonly timeline: Timeline };
+
+const isTimelineFile = (value: unknown): value is TimelineFile =>
+  isObject(value) &&
+  isObject(value.options) &&
+  isObject(value.timeline) &&
+  typeof value.timeline.settledUntil === "bigint" &&
+  Array.isArray(value.timeline.stretches) &&
+  value.timeline.stretches.every(
+    (stretch: unknown) =>
+      isObject(stretch) &&
+      ["from", "startMs", "spanMs", "count"].every((name) => typeof stretch[name] === "bigint"),
+  );
+
+const isSubmittedAt = (value: unknown): value is SubmittedAt =>
+  isObject(value) &&
+  typeof value.checkpoint === "bigint" &&
+  isObject(value.submission) &&
+  typeof value.submission.sender === "string" &&
+  Array.isArray(value.submission.calls);
+
+const isReceipt = (value: unknown): value is TransactionReceipt =>
+  isObject(value) &&
+  typeof value.digest === "string" &&
+  typeof value.checkpoint === "bigint" &&
+  typeof value.transactionIndex === "number" &&
+  (value.error === null || typeof value.error === "string");

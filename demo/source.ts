@@ -1,0 +1,281 @@
+/**
+ * The demo ledger as a source of checkpoints: some history at once, then new checkpoints as time
+ * goes by, the same again after every restart.
+ *
+ * While no process reads it, its clock stands still: a service that was down for a week goes on with
+ * the next checkpoint, at the time it is then. Old checkpoints keep their bytes, because the journal
+ * keeps their times; everything else follows from the seed. A restart takes up a saved state and
+ * makes at most `SAVE_EVERY` checkpoints again.
+ */
+import { setTimeout as delay, setImmediate as othersTurn } from "node:timers/promises";
+import type { Encoding, RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
+import type { CheckpointSource } from "../src/ledger/sources/source.ts";
+import { makeDataDir } from "../src/settings/data-dir.ts";
+import type { Remedy } from "../src/waiting/remedy.ts";
+import type { LiveObject } from "./chain/state.ts";
+import {
+  createDemoLedger,
+  type DemoCheckpoint,
+  type DemoIdentity,
+  type DemoLedger,
+  type DemoOptions,
+  SavedStateMismatchError,
+} from "./demo-ledger.ts";
+import { OPENING_ENDS } from "./issuer/advance.ts";
+import type { Staff } from "./issuer/people.ts";
+import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
+import { DEFAULT_INVESTORS, DEFAULT_NOISE, openJournal } from "./journal.ts";
+import { SavedStates } from "./saved-states.ts";
+import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "./timeline.ts";
+
+/** Checkpoints between two saved states. */
+const SAVE_EVERY = 1_000n;
+/** Checkpoints made in one go before others get their turn. */
+const AT_A_STRETCH = 100;
+const NINETY_DAYS_MS = 90 * 86_400_000;
+
+export type DemoSourceOptions = {
+  /** Folder for the journal and saved states; created when missing. */
+  readonly dataDir: string;
+  readonly seed: bigint | number | string;
+  /** Pace of new checkpoints: 1 to 1,000. It may change between restarts. */
+  readonly checkpointsPerSecond: number;
+  /** Checkpoints that exist when the ledger is first opened. */
+  readonly history: number;
+  /** Time that the history covers, milliseconds; 90 days when not given. */
+  readonly historySpanMs?: number | undefined;
+  readonly investors?: number | undefined;
+  readonly noise?: number | undefined;
+  /** Wire format it hands out; protobuf when not given. */
+  readonly encoding?: Encoding | undefined;
+};
+
+/** Longest sleep before the clock is looked at again. */
+const LONGEST_WAIT_MS = 1_000;
+
+/** The source was closed before the transaction was read by anybody. It may still come. Stop. */
+export class DemoSourceClosedError extends Error {
+  override readonly name = "DemoSourceClosedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super("the demo ledger was closed; a submitted transaction appears when it is opened again");
+  }
+}
+
+type Awaiting = {
+  readonly resolve: (receipt: TransactionReceipt) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** A source of checkpoints that knows what is on its ledger, and takes transactions. */
+export type DemoSource = CheckpointSource &
+  Omit<DemoIdentity, "chainId"> & {
+    /**
+     * Puts a transaction into the next checkpoint. Resolves when somebody reads that checkpoint.
+     * @throws RejectedTransactionError
+     */
+    submit(submission: Submission): Promise<TransactionReceipt>;
+    /** The people who run a security token. */
+    staff(coinType: string): Staff;
+    /** The Ed25519 secret (32 bytes) of an account of this ledger. */
+    secretKey(address: string): Uint8Array;
+    /** What became of a transaction signed outside, by its digest; undefined while it has not been read. */
+    receipt(digest: string): TransactionReceipt | undefined;
+    /** Newest checkpoint that was handed out; null before the first. */
+    newestRead(): bigint | null;
+    /** A live object as the newest reader left it; undefined without a reader, too. */
+    object(id: string): LiveObject | undefined;
+    /** The coins of SUI of an account, likewise. */
+    gasCoinsOf(address: string): readonly LiveObject[];
+    /** When a checkpoint became, or becomes, available: its own time, milliseconds. */
+    timeOf(sequence: bigint): bigint;
+  };
+
+/** Opens the demo ledger of a data folder, new or not. @throws OtherDemoLedgerError, JournalDamagedError */
+export const demoSource = (options: DemoSourceOptions): DemoSource => {
+  const { dataDir, encoding = "protobuf" } = options;
+  const perSecond = BigInt(options.checkpointsPerSecond);
+  const seed = String(options.seed);
+  const investors = options.investors ?? DEFAULT_INVESTORS;
+  const noise = options.noise ?? DEFAULT_NOISE;
+  const journal = openJournal(dataDir, { seed, investors, noise });
+  const states = new SavedStates(dataDir);
+  const closing = new AbortController();
+
+  let timeline = journal.readTimeline() ?? begin();
+  /** Whether this process let the clock run on; it then stops it when it closes. */
+  let running = false;
+  let handedOut = -1n;
+  let reading: DemoLedger | undefined;
+  const submitted = new Map<bigint, Submission[]>();
+  for (const { checkpoint, submission } of journal.readSubmissions()) {
+    note(checkpoint, submission);
+  }
+  const awaited = new Map<Submission, Awaiting>();
+  const receipts = new Map(journal.readReceipts().map((receipt) => [receipt.digest, receipt]));
+  const ledgerOptions: DemoOptions = {
+    seed,
+    investors,
+    noise,
+    keepEvents: false,
+    timeOf: (sequence) => timeOf(timeline, sequence),
+  };
+  // Known from now on: who it is, and whose keys it has. Readers make ledgers of their own.
+  const known = createDemoLedger(ledgerOptions);
+
+  function begin(): Timeline {
+    makeDataDir(dataDir);
+    const started = newTimeline({
+      nowMs: now(),
+      history: BigInt(options.history),
+      historySpanMs: BigInt(options.historySpanMs ?? NINETY_DAYS_MS),
+      perSecond,
+    });
+    journal.writeTimeline(started);
+    return started;
+  }
+
+  function note(checkpoint: bigint, submission: Submission): void {
+    const others = submitted.get(checkpoint);
+    if (others === undefined) submitted.set(checkpoint, [submission]);
+    else others.push(submission);
+  }
+
+  /** Lets the clock run on; the file comes first, so that no checkpoint is ever without its time. */
+  const runOn = (): void => {
+    running = true;
+    if (settle(timeline, now(), perSecond) === undefined) return;
+    const onDisk = journal.readTimeline();
+    if (onDisk !== undefined && onDisk.settledUntil > timeline.settledUntil) timeline = onDisk;
+    const further = settle(timeline, now(), perSecond);
+    if (further === undefined) return;
+    journal.writeTimeline(further);
+    timeline = further;
+  };
+
+  /** A ledger whose next checkpoint is `first`. */
+  const openAt = async (first: bigint, signal: AbortSignal): Promise<DemoLedger> => {
+    const ledger = nearest(first);
+    for (let made = 1; ledger.nextSequence < first && !signal.aborted; made += 1) {
+      advance(ledger);
+      if (made % AT_A_STRETCH === 0) await othersTurn();
+    }
+    return ledger;
+  };
+
+  const nearest = (first: bigint): DemoLedger => {
+    for (const from of states.before(first)) {
+      try {
+        return createDemoLedger({ ...ledgerOptions, from });
+      } catch (error) {
+        // Made by another version of the program or of Node: the seed is enough.
+        if (!(error instanceof SavedStateMismatchError)) throw error;
+      }
+    }
+    return createDemoLedger(ledgerOptions);
+  };
+
+  /** Makes the ledger's next checkpoint, with what was submitted for it. */
+  const advance = (ledger: DemoLedger): DemoCheckpoint => {
+    for (const submission of submitted.get(ledger.nextSequence) ?? []) {
+      const waiting = awaited.get(submission);
+      awaited.delete(submission);
+      ledger.submit(submission).then(
+        (receipt) => {
+          if (submission.signed !== undefined) keepReceipt(receipt);
+          waiting?.resolve(receipt);
+        },
+        (error: unknown) => waiting?.reject(error),
+      );
+    }
+    const made = ledger.next();
+    if (ledger.nextSequence % SAVE_EVERY === 0n) states.save(ledger.nextSequence, ledger.save());
+    return made;
+  };
+
+  /** A restart takes up a later state and would not see these transactions again. */
+  const keepReceipt = (receipt: TransactionReceipt): void => {
+    if (receipts.has(receipt.digest)) return;
+    receipts.set(receipt.digest, receipt);
+    journal.appendReceipt(receipt);
+  };
+
+  async function* checkpoints(
+    range: { readonly first: bigint; readonly last?: bigint | undefined },
+    outside: AbortSignal,
+  ): AsyncGenerator<RawCheckpoint> {
+    const signal = AbortSignal.any([outside, closing.signal]);
+    if (signal.aborted || (range.last !== undefined && range.last < range.first)) return;
+    // Nothing is made before its time: it could not take what is submitted until then.
+    await due(range.first, signal);
+    const ledger = await openAt(range.first, signal);
+    reading = ledger;
+    for (let made = 1; range.last === undefined || ledger.nextSequence <= range.last; made += 1) {
+      if (made % AT_A_STRETCH === 0) await othersTurn();
+      await due(ledger.nextSequence, signal);
+      if (signal.aborted) return;
+      const { sequence, raw } = advance(ledger);
+      if (sequence > handedOut) handedOut = sequence;
+      yield { sequence, encoding, bytes: raw(encoding) };
+    }
+  }
+
+  /** Resolves when the checkpoint is due, or when the signal aborts. */
+  const due = async (sequence: bigint, signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted && newestAt(timeline, now()) < sequence) {
+      runOn();
+      const wait = Number(timeOf(timeline, sequence) - now());
+      await delay(Math.min(Math.max(wait, 1), LONGEST_WAIT_MS), undefined, { signal }).catch(
+        () => undefined,
+      );
+    }
+  };
+
+  return {
+    chainId: async () => known.chainId,
+    packages: known.packages,
+    foreignPackages: known.foreignPackages,
+    coinTypes: known.coinTypes,
+    description: `demo: seed ${seed}, ${perSecond} checkpoints per second`,
+    latest: async () => {
+      runOn();
+      const newest = newestAt(timeline, now());
+      return newest < 0n ? null : newest;
+    },
+    checkpoints,
+    coinDecimals: async (coinType) =>
+      known.coinTypes.find((coin) => coin.coinType === coinType)?.decimals ?? null,
+    submit: (submission) =>
+      new Promise((resolve, reject) => {
+        if (closing.signal.aborted) throw new DemoSourceClosedError();
+        runOn();
+        let last = newestAt(timeline, now());
+        if (handedOut > last) last = handedOut;
+        if (OPENING_ENDS > last) last = OPENING_ENDS;
+        const checkpoint = last + 1n;
+        journal.appendSubmission({ checkpoint, submission });
+        awaited.set(submission, { resolve, reject });
+        note(checkpoint, submission);
+      }),
+    staff: (coinType) => known.staff(coinType),
+    secretKey: (address) => known.secretKey(address),
+    receipt: (digest) => receipts.get(digest),
+    newestRead: () => (handedOut < 0n ? null : handedOut),
+    object: (id) => reading?.object(id),
+    gasCoinsOf: (address) => reading?.gasCoinsOf(address) ?? [],
+    timeOf: (sequence) => timeOf(timeline, sequence),
+    close: async () => {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      for (const { reject } of awaited.values()) reject(new DemoSourceClosedError());
+      awaited.clear();
+      if (reading !== undefined) states.save(reading.nextSequence, reading.save());
+      if (!running) return;
+      timeline = stop(timeline, handedOut, now());
+      journal.writeTimeline(timeline);
+    },
+  };
+};
+
+const now = (): bigint => BigInt(Date.now());

@@ -1,0 +1,114 @@
+/** `demo write`: a demo ledger as files, the way object stores and archives keep checkpoints. */
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { zstdCompress } from "node:zlib";
+import { CHK_BCS } from "../src/ledger/sources/chk-file.ts";
+import type { Remedy } from "../src/waiting/remedy.ts";
+import { createDemoLedger, type DemoCheckpoint, type DemoIdentity } from "./demo-ledger.ts";
+
+const compress = promisify(zstdCompress);
+
+/** `chk`: one encoding byte and BCS. `binpb`: protobuf, compressed by zstd. */
+export type DemoFormat = "chk" | "binpb";
+
+export type WriteDemoOptions = {
+  /** Where to write; created when missing. */
+  readonly dir: string;
+  /** How many checkpoints, 1 or more; they are numbered from 0. */
+  readonly checkpoints: number;
+  readonly seed: bigint | number | string;
+  readonly format: DemoFormat;
+  readonly investors?: number | undefined;
+  readonly noise?: number | undefined;
+  readonly actionsPerCheckpoint?: number | undefined;
+  /** Called now and then with how many checkpoints are written. */
+  readonly onProgress?: ((written: number) => void) | undefined;
+};
+
+/** What `ledger.json` beside the checkpoints says. */
+export type LedgerFile = DemoIdentity & {
+  readonly firstCheckpoint: number;
+  readonly checkpoints: number;
+  readonly seed: string;
+};
+
+/** The folder holds something already. Stop: name another, or empty this one. */
+export class FolderTakenError extends Error {
+  override readonly name = "FolderTakenError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(dir: string, found: string) {
+    super(`${dir} is not empty (it holds ${found}); choose a new folder or empty it`);
+  }
+}
+
+/** Files written at once. */
+const AT_ONCE = 16;
+/** Checkpoints between two reports of progress. */
+const REPORT_EVERY = 100;
+
+/**
+ * Writes checkpoints 0 up to `checkpoints - 1` as `N.chk` or `N.binpb.zst`, then `ledger.json`. Every
+ * file appears under its name only when it is whole; `ledger.json` appears last. The same seed and
+ * options give the same bytes.
+ * @throws FolderTakenError, DemoOptionError
+ */
+export const writeDemoLedger = async (options: WriteDemoOptions): Promise<LedgerFile> => {
+  const { dir, checkpoints, format } = options;
+  const ledger = createDemoLedger({ ...options, keepEvents: false });
+  await mkdir(dir, { recursive: true });
+  const [found] = await readdir(dir);
+  if (found !== undefined) throw new FolderTakenError(dir, found);
+
+  const writing = new Set<Promise<void>>();
+  for (let written = 0; written < checkpoints; written += 1) {
+    const file = writeCheckpoint(dir, format, ledger.next());
+    const done = file.finally(() => writing.delete(done));
+    // Failures are seen by the race below or by the wait at the end.
+    done.catch(() => undefined);
+    writing.add(done);
+    if (writing.size >= AT_ONCE) await Promise.race(writing);
+    if (written % REPORT_EVERY === 0) options.onProgress?.(written);
+  }
+  await Promise.all(writing);
+  options.onProgress?.(checkpoints);
+
+  const { chainId, packages, foreignPackages, coinTypes } = ledger;
+  const description: LedgerFile = {
+    chainId,
+    packages,
+    foreignPackages,
+    coinTypes,
+    firstCheckpoint: 0,
+    checkpoints,
+    seed: String(options.seed),
+  };
+  await writeWhole(dir, "ledger.json", Buffer.from(`${JSON.stringify(description, null, 2)}\n`));
+  return description;
+};
+
+const writeCheckpoint = async (
+  dir: string,
+  format: DemoFormat,
+  checkpoint: DemoCheckpoint,
+): Promise<void> => {
+  if (format === "chk") {
+    const bytes = Buffer.concat([Uint8Array.of(CHK_BCS), checkpoint.raw("bcs")]);
+    await writeWhole(dir, `${checkpoint.sequence}.chk`, bytes);
+  } else {
+    const bytes = await compress(checkpoint.raw("protobuf"));
+    await writeWhole(dir, `${checkpoint.sequence}.binpb.zst`, bytes);
+  }
+};
+
+const writeWhole = async (dir: string, name: string, bytes: Uint8Array): Promise<void> => {
+  const temporary = join(dir, `.${name}.part`);
+  try {
+    await writeFile(temporary, bytes);
+    await rename(temporary, join(dir, name));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+};

@@ -1,0 +1,99 @@
+/** Settled blocks, read in ranges that adapt to the provider, several ahead of the consumer. */
+import type { EvmFact, LinkedBlock, ScheduleFact } from "../log/fact.ts";
+import type { LogRange } from "../log/range.ts";
+import { newSchedules } from "../movements/schedules.ts";
+import { LogRangeRefusedError } from "../rpc/logs.ts";
+import { readRange } from "../rpc/range.ts";
+import type { Rpc } from "../rpc/rpc.ts";
+import type { TokenGroup } from "./token-group.ts";
+
+/** A range that was read. */
+export type SettledPart = {
+  readonly first: bigint;
+  readonly last: bigint;
+  readonly facts: readonly EvmFact[];
+  readonly schedules: readonly ScheduleFact[];
+  /** The last block: what follows must be its child. */
+  readonly blocks: readonly LinkedBlock[];
+};
+
+export type CatchUpSettings = {
+  readonly chainId: number;
+  readonly range: LogRange;
+  /** Ranges under way at once. */
+  readonly ahead: number;
+  /** Schedules already read, by `scheduleKey`. */
+  readonly known: ReadonlyMap<string, unknown>;
+  /** Number of the chain's newest block. */
+  readonly head: bigint;
+  /** `performance.now()` after which no further range is begun. */
+  readonly until: number;
+};
+
+/**
+ * Parts of the group's range from its first block, in order and without gap, until the end or the time
+ * is reached.
+ */
+export async function* catchUp(
+  rpc: Rpc,
+  group: TokenGroup,
+  settings: CatchUpSettings,
+  signal: AbortSignal,
+): AsyncGenerator<SettledPart> {
+  const { range, ahead, until } = settings;
+  const abandoned = new AbortController();
+  const stop = AbortSignal.any([signal, abandoned.signal]);
+  const underWay: Promise<readonly SettledPart[]>[] = [];
+  let next = group.first;
+
+  const begin = () => {
+    const end = next + BigInt(range.size()) - 1n;
+    const last = end < group.last ? end : group.last;
+    const reading = readSettled(rpc, { ...group, first: next, last }, settings, stop);
+    // It is awaited in its turn; until then its failure is nobody's.
+    reading.catch(() => undefined);
+    underWay.push(reading);
+    next = last + 1n;
+  };
+
+  try {
+    begin();
+    for (;;) {
+      while (underWay.length < ahead && next <= group.last && performance.now() < until) begin();
+      const reading = underWay.shift();
+      if (reading === undefined) return;
+      yield* await reading;
+    }
+  } finally {
+    abandoned.abort();
+  }
+}
+
+/** One range, in as many parts as the provider makes of it. */
+const readSettled = async (
+  rpc: Rpc,
+  { tokens, first, last }: TokenGroup,
+  { chainId, range, known, head }: CatchUpSettings,
+  signal: AbortSignal,
+): Promise<readonly SettledPart[]> => {
+  const parts: SettledPart[] = [];
+  for (let from = first; from <= last; ) {
+    const size = Math.min(range.size(), Number(last - from) + 1);
+    const to = from + BigInt(size) - 1n;
+    try {
+      const part = await rpc.use(async (endpoint) => {
+        const asked = { chainId, tokens, first: from, last: to };
+        const { facts, blocks } = await readRange(endpoint, asked, signal);
+        const schedules = await newSchedules(endpoint, { tokens, facts, known, head }, signal);
+        return { first: from, last: to, facts, schedules, blocks: blocks.slice(-1) };
+      }, signal);
+      range.answered(size, part.facts.length);
+      parts.push(part);
+      from = to + 1n;
+    } catch (error) {
+      if (!(error instanceof LogRangeRefusedError)) throw error;
+      range.refused(error);
+    }
+  }
+  return parts;
+};

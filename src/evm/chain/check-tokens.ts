@@ -1,0 +1,133 @@
+/**
+ * Holds what the log has of a token against what its contracts say, now and then, beside the reading.
+ *
+ * Logs that a node leaves out of old blocks contradict nothing while they are read. Mints and burns among
+ * them show in the supply; what was logged before the first block, in contracts that are older.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Database } from "../../database/connect.ts";
+import { highest, lowest } from "../../values/block-numbers.ts";
+import { chainMark, firstBlockOf, logEnd, rolledBackTo } from "../log/reads.ts";
+import { netMinted } from "../log/supply.ts";
+import { contractsAt, readTotalSupply } from "../rpc/contract-calls.ts";
+import type { Rpc } from "../rpc/rpc.ts";
+import { contractsOf, type EvmNetwork, type EvmToken } from "./network.ts";
+
+export type CheckSettings = {
+  readonly database: Database;
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  /** Between two checks of a token. */
+  readonly everyMs?: number | undefined;
+  /** Until a difference is looked at again, before it is told. */
+  readonly confirmMs?: number | undefined;
+  /** What is doubtful of a token, after each check; empty while nothing is. */
+  readonly onChecked?: ((token: EvmToken, doubts: readonly string[]) => void) | undefined;
+};
+
+const EVERY_MS = 3_600_000;
+const CONFIRM_MS = 10_000;
+
+/** Until tokens that could not be checked yet are looked at again. */
+const LOOK_MS = 1_000;
+
+/** Until a check is made again that an error prevented. */
+const AFTER_ERROR_MS = 60_000;
+
+/** Minted minus burned up to a block that stays, so that the next check reads only what came after. */
+type Base = { readonly block: bigint; readonly net: bigint; readonly step: bigint };
+
+type Checking = CheckSettings & {
+  readonly token: EvmToken;
+  base: Base;
+  older: string[] | undefined;
+};
+
+/**
+ * Checks each token once it has caught up, and again every hour. Returns when `signal` aborts. What
+ * prevents a check is not reported: whatever it is, reading meets it too.
+ */
+export const checkTokens = async (settings: CheckSettings, signal: AbortSignal): Promise<void> => {
+  const { network, everyMs = EVERY_MS, onChecked } = settings;
+  const due = new Map(
+    network.tokens.map((token): [Checking, number] => [
+      { ...settings, token, base: NOTHING, older: undefined },
+      0,
+    ]),
+  );
+  while (!signal.aborted) {
+    for (const [checking, at] of due) {
+      if (performance.now() < at) continue;
+      try {
+        const difference = await confirmedDifference(checking, signal);
+        if (difference === "later") continue;
+        checking.older ??= await olderContracts(checking, signal);
+        onChecked?.(checking.token, [...(difference ?? []), ...checking.older]);
+        due.set(checking, performance.now() + everyMs);
+      } catch {
+        due.set(checking, performance.now() + Math.min(everyMs, AFTER_ERROR_MS));
+      }
+    }
+    // Ends early, and quietly, when told to stop.
+    await pause(Math.min(LOOK_MS, everyMs), undefined, { signal }).catch(() => undefined);
+  }
+};
+
+const NOTHING: Base = { block: -1n, net: 0n, step: 0n };
+
+/** A difference that is still there after a while: one look may fall between two blocks. */
+const confirmedDifference = async (checking: Checking, signal: AbortSignal) => {
+  const first = await difference(checking, signal);
+  if (first === null || first === "later") return first;
+  await pause(checking.confirmMs ?? CONFIRM_MS, undefined, { signal });
+  return difference(checking, signal);
+};
+
+/** Null when log and contract agree, or the contract cannot be asked; `later` before the log is at the head. */
+const difference = async (
+  checking: Checking,
+  signal: AbortSignal,
+): Promise<readonly string[] | null | "later"> => {
+  const { database, network, rpc, token } = checking;
+  const { db } = database;
+  const { chainId } = network;
+  const [mark, end] = await Promise.all([
+    chainMark(db, chainId),
+    logEnd(db, chainId, [token.address]),
+  ]);
+  if (mark?.headBlock == null || end === null || end <= mark.headBlock) return "later";
+  const survived = await rolledBackTo(db, chainId, checking.base.step);
+  const base = survived !== null && survived < checking.base.block ? NOTHING : checking.base;
+  const block = end - 1n;
+  const stays = highest(base.block, lowest(mark.finalBlock, block));
+  const minted = (from: bigint, to: bigint) => netMinted(db, chainId, token.address, from, to);
+  const net = base.net + (await minted(base.block + 1n, stays));
+  const logged = net + (await minted(stays + 1n, block));
+  const asked = { chainId, token: token.address, block };
+  const supply = await rpc.use((endpoint) => readTotalSupply(endpoint, asked, signal), signal);
+  if ((await rolledBackTo(db, chainId, mark.step)) !== null) return "later";
+  checking.base = { block: stays, net, step: mark.step };
+  if (supply === null || supply === logged) return null;
+  return [
+    `token ${token.address}: by its logs ${logged} were minted and not burned, by its totalSupply() ${supply} at block ${block}: ` +
+      `logs are missing, fromBlock is later than its first one, or it is not of type ${token.type}; ` +
+      `compare the RPC with another one, then: holderbook evm reread --chain ${chainId} --token ${token.address}`,
+  ];
+};
+
+/** Contracts of the token that were there before the first block that is read. */
+const olderContracts = async (
+  { database, network, rpc, token }: Checking,
+  signal: AbortSignal,
+): Promise<string[]> => {
+  const { chainId } = network;
+  const first = await firstBlockOf(database.db, chainId, token.address);
+  if (first === null || first <= 0n) return [];
+  const asked = { chainId, contracts: contractsOf(token), block: first - 1n };
+  const older = await rpc.use((endpoint) => contractsAt(endpoint, asked, signal), signal);
+  return older.map(
+    (contract) =>
+      `token ${token.address}: contract ${contract} is older than its fromBlock (${first}), and what it logged before is not known; ` +
+      `lower fromBlock to the first block of the contract, then: holderbook evm reread --chain ${chainId} --token ${token.address}`,
+  );
+};

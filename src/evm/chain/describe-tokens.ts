@@ -1,0 +1,81 @@
+/** Asks tokens how they are called, beside the reading of their logs: neither waits for the other. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Database } from "../../database/connect.ts";
+import { openDescriptions, recordDescription } from "../log/descriptions.ts";
+import type { Address } from "../log/fact.ts";
+import { describeToken } from "../rpc/contract-calls.ts";
+import type { Rpc } from "../rpc/rpc.ts";
+import type { EvmNetwork } from "./network.ts";
+
+export type DescribeSettings = {
+  readonly database: Database;
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  /** Until a token that left something out is asked again; doubles, up to an hour. */
+  readonly againMs?: number | undefined;
+  /** Before every pause that an error causes. */
+  readonly onError?: ((error: unknown, pauseMs: number) => void) | undefined;
+};
+
+/** Pauses while tokens without a log are waited for. */
+const FIRST_LOOK_MS = 50;
+const LONGEST_LOOK_MS = 250;
+
+/** Pauses while a token cannot be asked. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+const FIRST_AGAIN_MS = 60_000;
+const LONGEST_AGAIN_MS = 3_600_000;
+
+/**
+ * Describes every token of the network once the log has a fact of it: before that it may not exist.
+ * What is open is asked of the log, so that neither a crash nor an RPC that fails between a fact and its
+ * token's description leaves one out. A token that says nothing at all is asked again like one that
+ * cannot be asked; one that leaves out its name, symbol or decimals now and then. Returns when all is
+ * known, or `signal` aborts.
+ */
+export const describeTokens = async (
+  { database, network, rpc, onError, againMs = FIRST_AGAIN_MS }: DescribeSettings,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { db } = database;
+  const { chainId } = network;
+  const describe = async (token: Address, block: bigint) => {
+    const asked = { chainId, token, block };
+    const description = await rpc.use((endpoint) => describeToken(endpoint, asked, signal), signal);
+    await recordDescription(db, chainId, token, description);
+  };
+  let lookMs = FIRST_LOOK_MS;
+  const again = { everyMs: againMs, at: performance.now() + againMs };
+  for (let failures = 0; !signal.aborted; ) {
+    let pauseMs = lookMs;
+    try {
+      const { waiting, due, partial, head } = await openDescriptions(db, network);
+      if (waiting.length + due.length + partial.length === 0) return;
+      const isTime = performance.now() >= again.at;
+      if (isTime) {
+        again.everyMs = Math.min(2 * again.everyMs, LONGEST_AGAIN_MS);
+        again.at = performance.now() + again.everyMs;
+      }
+      const errors: unknown[] = [];
+      // One that cannot be asked does not keep the others waiting.
+      for (const token of [...due, ...(isTime ? partial : [])]) {
+        await describe(token, head ?? 0n).catch((error) => errors.push(error));
+      }
+      if (errors.length > 0) throw errors[0];
+      failures = 0;
+      lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS);
+      if (waiting.length + due.length === 0)
+        pauseMs = Math.max(lookMs, again.at - performance.now());
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      const ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      pauseMs = ms * (0.5 + Math.random() / 2);
+      onError?.(error, pauseMs);
+    }
+    // Ends early, and quietly, when told to stop.
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+};

@@ -1,0 +1,260 @@
+/**
+ * Reads the tokens of one chain, from their first blocks to the head and on, as batches of facts.
+ *
+ * Two regions. Blocks that are final, or far enough below the head, are settled: read in ranges as
+ * large as the provider allows, several ahead. Blocks above are followed one by one with their
+ * parents, so that a reorganisation is seen, and undone in the batch that holds what took its place.
+ * Tokens that start later, or were added later, catch up by themselves between steps at the head.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { highest, lowest } from "../../values/block-numbers.ts";
+import type { EvmBatch, EvmFact } from "../log/fact.ts";
+import {
+  adaptiveRange,
+  type LogRange,
+  type LogRangeSettings,
+  logRangeDefaults,
+} from "../log/range.ts";
+import { newSchedules } from "../movements/schedules.ts";
+import type { Endpoint } from "../rpc/endpoint.ts";
+import { FinalityViolatedError, LyingRpcError } from "../rpc/errors.ts";
+import { type RangeRead, readRange } from "../rpc/range.ts";
+import type { Rpc } from "../rpc/rpc.ts";
+import { catchUp } from "./catch-up.ts";
+import type { EvmNetwork } from "./network.ts";
+import { rollbackOf } from "./rollback.ts";
+import { type ChainState, type ReadingState, readingState } from "./state.ts";
+import { furthestBehind, replacedTokens, type TokenGroup } from "./token-group.ts";
+import { type ChainView, viewChain } from "./view.ts";
+
+export type ReaderSettings = {
+  /** Pause between looks at a head that did not move. */
+  readonly pollMs: number;
+  /** Blocks below the head that are followed even when they count as final. */
+  readonly followDepth: number;
+  /** Followed blocks in one batch, unless more were replaced at once. */
+  readonly followBlocks: number;
+  /** Settled ranges read ahead of the consumer. */
+  readonly ahead: number;
+  readonly range: LogRangeSettings;
+  /** The other endpoints are asked for their heads when the head has stood still for so long. */
+  readonly stillMs: number;
+  /** After every look at a chain that has nothing new: it answered. */
+  readonly onQuiet: () => void;
+};
+
+export const readerDefaults: ReaderSettings = {
+  pollMs: 1_000,
+  followDepth: 64,
+  followBlocks: 100,
+  ahead: 3,
+  range: logRangeDefaults,
+  stillMs: 60_000,
+  onQuiet: () => undefined,
+};
+
+/** Longest that tokens catch up between two looks at the head while others wait there. */
+const CATCH_UP_TURN_MS = 2_000;
+
+/** The same while none waits: only for finality to move on. */
+const CATCH_UP_ALONE_MS = 15_000;
+
+/**
+ * Batches of facts without end, each continuing the one before. A batch counts as kept once the next
+ * one is asked for; a consumer that could not keep it reads anew from its own state.
+ *
+ * @throws LyingRpcError, RpcUnavailableError, RpcRefusedError (retry) when every endpoint failed
+ *   repeatedly; WrongChainError, FinalityViolatedError (stop); the reason of `signal`
+ */
+export async function* readChain(
+  network: EvmNetwork,
+  rpc: Rpc,
+  start: ChainState,
+  signal: AbortSignal,
+  settings: Partial<ReaderSettings> = {},
+): AsyncGenerator<EvmBatch, never> {
+  const options = { ...readerDefaults, ...settings };
+  const state = readingState(network, start);
+  const range = adaptiveRange(options.range);
+  const reading: Reading = { network, rpc, state, range, options };
+  let newest = { block: -1n, seenAt: 0 };
+  for (;;) {
+    const { view, batch } = await nextAtHead(reading, signal);
+    const now = performance.now();
+    if (view.head.number > newest.block) newest = { block: view.head.number, seenAt: now };
+    else if (now - newest.seenAt >= options.stillMs) {
+      await rpc.leaveBehind(view.head.number, signal);
+      newest = { block: view.head.number, seenAt: performance.now() };
+    }
+    if (batch !== null) {
+      yield batch;
+      state.apply(batch);
+      if (batch.last < view.head.number && batch.tokens.length > 0) continue;
+    }
+    const settled = settledBlock(view, highest(view.finalBlock, state.finalBlock), options);
+    const atHead = network.tokens.some((token) => state.next(token) > settled);
+    const turn = performance.now() + (atHead ? CATCH_UP_TURN_MS : CATCH_UP_ALONE_MS);
+    let caughtUp = true;
+    while (performance.now() < turn) {
+      const group = furthestBehind(network.tokens, state, 0n, settled);
+      if (group === undefined) break;
+      caughtUp = false;
+      const common = {
+        chainId: network.chainId,
+        rollback: null,
+        tokens: group.tokens.map(({ address }) => address),
+        keepFrom: settled,
+        head: view.head,
+      };
+      for await (const part of catchUp(
+        rpc,
+        group,
+        {
+          chainId: network.chainId,
+          range,
+          ahead: options.ahead,
+          known: state.schedules,
+          head: view.head.number,
+          until: turn,
+        },
+        signal,
+      )) {
+        const newest = highest(state.known.tip()?.number ?? part.last, part.last);
+        const finalBlock = finalOf(network, view, newest, state.finalBlock);
+        const caught: EvmBatch = { ...common, ...part, finalBlock };
+        yield caught;
+        state.apply(caught);
+      }
+    }
+    if (batch === null && caughtUp) {
+      options.onQuiet();
+      await pause(options.pollMs, undefined, { signal });
+    }
+  }
+}
+
+/** The newest block that is read as one that stays. */
+const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettings): bigint =>
+  lowest(finalBlock, view.head.number - BigInt(options.followDepth));
+
+/**
+ * The newest block that is final. Depths are counted from the newest block that was read, never from a
+ * head that was only spoken of, and no tag reaches beyond it.
+ *
+ * @param newest of the blocks that were read; undefined before the first
+ * @param kept what was final before
+ */
+const finalOf = (
+  { finality }: EvmNetwork,
+  view: ChainView,
+  newest: bigint | undefined,
+  kept: bigint,
+): bigint => {
+  const depth = typeof finality === "number" ? BigInt(finality) : 0n;
+  return newest === undefined ? kept : highest(lowest(view.finalBlock, newest - depth), kept);
+};
+
+type Reading = {
+  readonly network: EvmNetwork;
+  readonly rpc: Rpc;
+  readonly state: ReadingState;
+  readonly range: LogRange;
+  readonly options: ReaderSettings;
+};
+
+type Step = { readonly view: ChainView; readonly batch: EvmBatch | null };
+
+/**
+ * Looks at the head and reads there, at one endpoint: what one node calls the head another may not have
+ * yet. A chain that replaced final blocks is followed once every endpoint shows it.
+ */
+const nextAtHead = async (reading: Reading, signal: AbortSignal): Promise<Step> => {
+  const step = (agreed: boolean) =>
+    reading.rpc.use((endpoint) => stepAtHead(endpoint, reading, agreed, signal), signal);
+  try {
+    return await step(false);
+  } catch (error) {
+    if (error instanceof FinalityViolatedError && error.canRollBack) return step(true);
+    throw error;
+  }
+};
+
+/** One look at the head, with what is to be withdrawn and read there; no batch when nothing changed. */
+const stepAtHead = async (
+  endpoint: Endpoint,
+  { network, state, range, options }: Reading,
+  agreed: boolean,
+  signal: AbortSignal,
+): Promise<Step> => {
+  const { chainId } = network;
+  const view = await viewChain(endpoint, network, state.known, signal);
+  const rollback = rollbackOf(endpoint.label, view, network, state, agreed);
+  // What took the place of final blocks is as young as any other.
+  const kept = rollback === null ? state.finalBlock : lowest(state.finalBlock, rollback.toBlock);
+  const settled = settledBlock(view, highest(view.finalBlock, kept), options);
+  const tip = rollback?.toBlock ?? state.known.tip()?.number;
+  const group =
+    rollback === null
+      ? furthestBehind(network.tokens, state, settled + 1n, view.head.number)
+      : replacedTokens(network.tokens, state, rollback.toBlock, view.head.number);
+  const common = { chainId, rollback, keepFrom: settled, head: view.head };
+  if (group === undefined) {
+    const finalBlock = finalOf(network, view, tip, kept);
+    // The first look is told at once: how far there is to go must be known while a range is read.
+    const nothingNew = rollback === null && finalBlock === state.finalBlock && state.headTold;
+    if (nothingNew) return { view, batch: null };
+    const last = tip ?? -1n;
+    const nothing = { tokens: [], first: last + 1n, last, facts: [], schedules: [], blocks: [] };
+    return { view, batch: { ...common, ...nothing, finalBlock } };
+  }
+
+  const { tokens, first } = group;
+  const parent = state.known.at(first - 1n)?.hash;
+  const most = first + BigInt(options.followBlocks) - 1n;
+  const replacedUpTo = rollback === null ? most : (state.known.tip()?.number ?? most);
+  const last = lowest(group.last, highest(most, replacedUpTo));
+  const read = await readRange(
+    endpoint,
+    { chainId, tokens, first, last, linked: { range, parent } },
+    signal,
+  );
+  if (rollback === null) checkKnown(endpoint, state, read);
+  const facts = rollback === null ? read.facts : factsAfter(rollback.toBlock, group, state, read);
+  const known =
+    rollback === null
+      ? state.schedules
+      : new Map([...state.schedules].filter(([, block]) => block <= rollback.toBlock));
+  const asked = { tokens, facts, known, head: view.head.number };
+  const schedules = await newSchedules(endpoint, asked, signal);
+  const addresses = tokens.map(({ address }) => address);
+  const finalBlock = finalOf(network, view, highest(tip ?? last, last), kept);
+  const { blocks } = read;
+  const covered = { tokens: addresses, first, last, facts, schedules, blocks };
+  return { view, batch: { ...common, ...covered, finalBlock } };
+};
+
+/** Facts of tokens that were taken back to the same block, of each from its own first block on. */
+const factsAfter = (
+  toBlock: bigint,
+  { tokens }: TokenGroup,
+  state: ReadingState,
+  { facts }: RangeRead,
+): readonly EvmFact[] => {
+  const from = new Map(
+    tokens.map((token) => [token.address, state.nextAfterRollback(token, toBlock)]),
+  );
+  return facts.filter(({ token, block }) => block.number >= (from.get(token) ?? 0n));
+};
+
+/** A token that catches up inside the followed blocks must see the same ones. */
+const checkKnown = (endpoint: Endpoint, state: ReadingState, read: RangeRead) => {
+  for (const { number, hash } of read.blocks) {
+    const known = state.known.at(number);
+    if (known === undefined || known.hash === hash) continue;
+    throw new LyingRpcError(
+      endpoint.label,
+      "broken chain",
+      `block ${number} is ${hash} and was ${known.hash} a moment ago`,
+    );
+  }
+};

@@ -1,0 +1,168 @@
+/** What a chain looks like now, seen from the blocks already read: head, finality, reorganisation. */
+import { highest, lowest } from "../../values/block-numbers.ts";
+import type { LinkedBlock } from "../log/fact.ts";
+import { chainIdCall, checkChainId } from "../rpc/chain-id.ts";
+import { type Endpoint, type Outcome, resultOf } from "../rpc/endpoint.ts";
+import { LyingRpcError, RpcUnavailableError } from "../rpc/errors.ts";
+import { hex } from "../rpc/logs.ts";
+import { readBlocks } from "../rpc/range.ts";
+import { readBlock } from "../rpc/replies.ts";
+import type { KnownBlocks } from "./known-blocks.ts";
+import type { EvmNetwork, Finality } from "./network.ts";
+
+export type ChainView = {
+  readonly head: LinkedBlock;
+  /** Newest final block by the network's setting, as far as the chain says; -1 while there is none. */
+  readonly finalBlock: bigint;
+  /** Where the chain left the known blocks; null while the newest known one is in it. */
+  readonly fork: Fork | null;
+};
+
+export type Fork = {
+  /** Newest known block that is still in the chain; null when none is. */
+  readonly ancestor: LinkedBlock | null;
+};
+
+/** Known blocks compared with the chain in one request; doubles while none is found. */
+const FIRST_LOOK_BACK = 16;
+
+/**
+ * Looks at the chain through one endpoint.
+ *
+ * An endpoint below the newest known block is only behind as long as its head is known: a chain that
+ * lost blocks counts as replaced once it has a block of its own in their place.
+ *
+ * The head and the block that a tag calls final must be what the endpoint has at their numbers: finality
+ * is counted from them, and one inflated number would have callbacks sent that nothing takes back.
+ *
+ * @throws WrongChainError (stop) when the endpoint is of another chain by now
+ * @throws RpcUnavailableError (retry) when the endpoint is behind everything that is known
+ * @throws LyingRpcError (retry) when it does not have the blocks it names, or others at their numbers
+ */
+export const viewChain = async (
+  endpoint: Endpoint,
+  network: EvmNetwork,
+  known: KnownBlocks,
+  signal: AbortSignal,
+): Promise<ChainView> => {
+  const { finality } = network;
+  const tip = known.tip();
+  const blocks = [
+    "latest",
+    ...(typeof finality === "string" && finality !== "latest" ? [finality] : []),
+    ...(tip === undefined ? [] : [hex(tip.number)]),
+  ];
+  const [id, ...outcomes] = await endpoint.outcomes(
+    [
+      chainIdCall,
+      ...blocks.map((block) => ({ method: "eth_getBlockByNumber", params: [block, false] })),
+    ],
+    signal,
+  );
+  checkChainId(endpoint.label, network.chainId, id);
+  const answers = new Map(blocks.map((block, i) => [block, outcomes[i]]));
+  const head = blockIn(endpoint, answers.get("latest"));
+  if (head === undefined) {
+    throw new LyingRpcError(endpoint.label, "missing block", "has no latest block");
+  }
+  const tagged =
+    typeof finality === "string" && finality !== "latest"
+      ? taggedIn(endpoint, answers.get(finality))
+      : undefined;
+  await checkNamed(endpoint, known, tagged === undefined ? [head] : [head, tagged], signal);
+  const view = { head, finalBlock: finalIn(finality, head, tagged) };
+  if (tip === undefined) return { ...view, fork: null };
+
+  const compared = tip.number <= head.number ? tip : known.at(head.number);
+  if (compared === undefined) {
+    throw new RpcUnavailableError(
+      endpoint.label,
+      "failure",
+      `is behind: its head is block ${head.number}, block ${tip.number} is known`,
+    );
+  }
+  const now = compared === tip ? blockIn(endpoint, answers.get(hex(tip.number))) : head;
+  if (now === undefined || now.number !== compared.number) {
+    throw new LyingRpcError(
+      endpoint.label,
+      now === undefined ? "missing block" : "wrong block",
+      `asked for block ${compared.number}, got ${now?.number ?? "none"}, its head is ${head.number}`,
+    );
+  }
+  if (isSame(known, compared, now)) return { ...view, fork: null };
+  const ancestor = await commonAncestor(endpoint, known, compared.number - 1n, signal);
+  return { ...view, fork: { ancestor } };
+};
+
+/**
+ * Whether the chain still has a known block. A hash covers the time, so of two times one was a lie: of a
+ * head nobody can tell when it is told, and what was read by it is read again like any block that was
+ * replaced. Below the oldest known block there is nothing to go back to; the blocks around it have held
+ * its time within theirs.
+ */
+const isSame = (known: KnownBlocks, block: LinkedBlock, now: LinkedBlock) =>
+  now.hash === block.hash &&
+  (now.timestamp === block.timestamp || known.at(block.number - 1n) === undefined);
+
+const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) =>
+  outcome === undefined ? undefined : readBlock(endpoint.label, resultOf(outcome));
+
+/** The block that a tag names; before its first epoch a chain has none. */
+const taggedIn = (endpoint: Endpoint, answer: Outcome | undefined): LinkedBlock | undefined =>
+  answer?.ok === false && /not found|unknown block/i.test(answer.error.details)
+    ? undefined
+    : blockIn(endpoint, answer);
+
+/** Asks for blocks that the endpoint named, by their numbers, except those that are known anyway. */
+const checkNamed = async (
+  endpoint: Endpoint,
+  known: KnownBlocks,
+  named: readonly LinkedBlock[],
+  signal: AbortSignal,
+) => {
+  const asked = named.filter(({ number, hash }) => known.at(number)?.hash !== hash);
+  const numbers = [...new Set(asked.map(({ number }) => number))];
+  const { blocks } = await readBlocks(endpoint, numbers, signal);
+  const hashes = new Map(blocks.map(({ number, hash }) => [number, hash]));
+  for (const { number, hash } of asked) {
+    const found = hashes.get(number);
+    if (found === hash) continue;
+    throw new LyingRpcError(
+      endpoint.label,
+      "wrong block",
+      `names ${hash} as its block ${number}, and has ${found} there`,
+    );
+  }
+};
+
+const finalIn = (
+  finality: Finality,
+  head: LinkedBlock,
+  tagged: LinkedBlock | undefined,
+): bigint => {
+  if (typeof finality === "number") return highest(head.number - BigInt(finality), -1n);
+  if (finality === "latest") return head.number;
+  return tagged === undefined ? -1n : lowest(tagged.number, head.number);
+};
+
+const commonAncestor = async (
+  endpoint: Endpoint,
+  known: KnownBlocks,
+  from: bigint,
+  signal: AbortSignal,
+): Promise<LinkedBlock | null> => {
+  let number = from;
+  for (let count = FIRST_LOOK_BACK; ; count *= 2) {
+    const candidates = known.downFrom(number, count);
+    const oldest = candidates.at(-1);
+    if (oldest === undefined) return null;
+    const { blocks } = await readBlocks(
+      endpoint,
+      candidates.map((block) => block.number),
+      signal,
+    );
+    const found = candidates.find((each) => blocks.some((now) => isSame(known, each, now)));
+    if (found !== undefined) return found;
+    number = oldest.number - 1n;
+  }
+};

@@ -1,0 +1,99 @@
+/** How tokens describe themselves, kept beside their facts. */
+import type { Db } from "../../database/connect.ts";
+import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
+import type { EvmNetwork } from "../chain/network.ts";
+import type { TokenDescription } from "../rpc/contract-calls.ts";
+import type { Address } from "./fact.ts";
+import { evmLogChannel } from "./store.ts";
+
+/** Tokens of a network that are still to be asked how they are called. */
+export type OpenDescriptions = {
+  /** Never described, and the log has facts of them. */
+  readonly due: readonly Address[];
+  /** Never described, and without a fact so far. */
+  readonly waiting: readonly Address[];
+  /** Described, and without a name, a symbol or decimals. */
+  readonly partial: readonly Address[];
+  /** Newest block that was seen of the chain; null before the first. */
+  readonly head: bigint | null;
+};
+
+export const openDescriptions = async (
+  db: Db,
+  { chainId, tokens }: EvmNetwork,
+): Promise<OpenDescriptions> => {
+  const rows = await db.sql<
+    { address: Buffer; described: boolean; logged: boolean; head_block: bigint | null }[]
+  >`
+    select address, described_at is not null as described, head_block, exists (
+      select 1 from evm_facts f where f.chain_id = t.chain_id and f.token = t.address) as logged
+    from evm_tokens t join evm_chains c using (chain_id)
+    where chain_id = ${chainId}
+      and (described_at is null or name is null or symbol is null or decimals is null)`;
+  const open = rows
+    .map(({ address, ...row }) => ({ ...row, address: hexOf(address) }))
+    .filter(({ address }) => tokens.some((token) => token.address === address));
+  const some = (wanted: (row: (typeof open)[number]) => boolean) =>
+    open.filter(wanted).map(({ address }) => address);
+  return {
+    due: some(({ described, logged }) => logged && !described),
+    waiting: some(({ described, logged }) => !logged && !described),
+    partial: some(({ described }) => described),
+    head: rows[0]?.head_block ?? null,
+  };
+};
+
+/**
+ * Keeps a token's description: what it says now, and of the rest what it said before; the time of the
+ * first one stays. Wakes who waits with records for it.
+ */
+export const recordDescription = async (
+  db: Db,
+  chainId: number,
+  token: Address,
+  description: TokenDescription,
+): Promise<void> => {
+  const { name, symbol, decimals, totalSupply, contractVersion } = description;
+  await db.sql`
+    with described as (
+      update evm_tokens
+      set name = coalesce(${name}, name), symbol = coalesce(${symbol}, symbol),
+          decimals = coalesce(${decimals}::int2, decimals),
+          total_supply = coalesce(${totalSupply === null ? null : `${totalSupply}`}::numeric, total_supply),
+          contract_version = coalesce(${contractVersion}, contract_version),
+          described_at = coalesce(described_at, now())
+      where chain_id = ${chainId} and address = ${bytesOf(token)} returning 1
+    )
+    select pg_notify(${evmLogChannel}, ${`${chainId}`}) from described`;
+};
+
+/** A token's description and when it was first read; null until then. */
+export const tokenDescription = async (
+  db: Db,
+  chainId: number,
+  token: Address,
+): Promise<(TokenDescription & { readonly describedAtMs: bigint }) | null> => {
+  const [row] = await db.sql<
+    {
+      name: string | null;
+      symbol: string | null;
+      decimals: number | null;
+      total_supply: string | null;
+      contract_version: string | null;
+      described_ms: bigint;
+    }[]
+  >`
+    select name, symbol, decimals, total_supply, contract_version,
+           floor(extract(epoch from described_at) * 1000)::int8 as described_ms
+    from evm_tokens
+    where chain_id = ${chainId} and address = ${bytesOf(token)} and described_at is not null`;
+  if (row === undefined) return null;
+  return {
+    name: row.name,
+    symbol: row.symbol,
+    decimals: row.decimals,
+    totalSupply: row.total_supply === null ? null : BigInt(row.total_supply),
+    contractVersion: row.contract_version,
+    describedAtMs: row.described_ms,
+  };
+};

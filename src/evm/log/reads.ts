@@ -1,0 +1,199 @@
+/** Reads of the EVM log, for whoever derives rows from it. */
+import type { Hex } from "viem";
+import { byteas } from "../../database/column-arrays.ts";
+import type { Db } from "../../database/connect.ts";
+import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
+import type { Address, EvmFact, EvmTransaction, ReleaseSchedule } from "./fact.ts";
+
+/** A token's facts from one block on. */
+export type FactsRead = {
+  /** In chain order; whole blocks. */
+  readonly facts: readonly EvmFact[];
+  /** First block after those that were read: where to go on. */
+  readonly nextBlock: bigint;
+};
+
+/**
+ * Facts of a token from block `from` on: as many whole blocks as fit into `limit` facts, but at least
+ * one block; all that the log has when they fit.
+ */
+export const readFacts = async (
+  db: Db,
+  chainId: number,
+  token: Address,
+  from: bigint,
+  limit: number,
+): Promise<FactsRead> => {
+  const address = bytesOf(token);
+  // One statement, so that facts and coverage are of the same moment.
+  const rows = await db.sql<(FactRow & { next_block: bigint })[]>`
+    select t.next_block, f.*
+    from evm_tokens t
+    left join lateral (
+      select * from evm_facts
+      where chain_id = t.chain_id and token = t.address and block >= ${from}
+        and block <= coalesce((
+          select block from evm_facts
+          where chain_id = t.chain_id and token = t.address and block >= ${from}
+          order by block, log_index offset ${limit} limit 1), t.next_block)
+      order by block, log_index) f on true
+    where t.chain_id = ${chainId} and t.address = ${address}`;
+  const [first] = rows;
+  if (first === undefined || first.block === null) {
+    return { facts: [], nextBlock: first === undefined ? from : first.next_block };
+  }
+  const facts = factsOf(token, rows);
+  if (facts.length <= limit) return { facts, nextBlock: first.next_block };
+  // One fact too many: its block is cut off, unless it is the only one.
+  const lastBlock = facts.at(-1)?.block.number ?? from;
+  const whole = facts.filter(({ block }) => block.number < lastBlock);
+  return whole.length > 0
+    ? { facts: whole, nextBlock: lastBlock }
+    : { facts, nextBlock: lastBlock + 1n };
+};
+
+type FactRow = {
+  block: bigint | null;
+  log_index: number;
+  block_hash: Buffer;
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+  tx_index: number;
+  tx_from: Buffer;
+  tx_to: Buffer | null;
+  tx_nonce: bigint;
+  tx_input: Buffer | null;
+  address: Buffer;
+  topics: Buffer;
+  data: Buffer;
+};
+
+const factsOf = (token: Address, rows: readonly FactRow[]): readonly EvmFact[] => {
+  let block: EvmFact["block"] | undefined;
+  let transaction: EvmTransaction | undefined;
+  return rows.map((row) => {
+    if (block?.number !== row.block) {
+      block = {
+        number: row.block ?? 0n,
+        hash: hexOf(row.block_hash),
+        timestamp: row.block_timestamp,
+      };
+    }
+    // The input stands on a transaction's first fact alone; blocks are read whole, so it comes first.
+    if (transaction === undefined || row.tx_input !== null) {
+      transaction = {
+        hash: hexOf(row.tx_hash),
+        index: row.tx_index,
+        from: hexOf(row.tx_from),
+        to: row.tx_to === null ? null : hexOf(row.tx_to),
+        nonce: row.tx_nonce,
+        input: row.tx_input === null ? "0x" : hexOf(row.tx_input),
+      };
+    }
+    return {
+      token,
+      address: hexOf(row.address),
+      topics: topicsOf(row.topics),
+      data: hexOf(row.data),
+      logIndex: row.log_index,
+      block,
+      transaction,
+    };
+  });
+};
+
+const topicsOf = (bytes: Buffer): readonly [Hex, ...Hex[]] => {
+  const rest: Hex[] = [];
+  for (let at = 32; at < bytes.length; at += 32) rest.push(hexOf(bytes.subarray(at, at + 32)));
+  return [hexOf(bytes.subarray(0, 32)), ...rest];
+};
+
+/** Where a chain's log stands. */
+export type ChainMark = {
+  /** Grows with every batch; rollbacks carry the step of theirs. */
+  readonly step: bigint;
+  readonly finalBlock: bigint;
+  readonly headBlock: bigint | null;
+  /** Unix seconds. */
+  readonly headTimestamp: bigint | null;
+};
+
+/** Null for a chain that was never read. */
+export const chainMark = async (
+  db: Pick<Db, "sql">,
+  chainId: number,
+): Promise<ChainMark | null> => {
+  const [row] = await db.sql<
+    {
+      step: bigint;
+      final_block: bigint;
+      head_block: bigint | null;
+      head_timestamp: bigint | null;
+    }[]
+  >`
+    select step, final_block, head_block, head_timestamp
+    from evm_chains where chain_id = ${chainId}`;
+  if (row === undefined) return null;
+  const { step, final_block: finalBlock, head_block: headBlock } = row;
+  return { step, finalBlock, headBlock, headTimestamp: row.head_timestamp };
+};
+
+/** First block that the log does not have of every one of these tokens; null before it has begun. */
+export const logEnd = async (
+  db: Pick<Db, "sql">,
+  chainId: number,
+  tokens: readonly Address[],
+): Promise<bigint | null> => {
+  const [row] = await db.sql<{ next_block: bigint | null; tokens: number }[]>`
+    select min(next_block) as next_block, count(*)::int4 as tokens from evm_tokens
+    where chain_id = ${chainId} and address = any(${byteas(tokens.map(bytesOf))}::bytea[])`;
+  return row?.tokens === tokens.length ? row.next_block : null;
+};
+
+/** First block that the log has of a token; null before it has begun. */
+export const firstBlockOf = async (
+  db: Pick<Db, "sql">,
+  chainId: number,
+  token: Address,
+): Promise<bigint | null> => {
+  const [row] = await db.sql<{ first_block: bigint }[]>`
+    select first_block from evm_tokens where chain_id = ${chainId} and address = ${bytesOf(token)}`;
+  return row?.first_block ?? null;
+};
+
+/** Lowest block that every rollback after `step` left standing; null when there was none. */
+export const rolledBackTo = async (
+  db: Db,
+  chainId: number,
+  step: bigint,
+): Promise<bigint | null> => {
+  const [row] = await db.sql<{ to_block: bigint | null }[]>`
+    select min(to_block) as to_block from evm_rollbacks
+    where chain_id = ${chainId} and step > ${step}`;
+  return row?.to_block ?? null;
+};
+
+/** Schedules of a token by id; those that the contract refuses to tell are absent. */
+export const schedulesOf = async (
+  db: Db,
+  chainId: number,
+  token: Address,
+): Promise<ReadonlyMap<bigint, ReleaseSchedule>> => {
+  const rows = await db.sql<
+    { schedule_id: string; count: string; delay: string; portion: string; period: string }[]
+  >`
+    select schedule_id, release_count as count, delay_until_first_release_in_seconds as delay,
+           initial_release_portion_in_bips as portion, period_between_releases_in_seconds as period
+    from evm_schedules where chain_id = ${chainId} and token = ${bytesOf(token)}`;
+  return new Map(
+    rows.map(({ schedule_id, count, delay, portion, period }) => [
+      BigInt(schedule_id),
+      {
+        releaseCount: BigInt(count),
+        delayUntilFirstReleaseInSeconds: BigInt(delay),
+        initialReleasePortionInBips: BigInt(portion),
+        periodBetweenReleasesInSeconds: BigInt(period),
+      },
+    ]),
+  );
+};

@@ -1,0 +1,270 @@
+/** The EVM log in Postgres: opens a chain's part of it, and appends batches, each in one transaction. */
+import { bigints, byteas } from "../../database/column-arrays.ts";
+import type { Database, Tx } from "../../database/connect.ts";
+import { copyInto } from "../../database/copy.ts";
+import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { EvmNetwork, EvmToken } from "../chain/network.ts";
+import { type ChainState, type ChainStore, scheduleKey } from "../chain/state.ts";
+import type { Address, EvmBatch, EvmFact, LinkedBlock, ScheduleFact } from "./fact.ts";
+
+/** Notified with the chain id after every append. */
+export const evmLogChannel = "evm_log";
+
+/** Another process appended to this chain; our transaction rolled back. Stop this one and alert. */
+export class EvmLogMovedError extends Error {
+  override readonly name = "EvmLogMovedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(chainId: number, step: bigint) {
+    super(
+      `chain ${chainId}: the log no longer stands at step ${step}; another process reads this chain`,
+    );
+  }
+}
+
+/**
+ * A token's contracts, or its first block, changed to what the log cannot hold facts of: stop. Put the
+ * former settings back, or read the token anew with `holderbook evm reread`.
+ */
+export class TokenSettingsChangedError extends Error {
+  override readonly name = "TokenSettingsChangedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(chainId: number, token: Address, what: string) {
+    super(
+      `chain ${chainId}, token ${token}: ${what} differs from what its facts were read with; put it back, or read the token anew: holderbook evm reread --chain ${chainId} --token ${token}`,
+    );
+  }
+}
+
+/**
+ * Opens the log of a chain, adding the chain and its tokens where they are new.
+ * @throws TokenSettingsChangedError (stop)
+ */
+export const openEvmLog = async (database: Database, network: EvmNetwork): Promise<ChainStore> => {
+  const { chainId } = network;
+  let step = await database.transaction((tx) => register(tx, network));
+  return {
+    state: async () => {
+      // In one transaction: blocks, tokens and schedules of the same step.
+      const [state, seen] = await database.transaction(async (tx) => {
+        await tx.sql`set transaction isolation level repeatable read`;
+        return readState(tx, network);
+      });
+      step = seen;
+      return state;
+    },
+    append: async (batch) => {
+      if (batch.chainId !== chainId) {
+        throw new Error(`a batch of chain ${batch.chainId} is not of chain ${chainId}`);
+      }
+      await database.transaction((tx) => append(tx, batch, step));
+      step += 1n;
+    },
+  };
+};
+
+const register = async ({ sql }: Tx, network: EvmNetwork): Promise<bigint> => {
+  const { chainId, name, tokens } = network;
+  const [chain] = await sql<{ step: bigint }[]>`
+    insert into evm_chains (chain_id, network, final_block) values (${chainId}, ${name}, -1)
+    on conflict (chain_id) do update set network = excluded.network
+    returning step`;
+  for (const token of tokens) {
+    const { address, lockup, identityRegistry, fromBlock } = token;
+    // One of which nothing was read yet, or of which all was forgotten, is as it is configured now.
+    await sql`
+      insert into evm_tokens (chain_id, address, lockup, identity_registry, first_block, next_block)
+      values (${chainId}, ${bytesOf(address)}, ${lockup && bytesOf(lockup)},
+              ${identityRegistry && bytesOf(identityRegistry)}, ${fromBlock}, ${fromBlock})
+      on conflict (chain_id, address) do update
+      set lockup = excluded.lockup, identity_registry = excluded.identity_registry,
+          first_block = excluded.first_block, next_block = excluded.next_block
+      where evm_tokens.next_block = evm_tokens.first_block`;
+    const [kept] = await sql<
+      { lockup: Buffer | null; identity_registry: Buffer | null; first_block: bigint }[]
+    >`
+      select lockup, identity_registry, first_block from evm_tokens
+      where chain_id = ${chainId} and address = ${bytesOf(address)}`;
+    if (kept !== undefined) refuseChanges(chainId, token, kept);
+  }
+  return chain?.step ?? 0n;
+};
+
+const refuseChanges = (
+  chainId: number,
+  token: EvmToken,
+  kept: { lockup: Buffer | null; identity_registry: Buffer | null; first_block: bigint },
+) => {
+  const { address, lockup, identityRegistry, fromBlock } = token;
+  const changed = (what: string) => new TokenSettingsChangedError(chainId, address, what);
+  if ((kept.lockup && hexOf(kept.lockup)) !== lockup) throw changed("lockup");
+  if ((kept.identity_registry && hexOf(kept.identity_registry)) !== identityRegistry) {
+    throw changed("identityRegistry");
+  }
+  // A later first block is harmless: the log holds more than is asked for.
+  if (fromBlock < kept.first_block) throw changed("fromBlock");
+};
+
+const readState = async ({ sql }: Tx, network: EvmNetwork): Promise<[ChainState, bigint]> => {
+  const { chainId } = network;
+  const [chains, blocks, tokens, schedules] = await Promise.all([
+    sql<{ step: bigint; final_block: bigint }[]>`
+      select step, final_block from evm_chains where chain_id = ${chainId}`,
+    sql<{ number: bigint; hash: Buffer; parent_hash: Buffer; timestamp: bigint }[]>`
+      select number, hash, parent_hash, timestamp from evm_blocks
+      where chain_id = ${chainId} order by number desc`,
+    sql<{ address: Buffer; next_block: bigint; first_block: bigint }[]>`
+      select address, next_block, first_block from evm_tokens where chain_id = ${chainId}`,
+    sql<{ token: Buffer; schedule_id: string; block: bigint }[]>`
+      select token, schedule_id, block from evm_schedules where chain_id = ${chainId}`,
+  ]);
+  const newestFirst = blocks.map(
+    ({ number, hash, parent_hash, timestamp }): LinkedBlock => ({
+      number,
+      hash: hexOf(hash),
+      parentHash: hexOf(parent_hash),
+      timestamp,
+    }),
+  );
+  const gap = newestFirst.findIndex(
+    ({ number }, i) => i > 0 && newestFirst[i - 1]?.number !== number + 1n,
+  );
+  return [
+    {
+      blocks: newestFirst.slice(0, gap < 0 ? undefined : gap).reverse(),
+      finalBlock: chains[0]?.final_block ?? -1n,
+      nextBlock: new Map(tokens.map((row) => [hexOf(row.address), row.next_block])),
+      firstBlock: new Map(tokens.map((row) => [hexOf(row.address), row.first_block])),
+      schedules: new Map(
+        schedules.map((row) => [scheduleKey(hexOf(row.token), BigInt(row.schedule_id)), row.block]),
+      ),
+    },
+    chains[0]?.step ?? 0n,
+  ];
+};
+
+const append = async (tx: Tx, batch: EvmBatch, step: bigint): Promise<void> => {
+  const { sql } = tx;
+  const { chainId, head } = batch;
+  // First: a second writer queues on this row, then fails before it writes.
+  const moved = await sql`
+    update evm_chains
+    set step = step + 1, final_block = ${batch.finalBlock}, head_block = ${head.number},
+        head_hash = ${bytesOf(head.hash)}, head_timestamp = ${head.timestamp}, committed_at = now()
+    where chain_id = ${chainId} and step = ${step}
+    returning 1`;
+  if (moved.length === 0) throw new EvmLogMovedError(chainId, step);
+  if (batch.rollback !== null) await rollBack(tx, batch, batch.rollback, step + 1n);
+  await Promise.all([
+    sql`
+      update evm_tokens set next_block = ${batch.last + 1n}
+      where chain_id = ${chainId} and address = any(${byteas(batch.tokens.map(bytesOf))}::bytea[])`,
+    sql`
+      insert into evm_blocks (chain_id, number, hash, parent_hash, timestamp)
+      select ${chainId}, * from unnest(
+        ${bigints(batch.blocks.map(({ number }) => number))}::int8[],
+        ${byteas(batch.blocks.map(({ hash }) => bytesOf(hash)))}::bytea[],
+        ${byteas(batch.blocks.map(({ parentHash }) => bytesOf(parentHash)))}::bytea[],
+        ${bigints(batch.blocks.map(({ timestamp }) => timestamp))}::int8[])
+      on conflict do nothing`,
+    // The newest is kept whatever it is: what comes next must be its child.
+    sql`
+      delete from evm_blocks
+      where chain_id = ${chainId} and number < ${batch.keepFrom}
+        and number < (select max(number) from evm_blocks where chain_id = ${chainId})`,
+    insertSchedules(tx, chainId, batch.schedules),
+  ]);
+  if (batch.facts.length > 0) await copyFacts(tx, chainId, batch.facts);
+  await sql`select pg_notify(${evmLogChannel}, ${`${chainId}`})`;
+};
+
+const rollBack = async (
+  { sql }: Tx,
+  { chainId }: EvmBatch,
+  { toBlock, belowFinal }: NonNullable<EvmBatch["rollback"]>,
+  step: bigint,
+) => {
+  await Promise.all([
+    sql`
+      delete from evm_facts
+      where chain_id = ${chainId} and block > ${toBlock}
+        and token in (select address from evm_tokens where chain_id = ${chainId})`,
+    sql`delete from evm_schedules where chain_id = ${chainId} and block > ${toBlock}`,
+    sql`delete from evm_blocks where chain_id = ${chainId} and number > ${toBlock}`,
+    sql`
+      update evm_tokens set next_block = greatest(${toBlock + 1n}::int8, first_block)
+      where chain_id = ${chainId} and next_block > ${toBlock + 1n}`,
+    sql`
+      insert into evm_rollbacks (chain_id, step, to_block, below_final)
+      values (${chainId}, ${step}, ${toBlock}, ${belowFinal})`,
+  ]);
+};
+
+const insertSchedules = async (
+  { sql }: Tx,
+  chainId: number,
+  schedules: readonly ScheduleFact[],
+) => {
+  if (schedules.length === 0) return;
+  const numbers = (of: (schedule: ScheduleFact) => bigint) => bigints(schedules.map(of));
+  // Ranges read ahead of one another may both have met it.
+  await sql`
+    insert into evm_schedules (chain_id, token, schedule_id, block, release_count,
+      delay_until_first_release_in_seconds, initial_release_portion_in_bips,
+      period_between_releases_in_seconds)
+    select ${chainId}, * from unnest(
+      ${byteas(schedules.map(({ token }) => bytesOf(token)))}::bytea[],
+      ${numbers(({ scheduleId }) => scheduleId)}::numeric[],
+      ${numbers(({ block }) => block)}::int8[],
+      ${numbers(({ schedule }) => schedule.releaseCount)}::numeric[],
+      ${numbers(({ schedule }) => schedule.delayUntilFirstReleaseInSeconds)}::numeric[],
+      ${numbers(({ schedule }) => schedule.initialReleasePortionInBips)}::numeric[],
+      ${numbers(({ schedule }) => schedule.periodBetweenReleasesInSeconds)}::numeric[])
+    on conflict do nothing`;
+};
+
+const FACT_COLUMNS = [
+  "chain_id",
+  "token",
+  "block",
+  "log_index",
+  "block_hash",
+  "block_timestamp",
+  "tx_hash",
+  "tx_index",
+  "tx_from",
+  "tx_to",
+  "tx_nonce",
+  "tx_input",
+  "address",
+  "topics",
+  "data",
+];
+
+const copyFacts = async ({ sql }: Tx, chainId: number, facts: readonly EvmFact[]) => {
+  const chain = BigInt(chainId);
+  /** Last transaction of each token whose input was written. */
+  const written = new Map<Address, string>();
+  await copyInto(sql, "evm_facts", FACT_COLUMNS, facts, (fact, fields) => {
+    const { token, block, transaction } = fact;
+    const first = written.get(token) !== transaction.hash;
+    written.set(token, transaction.hash);
+    fields.bigint(chain);
+    fields.bytea(bytesOf(token));
+    fields.bigint(block.number);
+    fields.integer(fact.logIndex);
+    fields.bytea(bytesOf(block.hash));
+    fields.bigint(block.timestamp);
+    fields.bytea(bytesOf(transaction.hash));
+    fields.integer(transaction.index);
+    fields.bytea(bytesOf(transaction.from));
+    fields.bytea(transaction.to === null ? null : bytesOf(transaction.to));
+    fields.bigint(transaction.nonce);
+    fields.bytea(first ? bytesOf(transaction.input) : null);
+    fields.bytea(bytesOf(fact.address));
+    fields.bytea(Buffer.from(fact.topics.map((topic) => topic.slice(2)).join(""), "hex"));
+    fields.bytea(bytesOf(fact.data));
+  });
+};

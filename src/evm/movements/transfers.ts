@@ -1,0 +1,224 @@
+/**
+ * From a token's logs to transfer records: one record per ERC-20 Transfer log, with its method, the
+ * groups of both wallets as they stood at that log, and the vesting it funded. Pure.
+ */
+import type { Hex } from "viem";
+import { eventName, type TokenEvent } from "../contract/events.ts";
+import { movingBySelector, selectorOf, versionsOf } from "../contract/functions.ts";
+import { generations, type TokenType } from "../contract/generations.ts";
+import type { Address, EvmFact, EvmTransaction } from "../log/fact.ts";
+import { methodNames } from "./method-name.ts";
+import { ownEvent } from "./own-events.ts";
+import { joinFundings } from "./vesting-join.ts";
+import { type GroupChange, groupShown, groupsAfter, type WalletGroups } from "./wallet-groups.ts";
+
+/** What has to be known of a token to read its logs. */
+export type TokenShape = {
+  readonly address: Address;
+  readonly type: TokenType;
+  /** The separate vesting contract of version 1; null otherwise. */
+  readonly lockup: Address | null;
+  /** The registry of a version 5 token whose regions are its groups; null where there is none. */
+  readonly identityRegistry: Address | null;
+};
+
+/** One movement of tokens, as one Transfer log tells it. */
+export type TransferRecord = {
+  readonly token: Address;
+  readonly block: bigint;
+  readonly blockHash: Hex;
+  /** Unix seconds. */
+  readonly blockTimestamp: bigint;
+  readonly txHash: Hex;
+  readonly txIndex: number;
+  readonly logIndex: number;
+  readonly methodName: string;
+  /** In the token's smallest unit. */
+  readonly amount: bigint;
+  readonly from: Address;
+  readonly to: Address;
+  /** Null where the wallet has none known. */
+  readonly fromGroup: bigint | null;
+  readonly toGroup: bigint | null;
+  /** The grant these tokens funded; null for any other movement. */
+  readonly vesting: Vesting | null;
+};
+
+export type Vesting = {
+  readonly scheduleId: bigint;
+  /** Unix seconds. */
+  readonly commencementTimestamp: bigint;
+  /** Index of the grant among the recipient's. */
+  readonly timelockId: bigint;
+};
+
+/**
+ * Something a log says that the configured token type does not explain. Records are still right as
+ * far as they go (a Transfer is a Transfer); an operator should correct the type.
+ */
+export type Doubt = {
+  readonly token: Address;
+  readonly block: bigint;
+  readonly txHash: Hex;
+  readonly logIndex: number;
+  readonly message: string;
+};
+
+export type Reading = {
+  /** In chain order. */
+  readonly transfers: readonly TransferRecord[];
+  /** Every change of a wallet's groups, in chain order. */
+  readonly groupChanges: readonly GroupChange[];
+  readonly doubts: readonly Doubt[];
+};
+
+/**
+ * Reads one token's facts of consecutive whole transactions.
+ *
+ * @param facts in chain order; the transactions are complete
+ * @param groups groups before the first fact of the wallets that `walletsOf` names; left as they
+ *   stand after the last
+ * @throws UndecodableLogError (stop)
+ */
+export const readTransfers = (
+  token: TokenShape,
+  facts: readonly EvmFact[],
+  groups: WalletGroups,
+): Reading => {
+  const reading = { transfers: [], groupChanges: [], doubts: [] };
+  let start = 0;
+  for (let end = 1; end <= facts.length; end += 1) {
+    if (facts[end]?.transaction.hash === facts[start]?.transaction.hash) continue;
+    readTransaction(token, facts.slice(start, end), groups, reading);
+    start = end;
+  }
+  return reading;
+};
+
+/** Wallets whose groups must be known to read these facts. */
+export const walletsOf = (token: TokenShape, facts: readonly EvmFact[]): ReadonlySet<Address> => {
+  const wallets = new Set<Address>();
+  for (const fact of facts) {
+    const event = ownEvent(token, fact);
+    if (event?.kind === "transfer") wallets.add(event.from).add(event.to);
+    else if (event !== undefined && "wallet" in event) wallets.add(event.wallet);
+  }
+  return wallets;
+};
+
+type Found<K extends TokenEvent["kind"]> = Extract<TokenEvent, { kind: K }> & {
+  readonly logIndex: number;
+};
+
+type Open = { transfers: TransferRecord[]; groupChanges: GroupChange[]; doubts: Doubt[] };
+
+const readTransaction = (
+  token: TokenShape,
+  facts: readonly EvmFact[],
+  groups: WalletGroups,
+  out: Open,
+) => {
+  const generation = generations[token.type];
+  const contracts = new Set(
+    token.lockup === null ? [token.address] : [token.address, token.lockup],
+  );
+  const legs: (Found<"transfer"> & Pick<TransferRecord, "fromGroup" | "toGroup">)[] = [];
+  const fundings: Found<"schedule funded">[] = [];
+  const [first] = facts;
+  if (first === undefined) return;
+  const doubt = (logIndex: number, message: string) => {
+    const { block, transaction } = first;
+    const where = { token: token.address, block: block.number, txHash: transaction.hash };
+    out.doubts.push({ ...where, logIndex, message });
+  };
+
+  for (const fact of facts) {
+    const { logIndex, block } = fact;
+    const foreign = foreignTo(token, fact);
+    if (foreign !== undefined) doubt(logIndex, foreign);
+    const event = ownEvent(token, fact);
+    if (event === undefined) continue;
+    if (event.kind === "transfer") {
+      const fromGroup = groupShown(event.from, groups, generation.groups);
+      const toGroup = groupShown(event.to, groups, generation.groups);
+      legs.push({ ...event, logIndex, fromGroup, toGroup });
+    } else if (event.kind === "schedule funded") {
+      fundings.push({ ...event, logIndex });
+    } else {
+      const change = groupsAfter(event, groups);
+      if (change === undefined) continue;
+      groups.set(change.wallet, change.groups);
+      out.groupChanges.push({ ...change, block: block.number, logIndex });
+    }
+  }
+  const [firstMove] = [...legs, ...fundings];
+  if (firstMove === undefined) return;
+  const strange = foreignCall(token, first.transaction, contracts);
+  if (strange !== undefined) doubt(firstMove.logIndex, strange);
+
+  const vesting = new Map<number, Vesting>();
+  const holder = token.lockup ?? token.address;
+  for (const [funding, carriers] of joinFundings(legs, fundings, generation.vestingLeg, holder)) {
+    const { logIndex, scheduleId, commencementTimestamp, timelockId, amount, to } = funding;
+    for (const leg of carriers) vesting.set(leg, { scheduleId, commencementTimestamp, timelockId });
+    if (carriers.length > 0) continue;
+    doubt(
+      logIndex,
+      `no Transfer carries the funding of ${amount} to ${to}: not as ${token.type} does`,
+    );
+  }
+
+  const methodName = methodNames(first.transaction, contracts);
+  for (const { logIndex, from, to, amount, fromGroup, toGroup } of legs) {
+    out.transfers.push({
+      token: token.address,
+      block: first.block.number,
+      blockHash: first.block.hash,
+      blockTimestamp: first.block.timestamp,
+      txHash: first.transaction.hash,
+      txIndex: first.transaction.index,
+      logIndex,
+      methodName: methodName({ from, to, amount }),
+      amount,
+      from,
+      to,
+      fromGroup,
+      toGroup,
+      vesting: vesting.get(logIndex) ?? null,
+    });
+  }
+};
+
+/** Versions known to log an event, for the events that tell them apart. */
+const versionsLogging: Readonly<Record<string, readonly number[]>> = {
+  AddressTransferGroup: [2, 3, 4],
+  AddressMaxBalance: [2],
+  HolderCreated: [3, 4, 5],
+  ForceTransferBetween: [3, 4, 5],
+  TokenTypeMinted: [4, 5],
+  TokenTypeTransferred: [4, 5],
+  TokenTypeBurned: [4, 5],
+};
+
+const foreignTo = (token: TokenShape, fact: EvmFact): string | undefined => {
+  if (fact.address !== token.address) return undefined;
+  const name = eventName(fact.topics[0]);
+  const versions = name === undefined ? undefined : versionsLogging[name];
+  const { version } = generations[token.type];
+  if (versions === undefined || versions.includes(version)) return undefined;
+  return `${name} is logged by version ${versions.join(", ")}, the token is configured as ${token.type}`;
+};
+
+/** A call straight to the token of a function that its generation is not known to have. */
+const foreignCall = (
+  token: TokenShape,
+  { to, input }: EvmTransaction,
+  contracts: ReadonlySet<Address>,
+): string | undefined => {
+  const selector = to !== null && contracts.has(to) ? selectorOf(input) : undefined;
+  const called = selector === undefined ? undefined : movingBySelector.get(selector);
+  if (selector === undefined || called === undefined) return undefined;
+  const versions = versionsOf(selector);
+  if (versions.includes(generations[token.type].version)) return undefined;
+  return `${called.name} (${selector}) is a function of version ${versions.join(", ")}, the token is configured as ${token.type}`;
+};

@@ -1,0 +1,93 @@
+/**
+ * Joins fundings of vesting schedules to the Transfers that carried their tokens.
+ *
+ * `ScheduleFunded` follows its Transfers in the same transaction, not always directly (`HolderCreated`
+ * or `Approval` may stand between), and a batch repeats the whole group per recipient.
+ */
+import type { Generation } from "../contract/generations.ts";
+import type { Address } from "../log/fact.ts";
+
+/** A Transfer of one transaction. */
+export type Leg = {
+  readonly logIndex: number;
+  readonly from: Address;
+  readonly to: Address;
+  readonly amount: bigint;
+};
+
+/** A `ScheduleFunded` of the same transaction. */
+export type Funding = {
+  readonly logIndex: number;
+  /** Who received the grant. */
+  readonly to: Address;
+  readonly amount: bigint;
+};
+
+/**
+ * For each funding, the legs that carried it: from the funding back, the nearest leg of equal amount
+ * that no earlier funding took. Older contracts that hold locked tokens themselves split the inbound
+ * movement when the funder spends unlocked and simple tokens together; without a leg of equal amount
+ * the nearest legs that add up to it are taken, all of them.
+ *
+ * @param legs ascending by log index
+ * @param fundings ascending by log index
+ * @param holder who holds locked tokens: the token itself, or the lockup
+ * @returns the log indexes of each funding's legs, ascending; none when nothing fits
+ */
+export const joinFundings = <F extends Funding>(
+  legs: readonly Leg[],
+  fundings: readonly F[],
+  vestingLeg: Generation["vestingLeg"],
+  holder: Address,
+): ReadonlyMap<F, readonly number[]> => {
+  const used = new Set<Leg>();
+  const joined = new Map<F, readonly number[]>();
+  for (const funding of fundings) {
+    const candidates = legs
+      .filter((leg) => leg.logIndex < funding.logIndex && !used.has(leg))
+      .filter((leg) => carries(leg, funding, vestingLeg, holder))
+      .reverse();
+    const whole = candidates.find(({ amount }) => amount === funding.amount);
+    const parts =
+      whole !== undefined
+        ? [whole]
+        : partsOf(
+            candidates.filter(({ to }) => to === holder && vestingLeg !== "recipient"),
+            funding.amount,
+          );
+    for (const leg of parts) used.add(leg);
+    joined.set(funding, parts.map(({ logIndex }) => logIndex).reverse());
+  }
+  return joined;
+};
+
+const carries = (
+  { from, to }: Leg,
+  funding: Funding,
+  vestingLeg: Generation["vestingLeg"],
+  holder: Address,
+): boolean => {
+  switch (vestingLeg) {
+    case "recipient":
+      return to === funding.to;
+    case "holder":
+      return to === holder;
+    case "pair":
+      // The second of the pair stands nearer than the first; early builds have the first alone.
+      return to === holder || (from === holder && to === funding.to);
+  }
+};
+
+/** Nearest legs that add up to the amount exactly, nearest first; none when they overshoot. */
+const partsOf = (nearestFirst: readonly Leg[], amount: bigint): readonly Leg[] => {
+  const parts: Leg[] = [];
+  let missing = amount;
+  for (const leg of nearestFirst) {
+    if (leg.amount === 0n) continue;
+    if (leg.amount > missing) return [];
+    parts.push(leg);
+    missing -= leg.amount;
+    if (missing === 0n) return parts;
+  }
+  return [];
+};

@@ -1,0 +1,47 @@
+/**
+ * Answers that come before the request's body has: 401, 413, 503.
+ *
+ * A connection that is closed with bytes unread is reset, and whoever was still sending sees a broken
+ * pipe instead of the answer. So after an early answer the rest of the body is read and thrown away, up
+ * to a bound; a sender who goes on beyond it has had time to read what he was told.
+ */
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply } from "fastify";
+import type { App } from "../part.ts";
+
+/** What is still read after the answer. */
+const DRAINED_BYTES = 64 * 1024 * 1024;
+const DRAINED_MS = 30_000;
+
+const LOOK_MS = 250;
+
+export const keepEarlyAnswers = (app: App): void => {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    // One that was too slow has nothing more to say that is worth waiting for.
+    if (!request.raw.complete && reply.statusCode !== 408) drainBehind(request.raw, reply);
+    done(null, payload);
+  });
+};
+
+const drainBehind = (request: IncomingMessage, reply: FastifyReply): void => {
+  const { raw } = reply;
+  // Closing is up to us, once nothing is unread: Node would close as soon as the answer is out.
+  const closes = !raw.shouldKeepAlive || raw.hasHeader("connection");
+  reply.removeHeader("connection");
+  if (closes) raw.removeHeader("connection");
+  raw.shouldKeepAlive = true;
+  raw.once("finish", () => drain(request, closes));
+};
+
+const drain = (request: IncomingMessage, closes: boolean): void => {
+  const { socket } = request;
+  const from = socket.bytesRead;
+  const until = performance.now() + DRAINED_MS;
+  request.resume();
+  const watch = setInterval(() => {
+    const over = socket.bytesRead - from > DRAINED_BYTES || performance.now() > until;
+    if (!request.complete && over) socket.destroy();
+    if (request.complete && closes) socket.end();
+    if (request.complete || socket.destroyed) clearInterval(watch);
+  }, LOOK_MS).unref();
+};

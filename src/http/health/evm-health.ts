@@ -1,0 +1,226 @@
+/** How far EVM chains, their records and callbacks are: for `/health` of any process. */
+import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
+import { bigints, byteas, texts } from "../../database/column-arrays.ts";
+import type { Db } from "../../database/connect.ts";
+import type { EndpointHealth } from "../../service/evm-endpoints.ts";
+import type { Project, ProjectToken } from "../../transfers/projects.ts";
+import { lowest } from "../../values/block-numbers.ts";
+import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
+import { type EvmStanding, recordsKey } from "./evm-standing.ts";
+import type { HealthDetail } from "./health.ts";
+import { createStallWatch, type Judgement, type State } from "./stall-watch.ts";
+
+/** A chain; block numbers are decimal, null before it was first read. */
+export type ChainHealth = Judgement & {
+  readonly chainId: number;
+  readonly network: string;
+  readonly headBlock: string | null;
+  readonly finalBlock: string | null;
+  /** Next block to read, of the token that is furthest behind. */
+  readonly nextBlock: string | null;
+  /** Of the newest block that is known; null before the first. */
+  readonly headAgeSeconds: number | null;
+  /** Final blocks that the chain replaced nevertheless; null while it never did. */
+  readonly finalReplaced: {
+    readonly times: number;
+    /** The last time: newest block that was left standing, and when, ISO 8601. */
+    readonly toBlock: string;
+    readonly at: string;
+  } | null;
+  /** In order of preference; empty in a process that does not read the chain. */
+  readonly endpoints: readonly EndpointHealth[];
+  /** What an operator should look at although things move; never a reason to be stalled. */
+  readonly warnings: readonly string[];
+};
+
+/** The records of a project on a chain. */
+export type RecordsHealth = Judgement & {
+  readonly project: string;
+  readonly chainId: number;
+  readonly nextBlock: string | null;
+  readonly lagBlocks: string | null;
+  /** Callbacks of records up to this block are enqueued. */
+  readonly notifiedBlock: string | null;
+};
+
+export type EvmDetails = {
+  readonly evm: {
+    readonly chains: readonly ChainHealth[];
+    readonly transferEvents: readonly RecordsHealth[];
+  };
+  readonly callbacks: CallbackFigures;
+};
+
+type Watched = {
+  readonly db: Db;
+  readonly projects: readonly Project[];
+  /** What the process knows that reads the chains, where it is this one or tells this one. */
+  readonly local?: ((nowMs: number) => EvmStanding) | undefined;
+};
+
+type ChainRow = {
+  readonly chain_id: bigint;
+  readonly head_block: bigint | null;
+  readonly head_timestamp: bigint | null;
+  readonly final_block: bigint;
+  readonly replaced: number;
+  readonly replaced_to: bigint | null;
+  readonly replaced_at: string | null;
+};
+
+/** Watches from now on; the members of the answer are `EvmDetails`. */
+export const evmDetails = ({ db, projects, local }: Watched) => {
+  const watch = createStallWatch(undefined, "block");
+  const tokens = projects.flatMap((project) => project.tokens);
+  const chainIds = [...new Set(tokens.map(({ chainId }) => chainId))];
+  const scopes = projects.flatMap((project) =>
+    [...new Set(project.tokens.map(({ chainId }) => chainId))].map((chainId) => ({
+      project: project.name,
+      chainId,
+      tokens: project.tokens.filter((token) => token.chainId === chainId),
+    })),
+  );
+
+  const chainHealth = (
+    chainId: number,
+    row: ChainRow | undefined,
+    next: bigint | null,
+    standing: EvmStanding | undefined,
+    nowMs: number,
+  ): ChainHealth => {
+    const own = tokens.filter((token) => token.chainId === chainId);
+    const known = standing?.chains.get(chainId);
+    const trouble = known?.trouble;
+    const head = row?.head_block ?? null;
+    const afterHead = head === null ? null : head + 1n;
+    // While the RPC fails nobody hears of a new head: there is work as long as it does.
+    const goal = trouble === undefined ? afterHead : (afterHead ?? 0n) + 1n;
+    const sinceHead =
+      row?.head_timestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.head_timestamp));
+    const headAgeSeconds = sinceHead === null ? null : Math.max(0, sinceHead);
+    return {
+      chainId,
+      network: own[0]?.network ?? "",
+      headBlock: head?.toString() ?? null,
+      finalBlock: row === undefined || row.final_block < 0n ? null : `${row.final_block}`,
+      nextBlock: next?.toString() ?? null,
+      headAgeSeconds,
+      finalReplaced:
+        row?.replaced_to == null || row.replaced_at === null
+          ? null
+          : {
+              times: row.replaced,
+              toBlock: `${row.replaced_to}`,
+              at: new Date(row.replaced_at).toISOString(),
+            },
+      endpoints: known?.endpoints ?? [],
+      warnings: [
+        ...oldHead(own[0]?.finality, headAgeSeconds),
+        ...headAhead(sinceHead),
+        ...own.flatMap(({ address }) => known?.doubts.get(address) ?? []),
+      ],
+      ...watch.judge({ name: `chain ${chainId}`, next, goal, trouble }, nowMs),
+    };
+  };
+
+  return async (nowMs: number): Promise<HealthDetail & { readonly members: EvmDetails }> => {
+    const [chains, nexts, progress, callbacks] = await Promise.all([
+      db.sql<ChainRow[]>`
+        select c.chain_id, head_block, head_timestamp, final_block, r.*
+        from evm_chains c, lateral (
+          select count(*)::int4 as replaced, (array_agg(to_block order by step desc))[1] as replaced_to,
+                 max(at) as replaced_at
+          from evm_rollbacks r where r.chain_id = c.chain_id and below_final) as r
+        where c.chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])`,
+      db.sql<{ chain_id: bigint; address: Buffer; next_block: bigint }[]>`
+        select chain_id, address, next_block from evm_tokens
+        where chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])
+          and address = any(${byteas(tokens.map(({ address }) => bytesOf(address)))}::bytea[])`,
+      db.sql<{ project: string; chain_id: bigint; next_block: bigint; notified_block: bigint }[]>`
+        select p.project, p.chain_id, p.next_block, p.notified_block
+        from transfer_event_progress p
+        where p.project = any(${texts(scopes.map(({ project }) => project))}::text[])`,
+      callbackFigures(db),
+    ]);
+    const nextOf = new Map(
+      nexts.map((row) => [
+        keyOf({ chainId: Number(row.chain_id), address: hexOf(row.address) }),
+        row.next_block,
+      ]),
+    );
+    /** Next block of the one furthest behind; null when one of them was never read. */
+    const nextOfAll = (some: readonly ProjectToken[]): bigint | null => {
+      const found = some.map((token) => nextOf.get(keyOf(token)));
+      const [first, ...others] = found.filter((next) => next !== undefined);
+      if (first === undefined || others.length + 1 < some.length) return null;
+      return lowest(first, ...others);
+    };
+    const standing = local?.(nowMs);
+    const read = chainIds.map((chainId) => {
+      const row = chains.find((each) => Number(each.chain_id) === chainId);
+      const own = tokens.filter((token) => token.chainId === chainId);
+      return chainHealth(chainId, row, nextOfAll(own), standing, nowMs);
+    });
+    const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
+      const row = progress.find(
+        (each) => each.project === project && Number(each.chain_id) === chainId,
+      );
+      const trouble = standing?.records.get(recordsKey(project, chainId));
+      const next = row?.next_block ?? null;
+      const goal = nextOfAll(own);
+      return {
+        project,
+        chainId,
+        nextBlock: next?.toString() ?? null,
+        lagBlocks: next === null || goal === null ? null : `${goal > next ? goal - next : 0n}`,
+        notifiedBlock:
+          row === undefined || row.notified_block < 0n ? null : `${row.notified_block}`,
+        ...watch.judge({ name: `records ${project} ${chainId}`, next, goal, trouble }, nowMs),
+      };
+    });
+    const states = [...read, ...made].map(({ state }) => state);
+    return {
+      state: worst(states),
+      members: { evm: { chains: read, transferEvents: made }, callbacks },
+    };
+  };
+};
+
+const keyOf = ({ chainId, address }: Pick<ProjectToken, "chainId" | "address">) =>
+  `${chainId} ${address}`;
+
+/** Where validators vote in rounds, as behind `safe` and `finalized`, blocks come whether used or not. */
+const OLD_VOTED_HEAD_SECONDS = 600;
+
+/** Other chains may make a block only when somebody sends a transaction. */
+const OLD_HEAD_SECONDS = 3_600;
+
+const oldHead = (
+  finality: ProjectToken["finality"] | undefined,
+  ageSeconds: number | null,
+): readonly string[] => {
+  const voted = finality === "safe" || finality === "finalized";
+  if (ageSeconds === null || ageSeconds < (voted ? OLD_VOTED_HEAD_SECONDS : OLD_HEAD_SECONDS)) {
+    return [];
+  }
+  return [`no block for ${ageSeconds} s: either the chain is quiet, or its RPC stands still`];
+};
+
+/**
+ * Further ahead of this machine's clock no chain in use makes a block: most refuse one of some seconds,
+ * roll-ups allow their sequencer up to an hour.
+ */
+const HEAD_AHEAD_SECONDS = 3_600;
+
+/** Not refused: the clock of a chain for trying things out is set at will, and no block after it is there. */
+const headAhead = (sinceHead: number | null): readonly string[] =>
+  sinceHead === null || -sinceHead <= HEAD_AHEAD_SECONDS
+    ? []
+    : [
+        `the newest block is ${-sinceHead} s ahead of this machine's clock: either this clock or that of the chain is wrong, or its RPC tells untruths`,
+      ];
+
+const worst = (states: readonly State[]): State =>
+  states.find((state) => state === "stalled") ??
+  states.find((state) => state === "catching_up") ??
+  "ok";

@@ -1,0 +1,114 @@
+/** Where the transfer agent's requests stand: for `/health` and `/metrics` of any process. */
+import { Counter, type Registry } from "prom-client";
+import type { Db } from "../../database/connect.ts";
+import type { Assets } from "../../settings/assets.ts";
+import { endedRequests, type OpenRequests, openRequests } from "../../ta/requests/figures.ts";
+import type { Health, HealthDetail } from "./health.ts";
+import { healthGauge } from "./health-gauge.ts";
+
+/** A request is named that has been open for longer: most take seconds. */
+const LONG_SECONDS = 60;
+
+/** The requests of an asset. */
+export type AssetRequests = Omit<OpenRequests, "oldest"> & {
+  /** Age of the oldest open one; null while none is open. */
+  readonly oldestSeconds: number | null;
+  /** Its investor's lane, by the number that logs name, when it has waited for longer than a minute. */
+  readonly waitingLane: string | null;
+};
+
+export type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
+
+/**
+ * Members of the answer are `TaDetails`. It never judges: how long a request may take depends on when
+ * its ledger is final, and on whether somebody signs for it at all.
+ */
+export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: Assets }) => {
+  const names = assets.projects.flatMap(({ tokens }) =>
+    tokens.flatMap(({ name, ta }) => (ta === undefined ? [] : [name])),
+  );
+  return async (): Promise<HealthDetail & { readonly members: TaDetails }> => {
+    const open = await openRequests(db, names);
+    const transferAgent = open.map(({ oldest, ...counted }) => ({
+      ...counted,
+      oldestSeconds: oldest?.ageSeconds ?? null,
+      waitingLane: oldest !== null && oldest.ageSeconds > LONG_SECONDS ? `${oldest.lane}` : null,
+    }));
+    return { state: "ok", members: { transferAgent } };
+  };
+};
+
+/** Longer than any transaction that ends a request: what it counts is committed by then. */
+const LAG_SECONDS = 60;
+
+/** Adds figures of the same to `/metrics`, and counts what ends from now on, whichever process ends it. */
+export const taMetrics = (
+  registry: Registry,
+  {
+    health,
+    db,
+    lagSeconds = LAG_SECONDS,
+  }: {
+    readonly health: Health;
+    readonly db: Db;
+    readonly lagSeconds?: number;
+  },
+): void => {
+  const gauge = healthGauge(registry, health, isTaDetails);
+  const assetGauge = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    show: (
+      requests: AssetRequests,
+      set: (labels: Record<Label, string>, value: number) => void,
+    ) => void,
+  ) =>
+    gauge(name, help, labelNames, ({ transferAgent }, set) => {
+      for (const each of transferAgent) show(each, set);
+    });
+  assetGauge(
+    "ta_requests_open",
+    "Requests that have not ended, by status",
+    ["asset", "status"],
+    ({ asset, queued, pending }, set) => {
+      set({ asset, status: "QUEUED" }, queued);
+      set({ asset, status: "PENDING" }, pending);
+    },
+  );
+  assetGauge(
+    "ta_oldest_open_request_seconds",
+    "Age of the oldest of them; 0 without any",
+    ["asset"],
+    ({ asset, oldestSeconds }, set) => set({ asset }, oldestSeconds ?? 0),
+  );
+
+  let since: string | null = null;
+  let counting: Promise<void> = Promise.resolve();
+  const count = (add: (labels: Record<string, string>, requests: number) => void) => {
+    // One after the other: two at once would both count the same.
+    counting = counting.then(async () => {
+      const { until, ended } = await endedRequests(db, since, lagSeconds);
+      since = until;
+      for (const { asset, status, reason, requests } of ended) {
+        add({ asset, status, reason: reason ?? "" }, requests);
+      }
+    });
+    counting = counting.catch(() => undefined);
+    return counting;
+  };
+  new Counter({
+    name: "holderbook_ta_requests_ended_total",
+    help: "Requests that ended since this process started, a minute later; of all processes",
+    labelNames: ["asset", "status", "reason"],
+    registers: [registry],
+    async collect() {
+      await count((labels, requests) => this.inc(labels, requests));
+    },
+  });
+  // Where it begins.
+  void count(() => undefined);
+};
+
+const isTaDetails = (details: unknown): details is TaDetails =>
+  typeof details === "object" && details !== null && "transferAgent" in details;

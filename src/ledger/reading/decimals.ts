@@ -1,0 +1,59 @@
+import type { Database } from "../../database/connect.ts";
+import { recordDecimals, securitiesWithoutDecimals } from "../../log/coins.ts";
+import { pause } from "../../waiting/backoff.ts";
+import type { CheckpointSource } from "../sources/source.ts";
+
+export type DecimalsSearch = {
+  readonly database: Pick<Database, "sql">;
+  readonly source: CheckpointSource;
+  /** How often to ask again for what is still unknown, milliseconds. */
+  readonly everyMs: number;
+  /** Told of what went wrong; the search goes on. */
+  readonly onTrouble: (error: unknown) => void;
+};
+
+/** Coins asked for at once. */
+const AT_ONCE = 4;
+
+/** Move keeps decimals in a u8. */
+const MOST_DECIMALS = 255;
+
+/**
+ * Asks the network for the decimals of securities whose metadata is older than the log, in the
+ * background: reading never waits for it, and what the ledger itself says wins.
+ *
+ * Ends when `signal` aborts; at once where the source has no network to ask.
+ * @param woken resolves when there may be a new coin type; called anew for each wait
+ */
+export const searchDecimals = async (
+  { database, source, everyMs, onTrouble }: DecimalsSearch,
+  woken: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { coinDecimals } = source;
+  if (coinDecimals === undefined) return;
+  const ask = async (coinType: string): Promise<void> => {
+    try {
+      const decimals = await coinDecimals(coinType, signal);
+      if (decimals === null) return;
+      if (!Number.isInteger(decimals) || decimals < 0 || decimals > MOST_DECIMALS) {
+        throw new Error(`${source.description}: ${coinType} cannot have ${decimals} decimals`);
+      }
+      await recordDecimals(database, "network", [{ coinType, decimals }]);
+    } catch (error) {
+      if (!signal.aborted) onTrouble(error);
+    }
+  };
+  while (!signal.aborted) {
+    const wake = woken();
+    try {
+      const unknown = await securitiesWithoutDecimals(database);
+      for (let from = 0; from < unknown.length && !signal.aborted; from += AT_ONCE) {
+        await Promise.all(unknown.slice(from, from + AT_ONCE).map(ask));
+      }
+    } catch (error) {
+      onTrouble(error);
+    }
+    await Promise.race([wake, pause(everyMs, signal)]);
+  }
+};

@@ -1,0 +1,112 @@
+import type { Fact } from "../../log/fact.ts";
+import { canonicalAddress, splitType } from "../../values/move-type.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
+import type { Checkpoint, Transaction } from "../decode/checkpoint.ts";
+import type { TypeHead, Wanted } from "../decode/decode.ts";
+
+/** Most transactions of a checkpoint and events of a transaction that a position has room for. */
+export const MAX_TRANSACTIONS = 100_000;
+export const MAX_EVENTS = 10_000;
+
+/**
+ * A checkpoint has more transactions, or a transaction more events, than positions can number
+ * (checkpoint * 10^9 + transaction * 10^4 + event). The network's own limits lie far below; if they
+ * were raised, the position format has to change before indexing goes on.
+ */
+export class PositionOverflowError extends Error {
+  override readonly name = "PositionOverflowError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(sequence: bigint, what: string) {
+    super(`checkpoint ${sequence}: ${what} is beyond what a position can number`);
+  }
+}
+
+const FRAMEWORK = canonicalAddress("0x2");
+const METADATA: ReadonlySet<string> = new Set([COIN_METADATA, CURRENCY]);
+
+/**
+ * Tells which types hold facts: those whose own address is one of the packages, whatever their module
+ * (never the package whose code ran), and the framework's two kinds of coin metadata.
+ * @param packages addresses, in any form `canonicalAddress` accepts
+ */
+export const createWanted = (packages: readonly string[]): Wanted => {
+  const own: ReadonlySet<string> = new Set(packages.map(canonicalAddress));
+  return ({ address, module, name }: TypeHead) =>
+    own.has(address) || (address === FRAMEWORK && METADATA.has(`${module}::${name}`));
+};
+
+/**
+ * The facts of a checkpoint that was decoded with `createWanted`'s answer, in chain order: by
+ * transaction, events first, then written objects, then removed ones, in the order of the effects.
+ * Events keep their index; object changes are numbered from 0 among the facts of their transaction.
+ * @throws PositionOverflowError (stop)
+ */
+export const factsOf = (checkpoint: Checkpoint): readonly Fact[] => {
+  if (checkpoint.transactions.length > MAX_TRANSACTIONS) {
+    throw new PositionOverflowError(checkpoint.sequence, `transaction ${MAX_TRANSACTIONS}`);
+  }
+  return checkpoint.transactions.flatMap((transaction, index) =>
+    isEmpty(transaction) ? [] : factsOfTransaction(checkpoint, transaction, index),
+  );
+};
+
+const isEmpty = ({ events, outputObjects, removedObjects }: Transaction): boolean =>
+  events.length + outputObjects.length + removedObjects.length === 0;
+
+const factsOfTransaction = (
+  checkpoint: Checkpoint,
+  transaction: Transaction,
+  index: number,
+): readonly Fact[] => {
+  const last = transaction.events.at(-1);
+  if (last !== undefined && last.index >= MAX_EVENTS) {
+    throw new PositionOverflowError(
+      checkpoint.sequence,
+      `event ${last.index} of transaction ${index}`,
+    );
+  }
+  const common = (type: string, position: number) => ({
+    checkpoint: checkpoint.sequence,
+    transaction: index,
+    index: position,
+    type,
+    ...nameAndCoin(type),
+    txDigest: transaction.digest,
+    sender: transaction.sender,
+    timestampMs: checkpoint.timestampMs,
+  });
+  const written = transaction.outputObjects.length;
+  return [
+    ...transaction.events.map(
+      (event): Fact => ({
+        kind: "event",
+        ...common(event.type, event.index),
+        contents: event.contents,
+      }),
+    ),
+    ...transaction.outputObjects.map(
+      (object, i): Fact => ({
+        kind: "object",
+        ...common(object.type, i),
+        objectId: object.id,
+        version: object.version,
+        contents: object.contents,
+      }),
+    ),
+    ...transaction.removedObjects.map(
+      (object, i): Fact => ({
+        kind: "removal",
+        ...common(object.type, written + i),
+        objectId: object.id,
+        version: object.version,
+      }),
+    ),
+  ];
+};
+
+const nameAndCoin = (type: string): { name: string; coinType: string | null } => {
+  const { module, name, parameters } = splitType(type);
+  return { name: `${module}::${name}`, coinType: parameters[0] ?? null };
+};

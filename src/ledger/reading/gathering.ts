@@ -1,0 +1,156 @@
+import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../../log/fact.ts";
+import { factBytes } from "../../log/fact-size.ts";
+import type { ReadCheckpoint } from "./read.ts";
+
+/**
+ * When a batch is full. One checkpoint is always taken whole, so a batch may pass each bound by what
+ * its last checkpoint holds.
+ */
+export type BatchBounds = {
+  readonly facts: number;
+  /** Bytes of facts in memory, roughly (`factBytes`). */
+  readonly bytes: number;
+  readonly checkpoints: number;
+  /** A batch this old is appended though it is not full, milliseconds. */
+  readonly ageMs: number;
+};
+
+/** A batch ready to be appended, and what it took to read it. */
+export type GatheredBatch = {
+  readonly batch: AppendBatch;
+  readonly coins: readonly CoinDecimals[];
+  readonly checkpoints: number;
+  /** Checkpoints that the prefilter ruled out. */
+  readonly skipped: number;
+  /** Bytes of the raw checkpoints. */
+  readonly rawBytes: number;
+};
+
+/** Checkpoints gathered to a batch by one side, and taken by the other, which appends them. */
+export type Gathering = {
+  /** Resolves when the batch has room, or when `signal` aborts. */
+  room(signal: AbortSignal): Promise<void>;
+  /** Adds the next checkpoint; `rawBytes` is what it was read from. */
+  add(read: ReadCheckpoint, rawBytes: number): void;
+  /** The source has nothing ready: what there is may go now rather than wait for more. */
+  idle(): void;
+  /** Nothing more will come. */
+  end(): void;
+  /**
+   * The next batch: when it is full or too old, when nothing more comes, or when the source is idle
+   * and the batch has waited for `lingerMs`. Null at the end, or when `signal` aborts.
+   */
+  take(lingerMs: () => number, signal: AbortSignal): Promise<GatheredBatch | null>;
+};
+
+type Building = {
+  readonly startedAt: number;
+  readonly first: bigint;
+  last: CheckpointMark;
+  readonly marks: CheckpointMark[];
+  readonly facts: Fact[];
+  readonly coins: CoinDecimals[];
+  factBytes: number;
+  checkpoints: number;
+  skipped: number;
+  rawBytes: number;
+};
+
+export const createGathering = (bounds: BatchBounds): Gathering => {
+  let building: Building | null = null;
+  let sourceIdle = false;
+  let ended = false;
+  /** Wakes whichever side waits: there is never more than one, they wait for each other. */
+  let change = Promise.withResolvers<void>();
+  const wake = () => {
+    change.resolve();
+    change = Promise.withResolvers();
+  };
+
+  const isFull = ({ facts, factBytes: bytes, checkpoints }: Building): boolean =>
+    facts.length >= bounds.facts || bytes >= bounds.bytes || checkpoints >= bounds.checkpoints;
+
+  /** Milliseconds until the batch is due; 0: now. */
+  const dueInMs = (batch: Building, lingerMs: number): number => {
+    if (ended || isFull(batch)) return 0;
+    const ageMs = performance.now() - batch.startedAt;
+    return Math.max(0, (sourceIdle ? Math.min(lingerMs, bounds.ageMs) : bounds.ageMs) - ageMs);
+  };
+
+  return {
+    room: async (signal) => {
+      while (building !== null && isFull(building) && !signal.aborted) {
+        await changed(change.promise, null, signal);
+      }
+    },
+    add: ({ mark, facts, coins, skipped }, rawBytes) => {
+      sourceIdle = false;
+      building ??= {
+        startedAt: performance.now(),
+        first: mark.sequence,
+        last: mark,
+        marks: [],
+        facts: [],
+        coins: [],
+        factBytes: 0,
+        checkpoints: 0,
+        skipped: 0,
+        rawBytes: 0,
+      };
+      building.last = mark;
+      building.checkpoints += 1;
+      building.skipped += skipped ? 1 : 0;
+      building.rawBytes += rawBytes;
+      if (facts.length > 0) building.marks.push(mark);
+      for (const fact of facts) {
+        building.facts.push(fact);
+        building.factBytes += factBytes(fact);
+      }
+      building.coins.push(...coins);
+      if (building.checkpoints === 1 || isFull(building)) wake();
+    },
+    idle: () => {
+      sourceIdle = true;
+      wake();
+    },
+    end: () => {
+      ended = true;
+      wake();
+    },
+    take: async (lingerMs, signal) => {
+      while (!signal.aborted) {
+        if (building !== null) {
+          const due = dueInMs(building, lingerMs());
+          if (due === 0) {
+            const { first, last, marks, facts, coins, ...took } = building;
+            building = null;
+            wake();
+            return { ...took, coins, batch: { first, last, marks, facts } };
+          }
+          await changed(change.promise, due, signal);
+        } else if (ended) {
+          return null;
+        } else {
+          await changed(change.promise, null, signal);
+        }
+      }
+      return null;
+    },
+  };
+};
+
+/** Resolves with `change`, after `atMostMs` (null: no limit), or when `signal` aborts. */
+const changed = async (
+  change: Promise<void>,
+  atMostMs: number | null,
+  signal: AbortSignal,
+): Promise<void> => {
+  const other = Promise.withResolvers<void>();
+  const timer = atMostMs === null ? undefined : setTimeout(other.resolve, atMostMs);
+  const aborted = () => other.resolve();
+  signal.addEventListener("abort", aborted, { once: true });
+  if (signal.aborted) other.resolve();
+  await Promise.race([change, other.promise]);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", aborted);
+};

@@ -1,0 +1,196 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Transactor } from "../../database/connect.ts";
+import type { Feed } from "../../log/feed.ts";
+import type { Log } from "../../log/log.ts";
+import { pause } from "../../waiting/backoff.ts";
+import { followingAbort } from "../../waiting/following-abort.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
+import type { CheckpointSource } from "../sources/source.ts";
+import { heard, type SourceContact } from "../sources/source-contact.ts";
+import {
+  type BatchBounds,
+  createGathering,
+  type GatheredBatch,
+  type Gathering,
+} from "./gathering.ts";
+import type { CheckpointReader, ReadCheckpoint } from "./read.ts";
+
+/** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used: stop. */
+export class CheckpointOutOfOrderError extends Error {
+  override readonly name = "CheckpointOutOfOrderError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(source: string, expected: bigint, came: bigint) {
+    super(`${source}: checkpoint ${came} came where ${expected} was due; this source is defective`);
+  }
+}
+
+/** The source ended although more was asked for. What came is safe; open it again. */
+export class SourceEndedError extends Error {
+  override readonly name = "SourceEndedError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(source: string, expected: bigint) {
+    super(`${source}: ended before checkpoint ${expected}`);
+  }
+}
+
+/**
+ * A checkpoint does not follow the one before it: the source mixes two chains, or one of the two was
+ * changed. Nothing of it was used: stop. When the log holds the other chain, use another database.
+ */
+export class CheckpointChainError extends Error {
+  override readonly name = "CheckpointChainError";
+  readonly remedy: Remedy = "stop";
+  readonly sequence: bigint;
+
+  constructor(source: string, { mark: { sequence }, previousDigest }: ReadCheckpoint, due: string) {
+    super(
+      `${source}: checkpoint ${sequence} follows one of digest ${previousDigest ?? "none"}, but checkpoint ${sequence - 1n} has ${due}; the source or the log is of another chain, or damaged`,
+    );
+    this.sequence = sequence;
+  }
+}
+
+/** One pass over the source: from the high-water mark to the end, an error, or an abort. */
+export type Pass = {
+  readonly source: CheckpointSource;
+  /** Told while the source is waited for. */
+  readonly contact: SourceContact;
+  /** Pure: bytes in, facts out. */
+  readonly read: CheckpointReader;
+  readonly log: Pick<Log, "append">;
+  /** The session that holds the reader's lock. */
+  readonly on: Transactor;
+  /** Told of every batch once it is committed. */
+  readonly feed: Pick<Feed, "push"> | undefined;
+  readonly first: bigint;
+  /** Digest of the checkpoint before the first, which it must name; null when the log begins here. */
+  readonly previousDigest: string | null;
+  readonly last: bigint | undefined;
+  readonly bounds: BatchBounds;
+  /** How long an idle source is waited for before a batch goes, milliseconds: 0 at the tip. */
+  readonly lingerMs: () => number;
+  /** How often a checkpoint that cannot be decoded is fetched anew before that counts, 0 or more. */
+  readonly refetches: number;
+  readonly onAppended: (gathered: GatheredBatch) => void;
+};
+
+/** Pause before a checkpoint that could not be decoded is fetched anew, milliseconds. */
+const REFETCH_PAUSE_MS = 500;
+
+/** Decoding longer than this at a stretch would keep everything else in the process waiting. */
+const LONGEST_STRETCH_MS = 5;
+
+/**
+ * Reads and appends at the same time: while one batch is being appended, the next is decoded. At most
+ * two batches are in memory. What was read before an error is appended before it is thrown; when the
+ * signal aborts, what was not yet appended is dropped.
+ *
+ * @throws what the source, decoding or the log throws
+ */
+export const runPass = async (pass: Pass, signal: AbortSignal): Promise<void> => {
+  using own = followingAbort(signal);
+  const gathering = createGathering(pass.bounds);
+  const appending = append(pass, gathering, own.signal);
+  // A source that waits at the tip would not notice that nobody appends any more.
+  appending.catch(() => own.abort());
+  const [appended, gathered] = await Promise.allSettled([
+    appending,
+    gather(pass, gathering, own.signal),
+  ]);
+  if (appended.status === "rejected") throw appended.reason;
+  if (gathered.status === "rejected") throw gathered.reason;
+};
+
+const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
+  for (;;) {
+    const gathered = await gathering.take(pass.lingerMs, signal);
+    if (gathered === null) return;
+    await pass.log.append(gathered.batch, gathered.coins, pass.on);
+    const { first, last, facts } = gathered.batch;
+    pass.feed?.push({ first, last, facts });
+    pass.onAppended(gathered);
+  }
+};
+
+const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
+  const { source, contact, first, last } = pass;
+  const checkpoints = source.checkpoints({ first, last }, signal)[Symbol.asyncIterator]();
+  let expected = first;
+  let { previousDigest } = pass;
+  let stretchFrom = performance.now();
+  try {
+    for (;;) {
+      const next = checkpoints.next();
+      if (!(await isReady(next))) {
+        gathering.idle();
+        // What was there already says nothing of the source now; what is waited for does.
+        using _question = contact.asking();
+        await heard(contact, next, signal).catch(() => undefined);
+        stretchFrom = performance.now();
+      }
+      const { done, value: raw } = await next;
+      if (signal.aborted) return;
+      if (done) {
+        if (last !== undefined && expected > last) return;
+        throw new SourceEndedError(source.description, expected);
+      }
+      if (raw.sequence !== expected) {
+        throw new CheckpointOutOfOrderError(source.description, expected, raw.sequence);
+      }
+      const read = await readOrRefetch(pass, raw, previousDigest, signal);
+      await gathering.room(signal);
+      if (signal.aborted) return;
+      gathering.add(read, raw.bytes.byteLength);
+      expected += 1n;
+      previousDigest = read.mark.digest;
+      if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
+        await turn();
+        stretchFrom = performance.now();
+      }
+    }
+  } finally {
+    gathering.end();
+    await checkpoints.return?.();
+  }
+};
+
+/** Whether a promise settles without anything new from outside the process. */
+const isReady = (promise: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    promise.then(
+      () => true,
+      () => true,
+    ),
+    turn(false),
+  ]);
+
+/**
+ * Decodes a checkpoint and checks that it follows the one before it. When that fails the bytes may have
+ * been damaged on the way, so they are fetched again before the error counts.
+ */
+const readOrRefetch = async (
+  { source, read, refetches }: Pass,
+  raw: RawCheckpoint,
+  previousDigest: string | null,
+  signal: AbortSignal,
+): Promise<ReadCheckpoint> => {
+  let current = raw;
+  for (let left = refetches; ; left -= 1) {
+    try {
+      const checkpoint = read(current);
+      if (previousDigest !== null && checkpoint.previousDigest !== previousDigest) {
+        throw new CheckpointChainError(source.description, checkpoint, previousDigest);
+      }
+      return checkpoint;
+    } catch (error) {
+      if (left <= 0 || signal.aborted) throw error;
+      await pause(REFETCH_PAUSE_MS, signal);
+      const { sequence } = raw;
+      const range = { first: sequence, last: sequence };
+      for await (const again of source.checkpoints(range, signal)) current = again;
+    }
+  }
+};

@@ -1,0 +1,70 @@
+import type { CheckpointMark, CoinDecimals, Fact } from "../../log/fact.ts";
+import { canonicalAddress } from "../../values/move-type.ts";
+import type { Decode } from "../contract/layout.ts";
+import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
+import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "../contract/objects.ts";
+import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
+import { decodeCheckpoint, skimCheckpoint } from "../decode/decode.ts";
+import { createWanted, factsOf } from "./facts.ts";
+import { createPrefilter } from "./prefilter.ts";
+
+/** What a checkpoint says about security tokens. */
+export type ReadCheckpoint = {
+  /** What a watermark remembers of it. */
+  readonly mark: CheckpointMark;
+  /** Digest of the checkpoint before it, as its summary names it; null for the chain's first. */
+  readonly previousDigest: string | null;
+  /** In chain order; most checkpoints have none. */
+  readonly facts: readonly Fact[];
+  /** What metadata objects among the facts say of their coins, in chain order. */
+  readonly coins: readonly CoinDecimals[];
+  /** The prefilter ruled it out: it was only skimmed. */
+  readonly skipped: boolean;
+};
+
+/**
+ * Reads raw checkpoints for these packages: by the prefilter alone where it suffices, else decoded.
+ * @throws CheckpointDecodeError, PositionOverflowError, ContractLayoutError (for coin metadata), all
+ *   stop; nothing of the checkpoint is returned then
+ */
+export type CheckpointReader = (raw: RawCheckpoint) => ReadCheckpoint;
+
+/**
+ * Makes the reader of these packages.
+ * @param packages addresses, in any form `canonicalAddress` accepts
+ * @throws MoveTypeError (stop) for anything else
+ */
+export const createCheckpointReader = (packages: readonly string[]): CheckpointReader => {
+  const mayHoldFacts = createPrefilter(packages);
+  const wanted = createWanted(packages);
+  return (raw) => {
+    if (!mayHoldFacts(raw)) {
+      const header = skimCheckpoint(raw);
+      return { ...placeOf(header), facts: [], coins: [], skipped: true };
+    }
+    const checkpoint = decodeCheckpoint(raw, wanted);
+    const facts = factsOf(checkpoint);
+    return { ...placeOf(checkpoint), facts, coins: facts.flatMap(decimalsIn), skipped: false };
+  };
+};
+
+const FRAMEWORK = canonicalAddress("0x2");
+
+/** The decimals that a fact tells, when it is a coin's metadata as the framework defines it. */
+const decimalsIn = (fact: Fact): readonly CoinDecimals[] => {
+  if (fact.kind !== "object" || fact.coinType === null) return [];
+  if (!fact.type.startsWith(`${FRAMEWORK}::`)) return [];
+  const decode = METADATA_DECODERS.get(fact.name);
+  if (decode === undefined) return [];
+  return [{ coinType: fact.coinType, decimals: decode(fact.contents).decimals }];
+};
+
+const METADATA_DECODERS: ReadonlyMap<string, Decode<CoinMetadata>> = new Map([
+  [COIN_METADATA, decodeCoinMetadata],
+  [CURRENCY, decodeCurrency],
+]);
+
+const placeOf = ({ sequence, digest, timestampMs, previousDigest }: CheckpointHeader) => ({
+  mark: { sequence, digest, timestampMs },
+  previousDigest,
+});

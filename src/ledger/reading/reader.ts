@@ -1,0 +1,249 @@
+/**
+ * The reader: the one place where checkpoints become facts in the log.
+ *
+ *   source → prefilter and decoder → batches → log.append (one transaction) → feed (memory)
+ *
+ * One process reads at a time, by an advisory lock; others stand by. It begins where the log ends,
+ * whatever happened before: nothing is remembered anywhere else.
+ */
+import type { Database } from "../../database/connect.ts";
+import { databaseRemedy } from "../../database/connect.ts";
+import { acquireWriterLock } from "../../database/writer-lock.ts";
+import type { Feed } from "../../log/feed.ts";
+import { type Log, openLog } from "../../log/log.ts";
+import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
+import { followingAbort } from "../../waiting/following-abort.ts";
+import type { CheckpointSource } from "../sources/source.ts";
+import { createContact, type SourceContact } from "../sources/source-contact.ts";
+import { searchDecimals } from "./decimals.ts";
+import type { BatchBounds, GatheredBatch } from "./gathering.ts";
+import { runPass } from "./pass.ts";
+import { keepProgress, type ReaderProgress } from "./progress.ts";
+import type { CheckpointReader } from "./read.ts";
+import { askChainId, openSourceNotes, watchTip } from "./watch-source.ts";
+
+export type { ReaderProgress, ReaderState } from "./progress.ts";
+
+export type ReaderOptions = {
+  readonly database: Database;
+  readonly source: CheckpointSource;
+  /** What the source itself tells of its questions, beside what the reader sees; absent: nothing. */
+  readonly contact?: SourceContact | undefined;
+  /** Decodes for the same packages. */
+  readonly read: CheckpointReader;
+  /** Contract packages, canonical, original first: what the log is of. */
+  readonly packages: readonly string[];
+  /** Where an empty log begins; one that has begun goes on where it ends. */
+  readonly firstCheckpoint: bigint;
+  /** The last checkpoint to read; without it the reader stays at the tip. */
+  readonly last?: bigint | undefined;
+  /** Given every batch after its commit, so that pipelines in this process need not read it back. */
+  readonly feed?: Pick<Feed, "push"> | undefined;
+  readonly bounds?: Partial<BatchBounds> | undefined;
+  /** Called after every append, change of state and look at the tip. */
+  readonly onProgress?: (progress: ReaderProgress) => void;
+  /** Told of what failed and will be tried again, and of what an operator should know. */
+  readonly onNotice?: (message: string, error?: unknown) => void;
+  readonly waits?: Partial<ReaderWaits>;
+};
+
+/** Milliseconds; shorter in tests. */
+export type ReaderWaits = {
+  /** Between attempts after an error that may pass. */
+  readonly backoff: Backoff;
+  /** Between looks at the newest checkpoint of the chain. */
+  readonly tipEveryMs: number;
+  /** Between two notes of whether the source answers. */
+  readonly noteEveryMs: number;
+  /** Between questions for decimals that are still unknown. */
+  readonly decimalsEveryMs: number;
+  /** How long a batch waits for an idle source while catching up. */
+  readonly lingerMs: number;
+  /** How often a checkpoint that cannot be decoded is fetched anew. */
+  readonly refetches: number;
+};
+
+/** Bounds that keep two batches in some tens of megabytes and an append around a tenth of a second. */
+const DEFAULT_BOUNDS: BatchBounds = {
+  facts: 10_000,
+  bytes: 8 * 1024 * 1024,
+  checkpoints: 10_000,
+  ageMs: 1_000,
+};
+
+const DEFAULT_WAITS: ReaderWaits = {
+  backoff: { firstMs: 500, maxMs: 30_000 },
+  tipEveryMs: 5_000,
+  noteEveryMs: 5_000,
+  decimalsEveryMs: 60_000,
+  lingerMs: 100,
+  refetches: 2,
+};
+
+/** Further behind the tip than this, larger batches are worth more than prompt ones. */
+const CATCHING_UP = 50n;
+
+/**
+ * Reads until `last` is in the log or `signal` aborts, through everything that may pass: it backs off
+ * and begins again at the log's end. Pipelines are not its business; they go on when it stops.
+ *
+ * @throws the error that made it stop, after `onProgress` showed it: a `ChainMismatchError`,
+ *   a `CheckpointDecodeError`, `CheckpointChainError`, `CheckpointPrunedError` or any other whose remedy is `stop`
+ */
+export const runReader = async (options: ReaderOptions, signal: AbortSignal): Promise<void> => {
+  const { onProgress = () => {}, onNotice = () => {}, contact = createContact() } = options;
+  const waits = { ...DEFAULT_WAITS, ...options.waits };
+  const progress = keepProgress(options.firstCheckpoint, options.last);
+  const show = () => onProgress(progress.now());
+  const newCoins = createWaking();
+  const watched = { source: options.source, contact };
+  const notes = openSourceNotes(options.database, watched, progress, waits.noteEveryMs);
+  // As the log's own memory of them: there are few, one per token.
+  const coinsMet = new Set<string | null>([null]);
+  let gaveUp: Error | undefined;
+
+  const context: Reading = {
+    options,
+    contact,
+    waits,
+    progress,
+    show,
+    onNotice,
+    appended: (gathered) => {
+      progress.appended(gathered);
+      const met = coinsMet.size;
+      for (const { coinType } of gathered.batch.facts) coinsMet.add(coinType);
+      if (coinsMet.size > met) newCoins.wake();
+      show();
+    },
+  };
+
+  using own = followingAbort(signal);
+  const background = Promise.all([
+    watchTip(
+      watched,
+      {
+        everyMs: waits.tipEveryMs,
+        onTip: (newest) => {
+          if (newest !== null) progress.tip(newest);
+          show();
+        },
+      },
+      own.signal,
+    ),
+    notes.keep(own.signal),
+    searchDecimals(
+      {
+        database: options.database,
+        source: options.source,
+        everyMs: waits.decimalsEveryMs,
+        onTrouble: (error) => onNotice("could not learn the decimals of a coin yet", error),
+      },
+      newCoins.woken,
+      own.signal,
+    ),
+  ]);
+  try {
+    for (let failures = 1; ; failures += 1) {
+      const before = progress.now().next;
+      try {
+        progress.enter("opening");
+        await readOnce(context, own.signal);
+        progress.enter("done");
+        return show();
+      } catch (error) {
+        if (signal.aborted) {
+          progress.enter("done");
+          return show();
+        }
+        const reason = error instanceof Error ? error : new Error(String(error));
+        if (databaseRemedy(error) === "stop") {
+          gaveUp = reason;
+          progress.enter("stopped", reason);
+          show();
+          throw error;
+        }
+        if (progress.now().next !== before) failures = 1;
+        const waitMs = backoffMs(failures, waits.backoff);
+        progress.enter("backing_off", reason);
+        show();
+        onNotice(`reading again in ${Math.round(waitMs)} ms`, error);
+        await pause(waitMs, own.signal);
+      }
+    }
+  } finally {
+    own.abort();
+    await background;
+    // After the last of the others, so that it stands.
+    if (gaveUp !== undefined) await notes.gaveUp(gaveUp);
+  }
+};
+
+/** What the parts of one reader share. */
+type Reading = {
+  readonly options: ReaderOptions;
+  readonly contact: SourceContact;
+  readonly waits: ReaderWaits;
+  readonly progress: ReturnType<typeof keepProgress>;
+  readonly show: () => void;
+  readonly onNotice: (message: string, error?: unknown) => void;
+  readonly appended: (gathered: GatheredBatch) => void;
+};
+
+/** From opening the log to the end of the range, an abort, or an error. */
+const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> => {
+  const { options, contact, waits, progress, show, onNotice, appended } = context;
+  const { database, source, packages, firstCheckpoint, last } = options;
+  // Before the lock: a reader of another chain is refused at once, also as a standby.
+  const chainId = await askChainId({ source, contact }, signal);
+  const log: Log = await openLog(database, { chainId, packages, firstCheckpoint }, { onNotice });
+  await using lock = await acquireWriterLock(database, "log", {
+    signal,
+    onStandby: () => {
+      progress.enter("standby");
+      show();
+    },
+  });
+  const { nextCheckpoint, last: mark } = await log.highWater();
+  progress.opened(nextCheckpoint, mark);
+  progress.enter("reading");
+  show();
+  if (last !== undefined && nextCheckpoint > last) return;
+  using during = followingAbort(signal);
+  // While waiting at the tip nothing is written: without this a lost lock would go unnoticed there.
+  lock.session.lost.addEventListener("abort", () => during.abort(), { once: true });
+  await runPass(
+    {
+      source,
+      contact,
+      read: options.read,
+      log,
+      on: lock.session,
+      feed: options.feed,
+      first: nextCheckpoint,
+      previousDigest: mark?.digest ?? null,
+      last,
+      bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
+      lingerMs: () => {
+        const { lag } = progress.now();
+        return lag !== null && lag > CATCHING_UP ? waits.lingerMs : 0;
+      },
+      refetches: waits.refetches,
+      onAppended: appended,
+    },
+    during.signal,
+  );
+  if (!signal.aborted) lock.session.lost.throwIfAborted();
+};
+
+/** Wakes whoever waits since the last time. */
+const createWaking = () => {
+  let waking = Promise.withResolvers<void>();
+  return {
+    woken: () => waking.promise,
+    wake: () => {
+      waking.resolve();
+      waking = Promise.withResolvers();
+    },
+  };
+};

@@ -1,0 +1,107 @@
+/**
+ * What a reader does about its source beside reading it: it looks at the chain's newest checkpoint now
+ * and then, and puts down whether the source answers (`log_source`).
+ */
+import type { Database } from "../../database/connect.ts";
+import { noteSource } from "../../log/log-source.ts";
+import { pause } from "../../waiting/backoff.ts";
+import { placeOf } from "../sources/place.ts";
+import type { CheckpointSource } from "../sources/source.ts";
+import { heard, type SourceContact } from "../sources/source-contact.ts";
+import type { ProgressKeeper } from "./progress.ts";
+
+/** A source and how it answers. */
+export type WatchedSource = {
+  readonly source: CheckpointSource;
+  readonly contact: SourceContact;
+};
+
+/**
+ * Looks at the newest checkpoint every `everyMs`; a look that fails is left to the next one. As it waits
+ * for nothing but the source, a source that is gone is noticed whatever else the reader does.
+ */
+export const watchTip = async (
+  { source, contact }: WatchedSource,
+  { everyMs, onTip }: { readonly everyMs: number; readonly onTip: (newest: bigint | null) => void },
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    // Until it is answered: after a failure the question is due while the next look is waited for.
+    using question = contact.asking();
+    try {
+      onTip(await heard(contact, source.latest(signal), signal));
+      question[Symbol.dispose]();
+    } catch {
+      // Whatever keeps the source from answering keeps reading from going on, and is told there.
+    }
+    await pause(everyMs, signal);
+  }
+};
+
+/** The chain's id; null is no answer, for such a source was not asked. */
+export const askChainId = async (
+  { source, contact }: WatchedSource,
+  signal: AbortSignal,
+): Promise<string | null> => {
+  using _question = contact.asking();
+  try {
+    const chainId = await source.chainId(signal);
+    if (chainId !== null) contact.answered();
+    return chainId;
+  } catch (error) {
+    if (!signal.aborted) contact.failed(error);
+    throw error;
+  }
+};
+
+/** A reader's word on its source. */
+export type SourceNotes = {
+  /** Puts it down every few seconds until `signal` aborts. */
+  keep(signal: AbortSignal): Promise<void>;
+  /** Puts down that this reader gave up. */
+  gaveUp(reason: Error): Promise<void>;
+};
+
+/** A reader that missed this many of its notes is not heard of any more. */
+const MISSED_NOTES = 6;
+
+/** Longest wait for the last note: a database that is gone must not keep a process from ending. */
+const LAST_NOTE_MS = 2_000;
+
+/** @param everyMs between two notes */
+export const openSourceNotes = (
+  database: Pick<Database, "sql">,
+  { source, contact }: WatchedSource,
+  progress: Pick<ProgressKeeper, "now">,
+  everyMs: number,
+): SourceNotes => {
+  const reader = crypto.randomUUID();
+  const note = (gaveUp: boolean) =>
+    noteSource(
+      database.sql,
+      {
+        source: placeOf(source.description),
+        reader,
+        reading: progress.now().state === "reading",
+        gaveUp,
+        ...contact.now(),
+      },
+      MISSED_NOTES * everyMs,
+    ).catch(() => {
+      // A database that is away is told of by whoever needs it; the next note comes soon.
+    });
+  return {
+    keep: async (signal) => {
+      while (!signal.aborted) {
+        await note(false);
+        await pause(everyMs, signal);
+      }
+    },
+    gaveUp: async (reason) => {
+      contact.failed(reason);
+      const deadline = new AbortController();
+      await Promise.race([note(true), pause(LAST_NOTE_MS, deadline.signal)]);
+      deadline.abort();
+    },
+  };
+};

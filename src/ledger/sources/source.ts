@@ -1,0 +1,40 @@
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
+
+/**
+ * Somewhere checkpoints come from: a full node, an object store, a folder, the demo ledger.
+ *
+ * A source delivers bytes in chain order and knows nothing of what they mean. It retries what can be
+ * retried within its own bounds; what it throws carries a remedy (`remedyOf`).
+ */
+export type CheckpointSource = {
+  /** For logs and status: the setting it was made from, without secrets. */
+  readonly description: string;
+
+  /**
+   * Identifies the chain: base58 digest of its genesis checkpoint, or what the source was told; null
+   * when the source cannot know (a folder without `ledger.json`, an object store).
+   */
+  chainId(signal: AbortSignal): Promise<string | null>;
+
+  /** Number of the newest checkpoint it has now; null while it has none. */
+  latest(signal: AbortSignal): Promise<bigint | null>;
+
+  /**
+   * Checkpoints `first`, `first + 1`, … without gap or repetition, up to and including `last`
+   * (without it: for ever, waiting at the tip). Ends quietly when `signal` aborts.
+   * How many are held ready at once is bounded by the source's own settings.
+   */
+  checkpoints(
+    range: { readonly first: bigint; readonly last?: bigint | undefined },
+    signal: AbortSignal,
+  ): AsyncIterable<RawCheckpoint>;
+
+  /**
+   * Decimals of a coin as the network knows them now, for metadata older than the first checkpoint
+   * read; null when the coin has none. Absent where the source has no network to ask.
+   */
+  coinDecimals?(coinType: string, signal: AbortSignal): Promise<number | null>;
+
+  /** Ends connections and timers. Safe to call twice. */
+  close(): Promise<void>;
+};

@@ -1,0 +1,122 @@
+/**
+ * Logs go to standard error, so that standard output belongs to data: JSON lines, or readable ones
+ * on a terminal.
+ */
+import pino, { type DestinationStream, type Logger } from "pino";
+import { databaseRemedy } from "../database/database-error.ts";
+
+export type { Logger } from "pino";
+
+/** Members that may hold a secret or personal data, wherever they stand in a log line. */
+const SECRET = [
+  "x-api-key",
+  "x-project-api-key",
+  "x-request-sig-b64",
+  "authorization",
+  "cookie",
+  "password",
+  "secret",
+  "secretKey",
+  "investor",
+];
+
+const paths = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
+
+/** Loggers whose lines may wait for one another. */
+const unhurried = new WeakSet<object>();
+
+/**
+ * For the line that every request leaves. Such lines are written together, a tenth of a second late at
+ * the most. Their members are the service's own and hold no secret: looking for some in each line took
+ * as long as the rest of it.
+ */
+export const requestLines = (logger: Logger): Logger => {
+  const lines = logger.child({}, { redact: [] });
+  unhurried.add(lines);
+  return lines;
+};
+
+/** Shows lines readable to a person; undefined where standard error is no terminal. */
+export const openTerminal = async (): Promise<DestinationStream | undefined> =>
+  process.stderr.isTTY ? (await import("./terminal-lines.ts")).terminalLines() : undefined;
+
+/**
+ * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. A line is
+ * written at once, with all before it; only those of `requestLines` wait.
+ *
+ * @param terminal as `openTerminal` gives it: shows the lines
+ * @param write takes the lines, where there is no terminal; standard error unless given
+ */
+export const createLogger = (
+  level: string,
+  terminal: DestinationStream | undefined,
+  write?: (lines: string) => void,
+): Logger => {
+  const lines = terminal === undefined ? batchedLines(write ?? standardError()) : undefined;
+  return pino(
+    {
+      level,
+      base: null,
+      redact: { paths, censor: "[redacted]" },
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: shownError },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: {
+        logMethod(args, method, logged) {
+          method.apply(this, args);
+          if (logged >= WARN || !unhurried.has(this)) lines?.flush();
+        },
+      },
+    },
+    terminal ?? lines,
+  );
+};
+
+const WARN = pino.levels.values.warn ?? 40;
+
+/** What one write to a pipe may have to reach it in one piece, beside those of other processes. */
+const LINES_BYTES = 4 * 1024;
+const LINES_MS = 100;
+
+/** What it is given has been written when it returns, also to a pipe whose reader is slow. */
+const standardError = () => {
+  const destination = pino.destination({ dest: 2, sync: true });
+  return (lines: string): void => {
+    destination.write(lines);
+  };
+};
+
+/** A destination that is written to when there is enough or some time has passed, and when the process ends. */
+const batchedLines = (write: (lines: string) => void) => {
+  let text = "";
+  let late: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(late);
+    late = undefined;
+    const lines = text;
+    text = "";
+    if (lines !== "") write(lines);
+  };
+  process.once("exit", flush);
+  return {
+    flush,
+    write: (line: string) => {
+      if (text.length + line.length > LINES_BYTES) flush();
+      text += line;
+      if (text.length >= LINES_BYTES) flush();
+      else late ??= setTimeout(flush, LINES_MS).unref();
+    },
+  };
+};
+
+/**
+ * What is logged of an error. One of ours says all in its message, and what passes by itself may come
+ * often: only of the unforeseen is it worth knowing where it came from.
+ */
+const shownError = (error: unknown): unknown => {
+  if (!(error instanceof Error)) return error;
+  if (databaseRemedy(error) === "stop" && !("remedy" in error))
+    return pino.stdSerializers.err(error);
+  const { name, message, cause } = error;
+  return { type: name, message, ...(cause instanceof Error && { cause: cause.message }) };
+};

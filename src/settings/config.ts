@@ -1,0 +1,279 @@
+/**
+ * The environment, read once into a typed value. Nothing else in the code reads it.
+ *
+ * Every setting is documented in `.env.example`; a wrong one is a single line that names the
+ * variable, what was wrong and an example.
+ */
+import { readFileSync } from "node:fs";
+import { loadEnvFile } from "node:process";
+import { parseEnv } from "node:util";
+import { z } from "zod";
+import { ConfigError } from "./config-error.ts";
+import { ENV_FILE, ENVIRONMENT, mistyped } from "./names.ts";
+import { shownUrl } from "./shown-url.ts";
+import {
+  checkpointNumber,
+  flag,
+  header,
+  LOG_LEVELS,
+  ledgerSource,
+  packages,
+  ports,
+  retrySeconds,
+  urlOf,
+  wholeNumber,
+} from "./values.ts";
+
+export { ConfigError } from "./config-error.ts";
+
+const settings = z.object({
+  PORT: wholeNumber(0, 65_535, "4000").default(4000),
+  HOST: z.string().default("127.0.0.1"),
+  DATABASE_URL: urlOf(
+    ["postgres", "postgresql"],
+    "postgres://user:password@localhost:5432/holderbook",
+  ).optional(),
+  DATABASE_POOL: wholeNumber(2, 200, "10").default(10),
+  STATEMENT_TIMEOUT_MS: wholeNumber(100, 600_000, "5000").default(5000),
+  REDIS_URL: urlOf(["redis", "rediss"], "redis://localhost:6379").optional(),
+  DATA_DIR: z.string().default(".holderbook"),
+  LEDGER_SOURCE: ledgerSource.optional(),
+  LEDGER_HEADERS: header.optional(),
+  SECURITY_TOKEN_PACKAGES: packages.optional(),
+  FIRST_CHECKPOINT: checkpointNumber.optional(),
+  ASSETS_FILE: z.string().optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  FETCH_CONCURRENCY: wholeNumber(1, 512, "64").default(64),
+  FETCH_WINDOW_MIB: wholeNumber(8, 8192, "128").default(128),
+  BATCH_FACTS: wholeNumber(100, 200_000, "10000").default(10_000),
+  BATCH_MIB: wholeNumber(1, 256, "8").default(8),
+  RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
+  TRUST_PROXY: flag.default(false),
+  ALLOW_PRIVATE_CALLBACKS: flag.default(false),
+  CALLBACK_PORTS: ports.default([443]),
+  CALLBACK_RETRY_SECONDS: retrySeconds.optional(),
+  CALLBACK_MASTER_KEY: z.string().optional(),
+  DEMO_CALLBACK_URL: urlOf(["http", "https"], "http://127.0.0.1:8080/hook").optional(),
+  PLATFORM_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9]{1,32}$/, "must be 1 to 32 letters and digits, such as platform")
+    .default("platform"),
+  PII_KEYS: z.string().optional(),
+  TA_BODY_MIB: wholeNumber(1, 256, "15").default(15),
+  TA_FILE_MIB: wholeNumber(1, 256, "5").default(5),
+  TA_NODE: z
+    .string()
+    .regex(
+      /^grpc\+https?:\/\/[^/]+$/,
+      "must be a full node, such as grpc+https://fullnode.mainnet.sui.io:443",
+    )
+    .optional(),
+  TA_SUI_KEY: z.string().optional(),
+  TA_EVM_KEY: z.string().optional(),
+  TA_SIGNER_URL: urlOf(["http", "https"], "https://signer.internal/sign").optional(),
+  TA_SIGNER_TOKEN: z.string().optional(),
+  TA_SUI_ADDRESS: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hex digits")
+    .optional(),
+  TA_EVM_ADDRESS: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
+    .optional(),
+  // From what the cheapest transaction costs to the most that the network allows.
+  TA_SUI_GAS_BUDGET: wholeNumber(1_000_000, 50_000_000_000, "50000000")
+    .default(50_000_000)
+    .transform(BigInt),
+  EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
+  DEMO_SEED: z.string().min(1).default("1"),
+  DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
+  DEMO_CHECKPOINTS_PER_SECOND: wholeNumber(1, 1000, "4").default(4),
+  DEMO_INVESTORS: wholeNumber(1, 1_000_000, "40").default(40),
+});
+
+/** Where the service listens and reads, and its bounds. Sizes in bytes, times as named. */
+export type Config = Readonly<{
+  port: number;
+  /** Address to listen on; `0.0.0.0` for every interface. */
+  host: string;
+  /** Absent: the embedded Postgres below `dataDir`. */
+  databaseUrl: string | undefined;
+  /** Connections for reads, and again for writes. */
+  databasePool: number;
+  /** Longest a query on behalf of a caller may run. */
+  statementTimeoutMs: number;
+  redisUrl: string | undefined;
+  dataDir: string;
+  ledgerSource: string;
+  /** Whether the settings name it; otherwise it is the demo ledger by default. */
+  ledgerSourceNamed: boolean;
+  /** Sent with every request to the source; may hold a provider's key: never logged. */
+  ledgerHeaders: Readonly<Record<string, string>>;
+  /** Canonical addresses, original first; absent on the demo ledger, which names its own. */
+  packages: readonly string[] | undefined;
+  firstCheckpoint: bigint | undefined;
+  assetsFile: string | undefined;
+  logLevel: (typeof LOG_LEVELS)[number];
+  fetchConcurrency: number;
+  /** Checkpoints fetched and not yet read, together. */
+  fetchWindowBytes: number;
+  batchFacts: number;
+  batchBytes: number;
+  rateLimitPerMinute: number;
+  /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
+  trustProxy: boolean;
+  callbacks: Readonly<{
+    /** Development and tests: callbacks may go to http, loopback and private addresses. */
+    allowPrivate: boolean;
+    /** Where else callbacks may go; with `allowPrivate` to every port. */
+    ports: readonly number[];
+    /** Delays between attempts; absent: the usual ones. */
+    retrySeconds: readonly number[] | undefined;
+    /** Base64 of 32 bytes that seal the signing keys; absent: a file below `dataDir`. Never logged. */
+    masterKey: string | undefined;
+    /** Where callbacks of the demo ledger go; absent: a receiver of our own. */
+    demoUrl: string | undefined;
+  }>;
+  /** The transfer agent API. */
+  ta: Readonly<{
+    /** Its capitals followed by 00, as a tin, stand for none. */
+    platformName: string;
+    /** `id:base64,id:base64`, the sealing one first; absent: a file below `dataDir`. Never logged. */
+    piiKeys: string | undefined;
+    bodyBytes: number;
+    /** Of one decoded file. */
+    fileBytes: number;
+    /** Full node for transactions, `grpc+https://host:port`; absent: the ledger's source, when it is one. */
+    node: string | undefined;
+    /** Keys to sign with (`suiprivkey1…` or base64; 0x…); absent: the signer. Never logged. */
+    suiKey: string | undefined;
+    evmKey: string | undefined;
+    /** Remote signer, its bearer token, and the addresses it signs for. */
+    signerUrl: string | undefined;
+    signerToken: string | undefined;
+    suiAddress: string | undefined;
+    evmAddress: string | undefined;
+    /** The most one transaction on Sui may cost, MIST. */
+    suiGasBudget: bigint;
+  }>;
+  /** Pause between looks at the head of an EVM chain. */
+  evmPollMs: number;
+  demo: Readonly<{
+    seed: string;
+    history: number;
+    checkpointsPerSecond: number;
+    investors: number;
+  }>;
+}>;
+
+const MIB = 1024 * 1024;
+
+/** What a wrong setting is, as far as it may be shown. */
+const shownValue = (name: string, present: Readonly<Record<string, string>>): string => {
+  // A connection string may hold a password: name the variable, not its value.
+  if (/URL|HEADERS|KEY|TOKEN/.test(name)) return "";
+  const value = present[name] ?? "";
+  return ` (is "${/^(LEDGER_SOURCE|TA_NODE)$/.test(name) ? shownUrl(value) : value}")`;
+};
+
+/**
+ * Reads `.env` in the working folder, if there is one, and the environment, which wins over it.
+ * @throws ConfigError with a line for each wrong setting, or for each name that is nearly a setting's
+ */
+export const configFromEnvironment = (): Config => {
+  const environment = { ...process.env };
+  const file = loadedFile();
+  const names = Object.keys(settings.shape);
+  const wrong = [
+    ...mistyped(Object.keys(given(file)), names, ENV_FILE),
+    ...mistyped(Object.keys(given(environment)), names, ENVIRONMENT),
+  ];
+  if (wrong.length > 0) throw new ConfigError(wrong.join("\n"));
+  return readConfig(process.env);
+};
+
+/** What `.env` holds, once it is in the environment too. */
+const loadedFile = (): NodeJS.Dict<string> => {
+  try {
+    loadEnvFile();
+    return parseEnv(readFileSync(".env", "utf8"));
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // No .env is the usual case; an unreadable one is a fault.
+    if ("code" in error && error.code === "ENOENT") return {};
+    throw new ConfigError(`.env cannot be read: ${error.message}`);
+  }
+};
+
+/** An empty variable counts as not set. */
+const given = (environment: NodeJS.Dict<string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value === undefined || value.trim() === "" ? [] : [[name, value]],
+    ),
+  );
+
+/**
+ * Reads and checks the settings. An empty variable counts as not set.
+ * @throws ConfigError with a line for each wrong setting
+ */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const present = given(environment);
+  const { success, data, error } = settings.safeParse(present);
+  if (!success) {
+    const lines = error.issues.map(({ path: [name], message }) => {
+      return `${String(name)}: ${message}${shownValue(String(name), present)}`;
+    });
+    throw new ConfigError(lines.join("\n"));
+  }
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    databaseUrl: data.DATABASE_URL,
+    databasePool: data.DATABASE_POOL,
+    statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
+    redisUrl: data.REDIS_URL,
+    dataDir: data.DATA_DIR,
+    ledgerSource: data.LEDGER_SOURCE ?? "demo:",
+    ledgerSourceNamed: data.LEDGER_SOURCE !== undefined,
+    ledgerHeaders: data.LEDGER_HEADERS ?? {},
+    packages: data.SECURITY_TOKEN_PACKAGES,
+    firstCheckpoint: data.FIRST_CHECKPOINT,
+    assetsFile: data.ASSETS_FILE,
+    logLevel: data.LOG_LEVEL,
+    fetchConcurrency: data.FETCH_CONCURRENCY,
+    fetchWindowBytes: data.FETCH_WINDOW_MIB * MIB,
+    batchFacts: data.BATCH_FACTS,
+    batchBytes: data.BATCH_MIB * MIB,
+    rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    trustProxy: data.TRUST_PROXY,
+    callbacks: {
+      allowPrivate: data.ALLOW_PRIVATE_CALLBACKS,
+      ports: data.CALLBACK_PORTS,
+      retrySeconds: data.CALLBACK_RETRY_SECONDS,
+      masterKey: data.CALLBACK_MASTER_KEY,
+      demoUrl: data.DEMO_CALLBACK_URL,
+    },
+    ta: {
+      platformName: data.PLATFORM_NAME,
+      piiKeys: data.PII_KEYS,
+      bodyBytes: data.TA_BODY_MIB * MIB,
+      fileBytes: data.TA_FILE_MIB * MIB,
+      node: data.TA_NODE,
+      suiKey: data.TA_SUI_KEY,
+      evmKey: data.TA_EVM_KEY,
+      signerUrl: data.TA_SIGNER_URL,
+      signerToken: data.TA_SIGNER_TOKEN,
+      suiAddress: data.TA_SUI_ADDRESS?.toLowerCase(),
+      evmAddress: data.TA_EVM_ADDRESS?.toLowerCase(),
+      suiGasBudget: data.TA_SUI_GAS_BUDGET,
+    },
+    evmPollMs: data.EVM_POLL_MS,
+    demo: {
+      seed: data.DEMO_SEED,
+      history: data.DEMO_HISTORY,
+      checkpointsPerSecond: data.DEMO_CHECKPOINTS_PER_SECOND,
+      investors: data.DEMO_INVESTORS,
+    },
+  };
+};

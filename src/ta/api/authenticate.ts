@@ -1,0 +1,70 @@
+/**
+ * Who asks: an Ed25519 public key in `X-Api-Key`, registered for one asset. Whether he holds its secret
+ * half, his signature tells: `signatures.ts`.
+ */
+import type { KeyObject } from "node:crypto";
+import { KeyFormatError, publicKeyOf } from "../../client/ed25519.mjs";
+import type { Reads } from "../../database/readers.ts";
+import { HttpError } from "../../http/http-error.ts";
+import { findKey } from "../../http/keys.ts";
+import type { TaAsset } from "../requests/asset.ts";
+
+/** A caller with a good key. */
+export type Caller = {
+  /** `api_keys.id`. */
+  readonly id: string;
+  readonly asset: TaAsset;
+  readonly publicKey: KeyObject;
+  /** Whether a POST of his must carry a bound signature. */
+  readonly requireBound: boolean;
+};
+
+/**
+ * Looks keys up, for the gate: null for one nobody knows.
+ * @throws HttpError 403 for a key of another interface, or of an asset that is not configured
+ */
+export const callerLookup = (
+  keys: Reads,
+  assets: ReadonlyMap<string, TaAsset>,
+): ((presented: string) => Promise<Caller | null>) => {
+  const publicKeys = publicKeyCache();
+  return async (presented) => {
+    const key = await findKey(keys, presented);
+    if (key === null) return null;
+    if (key.kind !== "ta") {
+      throw new HttpError(403, `this is a ${key.kind} key; this API takes keys of the kind ta`);
+    }
+    const asset = assets.get(key.subject ?? "");
+    if (asset === undefined) {
+      throw new HttpError(403, "the asset of this key is not served here");
+    }
+    const { id, requireBound } = key;
+    return { id, asset, publicKey: publicKeys(presented), requireBound };
+  };
+};
+
+/** Keys kept ready; only registered ones are asked for. */
+const READY_KEYS = 1_000;
+
+/** Preparing a key takes as long as a good part of verifying with it. */
+const publicKeyCache = () => {
+  const ready = new Map<string, KeyObject>();
+  return (text: string): KeyObject => {
+    const found = ready.get(text);
+    if (found !== undefined) return found;
+    if (ready.size >= READY_KEYS) ready.clear();
+    const made = publicKey(text);
+    ready.set(text, made);
+    return made;
+  };
+};
+
+/** A key that was registered is well-formed; @throws HttpError 401 for one that was not checked then. */
+const publicKey = (text: string): KeyObject => {
+  try {
+    return publicKeyOf(text);
+  } catch (error) {
+    if (error instanceof KeyFormatError) throw new HttpError(401, `X-Api-Key: ${error.message}`);
+    throw error;
+  }
+};

@@ -1,0 +1,119 @@
+/** From a parsed body to a submission, or to everything that is wrong with it. */
+import { z } from "zod";
+import type { JsonValue } from "../../client/index.mjs";
+import { type Fault, type FileCode, InvalidRequestError } from "../requests/invalid-request.ts";
+import { type SubmissionRules, submissionSchema } from "../requests/investor.ts";
+import type { Submission } from "../requests/submission.ts";
+
+/**
+ * Makes the check for an asset. What is unknown is left out; null counts as absent. Empty text is a
+ * required member that is missing, and nothing that an optional member may be.
+ *
+ * @throws InvalidRequestError naming every member at fault, each once
+ */
+export const submissionCheck = (
+  rules: SubmissionRules,
+): ((body: JsonValue) => Promise<Submission>) => {
+  const schema = submissionSchema(rules);
+  const optional = new Set(
+    Object.entries(schema.shape.investor.shape)
+      .filter(([, member]) => member instanceof z.ZodOptional)
+      .map(([name]) => name),
+  );
+  return async (body) => {
+    const present = withEveryObject(withoutAbsent(body, optional));
+    // Only the content of files has to be waited for; checking at once is quicker.
+    const { success, data, error } = hasFiles(present)
+      ? await schema.safeParseAsync(present)
+      : schema.safeParse(present);
+    if (!success) {
+      throw new InvalidRequestError(
+        firstOfEach(error.issues.map((issue) => faultOf(issue, present))),
+      );
+    }
+    const { investor, verifiedStatus = true, verifiedAt } = data;
+    return {
+      investor: {
+        ...investor,
+        tin: investor.tin ?? null,
+        accreditation: investor.accreditation ?? null,
+        ssn: investor.ssn ?? null,
+        passportNumber: investor.passportNumber ?? null,
+        identityDocumentCountry: investor.identityDocumentCountry ?? null,
+        identityDocument: investor.identityDocument ?? null,
+        proofOfAddress: investor.proofOfAddress ?? null,
+      },
+      verifiedStatus,
+      verifiedAt: (verifiedAt === undefined ? new Date() : new Date(verifiedAt)).toISOString(),
+    };
+  };
+};
+
+/**
+ * The body without absent members, no deeper than members of ours stand: null, and inside the investor
+ * object empty text, unless it stands for one of the optional members: that it is empty is its fault.
+ */
+const withoutAbsent = (value: JsonValue, optional: ReadonlySet<string>, depth = 0): JsonValue => {
+  if (!isObject(value) || depth > 2) return value;
+  const present = Object.entries(value).filter(
+    ([name, member]) =>
+      member !== null && !(isBlank(member) && depth > 0 && !(depth === 1 && optional.has(name))),
+  );
+  // `fromEntries` defines members, it does not assign them: `__proto__` is a name like any other.
+  return Object.fromEntries(
+    present.map(([name, member]) => [name, withoutAbsent(member, optional, depth + 1)] as const),
+  );
+};
+
+/** Absent objects as empty ones, so that each of their required members is named as missing. */
+const withEveryObject = (body: JsonValue): JsonValue => {
+  if (!isObject(body)) return body;
+  const { investor = {} } = body;
+  if (!isObject(investor)) return body;
+  const { full_address = {} } = investor;
+  return { ...body, investor: { ...investor, full_address } };
+};
+
+const isObject = (value: JsonValue): value is { readonly [key: string]: JsonValue } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isBlank = (value: JsonValue): boolean => typeof value === "string" && value.trim() === "";
+
+const FILES: readonly PropertyKey[] = ["identityDocument", "proofOfAddress"];
+
+const hasFiles = (body: JsonValue): boolean =>
+  isObject(body) &&
+  isObject(body.investor ?? null) &&
+  Object.keys(body.investor ?? {}).some((name) => FILES.includes(name));
+
+const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
+  const member = issue.path.length === 0 ? "the body" : issue.path.map(String).join(".");
+  const code =
+    issue.code === "custom" && isFileCode(issue.params?.code) ? issue.params.code : undefined;
+  const inFile = issue.path[0] === "investor" && FILES.includes(issue.path[1] ?? "");
+  return {
+    member,
+    fault: isMissing(issue.path, body) ? "is missing" : issue.message,
+    code: code ?? (inFile ? "INVALID_REQUEST" : undefined),
+  };
+};
+
+/** One fault per member: what else does not fit follows from the first. */
+const firstOfEach = (faults: readonly Fault[]): readonly Fault[] => {
+  const named = new Set<string>();
+  return faults.filter(({ member }) => named.size < named.add(member).size);
+};
+
+const isMissing = (path: readonly PropertyKey[], body: JsonValue): boolean => {
+  let value: JsonValue | undefined = body;
+  for (const name of path) {
+    value = value !== undefined && isObject(value) ? value[String(name)] : undefined;
+  }
+  return value === undefined;
+};
+
+const isFileCode = (value: unknown): value is FileCode =>
+  value === "INVALID_REQUEST" ||
+  value === "INVALID_DATA" ||
+  value === "SIZE_MISMATCH" ||
+  value === "FILE_TOO_LARGE";

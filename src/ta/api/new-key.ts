@@ -1,0 +1,92 @@
+/** Keys of callers of the transfer agent API: made here, or brought along. */
+import { changeEndpoints } from "../../callbacks/endpoints.ts";
+import { publicKeyOf, publicTextOf } from "../../client/ed25519.mjs";
+import { generateKeyPair, KeyFormatError } from "../../client/index.mjs";
+import type { Database } from "../../database/connect.ts";
+import { registerPublicKey } from "../../http/keys.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { followKeys } from "./callback-address.ts";
+
+/** A public key cannot be registered; the message says why. Stop: use another one. */
+export class PublicKeyRefusedError extends Error {
+  override readonly name = "PublicKeyRefusedError";
+  readonly remedy: Remedy = "stop";
+}
+
+/** A registered key; the secret half exists in this answer and nowhere else, if it was made here. */
+export type RegisteredKey = {
+  readonly id: string;
+  /** Base64 of 32 bytes. */
+  readonly publicKey: string;
+  readonly secretKey: string | undefined;
+};
+
+/**
+ * Registers a public key for an asset, or a new pair when none is given.
+ * @throws PublicKeyRefusedError (stop) it is no Ed25519 key, is weak, or was registered before
+ */
+export const registerKey = async (
+  database: Pick<Database, "transaction">,
+  key: {
+    readonly asset: string;
+    readonly publicKey?: string | undefined;
+    /** Where results of its requests go, as `checkCallbackUrl` returns it; absent: to the asset's. */
+    readonly callbackUrl?: string | undefined;
+    readonly label?: string | undefined;
+    /** Whether it takes bound signatures alone; false unless given. */
+    readonly requireBound?: boolean | undefined;
+  },
+): Promise<RegisteredKey> => {
+  const { asset, label, callbackUrl, requireBound } = key;
+  const pair =
+    key.publicKey === undefined
+      ? generateKeyPair()
+      : { publicKey: canonicalKey(key.publicKey), secretKey: undefined };
+  const { publicKey } = pair;
+  const registered = await changeEndpoints(database, async (tx) => {
+    const given = { publicKey, asset, label, callbackUrl, requireBound };
+    const made = await registerPublicKey(tx, given);
+    if (made !== null && callbackUrl !== undefined) await followKeys(tx, asset);
+    return made;
+  });
+  if (registered === null) {
+    throw new PublicKeyRefusedError(
+      "this public key was registered before; every key is used once",
+    );
+  }
+  return { id: registered.id, ...pair };
+};
+
+/** As it will be presented: without a prefix. */
+const canonicalKey = (text: string): string => {
+  try {
+    const canonical = publicTextOf(publicKeyOf(text.trim()));
+    if (SMALL_ORDER.has(canonical)) {
+      throw new PublicKeyRefusedError("anybody can sign for this public key; make a real one");
+    }
+    return canonical;
+  } catch (error) {
+    if (error instanceof KeyFormatError) throw new PublicKeyRefusedError(error.message);
+    throw error;
+  }
+};
+
+/** Points of small order, for which signatures can be made without a secret. */
+const SMALL_ORDER: ReadonlySet<string> = new Set(
+  [
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000080",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+  ].map((hex) => Buffer.from(hex, "hex").toString("base64")),
+);

@@ -1,0 +1,143 @@
+/**
+ * `X-Request-Sig-B64`, in its three forms: over the canonical body; bound to method, path, time,
+ * `Idempotency-Key` and body; over method, path and time of a request without a body.
+ */
+import { SIGNATURE_BYTES, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
+import type { JsonValue } from "../../client/index.mjs";
+import { boundContent, readContent } from "../../client/sign-request.mjs";
+import { HttpError } from "../../http/http-error.ts";
+import type { Caller } from "./authenticate.ts";
+import type { SignedBody } from "./signed-body.ts";
+
+/** What a request says of its signature. */
+export type SignedHead = {
+  readonly method: string;
+  /** With its query, as sent. */
+  readonly path: string;
+  /** `X-Request-Timestamp`; a POST that has one is bound. */
+  readonly timestamp: string | undefined;
+  /** `Idempotency-Key`, as sent. */
+  readonly idempotencyKey: string | undefined;
+  readonly signature: string | undefined;
+};
+
+const BAD_SIGNATURE =
+  "X-Request-Sig-B64 does not fit: it must be base64 of an Ed25519 signature by the key in X-Api-Key, over";
+
+const BOUND_FORM =
+  'the canonical form (RFC 8785) of {"method","path","timestamp","idempotencyKey","bodySha256"}';
+
+/** @throws HttpError 401 for what cannot be a signature, whatever was signed */
+export const requireSignatureForm = (signature: string | undefined): void => {
+  if (signature === undefined) {
+    throw new HttpError(401, "send the signature of the request in X-Request-Sig-B64");
+  }
+  if (strictBase64(signature)?.length !== SIGNATURE_BYTES) {
+    throw new HttpError(401, `${BAD_SIGNATURE} what the request is`);
+  }
+};
+
+/**
+ * What is known before a body came: that the form is one that the key takes, and its time.
+ * @throws HttpError 401
+ */
+export const requireBodyForm = (
+  { requireBound }: Caller,
+  { timestamp }: SignedHead,
+  nowMs: number,
+): void => {
+  if (timestamp !== undefined) return void secondsOf(timestamp, nowMs);
+  if (!requireBound) return;
+  throw new HttpError(
+    401,
+    `this key takes bound signatures alone: send X-Request-Timestamp, in unix seconds, and in X-Request-Sig-B64 the signature over ${BOUND_FORM}`,
+  );
+};
+
+/**
+ * Checks the signature of a request with a body whose form `requireBodyForm` let pass. Returns what a
+ * bound one covers; undefined where the body alone is signed.
+ * @throws HttpError 401
+ */
+export const requireBodySignature = (
+  caller: Caller,
+  { method, path, timestamp, idempotencyKey, signature }: SignedHead,
+  { canonical, value }: SignedBody,
+): Uint8Array | undefined => {
+  if (timestamp === undefined) {
+    requireSigned(caller, signature, canonical, "the canonical form (RFC 8785) of the body");
+    if (isOtherForm(value)) {
+      throw new HttpError(
+        401,
+        "what another signature covers is no body; send what you signed it for",
+      );
+    }
+    return undefined;
+  }
+  const seconds = Number(timestamp);
+  const signed = boundContent({
+    method,
+    path,
+    timestamp: seconds,
+    idempotencyKey,
+    body: canonical,
+  });
+  const fields = `${BOUND_FORM}, as of a request with X-Request-Timestamp`;
+  requireSigned(caller, signature, signed, fields);
+  return signed;
+};
+
+/**
+ * Whether a body is what the signature of another request covers. Whoever got hold of that signature
+ * could send what it covers as a body, whose signature it would then be.
+ */
+const isOtherForm = (value: JsonValue): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  OTHER_FORMS.includes(Object.keys(value).sort().join());
+
+/** Members of what the other two forms cover, in their canonical order. */
+const OTHER_FORMS: readonly string[] = [
+  "method,path,timestamp",
+  "bodySha256,idempotencyKey,method,path,timestamp",
+];
+
+/** @throws HttpError 401 when the time or the signature of a request without a body does not fit */
+export const requireReadSignature = (
+  caller: Caller,
+  { method, path, timestamp, signature }: SignedHead,
+  nowMs: number,
+): void => {
+  const signed = readContent({ method, path, timestamp: secondsOf(timestamp, nowMs) });
+  requireSigned(caller, signature, signed, '{"method","path","timestamp"}');
+};
+
+const requireSigned = (
+  { publicKey }: Caller,
+  signature: string | undefined,
+  signed: Uint8Array,
+  what: string,
+): void => {
+  const bytes = signature === undefined ? undefined : strictBase64(signature);
+  if (bytes === undefined || !verifyBytes(signed, bytes, publicKey)) {
+    throw new HttpError(401, `${BAD_SIGNATURE} ${what}`);
+  }
+};
+
+/** Seconds that a signature stays good, and a clock may be ahead. */
+const TOLERANCE_SECONDS = 300;
+
+/** `X-Request-Timestamp`. @throws HttpError 401 for one that is none, or too far from now */
+const secondsOf = (timestamp: string | undefined, nowMs: number): number => {
+  if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp)) {
+    throw new HttpError(401, "send the time in X-Request-Timestamp, in unix seconds");
+  }
+  const seconds = Number(timestamp);
+  if (Math.abs(nowMs / 1000 - seconds) > TOLERANCE_SECONDS) {
+    throw new HttpError(
+      401,
+      `X-Request-Timestamp is more than ${TOLERANCE_SECONDS} s away from our time`,
+    );
+  }
+  return seconds;
+};

@@ -1,0 +1,178 @@
+/**
+ * The relay for EVM assets: one `setTransferGroup` per order.
+ *
+ * `setAddressPermissions` would do it, too, but in version 2 it also overwrites a wallet's lock and
+ * limit, and in every version its freeze: whitelisting changes the group and nothing else.
+ */
+import {
+  type Chain,
+  createPublicClient,
+  encodeFunctionData,
+  fallback,
+  type Hex,
+  http,
+  keccak256,
+  parseAbi,
+} from "viem";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { asked, isRevert } from "./evm-asked.ts";
+import { countOn, lookUpOn, offerTo } from "./evm-broadcast.ts";
+import { closeGap, GAP_AT_ONCE, nonceOf, type SignedBefore } from "./evm-gap.ts";
+import type { Relay } from "./relay.ts";
+import type { EvmSigner, SigningFor } from "./signer.ts";
+
+/** The token has no transfer groups that could be set: no transfer agent for it. Stop. */
+export class NoTransferGroupsError extends Error {
+  override readonly name = "NoTransferGroupsError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(type: string) {
+    super(`tokens of type ${type} have no transfer groups; wallets cannot be whitelisted there`);
+  }
+}
+
+const twoArguments = parseAbi(["function setTransferGroup(address addr, uint256 groupId)"]);
+const threeArguments = parseAbi([
+  "function setTransferGroup(address addr, uint256 groupId, bool applyToHolder)",
+]);
+
+export type EvmRelaySettings = {
+  readonly chainId: number;
+  /** Tried in order. */
+  readonly rpc: readonly string[];
+  readonly token: Hex;
+  /** As configuration spells it, such as `comakery_security_token_v3`. */
+  readonly type: string;
+  readonly signer: EvmSigner;
+  /** The lowest nonce that a new transaction may have, by what was signed before. */
+  readonly lowestNonce: (purse: string) => Promise<number>;
+  /** The first `limit` with nonces from `from` up to below `below`, lowest nonce first, one of each. */
+  readonly signedBefore: (
+    purse: string,
+    nonces: { readonly from: number; readonly below: number; readonly limit: number },
+  ) => Promise<readonly SignedBefore[]>;
+  readonly timeoutMs?: number;
+};
+
+const TIMEOUT_MS = 10_000;
+
+/** Gas of a call beyond what was estimated: storage may have changed until it is mined. */
+const GAS_MARGIN_PERCENT = 130n;
+
+/** A call that would be reverted cannot be estimated: it is sent all the same, to fail on the record. */
+const GAS_WHEN_REVERTED = 200_000n;
+
+/**
+ * The relay of one asset.
+ * @throws NoTransferGroupsError (stop) for a token without transfer groups
+ */
+export const evmRelay = (settings: EvmRelaySettings): Relay => {
+  const { chainId, rpc, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
+  const callOf = callFor(type);
+  const chain: Chain = {
+    id: chainId,
+    name: String(chainId),
+    nativeCurrency: { name: "native", symbol: "native", decimals: 18 },
+    rpcUrls: { default: { http: rpc } },
+  };
+  const transports = rpc.map((url) => http(url, { retryCount: 0, timeout: timeoutMs }));
+  const clients = transports.map((transport) => createPublicClient({ chain, transport }));
+  const client = createPublicClient({ chain, transport: fallback(transports, { retryCount: 0 }) });
+
+  const payer = `evm:${chainId}:${signer.address}`;
+
+  /** A call of the signer's at today's fees, ready to be signed. */
+  const priced = async (nonce: number, to: Hex, data: Hex, signal: AbortSignal) => {
+    const [fees, gas] = await asked(signal, () =>
+      Promise.all([
+        client.estimateFeesPerGas(),
+        client
+          .estimateGas({ account: signer.address, to, data })
+          .then((estimated) => (estimated * GAS_MARGIN_PERCENT) / 100n)
+          .catch((error: unknown) => {
+            if (isRevert(error)) return GAS_WHEN_REVERTED;
+            throw error;
+          }),
+      ]),
+    );
+    const { maxFeePerGas, maxPriorityFeePerGas } = fees;
+    return {
+      type: "eip1559" as const,
+      chainId,
+      nonce,
+      gas,
+      maxFeePerGas: 2n * maxFeePerGas,
+      maxPriorityFeePerGas,
+      to,
+      data,
+    };
+  };
+
+  /** Sees to it that nothing is missing below a transaction that is not mined. */
+  const closeGapBelow = async (nonce: number, signal: AbortSignal) => {
+    const from = await countOn(clients, chainId, signer.address, signal);
+    if (from >= nonce) return;
+    const nonces = { from, below: nonce, limit: GAP_AT_ONCE };
+    const before = await settings.signedBefore(payer, nonces);
+    // Nothing, from the signer to itself: it only uses the nonce up.
+    const empty = async (at: number, about: SigningFor) =>
+      bytesOf(await signer.sign(await priced(at, signer.address, "0x", signal), about, signal));
+    await closeGap(clients, before, empty, signal);
+  };
+
+  return {
+    payer,
+
+    tip: (signal) => asked(signal, () => client.getBlockNumber({ cacheTime: 0 })),
+
+    // One transaction at a time: the next one needs the next nonce.
+    purses: async () => [{ name: payer, version: null }],
+
+    prepare: async ({ wallet, groupId, asset, requestId }, purse, signal) => {
+      const data = callOf(hex(wallet), BigInt(groupId));
+      const counted = await countOn(clients, chainId, signer.address, signal);
+      const nonce = Math.max(counted, await settings.lowestNonce(purse));
+      const transaction = await priced(nonce, token, data, signal);
+      return {
+        sign: async (signing) => {
+          const signed = await signer.sign(transaction, { asset, requestId }, signing);
+          return { txId: keccak256(signed), signed: bytesOf(signed), nonce };
+        },
+      };
+    },
+
+    submit: async (signed, signal, again) => {
+      if (again) await closeGapBelow(nonceOf(signed), signal);
+      await offerTo(clients, signed, signal, again);
+    },
+
+    lookUp: (txId, signal) => lookUpOn(clients, hex(txId), signal),
+  };
+};
+
+/** The call that puts a wallet into a group, by token type. */
+const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
+  switch (type) {
+    case "comakery_security_token_v2":
+      return (wallet, groupId) =>
+        encodeFunctionData({
+          abi: twoArguments,
+          functionName: "setTransferGroup",
+          args: [wallet, groupId],
+        });
+    case "comakery_security_token_v3":
+    case "comakery_security_token_v4":
+      return (wallet, groupId) =>
+        encodeFunctionData({
+          abi: threeArguments,
+          functionName: "setTransferGroup",
+          args: [wallet, groupId, false],
+        });
+    default:
+      throw new NoTransferGroupsError(type);
+  }
+};
+
+const hex = (text: string): Hex => `0x${text.slice(2)}`;
+
+const bytesOf = (text: Hex): Uint8Array => Buffer.from(text.slice(2), "hex");

@@ -1,0 +1,73 @@
+/** Who signs transactions: a port with keys of the configuration, or a remote service (http-signer.ts). */
+import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
+import type { Hex, TransactionSerializable } from "viem";
+import type { Remedy } from "../../waiting/remedy.ts";
+
+/** What a signer is told beside the bytes, to decide by. */
+export type SigningFor = { readonly asset: string; readonly requestId: string };
+
+/** Signs for one Sui address. */
+export type SuiSigner = {
+  /** Canonical. */
+  readonly address: string;
+  /**
+   * Signs BCS of `TransactionData`: base64 of flag, signature and public key.
+   * @throws SigningNotAllowedError (stop), SigningError
+   */
+  sign(data: Uint8Array, about: SigningFor, signal: AbortSignal): Promise<string>;
+};
+
+/** Signs for one EVM address. */
+export type EvmSigner = {
+  /** Lower case. */
+  readonly address: Hex;
+  /**
+   * Signs a transaction: its serialised, signed form.
+   * @throws SigningNotAllowedError (stop), SigningError
+   */
+  sign(transaction: TransactionSerializable, about: SigningFor, signal: AbortSignal): Promise<Hex>;
+};
+
+/** The signer refuses this transaction. Stop: somebody decided so. */
+export class SigningNotAllowedError extends Error {
+  override readonly name = "SigningNotAllowedError";
+  readonly remedy: Remedy = "stop";
+}
+
+/** The signer could not sign: `retry` when it may do so later. */
+export class SigningError extends Error {
+  override readonly name = "SigningError";
+  readonly remedy: Remedy;
+
+  constructor(message: string, remedy: "retry" | "stop", options?: ErrorOptions) {
+    super(message, options);
+    this.remedy = remedy;
+  }
+}
+
+/**
+ * Signs with an Ed25519 key at hand.
+ * @param secret `suiprivkey1…`, or base64 of the 32 bytes
+ * @throws SigningError (stop) when it is neither; never shows it
+ */
+export const suiKeySigner = (secret: string | Uint8Array): SuiSigner => {
+  const keypair = keypairOf(secret);
+  return {
+    address: keypair.toSuiAddress(),
+    sign: async (data) => (await keypair.signTransaction(data)).signature,
+  };
+};
+
+const keypairOf = (secret: string | Uint8Array): Ed25519Keypair => {
+  try {
+    if (typeof secret !== "string") return Ed25519Keypair.fromSecretKey(secret);
+    if (secret.startsWith("suiprivkey")) return Ed25519Keypair.fromSecretKey(secret);
+    return Ed25519Keypair.fromSecretKey(Buffer.from(secret, "base64"));
+  } catch {
+    // The library's own message may hold the secret.
+    throw new SigningError(
+      "the Sui signing key must be suiprivkey1… of an Ed25519 key, or base64 of its 32 bytes",
+      "stop",
+    );
+  }
+};

@@ -1,0 +1,128 @@
+/**
+ * Accepting a request: its place in the investor's lane, its row, the sealed data and the answer that
+ * a replay will get, all in one statement, so all or nothing and in one round trip.
+ *
+ * The lane's row is the outbox: from the commit on its `wake_at` says that there is work, and whoever
+ * processes requests finds it there.
+ */
+import { randomUUID } from "node:crypto";
+import type { Database } from "../../database/connect.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { PiiVault } from "../pii/vault.ts";
+import {
+  type Answer,
+  answeredMeanwhile,
+  answerGiven,
+  forgetting,
+  remembering,
+  rememberingSame,
+} from "./answered.ts";
+import type { Fingerprint } from "./fingerprint.ts";
+import type { Submission } from "./submission.ts";
+import { requestWaker } from "./wake.ts";
+
+export type RequestKind = "whitelist" | "kyc";
+
+/** A checked request of an authenticated caller. */
+export type NewRequest = {
+  readonly asset: string;
+  readonly kind: RequestKind;
+  readonly submission: Submission;
+  readonly fingerprint: Fingerprint;
+};
+
+/** The same request was answered and forgotten again and again while we looked. Retry. */
+export class AcceptanceRacedError extends Error {
+  override readonly name = "AcceptanceRacedError";
+  readonly remedy: Remedy = "retry";
+
+  constructor() {
+    super("this request could neither be accepted nor found; send it again");
+  }
+}
+
+/** The message of a request that waits. */
+export const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
+  whitelist: "accepted; the wallet will be whitelisted",
+  kyc: "accepted; the investor's data will be stored",
+};
+
+/** The step of the history that goes with it. */
+const STORED_MESSAGE = "the investor's data are stored, sealed";
+
+/**
+ * Accepts requests; a replay gets the first answer.
+ * @throws IdempotencyKeyReusedError (stop)
+ */
+export type Acceptance = (request: NewRequest) => Promise<Answer>;
+
+/** An answer may expire between writing and reading; twice in a row is already next to impossible. */
+const TRIES = 3;
+
+/** @throws the error, unless it says that the request was answered meanwhile */
+const nothingIfAnswered = (error: unknown): readonly [] => {
+  if (answeredMeanwhile(error)) return [];
+  throw error;
+};
+
+export const createAcceptance = (settings: {
+  readonly database: Pick<Database, "sql">;
+  readonly vault: PiiVault;
+}): Acceptance => {
+  const { database, vault } = settings;
+  const wake = requestWaker(database);
+  const forget = forgetting(database);
+  return async (request) => {
+    const { asset, kind, submission, fingerprint } = request;
+    const { investor } = submission;
+    // What processing goes by, and nothing else of it stands outside the sealed record.
+    const verifiedStatus = kind === "whitelist" ? submission.verifiedStatus : null;
+    const requestId = randomUUID();
+    const message = QUEUED_MESSAGE[kind];
+    const answer = {
+      statusCode: 201,
+      answer: JSON.stringify({ requestId, status: "QUEUED", message }),
+    };
+    const { sql } = database;
+    const keyed = fingerprint.key !== undefined;
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const [accepted] = await sql`
+        with answered as (${remembering(sql, fingerprint, answer)}),
+        ${keyed ? sql`as_same as (${rememberingSame(sql, fingerprint, answer)}),` : sql``}
+        lane as (
+          insert into ta_lanes (asset, investor_id) select ${asset}, ${investor.id} from answered
+          -- Every request waits for answers first and for its lane then: none waits crosswise.
+          ${keyed ? sql`cross join (select count(*) from as_same) as waited` : sql``}
+          -- Writing the row is what matters: others wait for our commit before they draw a number.
+          on conflict (asset, investor_id) do update
+            set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
+          returning id
+        ),
+        request as (
+          insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, verified_status,
+                                   message, key_id)
+          select ${requestId}, lane.id, ${asset}, ${kind}, ${investor.id},
+                 ${investor.blockchain_wallet}, ${verifiedStatus}, ${message},
+                 ${fingerprint.keyId}
+          from lane returning id
+        ),
+        history as (
+          insert into ta_request_history (request_id, number, status, message)
+          select id, step.number, 'QUEUED', step.message
+          from request cross join (values (1, ${message}), (2, ${STORED_MESSAGE}))
+            as step (number, message)
+        ),
+        record as (${vault.storing(sql, { requestId, asset, submission })})
+        -- Whoever was told 201 must find his request after any crash, whatever the session's setting is.
+        select set_config('synchronous_commit', 'on', true) from request`.catch(nothingIfAnswered);
+      if (accepted !== undefined) {
+        wake();
+        forget();
+        return answer;
+      }
+      const given = await answerGiven(database, fingerprint);
+      if (given !== undefined) return given;
+    }
+    throw new AcceptanceRacedError();
+  };
+};

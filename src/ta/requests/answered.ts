@@ -1,0 +1,154 @@
+/**
+ * Replays: the same request again gets the first answer again and does nothing, also when the data it
+ * brought were deleted since: a replay must not bring them back. What the same is: `fingerprint.ts`.
+ */
+import { timingSafeEqual } from "node:crypto";
+import postgres from "postgres";
+import type { Sql } from "../../database/connect.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { Fingerprint } from "./fingerprint.ts";
+
+/** How long an `Idempotency-Key` is remembered: longer than anybody tries again. */
+const KEY_SECONDS = 30 * 24 * 60 * 60;
+
+/** What was answered. */
+export type Answer = {
+  readonly statusCode: number;
+  /** JSON. */
+  readonly answer: string;
+};
+
+/** The `Idempotency-Key` was used with another body. Stop: use a new one for a new request. */
+export class IdempotencyKeyReusedError extends Error {
+  override readonly name = "IdempotencyKeyReusedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super("this Idempotency-Key was used with another body; a new request needs a new one");
+  }
+}
+
+/**
+ * The answer already given to this request; undefined when there is none (any more).
+ * @throws IdempotencyKeyReusedError (stop)
+ */
+export const answerGiven = async (
+  { sql }: { readonly sql: Sql },
+  { keyId, body, key, same, sameDecides }: Fingerprint,
+): Promise<Answer | undefined> => {
+  const either = key === undefined || sameDecides ? same : key;
+  const rows = await sql<
+    { by_key: boolean | null; body: Uint8Array; status_code: number; answer: string }[]
+  >`
+    select marker = ${key ?? null}::bytea as by_key, body, status_code, answer from ta_answers
+    where key_id = ${keyId} and marker in (${key ?? same}, ${either}) and expires_at > now()`;
+  const keyed = rows.find(({ by_key }) => by_key === true);
+  if (keyed !== undefined && !timingSafeEqual(keyed.body, body)) {
+    throw new IdempotencyKeyReusedError();
+  }
+  const row = keyed ?? rows[0];
+  return row && { statusCode: row.status_code, answer: row.answer };
+};
+
+/**
+ * Remembers an answer as part of a statement, `with answered as (${...})`: it returns one row when the
+ * request is new, and none when it was answered before (then everything else in the statement must
+ * not happen). Concurrent replays wait for one another here.
+ */
+export const remembering = (
+  sql: Sql,
+  { keyId, body, key, same, sameSeconds }: Fingerprint,
+  { statusCode, answer }: Answer,
+) => sql`
+  insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
+  values (${keyId}, ${key ?? same}, ${body}, ${statusCode}, ${answer},
+          now() + make_interval(secs => ${key === undefined ? sameSeconds : KEY_SECONDS}))
+  -- A row that is there stays, unless nobody gets it any more.
+  on conflict (key_id, marker) do update
+    set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
+        created_at = now(), expires_at = excluded.expires_at
+    where ta_answers.expires_at <= now()
+  returning key_id`;
+
+/**
+ * Remembers the answer to a request with an `Idempotency-Key` for `same` too, as part of a statement in
+ * which `answered` is `remembering` of the same: sent again without the key that it had, it is a replay.
+ *
+ * Where `same` decides and was answered meanwhile, the whole statement is refused, `answeredMeanwhile`.
+ * Else an answer that was there stays, for as long from now on. Returns nothing to anybody; all of it is
+ * done once its rows were counted.
+ */
+export const rememberingSame = (
+  sql: Sql,
+  { keyId, body, same, sameSeconds, sameDecides }: Fingerprint,
+  { statusCode, answer }: Answer,
+) => {
+  const expired = sql`ta_answers.expires_at <= now()`;
+  // Null is what the column refuses: nothing of the statement happens then.
+  const kept = sameDecides ? sql`null::smallint` : sql`ta_answers.status_code`;
+  return sql`
+  insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
+  select ${keyId}, ${same}::bytea, ${body}::bytea, ${statusCode}::smallint, ${answer},
+         now() + make_interval(secs => ${sameSeconds})
+  from answered
+  on conflict (key_id, marker) do update
+    set status_code = case when ${expired} then excluded.status_code else ${kept} end,
+        answer = case when ${expired} then excluded.answer else ta_answers.answer end,
+        created_at = case when ${expired} then now() else ta_answers.created_at end,
+        expires_at = greatest(ta_answers.expires_at, excluded.expires_at)
+  returning key_id`;
+};
+
+const NOT_NULL_VIOLATION = "23502";
+
+/** Whether a statement with `rememberingSame` was refused because the request had been answered. */
+export const answeredMeanwhile = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError &&
+  error.code === NOT_NULL_VIOLATION &&
+  error.table_name === "ta_answers";
+
+/**
+ * Remembers an answer in a statement of its own, that of `answerGiven` having found none under a lock
+ * that others with the same fingerprint wait for; `same`: also without the `Idempotency-Key` it had.
+ */
+export const remember = async (
+  { sql }: { readonly sql: Sql },
+  fingerprint: Fingerprint,
+  answer: Answer,
+  { same }: { readonly same: boolean },
+): Promise<void> => {
+  // Without an Idempotency-Key both would be one row.
+  const both = same && fingerprint.key !== undefined;
+  await sql`
+    with answered as (${remembering(sql, fingerprint, answer)})
+    ${both ? sql`, as_same as (${rememberingSame(sql, fingerprint, answer)})` : sql``}
+    select count(*) from answered`;
+};
+
+/** Rows removed in one statement: a moment's work. */
+const FORGOTTEN_AT_ONCE = 10_000;
+
+/** Removes answers that nobody gets any more; returns how many. */
+export const forgetAnswers = async ({ sql }: { readonly sql: Sql }): Promise<number> => {
+  let forgotten = 0;
+  for (;;) {
+    const { count } = await sql`
+      delete from ta_answers where (key_id, marker) in (
+        select key_id, marker from ta_answers where expires_at <= now() limit ${FORGOTTEN_AT_ONCE})`;
+    forgotten += count;
+    if (count < FORGOTTEN_AT_ONCE) return forgotten;
+  }
+};
+
+const FORGET_EVERY_MS = 60_000;
+
+/** Removes them now and then, whenever it is called after that; what is left over goes the next time. */
+export const forgetting = (database: { readonly sql: Sql }): (() => void) => {
+  let forgotAt = -Infinity;
+  return () => {
+    const now = performance.now();
+    if (now - forgotAt < FORGET_EVERY_MS) return;
+    forgotAt = now;
+    forgetAnswers(database).catch(() => undefined);
+  };
+};

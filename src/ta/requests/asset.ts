@@ -1,0 +1,79 @@
+/** The tokens that the transfer agent answers for, with what it needs of each. */
+
+import { checksumOf } from "../../evm/contract/checksum.ts";
+import {
+  type Assets,
+  AssetsFileError,
+  type EvmToken,
+  type SuiToken,
+} from "../../settings/assets.ts";
+import { canonicalAddress, canonicalType, MoveTypeError } from "../../values/move-type.ts";
+
+export type TaAsset = {
+  /** As in the assets file and in `keys create --asset`. */
+  readonly name: string;
+  readonly project: string;
+  /** Where results go. */
+  readonly callbackUrl: string;
+  /** Group a whitelisted wallet is in. */
+  readonly whitelistGroupId: number;
+} & (
+  | { readonly ledger: "sui"; readonly coinType: string }
+  | { readonly ledger: "evm"; readonly token: EvmToken }
+);
+
+/** Key of an asset's callback endpoint, as `registerEndpoint` and `enqueueCallback` take it. */
+export const taEndpoint = (asset: string): string => `ta:${asset}`;
+
+/**
+ * Assets with a `ta` member, by name.
+ * @throws AssetsFileError (stop) for one without `whitelistGroupId`
+ */
+export const taAssets = (assets: Assets): ReadonlyMap<string, TaAsset> => {
+  const found = assets.projects.flatMap(({ name: project, tokens }) =>
+    tokens.flatMap((token): TaAsset[] => {
+      if (token.ta === undefined) return [];
+      const { name, whitelistGroupId } = token;
+      if (whitelistGroupId === undefined) {
+        throw new AssetsFileError(
+          `token ${name}: "ta" needs "whitelistGroupId", the group of a whitelisted wallet`,
+        );
+      }
+      const shared = { name, project, whitelistGroupId, callbackUrl: token.ta.callbackUrl };
+      return [{ ...shared, ...ledgerOf(token) }];
+    }),
+  );
+  return new Map(found.map((asset) => [asset.name, asset]));
+};
+
+const ledgerOf = (token: SuiToken | EvmToken) =>
+  token.ledger === "sui"
+    ? { ledger: "sui" as const, coinType: canonicalType(token.coinType) }
+    : { ledger: "evm" as const, token };
+
+/** How a wallet is written, for messages. */
+export const WALLET_FORM = {
+  sui: "must be a Sui address: 0x and 1 to 64 hex digits",
+  evm: "must be an EVM address: 0x and 40 hex digits, in mixed case only with a right checksum",
+} as const;
+
+/** A wallet in the ledger's one form (lower case, padded on Sui); undefined when it is none. */
+export const canonicalWallet = (ledger: TaAsset["ledger"], text: string): string | undefined => {
+  if (ledger === "evm") return evmWallet(text);
+  if (!text.startsWith("0x")) return undefined;
+  try {
+    return canonicalAddress(text);
+  } catch (error) {
+    if (error instanceof MoveTypeError) return undefined;
+    throw error;
+  }
+};
+
+const evmWallet = (text: string): string | undefined => {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;
+  const digits = text.slice(2);
+  const lower = digits.toLowerCase();
+  const mixed = digits !== lower && digits !== digits.toUpperCase();
+  if (mixed && checksumOf(lower) !== digits) return undefined;
+  return `0x${lower}`;
+};

@@ -1,0 +1,31 @@
+import type { Remedy } from "../../waiting/remedy.ts";
+
+/** The additional member `code` of an error about a file (specification, "File upload validation codes"). */
+export type FileCode = "INVALID_REQUEST" | "INVALID_DATA" | "SIZE_MISMATCH" | "FILE_TOO_LARGE";
+
+/** One thing wrong with a body: where, and what; never the value, which is personal. */
+export type Fault = {
+  /** Such as `investor.full_address.city`. */
+  readonly member: string;
+  /** Reads on after the member: `is missing`. */
+  readonly fault: string;
+  /** For files. */
+  readonly code: FileCode | undefined;
+};
+
+/** A body does not fit; the message names every fault of it. The caller corrects it. */
+export class InvalidRequestError extends Error {
+  override readonly name = "InvalidRequestError";
+  readonly remedy: Remedy = "stop";
+  /** 413 when a file is too large, else 400. */
+  readonly statusCode: 400 | 413;
+  readonly code: FileCode | undefined;
+
+  constructor(faults: readonly Fault[]) {
+    super(faults.map(({ member, fault }) => `${member} ${fault}`).join("; "));
+    const codes = faults.flatMap(({ code }) => code ?? []);
+    const tooLarge = codes.includes("FILE_TOO_LARGE");
+    this.statusCode = tooLarge ? 413 : 400;
+    this.code = tooLarge ? "FILE_TOO_LARGE" : codes[0];
+  }
+}

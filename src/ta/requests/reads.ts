@@ -1,0 +1,60 @@
+/** What callers see of their requests. */
+import { texts } from "../../database/column-arrays.ts";
+import type { Db } from "../../database/connect.ts";
+
+/** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
+export type RequestStatus = {
+  readonly requestId: string;
+  readonly status: string;
+  readonly message: string;
+  /** Null unless FAILED. */
+  readonly reason: string | null;
+  readonly txId: string | null;
+  /** Oldest first. */
+  readonly history: readonly {
+    readonly status: string;
+    readonly at: string;
+    readonly message: string;
+  }[];
+};
+
+/** A request of these keys (`api_keys.id`) with everything that happened to it; null when they have none of this id. */
+export const requestStatus = async (
+  { sql }: Pick<Db, "sql">,
+  { keyIds, requestId }: { readonly keyIds: readonly string[]; readonly requestId: string },
+): Promise<RequestStatus | null> => {
+  const [row] = await sql<
+    {
+      status: string;
+      message: string;
+      reason: string | null;
+      tx_id: string | null;
+      history: { status: string; at: string; message: string }[];
+    }[]
+  >`
+    select r.status, r.message, r.reason, r.tx_id, (
+      select json_agg(json_build_object('status', h.status, 'at', h.at, 'message', h.message)
+                      order by h.number)
+      from ta_request_history h where h.request_id = r.id) as history
+    from ta_requests r where r.id = ${requestId} and r.key_id = any(${texts(keyIds)}::text[])`;
+  if (row === undefined) return null;
+  const { status, message, reason, tx_id: txId } = row;
+  const history = row.history.map((each) => ({
+    status: each.status,
+    at: new Date(each.at).toISOString(),
+    message: each.message,
+  }));
+  return { requestId, status, message, reason, txId, history };
+};
+
+/** The newest whitelist request for a wallet of an asset; null when there is none. */
+export const newestWhitelistRequest = async (
+  { sql }: Pick<Db, "sql">,
+  { asset, wallet }: { readonly asset: string; readonly wallet: string },
+): Promise<string | null> => {
+  const [row] = await sql<{ id: string }[]>`
+    select id from ta_requests
+    where asset = ${asset} and wallet = ${wallet} and kind = 'whitelist'
+    order by sequence desc limit 1`;
+  return row?.id ?? null;
+};

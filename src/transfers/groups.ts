@@ -1,0 +1,140 @@
+/** Every change of a wallet's regulatory groups, so that reading can go on at any block. */
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { byteas } from "../database/column-arrays.ts";
+import { bytea, identifier, int8 } from "../database/column-types.ts";
+import type { Db, Tx } from "../database/connect.ts";
+import { copyInto } from "../database/copy.ts";
+import { bytesOf, hexOf } from "../values/hex-bytes.ts";
+import type { Scope } from "./records.ts";
+
+export const transferEventGroupsTable = pgTable(
+  "transfer_event_groups",
+  {
+    project: identifier("project").notNull(),
+    chainId: int8("chain_id").notNull(),
+    token: bytea("token").notNull(),
+    wallet: bytea("wallet").notNull(),
+    block: int8("block").notNull(),
+    logIndex: integer("log_index").notNull(),
+    /** Group ids from here on, decimal, separated by commas; empty for none. */
+    groups: text("groups").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.project, t.chainId, t.token, t.wallet, t.block, t.logIndex] })],
+);
+
+type Hex = `0x${string}`;
+
+/** Topic of the log that a change of a wallet's transfer group leaves. */
+const GROUP_SET = Buffer.from(
+  keccak_256(Buffer.from("AddressTransferGroup(address,address,uint256)")),
+);
+
+/** The groups of a wallet from a log on. */
+export type NewGroups = {
+  readonly token: Hex;
+  readonly wallet: Hex;
+  readonly groups: readonly bigint[];
+  readonly block: bigint;
+  readonly logIndex: number;
+};
+
+const COLUMNS = ["project", "chain_id", "token", "wallet", "block", "log_index", "groups"];
+
+/** Appends changes. */
+export const appendGroups = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  changes: readonly NewGroups[],
+): Promise<void> => {
+  if (changes.length === 0) return;
+  const chain = BigInt(chainId);
+  await copyInto(sql, "transfer_event_groups", COLUMNS, changes, (change, fields) => {
+    fields.text(project);
+    fields.bigint(chain);
+    fields.bytea(bytesOf(change.token));
+    fields.bytea(bytesOf(change.wallet));
+    fields.bigint(change.block);
+    fields.integer(change.logIndex);
+    fields.text(change.groups.join(","));
+  });
+};
+
+/** Withdraws the changes from a block on. */
+export const withdrawGroups = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  fromBlock: bigint,
+): Promise<void> => {
+  await sql`
+    delete from transfer_event_groups
+    where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
+};
+
+/** Groups of wallets before a block; those never set are absent. */
+export const groupsBefore = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: Hex,
+  wallets: ReadonlySet<Hex>,
+  block: bigint,
+): Promise<Map<Hex, readonly bigint[]>> => {
+  const rows = await sql<{ wallet: Buffer; groups: string }[]>`
+    select asked.wallet, newest.groups
+    from unnest(${byteas([...wallets].map(bytesOf))}::bytea[]) as asked (wallet)
+    cross join lateral (
+      select groups from transfer_event_groups g
+      where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
+        and g.wallet = asked.wallet and g.block < ${block}
+      order by g.block desc, g.log_index desc limit 1) as newest`;
+  return new Map(
+    rows.map(({ wallet, groups }) => [
+      hexOf(wallet),
+      groups === "" ? [] : groups.split(",").map(BigInt),
+    ]),
+  );
+};
+
+/** Groups of a wallet just before a transaction, and the block they are from; null when never set. */
+export const groupsBeforeTransaction = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: Hex,
+  wallet: Hex,
+  { block, index }: { readonly block: bigint; readonly index: number },
+): Promise<{ readonly groups: readonly bigint[]; readonly block: bigint } | null> => {
+  const [row] = await sql<{ groups: string; block: bigint }[]>`
+    select g.groups, g.block from transfer_event_groups g
+    where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
+      and g.wallet = ${bytesOf(wallet)} and g.block <= ${block}
+      and (g.block < ${block} or exists (
+        select 1 from evm_facts f
+        where f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
+          and f.log_index = g.log_index and f.tx_index < ${index}))
+    order by g.block desc, g.log_index desc limit 1`;
+  if (row === undefined) return null;
+  return { groups: row.groups === "" ? [] : row.groups.split(",").map(BigInt), block: row.block };
+};
+
+/**
+ * Whether a transaction put a wallet into exactly this group, as the log says, and whether in a final
+ * block; null when the log does not say so.
+ */
+export const groupSetBy = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: Hex,
+  set: { readonly wallet: Hex; readonly group: bigint; readonly txHash: Hex },
+): Promise<{ readonly final: boolean } | null> => {
+  const [found] = await sql<{ final: boolean }[]>`
+    select f.block <= c.final_block as final from transfer_event_groups g
+    join evm_facts f on f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
+      and f.log_index = g.log_index
+    join evm_chains c on c.chain_id = g.chain_id
+    where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
+      and g.wallet = ${bytesOf(set.wallet)} and g.groups = ${String(set.group)}
+      and f.tx_hash = ${bytesOf(set.txHash)}
+      and substring(f.topics from 1 for 32) = ${GROUP_SET}
+    limit 1`;
+  return found ?? null;
+};

@@ -1,0 +1,296 @@
+/**
+ * Transfer events of EVM security tokens, per project.
+ *
+ * Facts in:  logs of the EVM log (src/evm), per token
+ * Rows out:  transfer_events, transfer_event_groups; callbacks of records that have become final
+ * Owns:      both tables and transfer_event_progress
+ *
+ * Unlike the Sui ledger an EVM chain may replace its newest blocks: what stood in them is withdrawn in
+ * the transaction that writes what took its place. A record's callback is enqueued in the transaction
+ * that finds its block final, which is the one that writes it when the block is final by then.
+ */
+import { enqueueCallbacks } from "../callbacks/enqueue.ts";
+import type { Session, Tx } from "../database/connect.ts";
+import type { EvmToken } from "../evm/chain/network.ts";
+import type { Address, EvmFact, ReleaseSchedule } from "../evm/log/fact.ts";
+import { readFacts, schedulesOf } from "../evm/log/reads.ts";
+import {
+  type Doubt,
+  readTransfers,
+  type TokenShape,
+  type TransferRecord,
+  walletsOf,
+} from "../evm/movements/transfers.ts";
+import { highest, lowest } from "../values/block-numbers.ts";
+import { appendGroups, groupsBefore, type NewGroups, withdrawGroups } from "./groups.ts";
+import { transferEventIds } from "./id.ts";
+import { claimProgress, moveProgress } from "./progress.ts";
+import {
+  appendTransferEvents,
+  lastTransferEventBefore,
+  type NewTransferEvent,
+  transferEventsOfBlocks,
+  withdrawTransferEvents,
+} from "./records.ts";
+import { standingOf, type TransferScope } from "./standing.ts";
+
+/** What one step did. */
+export type Step = {
+  /** Whether there may be more to do at once. */
+  readonly moved: boolean;
+  readonly records: number;
+  readonly callbacks: number;
+  readonly doubts: readonly Doubt[];
+  readonly nextBlock: bigint;
+  /** First block that the log does not have of every token yet; null before the network was read. */
+  readonly goal: bigint | null;
+  /** Why nothing can be done although there is work. */
+  readonly waitingFor: string | null;
+};
+
+/** Facts of one part of a step, over all tokens of the scope. */
+const PART_FACTS = 10_000;
+
+/** Callbacks of one step, beyond the last one's whole block. */
+const STEP_CALLBACKS = 2_000;
+
+/**
+ * Takes one step, in one transaction: follows a rollback, or new settings, makes records of the next
+ * facts, enqueues callbacks of what has become final. A step that withdraws nothing is one part; else
+ * it has as many as take the place of what is withdrawn, so that nobody sees a list without either.
+ *
+ * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
+ */
+export const stepTransferEvents = async (session: Session, scope: TransferScope): Promise<Step> => {
+  try {
+    return await session.transaction((tx) => step(tx, scope));
+  } catch (error) {
+    if (error instanceof ReplacementWaits) return error.step;
+    throw error;
+  }
+};
+
+/** What is to take the place of records cannot be made yet: everything stays as it was. */
+class ReplacementWaits extends Error {
+  readonly step: Step;
+
+  constructor(step: Step) {
+    super(`waits for ${step.waitingFor}`);
+    this.step = step;
+  }
+}
+
+const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
+  // Facts, rollbacks and finality of one moment, however many parts are read.
+  await tx.sql`set transaction isolation level repeatable read`;
+  const standing = await standingOf(tx, scope);
+  if (standing === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
+  const { progress, mark, goal, settings, from, tokens } = standing;
+  const anew = settings !== progress.settings;
+  if (tokens.length === 0) {
+    const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
+    return { ...NOTHING, nextBlock: from, goal, waitingFor };
+  }
+  let part = await readPart(tx, scope, tokens, from);
+  // Made anew, messages are the same; those that were not to be sent before still are not.
+  const notified = anew ? progress.silentBlock : lowest(progress.notifiedBlock, from - 1n);
+  const due = lowest(mark.finalBlock, part.until - 1n) > notified;
+  const replaces = anew || from < progress.nextBlock;
+  if (!replaces && part.until === from && !due) {
+    // A step of the log alone is noted with the next change: nobody else needs it.
+    return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
+  }
+
+  await claimProgress(tx, scope, progress);
+  if (replaces) {
+    await withdrawTransferEvents(tx, scope, from);
+    await withdrawGroups(tx, scope, from);
+  }
+  let records = 0;
+  const doubts: Doubt[] = [];
+  const replaced = lowest(progress.nextBlock, goal);
+  for (;;) {
+    const made = recordsIn(progress.place, part);
+    await appendTransferEvents(tx, scope, made.rows);
+    await appendGroups(tx, scope, made.groups);
+    records += made.rows.length;
+    doubts.push(...made.doubts);
+    if (part.until >= replaced) break;
+    if (part.undescribed.length > 0) {
+      const waits = { nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
+      throw new ReplacementWaits({ ...NOTHING, ...waits });
+    }
+    part = await readPart(tx, scope, tokens, part.until);
+  }
+  const nextBlock = part.until;
+  const { notifiedBlock, callbacks } = await notify(
+    tx,
+    scope,
+    notified,
+    lowest(mark.finalBlock, nextBlock - 1n),
+  );
+  await moveProgress(tx, scope, progress, {
+    settings,
+    firstBlock: anew ? from : progress.firstBlock,
+    nextBlock,
+    step: mark.step,
+    notifiedBlock,
+    silentBlock:
+      scope.callbacksOf === null ? notifiedBlock : lowest(progress.silentBlock, notifiedBlock),
+  });
+  return {
+    moved: true,
+    records,
+    callbacks,
+    doubts,
+    nextBlock,
+    goal,
+    waitingFor: waitingFor(scope, part),
+  };
+};
+
+const NOTHING = { moved: false, records: 0, callbacks: 0, doubts: [], waitingFor: null } as const;
+
+const waitingFor = ({ chainId }: TransferScope, { undescribed }: Part): string | null =>
+  undescribed.length === 0
+    ? null
+    : `${undescribed.join(", ")} on chain ${chainId} to tell name, symbol and decimals`;
+
+/** The facts of some blocks, and what their records need besides. */
+type Part = {
+  /** First block after the part. */
+  readonly until: bigint;
+  /** The last record before it. */
+  readonly last: bigint | null;
+  readonly tokens: readonly {
+    readonly token: TokenShape;
+    readonly facts: readonly EvmFact[];
+    readonly groups: Map<Address, readonly bigint[]>;
+    readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;
+  }[];
+  /**
+   * Tokens of these facts that have not described themselves yet. A callback names the token: what it
+   * is called must be known before a record is seen, so the part is empty then.
+   */
+  readonly undescribed: readonly Address[];
+};
+
+const readPart = async (
+  tx: Tx,
+  scope: TransferScope,
+  of: readonly EvmToken[],
+  from: bigint,
+): Promise<Part> => {
+  const { chainId } = scope;
+  const each = Math.ceil(PART_FACTS / of.length);
+  const parts = await Promise.all(
+    of.map(async (token) => ({
+      token,
+      ...(await readFacts(tx, chainId, token.address, from, each)),
+    })),
+  );
+  const [first = from, ...others] = parts.map(({ nextBlock }) => nextBlock);
+  const until = highest(lowest(first, ...others), from);
+  const seen = parts
+    .map(({ token, facts }) => ({
+      token,
+      facts: facts.filter(({ block }) => block.number < until),
+    }))
+    .filter(({ facts }) => facts.length > 0);
+  const undescribed = await scope.undescribed(
+    tx,
+    seen.map(({ token }) => token.address),
+  );
+  if (undescribed.length > 0) return { until: from, last: null, tokens: [], undescribed };
+  const [last, ...tokens] = await Promise.all([
+    lastTransferEventBefore(tx, scope, from),
+    ...seen.map(async ({ token, facts }) => {
+      const [groups, schedules] = await Promise.all([
+        groupsBefore(tx, scope, token.address, walletsOf(token, facts), from),
+        schedulesOf(tx, chainId, token.address),
+      ]);
+      return { token, facts, groups, schedules };
+    }),
+  ]);
+  return { until, last, tokens, undescribed };
+};
+
+type Made = {
+  readonly rows: readonly NewTransferEvent[];
+  readonly groups: readonly NewGroups[];
+  readonly doubts: readonly Doubt[];
+};
+
+/** Records of all tokens of the scope in chain order, with their ids. */
+const recordsIn = (place: number, { tokens, last }: Part): Made => {
+  const read = tokens.map(({ token, facts, groups, schedules }) => ({
+    schedules,
+    reading: readTransfers(token, facts, groups),
+  }));
+  const records = read.flatMap(({ reading, schedules }) =>
+    reading.transfers.map((transfer) => ({ transfer, schedules })),
+  );
+  if (tokens.length > 1) records.sort((a, b) => inChainOrder(a.transfer, b.transfer));
+  const nextId = transferEventIds(place, last);
+  return {
+    rows: records.map(({ transfer, schedules }) => rowOf(nextId, transfer, schedules)),
+    groups: read.flatMap(({ reading }, at) => {
+      const token = tokens[at]?.token.address;
+      return token === undefined
+        ? []
+        : reading.groupChanges.map((change) => ({ token, ...change }));
+    }),
+    doubts: read.flatMap(({ reading }) => reading.doubts),
+  };
+};
+
+const inChainOrder = (a: TransferRecord, b: TransferRecord): number =>
+  a.block === b.block ? a.logIndex - b.logIndex : a.block < b.block ? -1 : 1;
+
+const rowOf = (
+  nextId: ReturnType<typeof transferEventIds>,
+  transfer: TransferRecord,
+  schedules: ReadonlyMap<bigint, ReleaseSchedule | null>,
+): NewTransferEvent => {
+  const { block, blockTimestamp, vesting } = transfer;
+  const schedule = vesting === null ? null : (schedules.get(vesting.scheduleId) ?? null);
+  return {
+    id: nextId({ block, blockTimestamp }),
+    block,
+    blockTimestamp,
+    logIndex: transfer.logIndex,
+    txHash: transfer.txHash,
+    token: transfer.token,
+    methodName: transfer.methodName,
+    amount: transfer.amount,
+    sender: transfer.from,
+    recipient: transfer.to,
+    senderGroup: transfer.fromGroup,
+    recipientGroup: transfer.toGroup,
+    scheduleId: vesting?.scheduleId ?? null,
+    commencementTimestamp: vesting?.commencementTimestamp ?? null,
+    releaseCount: schedule?.releaseCount ?? null,
+    delayUntilFirstReleaseInSeconds: schedule?.delayUntilFirstReleaseInSeconds ?? null,
+    initialReleasePortionInBips: schedule?.initialReleasePortionInBips ?? null,
+    periodBetweenReleasesInSeconds: schedule?.periodBetweenReleasesInSeconds ?? null,
+  };
+};
+
+/** Enqueues the callbacks of blocks beyond `notified`, up to the final one, as many as a step holds. */
+const notify = async (
+  tx: Tx,
+  scope: TransferScope,
+  notified: bigint,
+  finalBlock: bigint,
+): Promise<{ readonly notifiedBlock: bigint; readonly callbacks: number }> => {
+  const { callbacksOf } = scope;
+  if (finalBlock <= notified) return { notifiedBlock: notified, callbacks: 0 };
+  if (callbacksOf === null) return { notifiedBlock: finalBlock, callbacks: 0 };
+  const { events, lastBlock } = await transferEventsOfBlocks(tx, scope, {
+    afterBlock: notified,
+    toBlock: finalBlock,
+    limit: STEP_CALLBACKS,
+  });
+  await enqueueCallbacks(tx, await callbacksOf(tx, events));
+  return { notifiedBlock: lastBlock, callbacks: events.length };
+};

@@ -1,0 +1,213 @@
+/** How far the records of each project on each network are: the watermarks of `transfer_events`. */
+import { sql } from "drizzle-orm";
+import { pgTable, primaryKey, smallint, text, unique } from "drizzle-orm/pg-core";
+import { at, identifier, int8 } from "../database/column-types.ts";
+import type { Db, Tx } from "../database/connect.ts";
+import { isSerializationFailure } from "../database/database-error.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { withdrawGroups } from "./groups.ts";
+import { type Scope, withdrawTransferEvents } from "./records.ts";
+
+export const transferEventProgressTable = pgTable(
+  "transfer_event_progress",
+  {
+    project: identifier("project").notNull(),
+    chainId: int8("chain_id").notNull(),
+    /** Place of the network among the project's, from 0, as long as this database lives: part of the ids. */
+    place: smallint("place").notNull(),
+    /** What the records were made with, see `settingsOf`; empty while there are none. */
+    settings: text("settings").notNull().default(""),
+    /** First block of the tokens. */
+    firstBlock: int8("first_block").notNull(),
+    /** Next block to make records of: every one below is in them. */
+    nextBlock: int8("next_block").notNull(),
+    /** Step of the network's log that was seen last: rollbacks after it are still to be followed. */
+    step: int8("step").notNull().default(sql`0`),
+    /** Callbacks of all records up to this block are enqueued. */
+    notifiedBlock: int8("notified_block").notNull().default(sql`-1`),
+    /** Records up to this block became final while the project had no callback address: never sent. */
+    silentBlock: int8("silent_block").notNull().default(sql`-1`),
+    committedAt: at("committed_at").notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.project, t.chainId] }), unique().on(t.project, t.place)],
+);
+
+/** Where the records of a project on a network stand. */
+export type Progress = {
+  readonly settings: string;
+  readonly firstBlock: bigint;
+  readonly nextBlock: bigint;
+  readonly step: bigint;
+  readonly notifiedBlock: bigint;
+  readonly silentBlock: bigint;
+};
+
+/**
+ * Another writer moved this watermark first; our transaction rolled back. Two processes make these
+ * records: stop this one and alert.
+ */
+export class TransferEventsMovedError extends Error {
+  override readonly name = "TransferEventsMovedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ project, chainId }: Scope, block: bigint) {
+    super(
+      `transfer_events of ${project} on chain ${chainId}: the watermark no longer expects block ${block}; another process runs this pipeline`,
+    );
+  }
+}
+
+/**
+ * Makes the watermark of a scope, or keeps it. A new network takes the place after all that the project
+ * has ever had, so that the ids of others stay what they are.
+ */
+export const registerScope = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  firstBlock: bigint,
+): Promise<void> => {
+  await sql`
+    insert into transfer_event_progress (project, chain_id, place, first_block, next_block)
+    select ${project}, ${chainId}, coalesce(max(place) + 1, 0), ${firstBlock}, ${firstBlock}
+    from transfer_event_progress where project = ${project}
+    on conflict (project, chain_id) do nothing`;
+};
+
+/** Chains of a project by their place in its ids, those included that are not configured any more. */
+export const placedChains = async (
+  { sql }: Pick<Db, "sql">,
+  project: string,
+): Promise<readonly number[]> => {
+  const rows = await sql<{ chain_id: bigint }[]>`
+    select chain_id from transfer_event_progress where project = ${project} order by place`;
+  return rows.map(({ chain_id }) => Number(chain_id));
+};
+
+/** Withdraws the records of scopes that are not configured any more. */
+export const withdrawOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Promise<void> => {
+  const rows = await tx.sql<{ project: string; chain_id: bigint }[]>`
+    select project, chain_id from transfer_event_progress where settings <> ''`;
+  for (const { project, chain_id } of rows) {
+    const chainId = Number(chain_id);
+    if (scopes.some((scope) => scope.project === project && scope.chainId === chainId)) continue;
+    await withdrawTransferEvents(tx, { project, chainId }, 0n);
+    await withdrawGroups(tx, { project, chainId }, 0n);
+    await tx.sql`
+      update transfer_event_progress set settings = '', next_block = first_block
+      where project = ${project} and chain_id = ${chainId}`;
+  }
+};
+
+/** Null for a scope that was never registered. */
+export const readProgress = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+): Promise<(Progress & { readonly place: number }) | null> => {
+  const [row] = await sql<(Progress & { readonly place: number })[]>`
+    select place, settings, first_block as "firstBlock", next_block as "nextBlock", step,
+           notified_block as "notifiedBlock", silent_block as "silentBlock"
+    from transfer_event_progress where project = ${project} and chain_id = ${chainId}`;
+  return row ?? null;
+};
+
+/**
+ * Has records made anew by whoever runs the pipeline next, all of them or those of one network; until
+ * then they are served as they are.
+ */
+export const remakeTransferEvents = async (
+  { sql }: Pick<Tx, "sql">,
+  chainId: number | null = null,
+): Promise<void> => {
+  await sql`
+    update transfer_event_progress set settings = 'to be made anew'
+    where settings <> '' and (${chainId}::int8 is null or chain_id = ${chainId})`;
+};
+
+/** How far a project's records on a network are, beside the network's newest block. */
+export type RecordsMark = {
+  readonly project: string;
+  /** Slug, such as `avalanche_fuji`. */
+  readonly network: string;
+  readonly nextBlock: bigint;
+  /** Null before the network was first read. */
+  readonly headBlock: bigint | null;
+};
+
+/** Every project on every network that has records, by name. */
+export const recordsMarks = async ({
+  sql,
+}: Pick<Db, "sql">): Promise<readonly RecordsMark[]> => sql<RecordsMark[]>`
+  select p.project, c.network, p.next_block as "nextBlock", c.head_block as "headBlock"
+  from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
+  where p.settings <> '' order by p.project, p.place`;
+
+/** First block of which a token's records are not made yet; null while none of its are. */
+export const recordsEnd = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: `0x${string}`,
+): Promise<bigint | null> => {
+  const [row] = await sql<{ next_block: bigint }[]>`
+    select next_block from transfer_event_progress
+    where project = ${project} and chain_id = ${chainId} and position(${token} in settings) > 0`;
+  return row?.next_block ?? null;
+};
+
+/**
+ * Last block whose records of a token are made and stay: it is final, and what was taken back before it
+ * was is withdrawn. Null while none of its records are made.
+ */
+export const finalRecordsEnd = async (
+  { sql }: Pick<Db, "sql">,
+  { project, chainId }: Scope,
+  token: `0x${string}`,
+): Promise<bigint | null> => {
+  const [row] = await sql<{ block: bigint }[]>`
+    select least(p.next_block - 1, c.final_block, (
+      select min(to_block) from evm_rollbacks r where r.chain_id = p.chain_id and r.step > p.step
+    )) as block
+    from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
+    where p.project = ${project} and p.chain_id = ${chainId} and position(${token} in p.settings) > 0`;
+  return row?.block ?? null;
+};
+
+/**
+ * Takes a watermark for the rest of a repeatable-read transaction, before it writes: a second writer
+ * queues here, and then finds the watermark moved.
+ * @throws TransferEventsMovedError (stop)
+ */
+export const claimProgress = async (
+  { sql }: Tx,
+  scope: Scope,
+  { nextBlock }: Progress,
+): Promise<void> => {
+  try {
+    await sql`
+      select 1 from transfer_event_progress
+      where project = ${scope.project} and chain_id = ${scope.chainId} for no key update`;
+  } catch (error) {
+    if (isSerializationFailure(error)) throw new TransferEventsMovedError(scope, nextBlock);
+    throw error;
+  }
+};
+
+/**
+ * Moves a watermark, compare-and-set.
+ * @throws TransferEventsMovedError (stop)
+ */
+export const moveProgress = async (
+  { sql }: Tx,
+  scope: Scope,
+  from: Progress,
+  to: Progress,
+): Promise<void> => {
+  const { count } = await sql`
+    update transfer_event_progress
+    set settings = ${to.settings}, first_block = ${to.firstBlock}, next_block = ${to.nextBlock},
+        step = ${to.step}, notified_block = ${to.notifiedBlock}, silent_block = ${to.silentBlock},
+        committed_at = clock_timestamp()
+    where project = ${scope.project} and chain_id = ${scope.chainId}
+      and settings = ${from.settings} and next_block = ${from.nextBlock} and step = ${from.step}
+      and notified_block = ${from.notifiedBlock}`;
+  if (count !== 1) throw new TransferEventsMovedError(scope, from.nextBlock);
+};

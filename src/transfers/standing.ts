@@ -1,0 +1,80 @@
+/** Whose transfer events are made, and where they stand: what a step of the pipeline begins with. */
+import type { Callback } from "../callbacks/enqueue.ts";
+import type { Tx } from "../database/connect.ts";
+import type { EvmToken } from "../evm/chain/network.ts";
+import type { Address } from "../evm/log/fact.ts";
+import { type ChainMark, chainMark, logEnd, rolledBackTo } from "../evm/log/reads.ts";
+import { lowest } from "../values/block-numbers.ts";
+import { type Progress, readProgress } from "./progress.ts";
+import type { Scope, TransferEvent } from "./records.ts";
+
+/** The tokens of one project on one network. */
+export type TransferScope = Scope & {
+  /** Slug of the network, for messages. */
+  readonly network: string;
+  readonly tokens: readonly EvmToken[];
+  /** First block of the tokens. */
+  readonly firstBlock: bigint;
+  /** Callbacks of records; null where the project has no address for them. */
+  readonly callbacksOf:
+    | ((tx: Tx, events: readonly TransferEvent[]) => Promise<readonly Callback[]>)
+    | null;
+  /** Tokens that have not described themselves yet: their records wait. */
+  readonly undescribed: (tx: Tx, tokens: readonly Address[]) => Promise<readonly Address[]>;
+};
+
+/** Where a scope stands, and what the log has for it. */
+export type Standing = {
+  readonly progress: Progress & { readonly place: number };
+  readonly mark: ChainMark;
+  /** What records are made with in this step. */
+  readonly settings: string;
+  readonly tokens: readonly EvmToken[];
+  /** First block to make records of; below `progress.nextBlock` when records are replaced. */
+  readonly from: bigint;
+  /** First block that the log does not have of every one of these tokens. */
+  readonly goal: bigint;
+};
+
+/** Raised when this code makes other records of the same facts. */
+const VERSION = "version 1";
+
+/** What the records follow from, besides the chain: other settings, other records. */
+const settingsOf = (tokens: readonly EvmToken[]): string =>
+  [VERSION, ...tokens.map(settingOf).sort()].join("\n");
+
+/** With the first block: facts from before those that were read are of earlier records. */
+const settingOf = ({ address, type, lockup, identityRegistry, fromBlock }: EvmToken): string =>
+  [address, type, lockup ?? "-", identityRegistry ?? "-", fromBlock].join(" ");
+
+/**
+ * With other settings than before, records are made anew as soon as the log has every token as far as
+ * they reach: what was listed stays listed until then. Where tokens were only added, those of before
+ * go on meanwhile; else there are none to go on with, and nothing is done.
+ * Null before the network was read.
+ */
+export const standingOf = async (tx: Tx, scope: TransferScope): Promise<Standing | null> => {
+  const { chainId, tokens } = scope;
+  const [progress, mark] = await Promise.all([readProgress(tx, scope), chainMark(tx, chainId)]);
+  if (progress === null || mark === null) return null;
+  const [survived, goal] = await Promise.all([
+    rolledBackTo(tx, chainId, progress.step),
+    logEnd(tx, chainId, tokens.map(addressOf)),
+  ]);
+  const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
+  const settings = settingsOf(tokens);
+  const standing = { progress, mark, settings, tokens, from };
+  if (goal === null && progress.settings === "") return null;
+  if (settings === progress.settings) return goal === null ? null : { ...standing, goal };
+  if (goal !== null && goal >= from) {
+    return { ...standing, from: lowest(progress.firstBlock, scope.firstBlock), goal };
+  }
+  const before = progress.settings.split("\n");
+  const kept = tokens.filter((token) => before.includes(settingOf(token)));
+  const keptGoal = await logEnd(tx, chainId, kept.map(addressOf));
+  return settingsOf(kept) === progress.settings && keptGoal !== null
+    ? { ...standing, settings: progress.settings, tokens: kept, goal: keptGoal }
+    : { ...standing, settings: progress.settings, tokens: [], goal: goal ?? from };
+};
+
+const addressOf = ({ address }: EvmToken): Address => address;
