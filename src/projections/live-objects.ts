@@ -10,13 +10,19 @@
  * same transaction, refuses a batch that was applied before; to replay, clear the pipeline's tables and
  * start over.
  */
-import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Tx } from "../database/connect.ts";
+import { columnNames, copyRows, type Row, type RowSource } from "../database/table-rows.ts";
 import { type BalancePart, clearBalances, foldBalances } from "./balances.ts";
 import { planAfresh } from "./plans.ts";
-import { copyRows, type RowSource, rowsAfterMark } from "./table-rows.ts";
-import { AT_ONCE_UP_TO_ROWS, type AtOnce, type Writing, writeNow } from "./writing.ts";
+import {
+  AT_ONCE_UP_TO_ROWS,
+  type AtOnce,
+  rowsAfterMark,
+  type Writing,
+  writeNow,
+} from "./writing.ts";
 
 /** What became of an object in a batch: how it stands at the end, or null when it no longer does. */
 export type ObjectChange<State> = { readonly objectId: string; readonly state: State | null };
@@ -64,7 +70,7 @@ const rowsOf = <State extends Cells>(changes: readonly ObjectChange<State>[]) =>
 /** What folds the changes that a query yields, as rows of the set's table; gone objects have no owner. */
 const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing => {
   const name = getTableName(table);
-  const columns = Object.values(getTableColumns(table)).map((column) => column.name);
+  const columns = columnNames(table);
   const all = columns.join(", ");
   const excluded = columns.map((column) => `excluded.${column}`).join(", ");
   return foldBalances(part, {
@@ -102,11 +108,7 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
  * Copies rows into a temporary table of the session, with the columns of `shape` and none of its
  * constraints. Every commit empties it. Returns its name.
  */
-const copyAside = async (
-  tx: Tx,
-  shape: PgTable,
-  rows: Parameters<typeof copyRows>[3],
-): Promise<string> => {
+const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<string> => {
   const name = `changed_${getTableName(shape)}`;
   const made = tx.sql.unsafe(
     `create temporary table if not exists ${name} on commit delete rows as

@@ -5,9 +5,9 @@ import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import { appendRows } from "../database/table-rows.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
-import { appendAtOnce, appendRows } from "./table-rows.ts";
-import type { AtOnce } from "./writing.ts";
+import { type AtOnce, appendAtOnce } from "./writing.ts";
 
 /** The event kinds that are logged. */
 export type ActivityType = "mint" | "burn" | "transfer" | "force_transfer";

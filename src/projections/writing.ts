@@ -2,7 +2,16 @@
  * What a batch of few rows writes, as parts of the statement that moves its pipeline's watermark. At the
  * head of the chain a batch is then one statement: one round trip and one commit.
  */
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../database/connect.ts";
+import {
+  type Cell,
+  columnNames,
+  givenRows,
+  type Row,
+  type RowSource,
+} from "../database/table-rows.ts";
 
 /** Parts of one statement. */
 export type Writing = {
@@ -49,4 +58,41 @@ export const writeAfter = async (
 /** Runs a writing that hangs on nothing: inside a transaction. */
 export const writeNow = async (sql: Sql, writing: Writing): Promise<void> => {
   await writeAfter(sql, { mark: "select", given: [] }, writing);
+};
+
+/**
+ * Appends few rows to a table. `instead` has expressions to select for columns, by name, rather than what
+ * `given` (a row) has there. A row whose key is there already is an error.
+ */
+export const appendAtOnce =
+  <Complete extends Readonly<Record<string, Cell>>>(
+    table: PgTable & { readonly $inferSelect: Complete },
+    rows: readonly Complete[],
+    instead: Readonly<Record<string, string>> = {},
+  ): AtOnce =>
+  (first) => {
+    if (rows.length > AT_ONCE_UP_TO_ROWS) return undefined;
+    const name = getTableName(table);
+    const { text, parameters } = rowsAfterMark(table, rows, first, instead);
+    return {
+      parts: [
+        `appended_${name} as (insert into ${name} (${columnNames(table).join(", ")}) ${text})`,
+      ],
+      parameters,
+    };
+  };
+
+/**
+ * Rows with the columns of `shape` as a query whose parameters are numbered from `first` on; it yields
+ * none where `mark` has none.
+ */
+export const rowsAfterMark = (
+  shape: PgTable,
+  rows: readonly Row[],
+  first: number,
+  instead: Readonly<Record<string, string>> = {},
+): RowSource => {
+  const { text, parameters } = givenRows(shape, rows, first);
+  const selected = columnNames(shape).map((name) => instead[name] ?? `given.${name}`);
+  return { text: `select ${selected.join(", ")} from mark, ${text}`, parameters };
 };

@@ -1,8 +1,19 @@
 /** Whatever goes in, by COPY or by unnest, comes out as it was. */
+import {
+  bigint,
+  boolean,
+  integer,
+  numeric as numericColumn,
+  pgTable,
+  smallint,
+  text as textColumn,
+} from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bigints, booleans, byteas, texts } from "../../src/database/column-arrays.ts";
+import { bytea } from "../../src/database/column-types.ts";
 import { copyInto } from "../../src/database/copy.ts";
+import { copyRows, givenRows } from "../../src/database/table-rows.ts";
 import { freshDatabase } from "../postgres.ts";
 
 const int8 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
@@ -43,7 +54,17 @@ const row = fc.record({
 type Row = typeof row extends fc.Arbitrary<infer R> ? R : never;
 const COLUMNS = ["i8", "i4", "i2", "b", "t", "y", "n"];
 
-test("rows written by COPY and by unnest read back as they were", async () => {
+const declared = pgTable("v", {
+  i8: bigint("i8", { mode: "bigint" }),
+  i4: integer("i4"),
+  i2: smallint("i2"),
+  b: boolean("b"),
+  t: textColumn("t"),
+  y: bytea("y"),
+  n: numericColumn("n", { mode: "bigint" }),
+});
+
+test("rows written by COPY and by unnest, column by column or as a table declares them, read back as they were", async () => {
   await using database = await freshDatabase();
   await database.sql`
     create table v (i8 int8, i4 int4, i2 int2, b bool, t text, y bytea, n numeric, nth serial)`;
@@ -79,6 +100,16 @@ test("rows written by COPY and by unnest read back as they were", async () => {
           ${texts(rows.map((each) => each.t))}::text[],
           ${byteas(rows.map((each) => each.y))}::bytea[],
           ${bigints(rows.map((each) => each.n))}::numeric[])`;
+      expect(await stored()).toEqual(rows);
+
+      await database.transaction(({ sql }) => copyRows(sql, "v", declared, rows));
+      expect(await stored()).toEqual(rows);
+
+      const { text, parameters } = givenRows(declared, rows, 1);
+      await database.sql.unsafe(
+        `insert into v (${COLUMNS.join(", ")}) select given.* from ${text}`,
+        [...parameters],
+      );
       expect(await stored()).toEqual(rows);
     }),
     { numRuns: 60 },

@@ -1,0 +1,89 @@
+/**
+ * Rows on their way into the database, by the columns that drizzle declares: a table's declaration is
+ * the only list of its columns.
+ */
+import { type AnyColumn, getTableColumns, getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { byteas, texts } from "./column-arrays.ts";
+import { type CopyRow, copyInto } from "./copy.ts";
+import type { Sql } from "./session.ts";
+
+/** What a column holds. */
+export type Cell = string | bigint | number | boolean | Uint8Array | null;
+
+/** A row by the keys of its table's declaration; what is left out is null. */
+export type Row = Readonly<Record<string, Cell | undefined>>;
+
+/**
+ * Appends rows to a table inside the transaction that `sql` belongs to. A row whose key is there already
+ * is an error.
+ */
+export const appendRows = async <Complete extends Readonly<Record<string, Cell>>>(
+  sql: Sql,
+  table: PgTable & { readonly $inferSelect: Complete },
+  rows: readonly Complete[],
+): Promise<void> => {
+  if (rows.length > 0) await copyRows(sql, getTableName(table), table, rows);
+};
+
+/** Copies rows into `target`, a table with the columns of `shape`. */
+export const copyRows = (
+  sql: Sql,
+  target: string,
+  shape: PgTable,
+  rows: readonly Row[],
+): Promise<void> => {
+  const columns = Object.entries(getTableColumns(shape)).map(
+    ([key, column]) => [key, column.getSQLType()] as const,
+  );
+  return copyInto(sql, target, columnNames(shape), rows, (row, fields) => {
+    for (const [key, type] of columns) writeField(fields, type, row[key] ?? null);
+  });
+};
+
+const writeField = (fields: CopyRow, type: string, value: Cell): void => {
+  if (value === null || typeof value === "string") fields.text(value);
+  else if (typeof value === "boolean") fields.boolean(value);
+  else if (typeof value === "number") {
+    if (type === "smallint") fields.smallint(value);
+    else fields.integer(value);
+  } else if (typeof value === "bigint") {
+    if (type === "bigint") fields.bigint(value);
+    else fields.numeric(value);
+  } else fields.bytea(value);
+};
+
+/** Names of a table's columns in Postgres, in the order of its declaration. */
+export const columnNames = (table: PgTable): readonly string[] =>
+  Object.values(getTableColumns(table)).map(({ name }) => name);
+
+/** A query, or a part of one, and its parameters. */
+export type RowSource = { readonly text: string; readonly parameters: readonly string[] };
+
+/**
+ * Rows as a part of a `from` clause, named `given`, with the columns of `shape` by their names in
+ * Postgres. One array for each column, as parameters that are numbered from `first` on.
+ */
+export const givenRows = (shape: PgTable, rows: readonly Row[], first: number): RowSource => {
+  const columns = Object.entries(getTableColumns(shape));
+  const arrays = columns.map(([, column], n) => `$${first + n}::${elementType(column)}[]`);
+  return {
+    text: `unnest(${arrays.join(", ")}) as given (${columnNames(shape).join(", ")})`,
+    parameters: columns.map(([key, column]) => arrayOf(column, rows, key)),
+  };
+};
+
+const arrayOf = (column: AnyColumn, rows: readonly Row[], key: string): string => {
+  if (column.getSQLType() !== "bytea") {
+    return texts(rows.map((row) => row[key]?.toString() ?? null));
+  }
+  return byteas(
+    rows.map((row) => {
+      const value = row[key];
+      return value instanceof Uint8Array ? value : null;
+    }),
+  );
+};
+
+/** The collation belongs to the column, not to the type. */
+const elementType = (column: AnyColumn) => column.getSQLType().replace(/ collate .*/, "");
