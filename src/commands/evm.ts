@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { acquireWriterLock } from "../database/writer-lock.ts";
-import { type Address, lowerCase } from "../evm/log/fact.ts";
+import { type Address, lowerCase } from "../evm/contract/fact.ts";
 import { forgetLog } from "../evm/log/forget.ts";
 import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";

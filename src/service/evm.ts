@@ -3,8 +3,9 @@
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
-import { type EvmNetwork, type EvmToken, networksOf } from "../evm/chain/network.ts";
-import type { Address } from "../evm/log/fact.ts";
+import type { Address } from "../evm/contract/fact.ts";
+import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
+import type { EvmToken } from "../evm/contract/token.ts";
 import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
 import { recordsKey } from "../http/health/evm-standing.ts";
 import type { Logger } from "../logging/logger.ts";

@@ -3,7 +3,6 @@
 import type { LocalProgress, Trouble } from "../http/health/progress.ts";
 import { createCheckpointReader } from "../ledger/reading/read.ts";
 import { type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
-import { onlyPlaces } from "../ledger/sources/place.ts";
 import { createFeed } from "../log/feed.ts";
 import { factSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -12,6 +11,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
+import { onlyPlaces } from "../values/place.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
 

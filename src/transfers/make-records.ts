@@ -9,15 +9,15 @@
  * the transaction that writes what took its place. A record's callback is enqueued in the transaction
  * that finds its block final, which is the one that writes it when the block is final by then.
  */
+
 import { enqueueCallbacks } from "../callbacks/enqueue.ts";
 import type { Session, Tx } from "../database/connect.ts";
-import type { EvmToken } from "../evm/chain/network.ts";
-import type { Address, EvmFact, ReleaseSchedule } from "../evm/log/fact.ts";
+import type { Address, EvmFact, ReleaseSchedule } from "../evm/contract/fact.ts";
+import type { EvmToken, TokenShape } from "../evm/contract/token.ts";
 import { readFacts, schedulesOf } from "../evm/log/reads.ts";
 import {
   type Doubt,
   readTransfers,
-  type TokenShape,
   type TransferRecord,
   walletsOf,
 } from "../evm/movements/transfers.ts";

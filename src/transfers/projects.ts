@@ -1,8 +1,8 @@
 /** Projects and their EVM tokens as records show them: what the assets file says and chains do not. */
 import { createHash } from "node:crypto";
 import type { Db } from "../database/connect.ts";
+import type { Address } from "../evm/contract/fact.ts";
 import { tokenDescription } from "../evm/log/descriptions.ts";
-import type { Address } from "../evm/log/fact.ts";
 import type { Assets, EvmToken } from "../settings/assets.ts";
 import { remembered } from "./printed.ts";
 

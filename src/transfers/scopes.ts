@@ -1,7 +1,7 @@
 /** What the pipeline `transfer_events` works on, from the assets file. */
 import { createHash } from "node:crypto";
 import type { Callback } from "../callbacks/enqueue.ts";
-import type { EvmNetwork } from "../evm/chain/network.ts";
+import type { EvmNetwork } from "../evm/contract/network.ts";
 import type { Assets } from "../settings/assets.ts";
 import { highest, lowest } from "../values/block-numbers.ts";
 import { MOST_NETWORKS, TransferEventIdError } from "./id.ts";

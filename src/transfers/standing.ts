@@ -1,8 +1,9 @@
 /** Whose transfer events are made, and where they stand: what a step of the pipeline begins with. */
+
 import type { Callback } from "../callbacks/enqueue.ts";
 import type { Tx } from "../database/connect.ts";
-import type { EvmToken } from "../evm/chain/network.ts";
-import type { Address } from "../evm/log/fact.ts";
+import type { Address } from "../evm/contract/fact.ts";
+import type { EvmToken } from "../evm/contract/token.ts";
 import { type ChainMark, chainMark, logEnd, rolledBackTo } from "../evm/log/reads.ts";
 import { lowest } from "../values/block-numbers.ts";
 import { type Progress, readProgress } from "./progress.ts";

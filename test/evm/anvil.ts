@@ -17,7 +17,7 @@ import {
 } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { anvil as anvilChain } from "viem/chains";
-import type { Address } from "../../src/evm/log/fact.ts";
+import type { Address } from "../../src/evm/contract/fact.ts";
 import { type Compiled, contract } from "./contracts.ts";
 
 /** The mnemonic that anvil itself starts with. */

@@ -1,6 +1,6 @@
 /** What tokens are asked themselves: how they are called, their schedules, and whether their logs add up. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { EvmNetwork } from "../../src/evm/chain/network.ts";
+import type { EvmNetwork } from "../../src/evm/contract/network.ts";
 import { tokenDescription } from "../../src/evm/log/descriptions.ts";
 import { schedulesOf } from "../../src/evm/log/reads.ts";
 import { netMinted } from "../../src/evm/log/supply.ts";

@@ -1,8 +1,10 @@
 /** A test chain followed into a database, and what is then found in its log. */
+
 import type { Database } from "../../src/database/connect.ts";
 import { type FollowSettings, followChain } from "../../src/evm/chain/follow.ts";
-import type { EvmNetwork } from "../../src/evm/chain/network.ts";
-import type { Address, EvmBatch, EvmFact } from "../../src/evm/log/fact.ts";
+import type { Address, EvmFact } from "../../src/evm/contract/fact.ts";
+import type { EvmNetwork } from "../../src/evm/contract/network.ts";
+import type { EvmBatch } from "../../src/evm/log/chain-state.ts";
 import { readFacts } from "../../src/evm/log/reads.ts";
 import { openEvmLog } from "../../src/evm/log/store.ts";
 import type { Anvil, Deployed } from "./anvil.ts";

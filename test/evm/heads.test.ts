@@ -1,7 +1,7 @@
 /** The head that an RPC names is told, and makes nothing final: finality is counted from blocks that were read. */
 import { numberToHex } from "viem";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Finality } from "../../src/evm/chain/network.ts";
+import type { Finality } from "../../src/evm/contract/network.ts";
 import { chainMark } from "../../src/evm/log/reads.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { evmAsset, index, serve, waitFor } from "../rest/service.ts";

@@ -1,7 +1,9 @@
 /** Facts come out of the log as they went in, in pages of whole blocks. */
+
 import { pad } from "viem";
 import { expect, test } from "vitest";
-import type { Address, EvmBatch, EvmFact } from "../../src/evm/log/fact.ts";
+import type { Address, EvmFact } from "../../src/evm/contract/fact.ts";
+import type { EvmBatch } from "../../src/evm/log/chain-state.ts";
 import { chainMark, readFacts, rolledBackTo, schedulesOf } from "../../src/evm/log/reads.ts";
 import { openEvmLog } from "../../src/evm/log/store.ts";
 import { freshDatabase } from "../postgres.ts";

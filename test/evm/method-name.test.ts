@@ -8,8 +8,8 @@ import {
   toFunctionSelector,
 } from "viem";
 import { expect, test } from "vitest";
+import type { Address, EvmTransaction } from "../../src/evm/contract/fact.ts";
 import { movingFunctions } from "../../src/evm/contract/functions.ts";
-import type { Address, EvmTransaction } from "../../src/evm/log/fact.ts";
 import { methodNames } from "../../src/evm/movements/method-name.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;

@@ -1,6 +1,6 @@
 /** Configured tokens become chains to read, or a line that says what is wrong. */
 import { expect, test } from "vitest";
-import { networksOf, type TokenSettings } from "../../src/evm/chain/network.ts";
+import { networksOf, type TokenSettings } from "../../src/evm/contract/network.ts";
 
 const token = (members: Partial<TokenSettings> = {}): TokenSettings => ({
   network: "avalanche_fuji",

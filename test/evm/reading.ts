@@ -1,9 +1,9 @@
 /** Reading a test chain: settings, and batches until the head. */
 
-import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/chain/network.ts";
 import { type ReaderSettings, readChain } from "../../src/evm/chain/reader.ts";
-import { type ChainState, emptyChain } from "../../src/evm/chain/state.ts";
-import type { Address, EvmBatch } from "../../src/evm/log/fact.ts";
+import type { Address } from "../../src/evm/contract/fact.ts";
+import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/contract/network.ts";
+import { type ChainState, type EvmBatch, emptyChain } from "../../src/evm/log/chain-state.ts";
 import { type Reading, readTransfers } from "../../src/evm/movements/transfers.ts";
 import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
 

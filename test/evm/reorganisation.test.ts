@@ -1,9 +1,10 @@
 /** Chains that change their mind, and the log that follows them: on anvil and Postgres. */
+
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { EvmNetwork, Finality } from "../../src/evm/chain/network.ts";
 import type { ReaderSettings } from "../../src/evm/chain/reader.ts";
-import { emptyChain } from "../../src/evm/chain/state.ts";
+import type { EvmNetwork, Finality } from "../../src/evm/contract/network.ts";
+import { emptyChain } from "../../src/evm/log/chain-state.ts";
 import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log/reads.ts";
 import { openEvmLog } from "../../src/evm/log/store.ts";
 import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";

@@ -1,6 +1,6 @@
 /** A token on a test chain, driven action by action, with what its records must be kept beside. */
-import type { Address } from "../../src/evm/log/fact.ts";
-import { zeroAddress } from "../../src/evm/log/fact.ts";
+import type { Address } from "../../src/evm/contract/fact.ts";
+import { zeroAddress } from "../../src/evm/contract/fact.ts";
 import type { TransferRecord } from "../../src/evm/movements/transfers.ts";
 import type { Anvil, Deployed } from "./anvil.ts";
 import type { Leg } from "./shapes.ts";

@@ -1,4 +1,5 @@
 /** Records of a token's logs, on logs written by hand: what no reference contract emits. */
+
 import {
   encodeAbiParameters,
   encodeEventTopics,
@@ -11,9 +12,10 @@ import {
 } from "viem";
 import { expect, test } from "vitest";
 import { contractEvents, eventName } from "../../src/evm/contract/events.ts";
+import type { Address, EvmFact, EvmTransaction } from "../../src/evm/contract/fact.ts";
 import { movingBySelector } from "../../src/evm/contract/functions.ts";
-import type { Address, EvmFact, EvmTransaction } from "../../src/evm/log/fact.ts";
-import { readTransfers, type TokenShape, walletsOf } from "../../src/evm/movements/transfers.ts";
+import type { TokenShape } from "../../src/evm/contract/token.ts";
+import { readTransfers, walletsOf } from "../../src/evm/movements/transfers.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;
 const tokenAddress = wallet(0xaaaa);

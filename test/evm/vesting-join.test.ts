@@ -1,8 +1,8 @@
 /** Fundings find their transfers, whatever else the transaction moves. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Address } from "../../src/evm/contract/fact.ts";
 import type { Generation } from "../../src/evm/contract/generations.ts";
-import type { Address } from "../../src/evm/log/fact.ts";
 import { type Funding, joinFundings, type Leg } from "../../src/evm/movements/vesting-join.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;

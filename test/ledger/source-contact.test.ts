@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { onlyPlaces, placeOf } from "../../src/ledger/sources/place.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
+import { onlyPlaces, placeOf } from "../../src/values/place.ts";
 
 /** A contact on a clock that a test moves, in seconds. */
 const contactAt = () => {

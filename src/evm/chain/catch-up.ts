@@ -1,7 +1,8 @@
 /** Settled blocks, read in ranges that adapt to the provider, several ahead of the consumer. */
-import type { EvmFact, LinkedBlock, ScheduleFact } from "../log/fact.ts";
-import type { LogRange } from "../log/range.ts";
+import type { EvmFact, LinkedBlock } from "../contract/fact.ts";
+import type { ScheduleFact } from "../log/chain-state.ts";
 import { newSchedules } from "../movements/schedules.ts";
+import type { LogRange } from "../rpc/log-range.ts";
 import { LogRangeRefusedError } from "../rpc/logs.ts";
 import { readRange } from "../rpc/range.ts";
 import type { Rpc } from "../rpc/rpc.ts";

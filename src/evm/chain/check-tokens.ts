@@ -4,14 +4,16 @@
  * Logs that a node leaves out of old blocks contradict nothing while they are read. Mints and burns among
  * them show in the supply; what was logged before the first block, in contracts that are older.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
 import { highest, lowest } from "../../values/block-numbers.ts";
+import type { EvmNetwork } from "../contract/network.ts";
+import { contractsOf, type EvmToken } from "../contract/token.ts";
 import { chainMark, firstBlockOf, logEnd, rolledBackTo } from "../log/reads.ts";
 import { netMinted } from "../log/supply.ts";
 import { contractsAt, readTotalSupply } from "../rpc/contract-calls.ts";
 import type { Rpc } from "../rpc/rpc.ts";
-import { contractsOf, type EvmNetwork, type EvmToken } from "./network.ts";
 
 export type CheckSettings = {
   readonly database: Database;

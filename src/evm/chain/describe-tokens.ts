@@ -1,11 +1,11 @@
 /** Asks tokens how they are called, beside the reading of their logs: neither waits for the other. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
+import type { Address } from "../contract/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
 import { openDescriptions, recordDescription } from "../log/descriptions.ts";
-import type { Address } from "../log/fact.ts";
 import { describeToken } from "../rpc/contract-calls.ts";
 import type { Rpc } from "../rpc/rpc.ts";
-import type { EvmNetwork } from "./network.ts";
 
 export type DescribeSettings = {
   readonly database: Database;

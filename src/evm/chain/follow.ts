@@ -2,16 +2,17 @@
  * Follows one chain into its log until told to stop: reader, log and patience together, and beside them
  * what is asked of the tokens themselves.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
 import { databaseRemedy } from "../../database/connect.ts";
 import { remedyOf } from "../../waiting/remedy.ts";
-import type { EvmBatch } from "../log/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
+import type { EvmBatch } from "../log/chain-state.ts";
 import { openEvmLog } from "../log/store.ts";
 import type { Rpc } from "../rpc/rpc.ts";
 import { type CheckSettings, checkTokens } from "./check-tokens.ts";
 import { describeTokens } from "./describe-tokens.ts";
-import type { EvmNetwork } from "./network.ts";
 import { type ReaderSettings, readChain } from "./reader.ts";
 
 export type FollowSettings = {

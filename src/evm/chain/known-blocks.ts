@@ -2,7 +2,7 @@
  * The newest blocks of a chain as they were read: consecutive, each the parent of the next. What the
  * detection of reorganisations compares the chain with.
  */
-import type { LinkedBlock } from "../log/fact.ts";
+import type { LinkedBlock } from "../contract/fact.ts";
 
 export type KnownBlocks = {
   /** The newest; undefined while none is known. */

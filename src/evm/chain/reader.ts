@@ -6,24 +6,26 @@
  * parents, so that a reorganisation is seen, and undone in the batch that holds what took its place.
  * Tokens that start later, or were added later, catch up by themselves between steps at the head.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import { highest, lowest } from "../../values/block-numbers.ts";
-import type { EvmBatch, EvmFact } from "../log/fact.ts";
+import type { EvmFact } from "../contract/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
+import type { ChainState, EvmBatch } from "../log/chain-state.ts";
+import { newSchedules } from "../movements/schedules.ts";
+import type { Endpoint } from "../rpc/endpoint.ts";
+import { FinalityViolatedError, LyingRpcError } from "../rpc/errors.ts";
 import {
   adaptiveRange,
   type LogRange,
   type LogRangeSettings,
   logRangeDefaults,
-} from "../log/range.ts";
-import { newSchedules } from "../movements/schedules.ts";
-import type { Endpoint } from "../rpc/endpoint.ts";
-import { FinalityViolatedError, LyingRpcError } from "../rpc/errors.ts";
+} from "../rpc/log-range.ts";
 import { type RangeRead, readRange } from "../rpc/range.ts";
 import type { Rpc } from "../rpc/rpc.ts";
 import { catchUp } from "./catch-up.ts";
-import type { EvmNetwork } from "./network.ts";
 import { rollbackOf } from "./rollback.ts";
-import { type ChainState, type ReadingState, readingState } from "./state.ts";
+import { type ReadingState, readingState } from "./state.ts";
 import { furthestBehind, replacedTokens, type TokenGroup } from "./token-group.ts";
 import { type ChainView, viewChain } from "./view.ts";
 

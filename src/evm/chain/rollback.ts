@@ -1,8 +1,8 @@
 /** How far a chain that left the known blocks is followed back. */
 
-import type { EvmBatch } from "../log/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
+import type { EvmBatch } from "../log/chain-state.ts";
 import { FinalityViolatedError } from "../rpc/errors.ts";
-import type { EvmNetwork } from "./network.ts";
 import type { ReadingState } from "./state.ts";
 import type { ChainView } from "./view.ts";
 

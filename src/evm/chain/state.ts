@@ -1,40 +1,10 @@
-/** How far a chain has been read: what the reader starts from, and what the log keeps for it. */
+/** How far a chain has been read: the reader's own copy, moved by every batch. */
+
 import { highest, lowest } from "../../values/block-numbers.ts";
-import type { Address, EvmBatch, LinkedBlock } from "../log/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
+import type { EvmToken } from "../contract/token.ts";
+import { type ChainState, type EvmBatch, scheduleKey } from "../log/chain-state.ts";
 import { type KnownBlocks, knownBlocks } from "./known-blocks.ts";
-import type { EvmNetwork, EvmToken } from "./network.ts";
-
-/** As a store returns it. */
-export type ChainState = {
-  /** Newest blocks read, ascending and consecutive; empty at first. */
-  readonly blocks: readonly LinkedBlock[];
-  /** Blocks up to this one were reported final; -1 while none was. */
-  readonly finalBlock: bigint;
-  /** Next block to read of each token; tokens not in it begin at their `fromBlock`. */
-  readonly nextBlock: ReadonlyMap<Address, bigint>;
-  /** First block read of each token; earlier than its `fromBlock` where that was raised since. */
-  readonly firstBlock: ReadonlyMap<Address, bigint>;
-  /** Schedules already read, by `scheduleKey`, with the block that first named each. */
-  readonly schedules: ReadonlyMap<string, bigint>;
-};
-
-/** What the reader asks of whoever keeps the facts. */
-export type ChainStore = {
-  /** State after the last batch that was kept. */
-  state(): Promise<ChainState>;
-  /** Keeps a batch, all of it or nothing. */
-  append(batch: EvmBatch): Promise<void>;
-};
-
-export const emptyChain: ChainState = {
-  blocks: [],
-  finalBlock: -1n,
-  nextBlock: new Map(),
-  firstBlock: new Map(),
-  schedules: new Map(),
-};
-
-export const scheduleKey = (token: Address, scheduleId: bigint): string => `${token}/${scheduleId}`;
 
 /** The reader's own copy, moved by every batch it hands out. */
 export type ReadingState = {

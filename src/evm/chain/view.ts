@@ -1,6 +1,7 @@
 /** What a chain looks like now, seen from the blocks already read: head, finality, reorganisation. */
 import { highest, lowest } from "../../values/block-numbers.ts";
-import type { LinkedBlock } from "../log/fact.ts";
+import type { LinkedBlock } from "../contract/fact.ts";
+import type { EvmNetwork, Finality } from "../contract/network.ts";
 import { chainIdCall, checkChainId } from "../rpc/chain-id.ts";
 import { type Endpoint, type Outcome, resultOf } from "../rpc/endpoint.ts";
 import { LyingRpcError, RpcUnavailableError } from "../rpc/errors.ts";
@@ -8,7 +9,6 @@ import { hex } from "../rpc/logs.ts";
 import { readBlocks } from "../rpc/range.ts";
 import { readBlock } from "../rpc/replies.ts";
 import type { KnownBlocks } from "./known-blocks.ts";
-import type { EvmNetwork, Finality } from "./network.ts";
 
 export type ChainView = {
   readonly head: LinkedBlock;

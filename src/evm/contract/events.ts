@@ -10,7 +10,7 @@ import {
   toEventSelector,
 } from "viem";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { type Address, type EvmFact, lowerCase } from "../log/fact.ts";
+import { type Address, type EvmFact, lowerCase } from "./fact.ts";
 
 /** Transfers and vesting: what becomes transfer records. */
 const recordEvents = parseAbi([

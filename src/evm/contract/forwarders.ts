@@ -4,7 +4,7 @@
  * deployment has its own address.
  */
 import { decodeFunctionData, type Hex, parseAbi, slice, toFunctionSelector } from "viem";
-import { type Address, lowerCase, zeroAddress } from "../log/fact.ts";
+import { type Address, lowerCase, zeroAddress } from "./fact.ts";
 import { selectorOf } from "./functions.ts";
 
 /** A call from one contract to another. */

@@ -2,7 +2,7 @@
  * The generations of security-token contracts and what sets them apart.
  *
  * A token's generation comes from configuration (`type`), because most of them cannot say what they
- * are; `doubts` in `../transfers.ts` report logs that contradict it.
+ * are; `doubts` in `../movements/transfers.ts` report logs that contradict it.
  */
 
 /** Token types, as configuration and `_token_type` of the REST interface spell them. */

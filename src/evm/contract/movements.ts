@@ -1,6 +1,6 @@
 /** What a call to a moving function says about the Transfers it causes. */
 import { decodeFunctionData, type Hex } from "viem";
-import { type Address, lowerCase, zeroAddress } from "../log/fact.ts";
+import { type Address, lowerCase, zeroAddress } from "./fact.ts";
 import { movingFunctions } from "./functions.ts";
 
 /** One movement that a call asks for. */

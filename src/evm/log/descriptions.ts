@@ -1,9 +1,9 @@
 /** How tokens describe themselves, kept beside their facts. */
 import type { Db } from "../../database/connect.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
-import type { EvmNetwork } from "../chain/network.ts";
+import type { Address } from "../contract/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
 import type { TokenDescription } from "../rpc/contract-calls.ts";
-import type { Address } from "./fact.ts";
 import { evmLogChannel } from "./store.ts";
 
 /** Tokens of a network that are still to be asked how they are called. */

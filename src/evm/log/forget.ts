@@ -1,7 +1,7 @@
 /** Takes what the log has of a chain or a token out of it, to be read anew. */
 import type { Tx } from "../../database/connect.ts";
 import { bytesOf } from "../../values/hex-bytes.ts";
-import type { Address } from "./fact.ts";
+import type { Address } from "../contract/fact.ts";
 
 /** What was taken out. */
 export type Forgotten = { readonly tokens: number; readonly facts: number };

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import { byteas } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
-import type { Address, EvmFact, EvmTransaction, ReleaseSchedule } from "./fact.ts";
+import type { Address, EvmFact, EvmTransaction, ReleaseSchedule } from "../contract/fact.ts";
 
 /** A token's facts from one block on. */
 export type FactsRead = {

@@ -1,12 +1,20 @@
 /** The EVM log in Postgres: opens a chain's part of it, and appends batches, each in one transaction. */
+
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import { copyInto } from "../../database/copy.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import type { EvmNetwork, EvmToken } from "../chain/network.ts";
-import { type ChainState, type ChainStore, scheduleKey } from "../chain/state.ts";
-import type { Address, EvmBatch, EvmFact, LinkedBlock, ScheduleFact } from "./fact.ts";
+import type { Address, EvmFact, LinkedBlock } from "../contract/fact.ts";
+import type { EvmNetwork } from "../contract/network.ts";
+import type { EvmToken } from "../contract/token.ts";
+import {
+  type ChainState,
+  type ChainStore,
+  type EvmBatch,
+  type ScheduleFact,
+  scheduleKey,
+} from "./chain-state.ts";
 
 /** Notified with the chain id after every append. */
 export const evmLogChannel = "evm_log";

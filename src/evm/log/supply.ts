@@ -2,7 +2,7 @@
 import type { Db } from "../../database/connect.ts";
 import { bytesOf } from "../../values/hex-bytes.ts";
 import { transferTopic } from "../contract/events.ts";
-import type { Address } from "./fact.ts";
+import type { Address } from "../contract/fact.ts";
 
 /** Facts that one statement looks at. */
 const PART_FACTS = 50_000;

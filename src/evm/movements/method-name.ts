@@ -3,10 +3,10 @@
  * guessed.
  */
 import { getContractAddress, type Hex } from "viem";
+import { type Address, type EvmTransaction, zeroAddress } from "../contract/fact.ts";
 import { type Call, innerCalls } from "../contract/forwarders.ts";
 import { movingBySelector, quietBySelector, selectorOf } from "../contract/functions.ts";
 import { type Movement, movementsOf } from "../contract/movements.ts";
-import { type Address, type EvmTransaction, zeroAddress } from "../log/fact.ts";
 
 /** Ends and amount of one Transfer log. */
 export type Moved = { readonly from: Address; readonly to: Address; readonly amount: bigint };

@@ -1,11 +1,10 @@
 /** Schedules that logs name for the first time, read from the contract that logged them. */
 
-import { scheduleKey } from "../chain/state.ts";
-import type { EvmFact, ScheduleFact } from "../log/fact.ts";
+import type { EvmFact } from "../contract/fact.ts";
+import { ownEvent, type TokenShape } from "../contract/token.ts";
+import { type ScheduleFact, scheduleKey } from "../log/chain-state.ts";
 import { readSchedules } from "../rpc/contract-calls.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
-import { ownEvent } from "./own-events.ts";
-import type { TokenShape } from "./transfers.ts";
 
 export type SchedulesAsked = {
   /** Those whose facts these are. */

@@ -4,23 +4,13 @@
  */
 import type { Hex } from "viem";
 import { eventName, type TokenEvent } from "../contract/events.ts";
+import type { Address, EvmFact, EvmTransaction } from "../contract/fact.ts";
 import { movingBySelector, selectorOf, versionsOf } from "../contract/functions.ts";
-import { generations, type TokenType } from "../contract/generations.ts";
-import type { Address, EvmFact, EvmTransaction } from "../log/fact.ts";
+import { generations } from "../contract/generations.ts";
+import { ownEvent, type TokenShape } from "../contract/token.ts";
 import { methodNames } from "./method-name.ts";
-import { ownEvent } from "./own-events.ts";
 import { joinFundings } from "./vesting-join.ts";
 import { type GroupChange, groupShown, groupsAfter, type WalletGroups } from "./wallet-groups.ts";
-
-/** What has to be known of a token to read its logs. */
-export type TokenShape = {
-  readonly address: Address;
-  readonly type: TokenType;
-  /** The separate vesting contract of version 1; null otherwise. */
-  readonly lockup: Address | null;
-  /** The registry of a version 5 token whose regions are its groups; null where there is none. */
-  readonly identityRegistry: Address | null;
-};
 
 /** One movement of tokens, as one Transfer log tells it. */
 export type TransferRecord = {

@@ -4,8 +4,9 @@
  * `ScheduleFunded` follows its Transfers in the same transaction, not always directly (`HolderCreated`
  * or `Approval` may stand between), and a batch repeats the whole group per recipient.
  */
+
+import type { Address } from "../contract/fact.ts";
 import type { Generation } from "../contract/generations.ts";
-import type { Address } from "../log/fact.ts";
 
 /** A Transfer of one transaction. */
 export type Leg = {

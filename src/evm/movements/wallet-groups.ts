@@ -5,8 +5,8 @@
  * first region that the identity registry lists for the wallet, when a registry is configured.
  */
 import type { TokenEvent } from "../contract/events.ts";
+import { type Address, zeroAddress } from "../contract/fact.ts";
 import type { Generation } from "../contract/generations.ts";
-import { type Address, zeroAddress } from "../log/fact.ts";
 
 /** Group ids of wallets: one transfer group, or the regions in the registry's order. */
 export type WalletGroups = Map<Address, readonly bigint[]>;

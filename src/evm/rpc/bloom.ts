@@ -1,6 +1,6 @@
 /** Block blooms (Ethereum yellow paper, section 4.4.1): which contracts may have logged in a block. */
 import { type Hex, keccak256 } from "viem";
-import type { Address } from "../log/fact.ts";
+import type { Address } from "../contract/fact.ts";
 
 /** Hex digit of the bloom (counted after `0x`) and mask of the bit inside it. */
 type Bit = { readonly digit: number; readonly mask: number };

@@ -1,6 +1,6 @@
 /** Answers of a node held against one another; what contradicts is a `LyingRpcError`. */
 import type { Hex } from "viem";
-import type { Address } from "../log/fact.ts";
+import type { Address } from "../contract/fact.ts";
 import { isEmptyBloom, mayLog } from "./bloom.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";

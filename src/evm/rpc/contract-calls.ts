@@ -1,7 +1,7 @@
 /** What is asked of a token's contracts themselves: its ERC-20 description and its schedules. */
 import { decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
+import type { Address, ReleaseSchedule } from "../contract/fact.ts";
 import { tokenReads } from "../contract/functions.ts";
-import type { Address, ReleaseSchedule } from "../log/fact.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";
 import type { Endpoint, Outcome } from "./endpoint.ts";
 import { LyingRpcError, type RpcRefusedError } from "./errors.ts";

@@ -1,5 +1,5 @@
 /** Keeping providers' keys, which stand in URLs, out of what their RPCs say: some quote them. */
-import { onlyPlaces } from "../../ledger/sources/place.ts";
+import { onlyPlaces } from "../../values/place.ts";
 
 /** Takes what of a URL may be a key out of a text. */
 export const keysHidden = (url: string): ((text: string) => string) => {

@@ -1,8 +1,8 @@
 /** `eth_getLogs`, with every answer checked against its question. */
-import type { Address } from "../log/fact.ts";
-import type { LogRange } from "../log/range.ts";
+import type { Address } from "../contract/fact.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
+import type { LogRange } from "./log-range.ts";
 import { array, type RawLog, readLog } from "./replies.ts";
 
 /**

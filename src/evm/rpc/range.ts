@@ -3,11 +3,11 @@
  * logs against headers, headers against their parents, neighbours and blooms, transactions against headers,
  * the logs of one transaction against its receipt.
  */
+
 import type { Hex } from "viem";
 import { highest } from "../../values/block-numbers.ts";
-import { contractsOf, type EvmToken } from "../chain/network.ts";
-import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../log/fact.ts";
-import type { LogRange } from "../log/range.ts";
+import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../contract/fact.ts";
+import { contractsOf, type EvmToken } from "../contract/token.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";
 import {
   checkBlooms,
@@ -19,6 +19,7 @@ import {
 } from "./checks.ts";
 import { type Endpoint, type Outcome, type RpcCall, resultOf } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
+import type { LogRange } from "./log-range.ts";
 import { hex, readLogs, readLogsInParts } from "./logs.ts";
 import { type RawBlock, type RawLog, readBlock, readTransactionReply } from "./replies.ts";
 

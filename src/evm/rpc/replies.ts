@@ -3,7 +3,7 @@
  * Forms: Ethereum execution APIs specification (JSON-RPC).
  */
 import type { Hex } from "viem";
-import type { Address, EvmTransaction, LinkedBlock } from "../log/fact.ts";
+import type { Address, EvmTransaction, LinkedBlock } from "../contract/fact.ts";
 import { LyingRpcError } from "./errors.ts";
 
 /** A log as a node returns it. */

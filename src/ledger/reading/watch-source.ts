@@ -4,8 +4,8 @@
  */
 import type { Database } from "../../database/connect.ts";
 import { noteSource } from "../../log/log-source.ts";
+import { placeOf } from "../../values/place.ts";
 import { pause } from "../../waiting/backoff.ts";
-import { placeOf } from "../sources/place.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { heard, type SourceContact } from "../sources/source-contact.ts";
 import type { ProgressKeeper } from "./progress.ts";

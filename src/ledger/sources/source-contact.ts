@@ -4,7 +4,7 @@
  * An answer is an answer also when it says "nothing new", so a quiet chain is no silence. Time counts
  * while a question is open or due, and at no other: what our own commits take is not the source's.
  */
-import { onlyPlaces } from "./place.ts";
+import { onlyPlaces } from "../../values/place.ts";
 import { SourceUnavailableError } from "./source-errors.ts";
 
 /** What is known of the source now. */

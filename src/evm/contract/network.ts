@@ -1,13 +1,13 @@
 /** The chains to read and the tokens on each, from the tokens that configuration lists. */
 import type { Remedy } from "../../waiting/remedy.ts";
-import { generations, type TokenType, tokenTypes } from "../contract/generations.ts";
-import type { Address } from "../log/fact.ts";
-import type { TokenShape } from "../movements/transfers.ts";
+import type { Address } from "./fact.ts";
+import { generations, type TokenType, tokenTypes } from "./generations.ts";
+import type { EvmToken } from "./token.ts";
 
 /** When a block counts as final: a tag of the chain, or that many blocks below the head. */
 export type Finality = "latest" | "safe" | "finalized" | number;
 
-/** A token as configuration lists it (`EvmToken` of `../assets.ts` fits). Addresses in any case. */
+/** A token as configuration lists it (`EvmToken` of `settings/assets.ts` fits). Addresses in any case. */
 export type TokenSettings = {
   readonly network: string;
   readonly chainId: number;
@@ -19,12 +19,6 @@ export type TokenSettings = {
   readonly lockup: string | null;
   /** Identity registry of a version 5 token, for regions. */
   readonly identityRegistry?: string | null | undefined;
-};
-
-/** A token to read. */
-export type EvmToken = TokenShape & {
-  /** The block that created the oldest of its contracts, or an earlier one. */
-  readonly fromBlock: bigint;
 };
 
 /** A chain to read, with all its tokens. */
@@ -42,10 +36,6 @@ export class NetworkSettingsError extends Error {
   override readonly name = "NetworkSettingsError";
   readonly remedy: Remedy = "stop";
 }
-
-/** Every contract whose logs are facts of the token. */
-export const contractsOf = (token: EvmToken): readonly Address[] =>
-  [token.address, token.lockup, token.identityRegistry].filter((address) => address !== null);
 
 /**
  * Groups tokens into one network per chain id, each token once, with the RPC URLs of all of them.
