@@ -14,7 +14,7 @@ const MANY_DIGITS = /\d{16}/;
 export const parseExactly = (text) => {
   const rounded = JSON.parse(text);
   if (!MANY_DIGITS.test(text)) return rounded;
-  // Nobody who wrote the text could know it: no string in it begins so.
+  // Random, so the author of the text cannot know it: no string in it begins so.
   const mark = `${randomUUID()}:`;
   const marked = text.replace(TOKENS, (token) => (isLong(token) ? `"${mark}${token}"` : token));
   return JSON.parse(marked, (_key, value) =>

@@ -56,7 +56,7 @@ export const verifyCallback = ({
       `callback ${id}: none of ${signatures.length} signatures fits any of ${keys.length} public keys`,
     );
   }
-  // After the signature: what an unsigned timestamp says is nobody's business.
+  // After the signature: an unsigned timestamp says nothing.
   const signedAt = new Date(Number(timestamp) * 1_000);
   const age = Math.trunc((now.getTime() - signedAt.getTime()) / 1_000);
   if (Math.abs(age) > toleranceSeconds) {

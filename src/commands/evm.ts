@@ -25,7 +25,7 @@ const rereadCommand = () =>
       const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       const held = new AbortController();
-      // A refusal is at once: waiting would empty the log hours later, when nobody expects it.
+      // Refuses at once: waiting could empty the log hours later, unexpectedly.
       const acquire = (name: string) =>
         acquireWriterLock(storage.write, name, {
           signal: AbortSignal.any([signal, held.signal]),

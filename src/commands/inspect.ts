@@ -35,7 +35,7 @@ const fetchOne = async (
   const { openLedgerSource } = await import("../service/ledger-source.ts");
   const { source } = await openLedgerSource(config, logger);
   try {
-    // Whoever reads a ledger waits for what is yet to come; whoever looks at one checkpoint does not.
+    // A reader waits for checkpoints that are yet to come; a look at one checkpoint does not.
     const newest = await source.latest(signal);
     if (newest !== null && sequence > newest) {
       throw new UsageError(

@@ -12,7 +12,7 @@ const EVM = "transfer_events";
 const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
 
 /**
- * `holderbook rebuild`: empties a pipeline, so that whoever runs it next fills it from the log. Transfer
+ * `holderbook rebuild`: empties a pipeline, so that its next run fills it from the log. Transfer
  * events stay listed until those made anew take their place.
  */
 export const rebuildCommand = () =>
@@ -24,7 +24,7 @@ export const rebuildCommand = () =>
         throw new UsageError(`no pipeline is called ${name}`);
       const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
-      // A refusal is at once: waiting would empty the pipeline hours later, when nobody expects it.
+      // Refuses at once: waiting could empty the pipeline hours later, unexpectedly.
       const held = new AbortController();
       await using lock = await acquireWriterLock(storage.write, `pipeline ${name}`, {
         signal: AbortSignal.any([signal, held.signal]),

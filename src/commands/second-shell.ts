@@ -1,5 +1,5 @@
 /**
- * Commands that are printed for whoever watches a service: they must work as they are when they are
+ * Commands that are printed for the operator of a service: they must work as they are when they are
  * pasted into another shell, which has the project's `.env` but nothing that only this process was given.
  */
 import { readFileSync } from "node:fs";

@@ -63,7 +63,7 @@ export const startCommand = () =>
     try {
       // Another chain's log must not be served as this one's.
       await indexing.opened;
-      // Before any request is processed: data that nobody can open would be called stored.
+      // Before any request is processed: data that cannot be opened would be called stored.
       await (await configuredVault(config, storage)).checkKeys();
       const office = { config, logger, storage, assets, ledger, callbacks };
       await using _agent = await startTransferAgent(office);

@@ -75,7 +75,7 @@ const circle = (trial: {
   const { host, key, keyLine, coin, demo } = trial;
   const events = `{ holderEvents(coinType: "${coin}", sinceTimestamp: "SINCE", limit: 1000) { eventType address holderId groupId position } }`;
   const query = JSON.stringify({ query: events }).replace("SINCE", "'$since'");
-  // A receiver of somebody else's is told nothing but callbacks: there, what was sent is looked at.
+  // A configured receiver only gets callbacks: the commands then show the deliveries instead.
   const last = demo.isOurs
     ? `curl -s ${demo.url}/$id`
     : `for n in $(seq 10); do get "/api/v1/callbacks?since=$from" | grep '"statusCode"' && break; sleep 1; done`;

@@ -35,7 +35,7 @@ export type Database = Transactor &
     /** The same as `db.sql`. */
     readonly sql: Sql;
     /**
-     * A connection of one's own, not counted in `max`: for session locks and whoever writes under
+     * A connection of one's own, not counted in `max`: for session locks and for writing under
      * them. The caller closes it.
      */
     session(settings?: Pick<ConnectionSettings, "synchronousCommit" | "runtime">): Promise<Session>;

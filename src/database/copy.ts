@@ -51,7 +51,7 @@ export const copyInto = async <Row>(
   const failure = laterFailure(query);
   const target = await query.writable();
   const copied = pipeline(encodedRows(columns.length, rows, write), target);
-  // When it loses the race it ends later, and nobody looks.
+  // When it loses the race it ends later, unobserved.
   copied.catch(() => undefined);
   await Promise.race([copied, failure]);
 };

@@ -19,7 +19,7 @@ export const listenUntil = async (
       heard(null);
       await eitherAborts(session.lost, signal);
     } catch {
-      // The reason shows where somebody needs the database; here the next attempt is all there is.
+      // The reason shows where the database is needed; here only the next attempt matters.
     }
     await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
   }

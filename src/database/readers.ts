@@ -43,7 +43,7 @@ export type RawReads = {
 export type Readers = AsyncDisposable & {
   /**
    * The readers, for the statements of one request.
-   * @param signal aborts when nobody waits for the answer any more; statements then reject with its
+   * @param signal aborts when the caller no longer waits for the answer; statements then reject with its
    *   reason
    * @param weight of the request, see `Admission`: tells whether its statements are short; long unless
    *   given
@@ -78,7 +78,7 @@ const SHARE_OF_SHORT = 0.3;
 const TOGETHER = 12;
 
 /**
- * Beyond the server's own timeout: whoever has no answer then has a connection that will never give one.
+ * Beyond the server's own timeout: a connection without an answer by then will never give one.
  * The driver is known to lose statements that are sent while a connection ends.
  */
 const LOST_AFTER_MS = 5_000;
@@ -243,7 +243,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
 
 /**
  * The rows, taken out of what the driver gave. Its queries are promises that outlive the collections of
- * young objects, each with all it holds: rows left in them are copied as if somebody had use for them,
+ * young objects, each with all it holds: rows left in them are copied as if they were in use,
  * and die in the collection of everything.
  *
  * When a statement fails after its first rows, the driver goes on counting with the next one: its rows

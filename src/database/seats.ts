@@ -8,14 +8,14 @@ export type Seat<Client> = { client: Client; taken: number };
 export type Seats<Client> = {
   /**
    * A seat, at once or when one is free; first come, first served.
-   * @param signal aborts when nobody waits any more: then it rejects with its reason
+   * @param signal aborts when the caller no longer waits: then it rejects with its reason
    */
   take(signal: AbortSignal | undefined): Seat<Client> | Promise<Seat<Client>>;
   giveBack(seat: Seat<Client>): void;
   /** Makes the seat's connection anew, unless `failed` was replaced already: it may never answer again. */
   replace(seat: Seat<Client>, failed: Client): void;
   readonly waiting: number;
-  /** Refuses whoever waits, waits up to 5 s for what runs, then ends all connections. */
+  /** Refuses those that wait, waits up to 5 s for running statements, then ends all connections. */
   close(): Promise<void>;
 };
 

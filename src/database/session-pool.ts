@@ -27,7 +27,7 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
       const session = await open();
       all.add(session);
       session.lost.addEventListener("abort", () => all.delete(session), { once: true });
-      // Closed meanwhile: whoever waits for it finds it lost.
+      // Closed meanwhile: its users find it lost.
       if (closed) await session.close();
       return session;
     } finally {

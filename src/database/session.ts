@@ -84,8 +84,8 @@ export type ConnectionSettings = {
 const CONNECT_TIMEOUT_SECONDS = 10;
 
 /**
- * Longest pause before a lost connection is tried again. Whoever asks something meanwhile waits for it,
- * and in the driver's default up to 20 s to hear that nobody answers.
+ * Longest pause before a lost connection is tried again. A statement in the meantime waits for it,
+ * and with the driver's default up to 20 s to learn that the server does not answer.
  */
 const RECONNECT_SECONDS = 1;
 
@@ -96,7 +96,7 @@ const IDLE_IN_TRANSACTION_MS = 60_000;
 export const connectionOptions = (settings: ConnectionSettings) => ({
   connect_timeout: CONNECT_TIMEOUT_SECONDS,
   backoff: (retries: number) => Math.min(RECONNECT_SECONDS, 3 ** retries / 100),
-  // The driver would ask for the types of arrays on every connection, and nobody awaits that question:
+  // The driver would ask for the types of arrays on every connection, and never await the answer:
   // a connection lost just then would end the process. Arrays are passed as literals (column-arrays.ts).
   fetch_types: false,
   // The default prints notices to the console.

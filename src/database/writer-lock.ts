@@ -1,5 +1,5 @@
 /**
- * One writer per pipeline, and one reader per log: whoever holds the lock writes, others stand by and
+ * One writer per pipeline, and one reader per log: the process with the lock writes, others stand by and
  * take over when it goes.
  *
  * The lock lives on a session and the holder writes through that same session. When the connection
@@ -31,7 +31,7 @@ export const acquireWriterLock = async (
   name: string,
   options: Pick<ConnectionSettings, "synchronousCommit" | "runtime"> & {
     readonly signal: AbortSignal;
-    /** Called once when somebody else holds it. */
+    /** Called once when another process holds it. */
     readonly onStandby?: () => void;
   },
 ): Promise<WriterLock> => {
@@ -55,6 +55,6 @@ export const acquireWriterLock = async (
   }
 };
 
-/** Advisory locks are numbers: 64 bits of a hash keep ours apart from anybody else's. */
+/** Advisory locks are numbers: 64 bits of a hash keep ours apart from those of other programs. */
 const lockKey = (name: string): bigint =>
   createHash("sha256").update(`holderbook writer ${name}`).digest().readBigInt64BE();

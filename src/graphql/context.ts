@@ -50,7 +50,7 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
    * @throws BAD_USER_INPUT when it is not the form of a type at all
    */
   coinType(input: string): Soon<string>;
-  /** Decimals of a coin type that `coinType` gave in this request; null while nobody knows them. */
+  /** Decimals of a coin type that `coinType` gave in this request; null while they are unknown. */
   decimals(coinType: string): number | null;
 };
 
@@ -72,12 +72,12 @@ const LONGEST_KEPT = 1_024;
  */
 export const contextsOver = (sources: GraphSources) => {
   const { readers, packages, pipelines, now } = sources;
-  // Shared by all who ask for the same coin meanwhile: one of them hanging up ends it for nobody.
+  // Shared by all requests for the same coin: a caller who hangs up does not end it for the others.
   const lookUps = readers.for(undefined, LOOK_UP_WEIGHT);
   const coins = createRemembered<KnownCoin>({
     freshMs: COIN_FRESH_MS,
     max: KEPT_COINS,
-    // Whoever just gave a coin its decimals looks for them.
+    // A coin may have got its decimals just now.
     worth: ({ decimals }) => decimals !== null,
   });
 

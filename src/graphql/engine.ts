@@ -130,7 +130,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
 
 /**
  * The members of a body that say something; undefined for what is no JSON. One that is null says nothing,
- * also when nobody knows it.
+ * also for an unknown one.
  */
 const membersOf = (body: string): unknown => {
   try {

@@ -51,7 +51,7 @@ type Told = { readonly message: string; readonly extensions: Readonly<Record<str
 /** Told of an error that is masked, and where in the answer it happened. */
 export type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
 
-/** Logs it, unless the caller hung up: then statements end early, and nobody is told. */
+/** Logs it, unless the caller hung up: then statements end early, and there is nothing to report. */
 export const reportTo =
   ({ log, signal }: RequestScope): Unforeseen =>
   (cause, path) => {

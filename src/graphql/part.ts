@@ -73,7 +73,7 @@ export const graphqlPart = ({
 
   /**
    * The answer to a request whose key was let in; it waits for its turn here.
-   * @throws HttpError when there is no room for it; HungUpError when nobody waits for it any more
+   * @throws HttpError when there is no room for it; HungUpError when its caller hung up
    */
   const answer = async (key: Key, post: Post): Promise<DirectAnswer> => {
     const { response, requestId, log, accept, visitor } = post;
@@ -124,7 +124,7 @@ export const graphqlPart = ({
 
     app.post(ENDPOINT, {
       bodyLimit: LIMITS.bodyBytes,
-      // Before the body is read: whoever has no key sends it for nothing.
+      // Before the body is read: without a key it is not needed.
       onRequest: async (request, reply) => {
         const { key, headers } = await gate.admit(visitorOf(request.headers, request.ip));
         reply.headers(headers);

@@ -1,6 +1,6 @@
 /**
  * The keys that callbacks are signed with, where the transfer events are served without the transfer
- * agent, which shows them too: whoever gets transfer events called back asks here.
+ * agent, which shows them too: receivers of transfer events ask here.
  */
 import { z } from "zod";
 import { NoSigningKeyError, type SigningKeys } from "../callbacks/signing-keys.ts";

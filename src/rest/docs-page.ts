@@ -8,7 +8,7 @@ import { handOver, largeText } from "../http/large-text.ts";
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230069b4' d='M3 2h10v12H3zm2 3v1h6V5zm0 3v1h6V8z'/%3E%3C/svg%3E";
 
-/** The package is a plugin of a server: one that nobody reaches is asked for what it would answer. */
+/** The package is a plugin of a server: a server without a port is asked for what it would answer. */
 const app = fastify();
 const made = new Map<string, Buffer>();
 app.addHook("onSend", async ({ url }, _reply, payload) => {
@@ -24,7 +24,7 @@ await app.register(apiReference, {
     pageTitle: "Holderbook API",
     favicon: ICON,
     defaultOpenAllTags: true,
-    // Each of these would call somebody else's server, or offers to.
+    // Each of these would call another host, or offers to.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },

@@ -77,8 +77,8 @@ export const restPart = ({
 
   /**
    * The answer to a request, by whichever way it came.
-   * @throws HttpError for whoever is not let in, and for a parameter that is none; HungUpError when
-   *   nobody waits for it any more
+   * @throws HttpError for a caller without access, and for an unknown parameter; HungUpError when
+   *   its caller hung up
    */
   const answer = async ({ headers, query, ...asked }: ListRequest): Promise<DirectAnswer> => {
     const { remoteAddress, response, tell } = asked;

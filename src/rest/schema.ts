@@ -1,7 +1,7 @@
 /** What goes in and out of the transfer events API, as zod schemas: they check, and they document. */
 import { z } from "zod";
 
-/** Most records of one page, and what is given when nobody asks. */
+/** Most records of one page, and the default. */
 export const MOST_RECORDS = 1_000;
 export const USUAL_RECORDS = 100;
 

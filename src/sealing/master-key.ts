@@ -13,7 +13,7 @@ import { ConfigError } from "../settings/config-error.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 import { MASTER_KEY_BYTES } from "./sealed.ts";
 
-/** Rights of what only the owner may read, and the rights nobody else may have. */
+/** The mode of a file that only its owner may read, and the bits that no other account may have. */
 const PRIVATE = 0o600;
 const OTHERS = 0o077;
 

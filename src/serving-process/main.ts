@@ -17,7 +17,7 @@ const END_WITHIN_MS = 13_000;
 
 const tell = (message: FromServing): Promise<void> =>
   new Promise((resolve) => {
-    // Nobody to be told any more.
+    // The parent is gone.
     if (process.send === undefined || !process.connected) return resolve();
     process.send(message, undefined, {}, () => resolve());
   });
@@ -91,7 +91,7 @@ try {
   await run();
 } catch (error) {
   if (!(error instanceof Error)) throw error;
-  // Told to whoever started this, who says so.
+  // The parent reports it.
   const passing = databaseRemedy(error) !== "stop";
   const { name, message } = error;
   const settings = error instanceof ConfigError;

@@ -20,7 +20,7 @@ export const serve = async (settings: {
   const { databaseUrl, packages, assets } = settings.opening;
   const config = { ...settings.config, databaseUrl };
   await using opened = new AsyncDisposableStack();
-  // Whoever indexes has migrated it.
+  // The indexing process has migrated it.
   const storage = opened.use(await openStorage(config, logger, { migrated: false }));
   opened.use(await startServing({ config, logger, storage, packages, assets, front, indexing }));
   return opened.move();

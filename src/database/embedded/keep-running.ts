@@ -25,7 +25,7 @@ const RESTARTS: Restarts = {
   most: 15,
 };
 
-/** Somebody took the cluster's files away: no start can succeed. Put them back, then start the service. */
+/** The cluster's files are gone: no start can succeed. Put them back, then start the service. */
 export class ClusterGoneError extends EmbeddedPostgresError {
   constructor(cluster: string) {
     super(`the files of Postgres are gone from ${cluster}`);

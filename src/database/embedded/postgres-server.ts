@@ -92,7 +92,7 @@ export const launchServer = async (
       const joined = ready.pid !== launched;
       return { ...ready, joined, ended: joined ? endOf(ready.pid) : ended };
     } catch (error) {
-      // Nobody would stop it later, and it keeps the next one from starting.
+      // It would never be stopped later, and it keeps the next one from starting.
       if (running) await stopServer(launched);
       throw error;
     }
@@ -123,7 +123,7 @@ const readLock = async (dataDir: string) => {
 };
 
 /**
- * The server of the data folder once it accepts connections, whoever started it. Waits for one to come
+ * The server of the data folder once it accepts connections, also one of another process. Waits for one to come
  * alive while `running`.
  * @throws EmbeddedPostgresError when none is alive, or none ready within `withinMs`
  * @throws the signal's reason when it aborts

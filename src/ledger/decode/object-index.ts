@@ -75,7 +75,7 @@ export class ObjectIndex {
 /** Ends a slot's chain. */
 const NONE = -1;
 
-/** Odd, and another in every process: nobody can choose ids so that they share a slot. */
+/** Odd, and different in every process: an attacker cannot choose ids that share a slot. */
 const oddFactor = (): number => Math.floor(Math.random() * 2 ** 32) | 1;
 const ID_FACTOR = oddFactor();
 const VERSION_FACTOR = oddFactor();

@@ -24,7 +24,7 @@ const TAGS = [
 ] as const;
 const VECTOR = 6;
 
-/** What a type is before its parameters: enough to tell whether anybody wants it. */
+/** A type without its parameters: enough to tell whether it is wanted. */
 export type TypeHead = {
   /** Canonical address of the package that first defined it. */
   readonly address: string;
