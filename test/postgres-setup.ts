@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { connect } from "../src/database/connect.ts";
 import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
 import { migrate } from "../src/database/migrate.ts";
+import { createRunFolder, runFolder } from "./run-folder.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -17,6 +16,7 @@ declare module "vitest" {
 
 /** Starts one Postgres for the whole run (or takes DATABASE_URL) and migrates a template database. */
 export default async ({ provide }: TestProject) => {
+  const folder = await createRunFolder();
   const server = await startServer();
   const template = `holderbook_template_${process.pid}`;
   await inServer(server.url, (sql) => sql.unsafe(`create database ${template}`));
@@ -33,6 +33,7 @@ export default async ({ provide }: TestProject) => {
   return async () => {
     await inServer(server.url, (sql) => sql.unsafe(`drop database ${template} with (force)`));
     await server.stop();
+    await folder[Symbol.asyncDispose]();
   };
 };
 
@@ -40,21 +41,14 @@ const startServer = async () => {
   // The one variable tests read: a server to use instead of starting one.
   const given = process.env.DATABASE_URL;
   if (given) return { url: given, stop: async () => undefined };
-  const dataDir = await mkdtemp(join(tmpdir(), "holderbook-test-"));
-  const server = await startEmbeddedPostgres({ dataDir });
+  const server = await startEmbeddedPostgres({ dataDir: join(runFolder, "postgres") });
   await inServer(server.url, async (sql) => {
     // It is thrown away afterwards: no test survives the machine, so nothing need reach the disk.
     await sql.unsafe("alter system set fsync = off");
     await sql.unsafe("alter system set full_page_writes = off");
     await sql.unsafe("select pg_reload_conf()");
   });
-  return {
-    url: server.url,
-    stop: async () => {
-      await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  return server;
 };
 
 /** Runs one statement on the server's own database. */

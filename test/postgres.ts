@@ -19,7 +19,9 @@ export const freshDatabase = async (
   const server = inject("postgresUrl");
   const name = `holderbook_${randomBytes(6).toString("hex")}`;
   const template = inject("templateDatabase");
-  await inServer(server, (sql) => sql.unsafe(`create database ${name} template ${template}`));
+  await inServer(server, (sql) =>
+    sql.unsafe(`create database ${name} template ${template} strategy file_copy`),
+  );
   const url = withDatabase(server, name);
   const database = connect({ max: 4, applicationName: "test", ...settings, url });
   const close = async () => {
