@@ -12,7 +12,7 @@ import { createServer } from "../src/http/server.ts";
 import { createLogger } from "../src/logging/logger.ts";
 import { LIST_PATH } from "../src/rest/names.ts";
 import { restPart } from "../src/rest/part.ts";
-import { transferEventPage } from "../src/transfers/records.ts";
+import { pageStatement } from "../src/transfers/list-page.ts";
 import type { Call } from "./rest-load.ts";
 import { benchTokens, PROJECT } from "./rest-records.ts";
 import type { Scratch } from "./scratch-postgres.ts";
@@ -59,7 +59,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
     trustProxy: false,
   });
   const bare = fastify();
-  const { text, parameters } = transferEventPage({ project: PROJECT, order: "asc", limit: 100 });
+  const { text, parameters } = pageStatement({ project: PROJECT, order: "asc", limit: 100 });
   bare.get(LIST_PATH, () => read(db, text, parameters));
   const where = { port: 0, host: "127.0.0.1" };
   const { secret: key } = await createKey(database, { kind: "project", subject: PROJECT });

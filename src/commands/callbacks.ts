@@ -10,7 +10,7 @@ import type { Database } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
 import { resultEndpoint } from "../ta/api/callback-address.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
-import { callbackEndpoint } from "../transfers/scopes.ts";
+import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { rotateCommand } from "./callbacks-rotate.ts";
 import { openRuntime } from "./runtime.ts";

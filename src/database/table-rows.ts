@@ -87,3 +87,9 @@ const arrayOf = (column: AnyColumn, rows: readonly Row[], key: string): string =
 
 /** The collation belongs to the column, not to the type. */
 const elementType = (column: AnyColumn) => column.getSQLType().replace(/ collate .*/, "");
+
+/** Where each of these columns stands in a row that has them in this order, by its key. */
+export const placesOf = <Columns extends Readonly<Record<string, AnyColumn>>>(columns: Columns) =>
+  Object.fromEntries(Object.keys(columns).map((key, place) => [key, place])) as {
+    readonly [Key in keyof Columns]: number;
+  };

@@ -15,10 +15,12 @@ import { findKey, type Key } from "../http/keys.ts";
 import { largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
 import type { App, Part } from "../http/part.ts";
 import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
-import { type Project, tokenBook } from "../transfers/projects.ts";
+import { listPage } from "../transfers/list-page.ts";
+import type { Project } from "../transfers/projects.ts";
+import { tokenBook } from "../transfers/token-json.ts";
 import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
-import { listPage, nextLink, readQuery } from "./list.ts";
+import { nextLink, pageQuery, readQuery } from "./list.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
 import { openApi, TAG } from "./openapi.ts";
 
@@ -101,7 +103,7 @@ export const restPart = ({
     const place = await admission.enter(key.id, weight, signal);
     const reads = readers.for(signal, weight);
     const { body, next } = await inPlace(place, response, () =>
-      listPage(reads, db, project, tokens, wanted),
+      listPage(reads, db, tokens, pageQuery(project, wanted)),
     );
     if (!unsent.hold(key.id, body.length, response)) throw noRoomToSend();
     const link = next === null ? undefined : nextLink(asked.asked(), wanted, next);

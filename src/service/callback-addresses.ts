@@ -6,7 +6,7 @@ import type { Database } from "../database/connect.ts";
 import type { Assets } from "../settings/assets.ts";
 import { moveResults, registerKeyAddresses } from "../ta/api/callback-address.ts";
 import { taAssets, taEndpoint } from "../ta/requests/asset.ts";
-import { callbackEndpoint } from "../transfers/scopes.ts";
+import { callbackEndpoint } from "../transfers/callbacks.ts";
 
 /**
  * Makes the addresses of the database those of the assets file, and of the keys of its assets:

@@ -4,7 +4,7 @@ import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { byteas } from "../database/column-arrays.ts";
 import { bytea, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
-import { copyInto } from "../database/copy.ts";
+import { appendRows } from "../database/table-rows.ts";
 import { bytesOf, hexOf } from "../values/hex-bytes.ts";
 import type { Scope } from "./records.ts";
 
@@ -39,26 +39,25 @@ export type NewGroups = {
   readonly logIndex: number;
 };
 
-const COLUMNS = ["project", "chain_id", "token", "wallet", "block", "log_index", "groups"];
-
 /** Appends changes. */
-export const appendGroups = async (
+export const appendGroups = (
   { sql }: Tx,
   { project, chainId }: Scope,
   changes: readonly NewGroups[],
-): Promise<void> => {
-  if (changes.length === 0) return;
-  const chain = BigInt(chainId);
-  await copyInto(sql, "transfer_event_groups", COLUMNS, changes, (change, fields) => {
-    fields.text(project);
-    fields.bigint(chain);
-    fields.bytea(bytesOf(change.token));
-    fields.bytea(bytesOf(change.wallet));
-    fields.bigint(change.block);
-    fields.integer(change.logIndex);
-    fields.text(change.groups.join(","));
-  });
-};
+): Promise<void> =>
+  appendRows(
+    sql,
+    transferEventGroupsTable,
+    changes.map(({ token, wallet, groups, block, logIndex }) => ({
+      project,
+      chainId: BigInt(chainId),
+      token: bytesOf(token),
+      wallet: bytesOf(wallet),
+      block,
+      logIndex,
+      groups: groups.join(","),
+    })),
+  );
 
 /** Withdraws the changes from a block on. */
 export const withdrawGroups = async (

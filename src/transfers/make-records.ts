@@ -10,7 +10,6 @@
  * that finds its block final, which is the one that writes it when the block is final by then.
  */
 
-import { enqueueCallbacks } from "../callbacks/enqueue.ts";
 import type { Session, Tx } from "../database/connect.ts";
 import type { Address, EvmFact, ReleaseSchedule } from "../evm/contract/fact.ts";
 import type { EvmToken, TokenShape } from "../evm/contract/token.ts";
@@ -22,17 +21,19 @@ import {
   walletsOf,
 } from "../evm/movements/transfers.ts";
 import { highest, lowest } from "../values/block-numbers.ts";
+import { bytesOf } from "../values/hex-bytes.ts";
+import { enqueueFinal } from "./callbacks.ts";
 import { appendGroups, groupsBefore, type NewGroups, withdrawGroups } from "./groups.ts";
-import { transferEventIds } from "./id.ts";
+import { transferEventIds } from "./ids.ts";
 import { claimProgress, moveProgress } from "./progress.ts";
 import {
   appendTransferEvents,
   lastTransferEventBefore,
   type NewTransferEvent,
-  transferEventsOfBlocks,
   withdrawTransferEvents,
 } from "./records.ts";
-import { standingOf, type TransferScope } from "./standing.ts";
+import type { TransferScope } from "./scopes.ts";
+import { standingOf } from "./standing.ts";
 
 /** What one step did. */
 export type Step = {
@@ -50,9 +51,6 @@ export type Step = {
 
 /** Facts of one part of a step, over all tokens of the scope. */
 const PART_FACTS = 10_000;
-
-/** Callbacks of one step, beyond the last one's whole block. */
-const STEP_CALLBACKS = 2_000;
 
 /**
  * Takes one step, in one transaction: follows a rollback, or new settings, makes records of the next
@@ -110,8 +108,8 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
   const doubts: Doubt[] = [];
   const replaced = lowest(progress.nextBlock, goal);
   for (;;) {
-    const made = recordsIn(progress.place, part);
-    await appendTransferEvents(tx, scope, made.rows);
+    const made = recordsIn(scope, progress.place, part);
+    await appendTransferEvents(tx, made.rows);
     await appendGroups(tx, scope, made.groups);
     records += made.rows.length;
     doubts.push(...made.doubts);
@@ -123,7 +121,7 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
     part = await readPart(tx, scope, tokens, part.until);
   }
   const nextBlock = part.until;
-  const { notifiedBlock, callbacks } = await notify(
+  const { notifiedBlock, callbacks } = await enqueueFinal(
     tx,
     scope,
     notified,
@@ -135,8 +133,7 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
     nextBlock,
     step: mark.step,
     notifiedBlock,
-    silentBlock:
-      scope.callbacksOf === null ? notifiedBlock : lowest(progress.silentBlock, notifiedBlock),
+    silentBlock: scope.hasCallbacks ? lowest(progress.silentBlock, notifiedBlock) : notifiedBlock,
   });
   return {
     moved: true,
@@ -197,8 +194,9 @@ const readPart = async (
       facts: facts.filter(({ block }) => block.number < until),
     }))
     .filter(({ facts }) => facts.length > 0);
-  const undescribed = await scope.undescribed(
+  const undescribed = await undescribedOf(
     tx,
+    scope,
     seen.map(({ token }) => token.address),
   );
   if (undescribed.length > 0) return { until: from, last: null, tokens: [], undescribed };
@@ -215,6 +213,17 @@ const readPart = async (
   return { until, last, tokens, undescribed };
 };
 
+/** Tokens among these that have not described themselves yet. */
+const undescribedOf = async (
+  tx: Tx,
+  { book, chainId }: TransferScope,
+  tokens: readonly Address[],
+): Promise<readonly Address[]> => {
+  const places = tokens.map((token) => ({ chainId, token }));
+  await book.load(tx, places);
+  return places.filter((place) => book.of(place) === null).map(({ token }) => token);
+};
+
 type Made = {
   readonly rows: readonly NewTransferEvent[];
   readonly groups: readonly NewGroups[];
@@ -222,7 +231,7 @@ type Made = {
 };
 
 /** Records of all tokens of the scope in chain order, with their ids. */
-const recordsIn = (place: number, { tokens, last }: Part): Made => {
+const recordsIn = (scope: TransferScope, place: number, { tokens, last }: Part): Made => {
   const read = tokens.map(({ token, facts, groups, schedules }) => ({
     schedules,
     reading: readTransfers(token, facts, groups),
@@ -233,7 +242,9 @@ const recordsIn = (place: number, { tokens, last }: Part): Made => {
   if (tokens.length > 1) records.sort((a, b) => inChainOrder(a.transfer, b.transfer));
   const nextId = transferEventIds(place, last);
   return {
-    rows: records.map(({ transfer, schedules }) => rowOf(nextId, transfer, schedules)),
+    rows: records.map(({ transfer, schedules }) =>
+      rowOf(scope, nextId(transfer), transfer, schedules),
+    ),
     groups: read.flatMap(({ reading }, at) => {
       const token = tokens[at]?.token.address;
       return token === undefined
@@ -248,23 +259,26 @@ const inChainOrder = (a: TransferRecord, b: TransferRecord): number =>
   a.block === b.block ? a.logIndex - b.logIndex : a.block < b.block ? -1 : 1;
 
 const rowOf = (
-  nextId: ReturnType<typeof transferEventIds>,
+  { project, chainId }: TransferScope,
+  id: bigint,
   transfer: TransferRecord,
   schedules: ReadonlyMap<bigint, ReleaseSchedule | null>,
 ): NewTransferEvent => {
-  const { block, blockTimestamp, vesting } = transfer;
+  const { vesting } = transfer;
   const schedule = vesting === null ? null : (schedules.get(vesting.scheduleId) ?? null);
   return {
-    id: nextId({ block, blockTimestamp }),
-    block,
-    blockTimestamp,
+    project,
+    id,
+    chainId: BigInt(chainId),
+    block: transfer.block,
+    blockTimestamp: transfer.blockTimestamp,
     logIndex: transfer.logIndex,
-    txHash: transfer.txHash,
-    token: transfer.token,
+    txHash: bytesOf(transfer.txHash),
+    token: bytesOf(transfer.token),
     methodName: transfer.methodName,
     amount: transfer.amount,
-    sender: transfer.from,
-    recipient: transfer.to,
+    sender: bytesOf(transfer.from),
+    recipient: bytesOf(transfer.to),
     senderGroup: transfer.fromGroup,
     recipientGroup: transfer.toGroup,
     scheduleId: vesting?.scheduleId ?? null,
@@ -274,23 +288,4 @@ const rowOf = (
     initialReleasePortionInBips: schedule?.initialReleasePortionInBips ?? null,
     periodBetweenReleasesInSeconds: schedule?.periodBetweenReleasesInSeconds ?? null,
   };
-};
-
-/** Enqueues the callbacks of blocks beyond `notified`, up to the final one, as many as a step holds. */
-const notify = async (
-  tx: Tx,
-  scope: TransferScope,
-  notified: bigint,
-  finalBlock: bigint,
-): Promise<{ readonly notifiedBlock: bigint; readonly callbacks: number }> => {
-  const { callbacksOf } = scope;
-  if (finalBlock <= notified) return { notifiedBlock: notified, callbacks: 0 };
-  if (callbacksOf === null) return { notifiedBlock: finalBlock, callbacks: 0 };
-  const { events, lastBlock } = await transferEventsOfBlocks(tx, scope, {
-    afterBlock: notified,
-    toBlock: finalBlock,
-    limit: STEP_CALLBACKS,
-  });
-  await enqueueCallbacks(tx, await callbacksOf(tx, events));
-  return { notifiedBlock: lastBlock, callbacks: events.length };
 };

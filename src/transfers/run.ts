@@ -7,7 +7,7 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { stepTransferEvents } from "./make-records.ts";
 import { placedChains, registerScope, withdrawOtherScopes } from "./progress.ts";
-import type { TransferScope } from "./standing.ts";
+import type { TransferScope } from "./scopes.ts";
 
 /** Where the records of one project on one network are, as this process knows. */
 export type TransferEventsStatus = {

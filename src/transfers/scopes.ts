@@ -1,17 +1,25 @@
-/** What the pipeline `transfer_events` works on, from the assets file. */
-import { createHash } from "node:crypto";
-import type { Callback } from "../callbacks/enqueue.ts";
+/** What the pipeline `transfer_events` works on: the tokens of each project on each network. */
 import type { EvmNetwork } from "../evm/contract/network.ts";
+import type { EvmToken } from "../evm/contract/token.ts";
 import type { Assets } from "../settings/assets.ts";
 import { highest, lowest } from "../values/block-numbers.ts";
-import { MOST_NETWORKS, TransferEventIdError } from "./id.ts";
-import { type Project, projectsOf, type TokenBook, tokenBook } from "./projects.ts";
-import { placeOf, recordValue } from "./record.ts";
-import type { TransferEvent } from "./records.ts";
-import type { TransferScope } from "./standing.ts";
+import { MOST_NETWORKS, TransferEventIdError } from "./ids.ts";
+import { type Project, projectsOf } from "./projects.ts";
+import type { Scope } from "./records.ts";
+import { type TokenBook, tokenBook } from "./token-json.ts";
 
-/** Key under which a project's callback address is registered. */
-export const callbackEndpoint = (project: string): string => `project:${project}`;
+/** The tokens of one project on one network. */
+export type TransferScope = Scope & {
+  /** Slug of the network, for messages. */
+  readonly network: string;
+  readonly tokens: readonly EvmToken[];
+  /** First block of the tokens. */
+  readonly firstBlock: bigint;
+  /** Whether the project has an address for callbacks. */
+  readonly hasCallbacks: boolean;
+  /** Prints the project's tokens. */
+  readonly book: TokenBook;
+};
 
 /**
  * One scope per project and network.
@@ -50,35 +58,7 @@ const scopeOf = (
     network: network?.name ?? "",
     tokens,
     firstBlock: highest(lowest(first, ...others), 0n),
-    callbacksOf:
-      project.callbackUrl === undefined
-        ? null
-        : async (tx, events) => {
-            await book.load(tx, events.map(placeOf));
-            return events.map((event) => callbackOf(project.name, book, event));
-          },
-    undescribed: async (tx, addresses) => {
-      const asked = addresses.map((token) => ({ chainId, token }));
-      await book.load(tx, asked);
-      return asked.filter((token) => book.of(token) === null).map(({ token }) => token);
-    },
-  };
-};
-
-/** A record's message: in order with those of its token, and the same however often it is made. */
-const callbackOf = (project: string, book: TokenBook, event: TransferEvent): Callback => {
-  const token = book.of(placeOf(event));
-  if (token === null) throw new Error(`record ${event.id} of ${event.token} has no token`);
-  const { id, chainId, block, txHash, logIndex } = event;
-  // By its place on the chain: a record that a reorganisation moved is another message, one that was
-  // made anew with other settings is not, whatever its id.
-  const cause = `${project} ${chainId} ${block} ${txHash} ${logIndex}`;
-  return {
-    endpoint: callbackEndpoint(project),
-    lane: `${chainId}:${event.token}`,
-    id: `te_${createHash("sha256").update(cause).digest("hex").slice(0, 40)}`,
-    type: "transfer_event",
-    reference: id,
-    body: recordValue(event, token),
+    hasCallbacks: project.callbackUrl !== undefined,
+    book,
   };
 };

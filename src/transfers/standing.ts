@@ -1,28 +1,12 @@
-/** Whose transfer events are made, and where they stand: what a step of the pipeline begins with. */
+/** Where the records of a scope stand, and what the log has for it: what a step begins with. */
 
-import type { Callback } from "../callbacks/enqueue.ts";
 import type { Tx } from "../database/connect.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import type { EvmToken } from "../evm/contract/token.ts";
 import { type ChainMark, chainMark, logEnd, rolledBackTo } from "../evm/log/reads.ts";
 import { lowest } from "../values/block-numbers.ts";
 import { type Progress, readProgress } from "./progress.ts";
-import type { Scope, TransferEvent } from "./records.ts";
-
-/** The tokens of one project on one network. */
-export type TransferScope = Scope & {
-  /** Slug of the network, for messages. */
-  readonly network: string;
-  readonly tokens: readonly EvmToken[];
-  /** First block of the tokens. */
-  readonly firstBlock: bigint;
-  /** Callbacks of records; null where the project has no address for them. */
-  readonly callbacksOf:
-    | ((tx: Tx, events: readonly TransferEvent[]) => Promise<readonly Callback[]>)
-    | null;
-  /** Tokens that have not described themselves yet: their records wait. */
-  readonly undescribed: (tx: Tx, tokens: readonly Address[]) => Promise<readonly Address[]>;
-};
+import type { TransferScope } from "./scopes.ts";
 
 /** Where a scope stands, and what the log has for it. */
 export type Standing = {

@@ -4,8 +4,10 @@ import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
 import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
-import { appendTransferEvents, type NewTransferEvent } from "../../src/transfers/records.ts";
+import { appendTransferEvents } from "../../src/transfers/records.ts";
+import { bytesOf } from "../../src/values/hex-bytes.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { storedRecord } from "../transfers/stored-record.ts";
 import { type Api, evmAsset, type Project, serve } from "./service.ts";
 
 const LIST = "/r/api/v2/transfer_events";
@@ -28,28 +30,24 @@ let api: Api & { readonly key: string };
 let otherKey: string;
 
 /** Record `n` of 25: recipients take turns, two records share a transaction. */
-const record = (n: number): NewTransferEvent => ({
-  id: 1_700_000_000_000_000n + BigInt(n),
-  block: BigInt(n),
-  blockTimestamp: 1_700_000_000n,
-  logIndex: n,
-  txHash: txHash(Math.floor(n / 2)),
-  token,
-  methodName: "transfer",
-  amount: n === 5 ? HUGE : BigInt(n),
-  sender: wallet(0xabc),
-  recipient: wallet(0xabc0 + (n % 3)),
-  senderGroup: 1n,
-  recipientGroup: n === 5 ? HUGE : null,
-  scheduleId: null,
-  commencementTimestamp: null,
-  releaseCount: null,
-  delayUntilFirstReleaseInSeconds: null,
-  initialReleasePortionInBips: null,
-  periodBetweenReleasesInSeconds: null,
-});
+const record = (project: string, n: number) =>
+  storedRecord({
+    project,
+    chainId: BigInt(CHAIN),
+    id: 1_700_000_000_000_000n + BigInt(n),
+    block: BigInt(n),
+    logIndex: n,
+    txHash: bytesOf(txHash(Math.floor(n / 2))),
+    token: bytesOf(token),
+    amount: n === 5 ? HUGE : BigInt(n),
+    sender: bytesOf(wallet(0xabc)),
+    recipient: bytesOf(wallet(0xabc0 + (n % 3))),
+    senderGroup: 1n,
+    recipientGroup: n === 5 ? HUGE : null,
+  });
 
-const all = Array.from({ length: 25 }, (_, n) => record(n + 1));
+const records = (project: string, count: number) =>
+  Array.from({ length: count }, (_, n) => record(project, n + 1));
 
 beforeAll(async () => {
   database = await freshDatabase({ max: 8 });
@@ -60,8 +58,8 @@ beforeAll(async () => {
     insert into evm_chains (chain_id, network, final_block, head_block, head_timestamp)
     values (${CHAIN}, 'local', -1, 25, 1700000000)`;
   await database.transaction(async (tx) => {
-    await appendTransferEvents(tx, { project: "acme", chainId: CHAIN }, all);
-    await appendTransferEvents(tx, { project: "other", chainId: CHAIN }, all.slice(0, 2));
+    await appendTransferEvents(tx, records("acme", 25));
+    await appendTransferEvents(tx, records("other", 2));
   });
   api = await serve(database, [project("acme"), project("other")]);
   const { secret } = await createKey(database, { kind: "project", subject: "other" });

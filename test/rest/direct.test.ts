@@ -5,9 +5,11 @@ import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HttpError } from "../../src/http/http-error.ts";
 import { createKey } from "../../src/http/keys.ts";
-import { appendTransferEvents, type NewTransferEvent } from "../../src/transfers/records.ts";
+import { appendTransferEvents } from "../../src/transfers/records.ts";
+import { bytesOf } from "../../src/values/hex-bytes.ts";
 import { sendRaw } from "../http/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { storedRecord } from "../transfers/stored-record.ts";
 import { evmAsset, type Project, serve, waitFor } from "./service.ts";
 
 const LIST = "/r/api/v2/transfer_events";
@@ -21,29 +23,29 @@ const project: Project = {
   tokens: [evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"] })],
 };
 
-const record = (n: number): NewTransferEvent => {
+const record = (n: number) => {
   const vesting = n % 2 === 0 ? BigInt(n) : null;
-  return {
+  return storedRecord({
+    project: "acme",
+    chainId: BigInt(CHAIN),
     id: 1_700_000_000_000_000n + BigInt(n),
     block: BigInt(n),
     // From one day into the next, and beyond what four digits of a year hold.
     blockTimestamp: n === 5 ? 253_402_300_800n : 1_699_999_997n + BigInt(n),
     logIndex: n,
-    txHash: hex(n, 64),
-    token,
-    methodName: "transfer",
+    txHash: bytesOf(hex(n, 64)),
+    token: bytesOf(token),
     amount: BigInt(n),
-    sender: hex(1, 40),
-    recipient: hex(2, 40),
+    sender: bytesOf(hex(1, 40)),
+    recipient: bytesOf(hex(2, 40)),
     senderGroup: vesting,
-    recipientGroup: null,
     scheduleId: vesting,
     commencementTimestamp: vesting,
     releaseCount: vesting,
     delayUntilFirstReleaseInSeconds: vesting,
     initialReleasePortionInBips: vesting,
     periodBetweenReleasesInSeconds: vesting,
-  };
+  });
 };
 
 /** As a page more than is sent as text. */
@@ -57,9 +59,7 @@ beforeAll(async () => {
   await database.sql`
     insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
     values (${CHAIN}, ${Buffer.from(token.slice(2), "hex")}, 0, 0, 'Aktien "Ö" 株', 'ACME', 18, now())`;
-  await database.transaction((tx) =>
-    appendTransferEvents(tx, { project: "acme", chainId: CHAIN }, RECORDS.map(record)),
-  );
+  await database.transaction((tx) => appendTransferEvents(tx, RECORDS.map(record)));
   ({ secret: key } = await createKey(database, { kind: "project", subject: "acme" }));
 });
 

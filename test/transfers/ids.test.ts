@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TransferEventIdError, transferEventIds } from "../../src/transfers/id.ts";
+import { TransferEventIdError, transferEventIds } from "../../src/transfers/ids.ts";
 
 const NOW = 1_800_000_000n;
 

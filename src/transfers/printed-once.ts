@@ -4,7 +4,7 @@
 const MOST_KEPT = 1_000;
 const MOST_KEPT_BYTES = 1024 * 1024;
 
-export const remembered = <Id extends number | string | null>(print: (id: Id) => string) => {
+export const printedOnce = <Id extends number | string | null>(print: (id: Id) => string) => {
   const known = new Map<Id, Buffer>();
   let keptBytes = 0;
   return (id: Id): Buffer => {

@@ -2,11 +2,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createReaders } from "../../src/database/readers.ts";
-import {
-  type TransferEventQuery,
-  transferEventPage,
-  transferEventTexts,
-} from "../../src/transfers/records.ts";
+import { type PageQuery, pageStatement } from "../../src/transfers/list-page.ts";
+import { AT } from "../../src/transfers/records.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 const hex = (n: number, bytes: number) => `0x${n.toString(16).padStart(2 * bytes, "0")}` as const;
@@ -30,9 +27,9 @@ const ways = {
   "of a recipient": { recipient: hex(7, 20) },
   "of a recipient, newest first": { recipient: hex(7, 20), order: "desc" },
   "of a recipient in a transaction": { recipient: hex(1, 20), txHash: hex(400, 32) },
-} satisfies Record<string, Partial<TransferEventQuery>>;
+} satisfies Record<string, Partial<PageQuery>>;
 
-const query = (way: Partial<TransferEventQuery>): TransferEventQuery => ({
+const query = (way: Partial<PageQuery>): PageQuery => ({
   project: "acme",
   order: "asc",
   limit: 20,
@@ -40,8 +37,8 @@ const query = (way: Partial<TransferEventQuery>): TransferEventQuery => ({
 });
 
 /** What a session needs to run a read: its statement, and its parameters as literals. */
-const statementOf = (wanted: TransferEventQuery) => {
-  const { text, parameters } = transferEventPage(wanted);
+const statementOf = (wanted: PageQuery) => {
+  const { text, parameters } = pageStatement(wanted);
   const values = parameters.map((value) =>
     value instanceof Uint8Array ? `'\\x${Buffer.from(value).toString("hex")}'` : `'${value}'`,
   );
@@ -71,7 +68,7 @@ const planOf = async ({ sql }: Session, execute: string) => {
 };
 
 /** Prepares a read, the way the driver does; the result runs it. */
-const prepare = async ({ sql }: Session, name: string, wanted: TransferEventQuery) => {
+const prepare = async ({ sql }: Session, name: string, wanted: PageQuery) => {
   const { query, values } = statementOf(wanted);
   await sql.unsafe(`prepare ${name} as ${query}`);
   return `execute ${name}(${values.join(", ")})`;
@@ -83,7 +80,7 @@ const INDEX = {
   recipient: "transfer_events_of_recipient",
 } as const;
 
-const indexOf = ({ txHash, recipient }: Partial<TransferEventQuery>) =>
+const indexOf = ({ txHash, recipient }: Partial<PageQuery>) =>
   txHash !== undefined ? INDEX.transaction : recipient !== undefined ? INDEX.recipient : INDEX.all;
 
 for (const mode of ["force_custom_plan", "force_generic_plan"]) {
@@ -131,7 +128,7 @@ test("a wallet that received half of everything and then no more is not looked f
       { limit: 1_001 },
       { limit: 101 },
       { order: "desc", afterId: 30_000n, limit: 101 },
-    ] satisfies Partial<TransferEventQuery>[]) {
+    ] satisfies Partial<PageQuery>[]) {
       prepared += 1;
       const wanted = query({ recipient, ...way });
       const execute = await prepare(session, `read_${prepared}`, wanted);
@@ -149,8 +146,11 @@ test("ids sort as numbers, not as text", async () => {
   await using database = await freshDatabase();
   await seed(database, 8, 12);
   await using readers = createReaders({ url: database.url, max: 2, applicationName: "ids" });
-  const ids = async (order: "asc" | "desc") =>
-    (await transferEventTexts(readers.for(undefined), query({ order }))).map(({ id }) => `${id}`);
+  const ids = async (order: "asc" | "desc") => {
+    const { text, parameters } = pageStatement(query({ order }));
+    const rows = await readers.for(undefined).raw(text, parameters);
+    return rows.map((row) => `${row[AT.id]}`);
+  };
   expect(await ids("asc")).toEqual(["8", "9", "10", "11", "12"]);
   expect(await ids("desc")).toEqual(["12", "11", "10", "9", "8"]);
 });

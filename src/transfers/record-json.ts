@@ -1,22 +1,13 @@
 /**
  * A transfer event as JSON, the same in the list and in callbacks (specification, interface A,
- * "TransferEvent"). Put together of texts: numbers come out of the database as digits and go out as the
- * same digits, so that none is rounded on the way.
+ * "TransferEvent"). Numbers come out of the database as digits and go out as the same digits, so that
+ * none is rounded on the way.
  */
 import type { JsonValue } from "../client/canonical-json.mjs";
 import { parseExactly } from "../client/exact-json.mjs";
-import { remembered } from "./printed.ts";
-import type { PrintedToken, TokenPlace } from "./projects.ts";
-import type { TransferEvent } from "./records.ts";
-
-/** What is printed of an event: its members as texts, or as the bytes of those. */
-export type Printable<Text> = {
-  readonly [Member in keyof TransferEvent]: TransferEvent[Member] extends number
-    ? Text | number
-    : null extends TransferEvent[Member]
-      ? Text | null
-      : Text;
-};
+import { printedOnce } from "./printed-once.ts";
+import { AT, type TransferEvent, textAt } from "./records.ts";
+import type { PrintedToken, TokenPlace } from "./token-json.ts";
 
 /**
  * Adds the record's JSON to what was printed before, in pieces; members in the order of the
@@ -24,37 +15,42 @@ export type Printable<Text> = {
  * record took as long as reading them. Few, because what each takes is counted by the thousand.
  * @param isNext whether another record stands before it
  */
-export const printRecord = <Text extends string | Buffer>(
-  event: Printable<Text>,
+export const printRecord = (
+  event: TransferEvent,
   token: PrintedToken,
   isNext: boolean,
-  into: (Text | Buffer)[],
+  into: Buffer[],
 ): void => {
-  into.push(isNext ? NEXT_ID : ID, event.id, BLOCK, event.block, TX_HASH, event.txHash);
-  into.push(methodAndAmount(event.methodName.toString()), event.amount);
-  const times = timesOf(numberOf(event.blockTimestamp));
-  if (event.scheduleId === null && event.commencementTimestamp === null) {
+  into.push(isNext ? NEXT_ID : ID, textAt(event, AT.id), BLOCK, textAt(event, AT.block));
+  into.push(TX_HASH, textAt(event, AT.txHash));
+  into.push(methodAndAmount(textAt(event, AT.methodName).toString()), textAt(event, AT.amount));
+  const times = timesOf(numberOf(textAt(event, AT.blockTimestamp)));
+  if (event[AT.scheduleId] == null && event[AT.commencementTimestamp] == null) {
     into.push(times.withoutVesting);
   } else {
     printVesting(event, times.at, token, into);
   }
-  into.push(event.recipient, SENDER, event.sender);
-  into.push(token.recipientGroup(keyOf(event.recipientGroup)));
-  into.push(token.senderGroupAndToken(keyOf(event.senderGroup)));
+  into.push(textAt(event, AT.recipient), SENDER, textAt(event, AT.sender));
+  into.push(token.recipientGroup(keyOf(event[AT.recipientGroup])));
+  into.push(token.senderGroupAndToken(keyOf(event[AT.senderGroup])));
 };
 
-/** Of the record's token. */
-export const placeOf = ({
-  chainId,
-  token,
-}: Pick<Printable<string | Buffer>, "chainId" | "token">): TokenPlace => ({
-  chainId: numberOf(chainId),
-  token: token.toString(),
+/** The same record as a value, for the body of a callback: integers beyond 2^53 are bigints. */
+export const recordValue = (event: TransferEvent, token: PrintedToken): JsonValue => {
+  const pieces: Buffer[] = [];
+  printRecord(event, token, false, pieces);
+  // What was printed is JSON, and nothing else comes out of parsing it.
+  return parseExactly(Buffer.concat(pieces).toString()) as JsonValue;
+};
+
+/** Where the record's token is. */
+export const tokenPlace = (event: TransferEvent): TokenPlace => ({
+  chainId: numberOf(textAt(event, AT.chainId)),
+  token: textAt(event, AT.token).toString(),
 });
 
 /** Digits of a number that is exact as one, up to 2^53; no record has a negative one. */
-export const numberOf = (digits: string | Buffer | number): number => {
-  if (!Buffer.isBuffer(digits)) return Number(digits);
+export const numberOf = (digits: Buffer): number => {
   // By way of a string it would take ten times as long.
   let number = 0;
   for (let i = 0; i < digits.length; i += 1) number = number * 10 + ((digits[i] ?? ZERO) - ZERO);
@@ -67,30 +63,25 @@ const ZERO = 48;
 const EXACT_DIGITS = 15;
 
 /** What a number of any length is kept by. */
-const keyOf = (digits: string | Buffer | null): number | string | null => {
-  if (digits === null) return null;
+const keyOf = (digits: Buffer | null | undefined): number | string | null => {
+  if (digits == null) return null;
   return digits.length <= EXACT_DIGITS ? numberOf(digits) : digits.toString();
 };
 
 /** All from `approved_on_chain_at` to the recipient. */
-const printVesting = <Text extends string | Buffer>(
-  event: Printable<Text>,
-  at: Buffer,
-  token: PrintedToken,
-  into: (Text | Buffer)[],
-): void => {
-  const { scheduleId, commencementTimestamp } = event;
-  into.push(APPROVED, at, COMMENCEMENT, commencementTimestamp ?? NULL);
+const printVesting = (event: TransferEvent, at: Buffer, token: PrintedToken, into: Buffer[]) => {
+  const scheduleId = event[AT.scheduleId];
+  into.push(APPROVED, at, COMMENCEMENT, event[AT.commencementTimestamp] ?? NULL);
   into.push(SCHEDULE_ID, scheduleId ?? NULL, CREATED, at, UPDATED, at);
-  if (scheduleId === null) {
+  if (scheduleId == null) {
     into.push(NO_SCHEDULE);
     return;
   }
   into.push(SCHEDULE, token.scheduleName(scheduleId.toString()));
-  into.push(RELEASES, event.releaseCount ?? NULL);
-  into.push(DELAY, event.delayUntilFirstReleaseInSeconds ?? NULL);
-  into.push(PORTION, event.initialReleasePortionInBips ?? NULL);
-  into.push(PERIOD, event.periodBetweenReleasesInSeconds ?? NULL, END_OF_SCHEDULE);
+  into.push(RELEASES, event[AT.releaseCount] ?? NULL);
+  into.push(DELAY, event[AT.delayUntilFirstReleaseInSeconds] ?? NULL);
+  into.push(PORTION, event[AT.initialReleasePortionInBips] ?? NULL);
+  into.push(PERIOD, event[AT.periodBetweenReleasesInSeconds] ?? NULL, END_OF_SCHEDULE);
 };
 
 const ID = Buffer.from('{"id":');
@@ -114,7 +105,7 @@ const SENDER = Buffer.from('"},"sender_wallet":{"address":"');
 const NULL = Buffer.from("null");
 
 /** From the end of the hash to the amount. */
-const methodAndAmount = remembered(
+const methodAndAmount = printedOnce(
   (name: string) => `","method_name":${JSON.stringify(name)},"amount":`,
 );
 
@@ -160,12 +151,4 @@ const timeJson = (seconds: number): string => {
   const ofDay = seconds - number * DAY_SECONDS;
   const [hour, minute] = [Math.floor(ofDay / 3_600), Math.floor(ofDay / 60) % 60];
   return `"${lastDay.date}${DIGITS[hour]}:${DIGITS[minute]}:${DIGITS[ofDay % 60]}.000Z"`;
-};
-
-/** The same record as a value, for the body of a callback: integers beyond 2^53 are bigints. */
-export const recordValue = (event: TransferEvent, token: PrintedToken): JsonValue => {
-  const pieces: (string | Buffer)[] = [];
-  printRecord<string>(event, token, false, pieces);
-  // What was printed is JSON, and nothing else comes out of parsing it.
-  return parseExactly(pieces.join("")) as JsonValue;
 };

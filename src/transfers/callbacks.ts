@@ -1,0 +1,59 @@
+/**
+ * Callbacks of records: one for each record, enqueued in the transaction that finds its block final, in
+ * the order of the chain for each token.
+ */
+import { createHash } from "node:crypto";
+import { type Callback, enqueueCallbacks } from "../callbacks/enqueue.ts";
+import type { Tx } from "../database/connect.ts";
+import { recordValue, tokenPlace } from "./record-json.ts";
+import { AT, type TransferEvent, textAt, transferEventsOfBlocks } from "./records.ts";
+import type { TransferScope } from "./scopes.ts";
+
+/** Key under which a project's callback address is registered. */
+export const callbackEndpoint = (project: string): string => `project:${project}`;
+
+/** Callbacks of one step, beyond the last one's whole block. */
+const STEP_CALLBACKS = 2_000;
+
+/**
+ * Enqueues the callbacks of blocks beyond `notified`, up to the final one, as many as a step holds.
+ * Without an address the blocks count as notified, and nothing is sent.
+ */
+export const enqueueFinal = async (
+  tx: Tx,
+  scope: TransferScope,
+  notified: bigint,
+  finalBlock: bigint,
+): Promise<{ readonly notifiedBlock: bigint; readonly callbacks: number }> => {
+  if (finalBlock <= notified) return { notifiedBlock: notified, callbacks: 0 };
+  if (!scope.hasCallbacks) return { notifiedBlock: finalBlock, callbacks: 0 };
+  const { events, lastBlock } = await transferEventsOfBlocks(tx, scope, {
+    afterBlock: notified,
+    toBlock: finalBlock,
+    limit: STEP_CALLBACKS,
+  });
+  await scope.book.load(tx, events.map(tokenPlace));
+  const callbacks = events.map((event) => callbackOf(scope, event));
+  await enqueueCallbacks(tx, callbacks);
+  return { notifiedBlock: lastBlock, callbacks: callbacks.length };
+};
+
+/** A record's message: in order with those of its token, and the same however often it is made. */
+const callbackOf = ({ project, book }: TransferScope, event: TransferEvent): Callback => {
+  const text = (column: number) => textAt(event, column).toString();
+  const id = text(AT.id);
+  const place = tokenPlace(event);
+  const token = book.of(place);
+  if (token === null) throw new Error(`record ${id} of ${place.token} has no token`);
+  // By its place on the chain: a record that a reorganisation moved is another message, one that was
+  // made anew with other settings is not, whatever its id.
+  const cause = `${project} ${place.chainId} ${text(AT.block)} ${text(AT.txHash)} ${text(AT.logIndex)}`;
+  return {
+    endpoint: callbackEndpoint(project),
+    lane: `${place.chainId}:${place.token}`,
+    id: `te_${createHash("sha256").update(cause).digest("hex").slice(0, 40)}`,
+    type: "transfer_event",
+    reference: id,
+    body: recordValue(event, token),
+  };
+};
