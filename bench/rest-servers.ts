@@ -13,6 +13,7 @@ import { createLogger } from "../src/logging/logger.ts";
 import { LIST_PATH } from "../src/rest/names.ts";
 import { restPart } from "../src/rest/part.ts";
 import { pageStatement } from "../src/transfers/list-page.ts";
+import { remedyOf } from "../src/waiting/remedy.ts";
 import type { Call } from "./rest-load.ts";
 import { benchTokens, PROJECT } from "./rest-records.ts";
 import type { Scratch } from "./scratch-postgres.ts";
@@ -39,7 +40,11 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
   });
   const log = openSync(join(folder, "rest.log"), "a");
   // As the service writes it: every request a line.
-  const logger = createLogger("info", undefined, (lines) => void writeSync(log, lines));
+  const logger = createLogger({
+    level: "info",
+    remedyOf,
+    write: (lines) => void writeSync(log, lines),
+  });
   const server = await createServer({
     parts: [
       restPart({

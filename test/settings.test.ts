@@ -1,8 +1,8 @@
 /** Settings that are mistyped, left out or wrong are told by their names, and keys in them never shown. */
 import { expect, test } from "vitest";
-import { checkLedgerNamed } from "../src/service/ledger-named.ts";
 import { ConfigError, readConfig } from "../src/settings/config.ts";
 import { distance } from "../src/settings/edit-distance.ts";
+import { checkLedgerNamed } from "../src/settings/ledger-named.ts";
 import { ENV_FILE, ENVIRONMENT, mistyped } from "../src/settings/names.ts";
 import { shownUrl } from "../src/settings/shown-url.ts";
 

@@ -1,5 +1,6 @@
 /** What every command is given: settings, a logger, and the signal to end. */
 
+import { databaseRemedy } from "../database/database-error.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
 import { type Config, configFromEnvironment } from "../settings/config.ts";
 
@@ -21,7 +22,11 @@ const END_WITHIN_MS = 20_000;
  */
 export const openRuntime = async (): Promise<Runtime> => {
   const config = configFromEnvironment();
-  const logger = createLogger(config.logLevel, await openTerminal());
+  const logger = createLogger({
+    level: config.logLevel,
+    remedyOf: databaseRemedy,
+    terminal: await openTerminal(),
+  });
   return { config, logger, ...endSignal(logger) };
 };
 

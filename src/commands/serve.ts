@@ -2,9 +2,9 @@ import { Argument, Command } from "commander";
 import { createFront } from "../http/edge/front.ts";
 import { factSource } from "../log/log.ts";
 import { findAssets } from "../service/assets.ts";
-import { checkLedgerNamed } from "../service/ledger-named.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
+import { checkLedgerNamed } from "../settings/ledger-named.ts";
 import { ended, openRuntime } from "./runtime.ts";
 
 /** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */

@@ -23,11 +23,10 @@ export const startCommand = () =>
     const { configuredAssets } = await import("../service/assets.ts");
     const { openCallbackService } = await import("../service/callbacks.ts");
     const { startDemoCallbacks, withDemoCallbacks } = await import("../service/demo-callbacks.ts");
-    const { startEvm } = await import("../service/evm.ts");
-    const { evmStanding } = await import("../http/health/evm-standing.ts");
+    const { evmStanding, startEvm } = await import("../service/evm.ts");
     const { startIndexing } = await import("../service/indexing.ts");
     const { configuredVault } = await import("../service/pii.ts");
-    const { demoTaKey, startKey } = await import("../service/start-key.ts");
+    const { demoTaKey, startKey } = await import("./start-key.ts");
     const { startTransferAgent } = await import("../service/ta.ts");
     const { failUndelivered } = await import("../ta/processing/record.ts");
     await ledger.recordDecimals(storage);

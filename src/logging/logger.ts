@@ -3,7 +3,7 @@
  * on a terminal.
  */
 import pino, { type DestinationStream, type Logger } from "pino";
-import { databaseRemedy } from "../database/database-error.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 
 export type { Logger } from "pino";
 
@@ -44,14 +44,22 @@ export const openTerminal = async (): Promise<DestinationStream | undefined> =>
  * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. A line is
  * written at once, with all before it; only those of `requestLines` wait.
  *
+ * @param level the least severe level that is written, by pino's names
+ * @param remedyOf what an error asks for; of those that ask for more than `stop` no stack is shown
  * @param terminal as `openTerminal` gives it: shows the lines
  * @param write takes the lines, where there is no terminal; standard error unless given
  */
-export const createLogger = (
-  level: string,
-  terminal: DestinationStream | undefined,
-  write?: (lines: string) => void,
-): Logger => {
+export const createLogger = ({
+  level,
+  remedyOf,
+  terminal,
+  write,
+}: {
+  readonly level: string;
+  readonly remedyOf: (error: unknown) => Remedy;
+  readonly terminal?: DestinationStream | undefined;
+  readonly write?: (lines: string) => void;
+}): Logger => {
   const lines = terminal === undefined ? batchedLines(write ?? standardError()) : undefined;
   return pino(
     {
@@ -59,7 +67,7 @@ export const createLogger = (
       base: null,
       redact: { paths, censor: "[redacted]" },
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: shownError },
+      serializers: { err: shownError(remedyOf) },
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
         logMethod(args, method, logged) {
@@ -110,13 +118,14 @@ const batchedLines = (write: (lines: string) => void) => {
 };
 
 /**
- * What is logged of an error. One of ours says all in its message, and what passes by itself may come
- * often: only of the unforeseen is it worth knowing where it came from.
+ * What is logged of an error. An error with a remedy says all in its message, and one that passes by
+ * itself may come often. Only an unforeseen error is shown with its stack.
  */
-const shownError = (error: unknown): unknown => {
-  if (!(error instanceof Error)) return error;
-  if (databaseRemedy(error) === "stop" && !("remedy" in error))
-    return pino.stdSerializers.err(error);
-  const { name, message, cause } = error;
-  return { type: name, message, ...(cause instanceof Error && { cause: cause.message }) };
-};
+const shownError =
+  (remedyOf: (error: unknown) => Remedy) =>
+  (error: unknown): unknown => {
+    if (!(error instanceof Error)) return error;
+    if (remedyOf(error) === "stop" && !("remedy" in error)) return pino.stdSerializers.err(error);
+    const { name, message, cause } = error;
+    return { type: name, message, ...(cause instanceof Error && { cause: cause.message }) };
+  };

@@ -6,24 +6,22 @@ import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
 import type { EvmToken } from "../evm/contract/token.ts";
+import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
-import { recordsKey } from "../http/health/evm-standing.ts";
+import { type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
+import type { Trouble } from "../http/health/progress.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import type { TransferEventsStatus } from "../transfers/run.ts";
 import { transferScopes } from "../transfers/scopes.ts";
-import { endpointWarnings } from "./evm-endpoints.ts";
-
-/** What this process knows of a chain beyond the database. */
-export type ChainTrouble = { readonly gaveUp: boolean; readonly reason: string };
 
 /** Disposing of it ends reading, and waits for what is under way. */
 export type EvmService = AsyncDisposable & {
   readonly networks: readonly EvmNetwork[];
   /** Trouble by chain id; chains without are absent. */
-  readonly troubles: ReadonlyMap<number, ChainTrouble>;
+  readonly troubles: ReadonlyMap<number, Trouble>;
   readonly rpcs: ReadonlyMap<number, Rpc>;
   /** What is doubtful of tokens, by chain id, then address; tokens without are absent. */
   readonly doubts: ReadonlyMap<number, ReadonlyMap<Address, readonly string[]>>;
@@ -57,7 +55,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   const networks = networksOf(tokens);
   const scopes = transferScopes(assets, networks);
 
-  const troubles = new Map<number, ChainTrouble>();
+  const troubles = new Map<number, Trouble>();
   const statuses = new Map<string, TransferEventsStatus>();
   const doubts = new Map<number, Map<Address, readonly string[]>>();
   const rpcs = new Map<number, Rpc>();
@@ -102,10 +100,32 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   };
 };
 
+/**
+ * What `/health` cannot read from the database.
+ * @param nowMs milliseconds since the Unix epoch
+ */
+export const evmStanding = (evm: EvmService, nowMs: number): EvmStanding => ({
+  chains: new Map(
+    [...evm.rpcs].map(([chainId, rpc]) => [
+      chainId,
+      {
+        trouble: evm.troubles.get(chainId),
+        endpoints: rpc.status().map((each) => endpointHealth(each, nowMs)),
+        doubts: evm.doubts.get(chainId) ?? new Map(),
+      },
+    ]),
+  ),
+  records: new Map(
+    [...evm.statuses].flatMap(([key, { reason, state }]) =>
+      reason === null ? [] : [[key, { gaveUp: state === "stopped", reason }]],
+    ),
+  ),
+});
+
 type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
   readonly network: EvmNetwork;
   readonly rpc: Rpc;
-  readonly troubles: Map<number, ChainTrouble>;
+  readonly troubles: Map<number, Trouble>;
   readonly doubts: Map<Address, readonly string[]>;
   readonly pollMs: number;
 };

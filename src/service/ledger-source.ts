@@ -16,9 +16,9 @@ import type { Logger } from "../logging/logger.ts";
 import { type Assets, suiTokens } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
 import { readJsonFile } from "../settings/json-file.ts";
+import { checkLedgerNamed } from "../settings/ledger-named.ts";
 import { canonicalAddress, canonicalType } from "../values/move-type.ts";
 import { assetsOf } from "./assets.ts";
-import { checkLedgerNamed } from "./ledger-named.ts";
 import type { Storage } from "./storage.ts";
 
 export type Ledger = {

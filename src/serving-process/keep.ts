@@ -3,11 +3,12 @@
  * other. When it ends, another one takes its place, on the same port.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { Snapshot } from "../http/health/indexing-process.ts";
 import type { Logger } from "../logging/logger.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Ended, type Life, launch } from "./launch.ts";
-import type { Opening, Snapshot } from "./messages.ts";
+import type { Opening } from "./messages.ts";
 
 /**
  * The process that serves could not begin, with its own words. Stop: correct what they name, such as a

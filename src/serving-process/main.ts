@@ -6,10 +6,10 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/edge/front.ts";
+import { type IndexingWatch, watchIndexing } from "../http/health/indexing-process.ts";
 import { createLogger, openTerminal } from "../logging/logger.ts";
 import { configFromEnvironment } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
-import { type IndexingWatch, watchIndexing } from "./indexing-process.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 
 /** How long an orderly end may take: longer than requests under way are waited for. */
@@ -37,9 +37,11 @@ process.on("SIGHUP", () => undefined);
 
 const run = async (): Promise<void> => {
   const config = configFromEnvironment();
-  const logger = createLogger(config.logLevel, await openTerminal()).child({
-    process: "serving",
-  });
+  const logger = createLogger({
+    level: config.logLevel,
+    remedyOf: databaseRemedy,
+    terminal: await openTerminal(),
+  }).child({ process: "serving" });
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
   let indexing: IndexingWatch | undefined;
   process.on("message", (message) => {

@@ -4,30 +4,37 @@
  * arrive as they were; each message is checked where it arrives.
  */
 import { z } from "zod";
-import { evmStandingSchema } from "../http/health/evm-standing.ts";
-import type { LocalProgress } from "../http/health/progress.ts";
+import type { Snapshot } from "../http/health/indexing-process.ts";
 import { assetsFile } from "../settings/assets.ts";
 
 const trouble = z.object({ gaveUp: z.boolean(), reason: z.string() });
 
-const progress: z.ZodType<LocalProgress> = z.object({
-  tip: z.bigint().nullable(),
-  reader: trouble.optional(),
-  pipelines: z.map(z.string(), trouble),
+const endpoint = z.object({
+  endpoint: z.string(),
+  state: z.enum(["unused", "good", "paused", "wrong chain"]),
+  failures: z.number(),
+  lastError: z
+    .object({ name: z.string(), kind: z.string(), message: z.string(), secondsAgo: z.number() })
+    .nullable(),
 });
 
-/** What only the process that indexes knows, as it is now. */
-const snapshot = z.object({
-  progress,
-  evm: evmStandingSchema,
-  /** Of that process: its memory, its processor time since it started. */
+const chain = z.object({
+  trouble: trouble.optional(),
+  endpoints: z.array(endpoint),
+  doubts: z.map(z.string(), z.array(z.string())),
+});
+
+const snapshot: z.ZodType<Snapshot> = z.object({
+  progress: z.object({
+    tip: z.bigint().nullable(),
+    reader: trouble.optional(),
+    pipelines: z.map(z.string(), trouble),
+  }),
+  evm: z.object({ chains: z.map(z.number(), chain), records: z.map(z.string(), trouble) }),
   residentBytes: z.number(),
   cpuSeconds: z.number(),
-  /** How often the process that serves had to be started again. */
   restarts: z.int(),
 });
-
-export type Snapshot = z.infer<typeof snapshot>;
 
 /** What serving needs besides the settings of the environment. */
 const opening = z.object({

@@ -1,11 +1,11 @@
 /** Answering requests in a process of its own, once the process that indexes has opened the log. */
 
 import type { Front } from "../http/edge/front.ts";
+import type { IndexingProcess } from "../http/health/indexing-process.ts";
 import type { Logger } from "../logging/logger.ts";
 import { startServing } from "../service/serving.ts";
 import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
-import type { IndexingProcess } from "./indexing-process.ts";
 import type { Opening } from "./messages.ts";
 
 /** Answers on a port that is bound until disposed of; requests under way are finished. */

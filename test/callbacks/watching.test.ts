@@ -10,6 +10,7 @@ import { watchHealth } from "../../src/http/health/health.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createLogger } from "../../src/logging/logger.ts";
+import { remedyOf } from "../../src/waiting/remedy.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 import { startReceiver } from "./receiver.ts";
@@ -40,7 +41,7 @@ const serve = async ({ db }: TestDatabase) => {
   evmGauges(metrics.registry, health);
   const server = await createServer({
     parts: [],
-    logger: createLogger("silent", undefined),
+    logger: createLogger({ level: "silent", remedyOf }),
     version: "1",
     health,
     metrics,

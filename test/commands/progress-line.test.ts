@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { type CatchUp, progressLine } from "../../src/commands/progress-line.ts";
 import { createLogger } from "../../src/logging/logger.ts";
+import { remedyOf } from "../../src/waiting/remedy.ts";
 
 const now: CatchUp = {
   state: "reading",
@@ -14,7 +15,7 @@ const now: CatchUp = {
 
 /** What is logged, line by line, off a terminal. */
 const shown = (...reports: readonly Partial<CatchUp>[]) => {
-  const logger = createLogger("silent", undefined);
+  const logger = createLogger({ level: "silent", remedyOf });
   const info = vi.spyOn(logger, "info");
   const line = progressLine(logger, undefined);
   for (const change of reports) line.report({ ...now, ...change });

@@ -3,9 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createLogger } from "../../src/logging/logger.ts";
 import { type RunnablePipeline, runnable } from "../../src/pipelines/pipeline.ts";
 import { watermarkTable } from "../../src/projections/watermark.ts";
+import { remedyOf } from "../../src/waiting/remedy.ts";
 import type { TestDatabase } from "../postgres.ts";
 
-export const silent = createLogger("silent", undefined);
+export const silent = createLogger({ level: "silent", remedyOf });
 
 type Row = { readonly checkpoint: bigint; readonly txDigest: string };
 

@@ -2,10 +2,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { evmGauges } from "../../src/http/health/evm-gauges.ts";
 import { evmDetails } from "../../src/http/health/evm-health.ts";
-import { evmStanding } from "../../src/http/health/evm-standing.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
-import type { EvmService } from "../../src/service/evm.ts";
+import { type EvmService, evmStanding } from "../../src/service/evm.ts";
 import { projectsOf } from "../../src/transfers/projects.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { reorganise } from "../evm/following.ts";

@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { demoTaKey, startKey } from "../../src/commands/start-key.ts";
 import { listKeys } from "../../src/http/keys.ts";
-import { demoTaKey, startKey } from "../../src/service/start-key.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "./process.ts";
 

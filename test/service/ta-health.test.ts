@@ -3,12 +3,12 @@ import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { detailsOf, watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
-import { taDetails, taMetrics } from "../../src/http/health/ta-health.ts";
 import type { Assets } from "../../src/settings/assets.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
+import { taDetails, taMetrics } from "../../src/ta/requests/health.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { submission } from "../ta/submissions.ts";
 

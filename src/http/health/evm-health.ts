@@ -2,7 +2,7 @@
 import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
 import { bigints, byteas, texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
-import type { EndpointHealth } from "../../service/evm-endpoints.ts";
+import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
 import type { Project, ProjectToken } from "../../transfers/projects.ts";
 import { lowest } from "../../values/block-numbers.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";

@@ -1,8 +1,8 @@
 /** What a chain's RPC endpoints are said to be: in the health report and in the log. */
 
-import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "../evm/rpc/errors.ts";
-import type { EndpointStatus } from "../evm/rpc/rpc.ts";
-import type { Logger } from "../logging/logger.ts";
+import type { Logger } from "../../logging/logger.ts";
+import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
+import type { EndpointStatus } from "./rpc.ts";
 
 /** An endpoint by its label: the rest of its URL may hold keys. */
 export type EndpointHealth = Pick<EndpointStatus, "state" | "failures"> & {

@@ -1,4 +1,4 @@
-import { type Config, ConfigError } from "../settings/config.ts";
+import { type Config, ConfigError } from "./config.ts";
 
 /**
  * Holds the settings of a process that reads the ledger, or serves what was read of it, to naming that

@@ -1,10 +1,10 @@
 /** Where the transfer agent's requests stand: for `/health` and `/metrics` of any process. */
 import { Counter, type Registry } from "prom-client";
 import type { Db } from "../../database/connect.ts";
+import type { Health, HealthDetail } from "../../http/health/health.ts";
+import { healthGauge } from "../../http/health/health-gauge.ts";
 import type { Assets } from "../../settings/assets.ts";
-import { endedRequests, type OpenRequests, openRequests } from "../../ta/requests/figures.ts";
-import type { Health, HealthDetail } from "./health.ts";
-import { healthGauge } from "./health-gauge.ts";
+import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 
 /** A request is named that has been open for longer: most take seconds. */
 const LONG_SECONDS = 60;

@@ -1,12 +1,23 @@
 /**
- * What the process that serves knows of the one that indexes: the last snapshot it was sent. One that is
- * old is known to be old: a process that hangs must not look like one that is well.
+ * What the process that serves knows of the process that indexes: the last snapshot it was sent. The age
+ * of the snapshot is known too, so that a process that hangs does not look healthy.
  */
 import { Gauge, type Registry } from "prom-client";
-import type { EvmStanding } from "../http/health/evm-standing.ts";
-import type { HealthDetail } from "../http/health/health.ts";
-import type { LocalProgress } from "../http/health/progress.ts";
-import type { Snapshot } from "./messages.ts";
+import type { EvmStanding } from "./evm-standing.ts";
+import type { HealthDetail } from "./health.ts";
+import type { LocalProgress } from "./progress.ts";
+
+/** What only the process that indexes knows, as it is now. */
+export type Snapshot = {
+  readonly progress: LocalProgress;
+  readonly evm: EvmStanding;
+  /** Memory of that process. */
+  readonly residentBytes: number;
+  /** Its processor time since it started. */
+  readonly cpuSeconds: number;
+  /** How often the process that serves was started again. */
+  readonly restarts: number;
+};
 
 export type IndexingProcess = {
   readonly progress: () => LocalProgress;
@@ -22,7 +33,7 @@ export type IndexingWatch = IndexingProcess & {
   take(snapshot: Snapshot): void;
 };
 
-/** One comes each second, and later when everything it tells of has much to do. */
+/** A snapshot comes each second, and later when the process that sends it is busy. */
 const SILENT_AFTER_MS = 10_000;
 
 /** @param now milliseconds from any fixed point; replaced by tests */

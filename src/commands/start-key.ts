@@ -3,11 +3,11 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
+import { DEMO_ASSETS } from "../service/assets.ts";
+import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 import { registerKey } from "../ta/api/new-key.ts";
-import { DEMO_ASSETS } from "./assets.ts";
-import type { Storage } from "./storage.ts";
 
 /** Names of the files below the data folder, readable by their owner alone. */
 const FILE = "start-key";
