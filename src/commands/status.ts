@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { ageSeconds } from "../http/health/health.ts";
-import { readWatermarks, type Watermark } from "../http/health/progress.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { openStorage } from "../service/storage.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { duration } from "./progress-line.ts";

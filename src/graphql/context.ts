@@ -1,9 +1,8 @@
 import type { Readers, Reads } from "../database/readers.ts";
 import { createRemembered, type Soon } from "../database/remembered.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
-import type { WatchedPipeline } from "../http/health/progress.ts";
 import { type KnownCoin, resolveCoin } from "../log/coins.ts";
-import type { Logger } from "../logging/logger.ts";
+import type { WatchedPipeline } from "../projections/read-watermarks.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
@@ -17,14 +16,6 @@ export type GraphSources = {
   readonly pipelines: readonly WatchedPipeline[];
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
-};
-
-/** What a request brings besides its body. */
-export type RequestScope = {
-  readonly requestId: string;
-  readonly log: Pick<Logger, "error">;
-  /** Aborts when the caller hangs up. */
-  readonly signal?: AbortSignal | undefined;
 };
 
 type Remembering = {

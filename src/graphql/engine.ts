@@ -8,18 +8,12 @@
 import { type GraphQLError, type GraphQLSchema, getVariableValues } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
-import { contextsOver, type GraphSources, type RequestScope } from "./context.ts";
+import { contextsOver, type GraphSources } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
 import { printed, reportTo } from "./errors.ts";
 import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
+import type { GraphAnswer, RequestScope } from "./request.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
-
-/** An answer, ready to be sent. */
-export type GraphAnswer = {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-};
 
 /** A request that was read and not run. */
 export type ReadRequest = {

@@ -3,7 +3,7 @@ import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
 import { GrantIndexBehindError } from "../projections/grant-lag.ts";
-import type { RequestScope } from "./context.ts";
+import type { RequestScope } from "./request.ts";
 
 /** Values of `extensions.code`. */
 export const ERROR_CODES = [

@@ -1,6 +1,6 @@
 /** How far each pipeline is: `indexerStatus`. */
 import { ageSeconds, unixSeconds } from "../http/health/health.ts";
-import { readWatermarks, type Watermark } from "../http/health/progress.ts";
+import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { builder } from "./builder.ts";
 
 /**

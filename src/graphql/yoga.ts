@@ -1,10 +1,10 @@
 /** The interpreter: yoga answers whatever is not compiled, and is the measure of what is. */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
-import type { GraphContext, RequestScope } from "./context.ts";
-import type { GraphAnswer } from "./engine.ts";
+import type { GraphContext } from "./context.ts";
 import { badRequest, published, reportTo } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
+import type { GraphAnswer, RequestScope } from "./request.ts";
 
 /** A request as the engine read it. */
 export type InterpretedRequest = {

@@ -1,6 +1,7 @@
 /** How far the records of each project on each network are: the watermarks of `transfer_events`. */
 import { sql } from "drizzle-orm";
 import { pgTable, primaryKey, smallint, text, unique } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
 import { at, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { isSerializationFailure } from "../database/database-error.ts";
@@ -131,6 +132,20 @@ export type RecordsMark = {
   readonly nextBlock: bigint;
   /** Null before the network was first read. */
   readonly headBlock: bigint | null;
+};
+
+/** Where the records of these projects stand on every chain they were ever made of. */
+export const recordsStanding = async (
+  { sql }: Pick<Db, "sql">,
+  projects: readonly string[],
+): Promise<readonly (Scope & Pick<Progress, "nextBlock" | "notifiedBlock">)[]> => {
+  const rows = await sql<
+    { project: string; chainId: bigint; nextBlock: bigint; notifiedBlock: bigint }[]
+  >`
+    select project, chain_id as "chainId", next_block as "nextBlock",
+           notified_block as "notifiedBlock"
+    from transfer_event_progress where project = any(${texts(projects)}::text[])`;
+  return rows.map((row) => ({ ...row, chainId: Number(row.chainId) }));
 };
 
 /** Every project on every network that has records, by name. */

@@ -4,14 +4,14 @@
  * are refused here, so that these answers carry a request id, a body and a log line like all others.
  */
 import type { IncomingMessage } from "node:http";
+import type { FastifyInstance } from "fastify";
 import { HttpError } from "../http-error.ts";
-import type { App } from "../part.ts";
 
 /** For the server that `refuseUnmet` is to have something to refuse on. */
 export const LET_THROUGH = { requireHostHeader: false } as const;
 
 /** Adds the refusals: 400 without one host (RFC 9112, section 3.2), 417 (RFC 9110, section 10.1.1). */
-export const refuseUnmet = (app: App): void => {
+export const refuseUnmet = (app: FastifyInstance): void => {
   const unmet = new WeakSet<IncomingMessage>();
   app.server.on("checkExpectation", (request, response) => {
     unmet.add(request);

@@ -1,14 +1,14 @@
 /** How far EVM chains, their records and callbacks are: for `/health` of any process. */
 import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
-import { bigints, byteas, texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
+import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/standing.ts";
 import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
+import { recordsStanding } from "../../transfers/progress.ts";
 import type { Project, ProjectToken } from "../../transfers/projects.ts";
 import { lowest } from "../../values/block-numbers.ts";
-import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import { type EvmStanding, recordsKey } from "./evm-standing.ts";
-import type { HealthDetail } from "./health.ts";
-import { createStallWatch, type Judgement, type State } from "./stall-watch.ts";
+import { type HealthDetail, worst } from "./health.ts";
+import { createStallWatch, type Judgement } from "./stall-watch.ts";
 
 /** A chain; block numbers are decimal, null before it was first read. */
 export type ChainHealth = Judgement & {
@@ -58,16 +58,6 @@ type Watched = {
   readonly local?: ((nowMs: number) => EvmStanding) | undefined;
 };
 
-type ChainRow = {
-  readonly chain_id: bigint;
-  readonly head_block: bigint | null;
-  readonly head_timestamp: bigint | null;
-  readonly final_block: bigint;
-  readonly replaced: number;
-  readonly replaced_to: bigint | null;
-  readonly replaced_at: string | null;
-};
-
 /** Watches from now on; the members of the answer are `EvmDetails`. */
 export const evmDetails = ({ db, projects, local }: Watched) => {
   const watch = createStallWatch(undefined, "block");
@@ -83,7 +73,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
 
   const chainHealth = (
     chainId: number,
-    row: ChainRow | undefined,
+    row: ChainLog | undefined,
     next: bigint | null,
     standing: EvmStanding | undefined,
     nowMs: number,
@@ -91,28 +81,22 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const own = tokens.filter((token) => token.chainId === chainId);
     const known = standing?.chains.get(chainId);
     const trouble = known?.trouble;
-    const head = row?.head_block ?? null;
+    const head = row?.headBlock ?? null;
     const afterHead = head === null ? null : head + 1n;
     // While the RPC fails nobody hears of a new head: there is work as long as it does.
     const goal = trouble === undefined ? afterHead : (afterHead ?? 0n) + 1n;
     const sinceHead =
-      row?.head_timestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.head_timestamp));
+      row?.headTimestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.headTimestamp));
     const headAgeSeconds = sinceHead === null ? null : Math.max(0, sinceHead);
+    const replaced = row?.finalReplaced ?? null;
     return {
       chainId,
       network: own[0]?.network ?? "",
       headBlock: head?.toString() ?? null,
-      finalBlock: row === undefined || row.final_block < 0n ? null : `${row.final_block}`,
+      finalBlock: row === undefined || row.finalBlock < 0n ? null : `${row.finalBlock}`,
       nextBlock: next?.toString() ?? null,
       headAgeSeconds,
-      finalReplaced:
-        row?.replaced_to == null || row.replaced_at === null
-          ? null
-          : {
-              times: row.replaced,
-              toBlock: `${row.replaced_to}`,
-              at: new Date(row.replaced_at).toISOString(),
-            },
+      finalReplaced: replaced && { ...replaced, toBlock: `${replaced.toBlock}` },
       endpoints: known?.endpoints ?? [],
       warnings: [
         ...oldHead(own[0]?.finality, headAgeSeconds),
@@ -124,57 +108,39 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 
   return async (nowMs: number): Promise<HealthDetail & { readonly members: EvmDetails }> => {
-    const [chains, nexts, progress, callbacks] = await Promise.all([
-      db.sql<ChainRow[]>`
-        select c.chain_id, head_block, head_timestamp, final_block, r.*
-        from evm_chains c, lateral (
-          select count(*)::int4 as replaced, (array_agg(to_block order by step desc))[1] as replaced_to,
-                 max(at) as replaced_at
-          from evm_rollbacks r where r.chain_id = c.chain_id and below_final) as r
-        where c.chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])`,
-      db.sql<{ chain_id: bigint; address: Buffer; next_block: bigint }[]>`
-        select chain_id, address, next_block from evm_tokens
-        where chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])
-          and address = any(${byteas(tokens.map(({ address }) => bytesOf(address)))}::bytea[])`,
-      db.sql<{ project: string; chain_id: bigint; next_block: bigint; notified_block: bigint }[]>`
-        select p.project, p.chain_id, p.next_block, p.notified_block
-        from transfer_event_progress p
-        where p.project = any(${texts(scopes.map(({ project }) => project))}::text[])`,
+    const [chains, nextOf, records, callbacks] = await Promise.all([
+      chainLogs(db, chainIds),
+      nextBlocks(db, tokens),
+      recordsStanding(
+        db,
+        projects.map(({ name }) => name),
+      ),
       callbackFigures(db),
     ]);
-    const nextOf = new Map(
-      nexts.map((row) => [
-        keyOf({ chainId: Number(row.chain_id), address: hexOf(row.address) }),
-        row.next_block,
-      ]),
-    );
     /** Next block of the one furthest behind; null when one of them was never read. */
     const nextOfAll = (some: readonly ProjectToken[]): bigint | null => {
-      const found = some.map((token) => nextOf.get(keyOf(token)));
+      const found = some.map(nextOf);
       const [first, ...others] = found.filter((next) => next !== undefined);
       if (first === undefined || others.length + 1 < some.length) return null;
       return lowest(first, ...others);
     };
     const standing = local?.(nowMs);
     const read = chainIds.map((chainId) => {
-      const row = chains.find((each) => Number(each.chain_id) === chainId);
+      const row = chains.find((each) => each.chainId === chainId);
       const own = tokens.filter((token) => token.chainId === chainId);
       return chainHealth(chainId, row, nextOfAll(own), standing, nowMs);
     });
     const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
-      const row = progress.find(
-        (each) => each.project === project && Number(each.chain_id) === chainId,
-      );
+      const row = records.find((each) => each.project === project && each.chainId === chainId);
       const trouble = standing?.records.get(recordsKey(project, chainId));
-      const next = row?.next_block ?? null;
+      const next = row?.nextBlock ?? null;
       const goal = nextOfAll(own);
       return {
         project,
         chainId,
         nextBlock: next?.toString() ?? null,
         lagBlocks: next === null || goal === null ? null : `${goal > next ? goal - next : 0n}`,
-        notifiedBlock:
-          row === undefined || row.notified_block < 0n ? null : `${row.notified_block}`,
+        notifiedBlock: row === undefined || row.notifiedBlock < 0n ? null : `${row.notifiedBlock}`,
         ...watch.judge({ name: `records ${project} ${chainId}`, next, goal, trouble }, nowMs),
       };
     });
@@ -185,9 +151,6 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     };
   };
 };
-
-const keyOf = ({ chainId, address }: Pick<ProjectToken, "chainId" | "address">) =>
-  `${chainId} ${address}`;
 
 /** Where validators vote in rounds, as behind `safe` and `finalized`, blocks come whether used or not. */
 const OLD_VOTED_HEAD_SECONDS = 600;
@@ -219,8 +182,3 @@ const headAhead = (sinceHead: number | null): readonly string[] =>
     : [
         `the newest block is ${-sinceHead} s ahead of this machine's clock: either this clock or that of the chain is wrong, or its RPC tells untruths`,
       ];
-
-const worst = (states: readonly State[]): State =>
-  states.find((state) => state === "stalled") ??
-  states.find((state) => state === "catching_up") ??
-  "ok";

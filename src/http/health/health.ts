@@ -5,7 +5,8 @@
  * things move: a backfill, never a reason for an alarm. `stalled`: somebody has work and does not do
  * it, or its source has not answered for a minute, with the reason beside its name.
  */
-import type { Mark, Progress, ReaderProgress } from "./progress.ts";
+import type { Mark } from "../../projections/read-watermarks.ts";
+import type { Progress, ReaderProgress } from "./progress.ts";
 import { isHeard, judgeSource, type SourceHealth, sourceHealth } from "./source-health.ts";
 import {
   createStallWatch,
@@ -182,7 +183,8 @@ const judgeReader = (
   };
 };
 
-const worst = (states: readonly (State | "unknown")[]): State => {
+/** The state of several together. */
+export const worst = (states: readonly (State | "unknown")[]): State => {
   if (states.includes("stalled")) return "stalled";
   // Old data that might be all there is: no alarm, and no all-clear either.
   return states.some((state) => state !== "ok") ? "catching_up" : "ok";

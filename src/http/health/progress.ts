@@ -2,15 +2,13 @@
  * How far everything is, read from the database: true in every process, whether it indexes or only
  * serves.
  */
-import { getTableName } from "drizzle-orm";
 import type { Db } from "../../database/connect.ts";
-import { type Reads, read } from "../../database/readers.ts";
 import { readSource, type SourceSaid } from "../../log/log-source.ts";
-import { logHighWater } from "../../log/tables.ts";
-import type { WatermarkTable } from "../../projections/watermark.ts";
-
-/** The last checkpoint that somebody has dealt with. */
-export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
+import {
+  type Mark,
+  readWatermarks,
+  type WatchedPipeline,
+} from "../../projections/read-watermarks.ts";
 
 /** Something went wrong. */
 export type Trouble = {
@@ -47,9 +45,6 @@ export type Progress = {
   readonly reader: ReaderProgress;
 };
 
-/** A pipeline whose watermark is to be reported. */
-export type WatchedPipeline = { readonly name: string; readonly watermark: WatermarkTable };
-
 /** What only the process that reads and applies can say. */
 export type LocalProgress = {
   /** Newest checkpoint of the chain, as the source last said; null while it has not. */
@@ -58,56 +53,6 @@ export type LocalProgress = {
   /** By name; pipelines without trouble are absent. */
   readonly pipelines: ReadonlyMap<string, Trouble>;
 };
-
-/** One row of a watermark's table, or the log's high-water mark; both last ones are null together. */
-type Row = {
-  readonly name: string;
-  readonly next: bigint;
-  readonly checkpoint: bigint | null;
-  readonly timestampMs: bigint | null;
-};
-
-/** Where a pipeline stands: `indexerStatus` and the health report are made of these. */
-export type Watermark = {
-  readonly pipeline: string;
-  readonly next: bigint | null;
-  readonly mark: Mark | null;
-};
-
-/**
- * The statement that reads these watermarks and, under an empty name, the log's high-water mark. Each
- * table has one row: finding it by its name, in an index, would take a third longer.
- */
-const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
-  [`select '' as name, ${MARK} from ${getTableName(logHighWater)}`]
-    .concat(
-      pipelines.map(({ watermark }) => `select pipeline, ${MARK} from ${getTableName(watermark)}`),
-    )
-    .join(" union all ");
-
-const MARK =
-  'next_checkpoint as next, last_checkpoint as checkpoint, last_timestamp_ms as "timestampMs"';
-
-const statements = new WeakMap<readonly WatchedPipeline[], string>();
-
-/** Watermarks of these pipelines, in their order, and the log's high-water mark: one statement. */
-export const readWatermarks = async (
-  on: Reads,
-  pipelines: readonly WatchedPipeline[],
-): Promise<{ readonly log: Watermark; readonly pipelines: readonly Watermark[] }> => {
-  const text = statements.get(pipelines) ?? statementFor(pipelines);
-  statements.set(pipelines, text);
-  const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
-  const watermark = (pipeline: string): Watermark => {
-    const row = found.get(pipeline);
-    return { pipeline, next: row?.next ?? null, mark: row === undefined ? null : markOf(row) };
-  };
-  return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
-};
-
-/** Both are null before the first checkpoint, and neither ever again. */
-const markOf = ({ checkpoint, timestampMs }: Row): Mark | null =>
-  checkpoint === null || timestampMs === null ? null : { checkpoint, timestampMs };
 
 /**
  * Progress of the ledger pipelines and the reader.
