@@ -1,7 +1,7 @@
 /** What a service takes and how far it is, seen from outside while somebody attacks it. */
 import { setTimeout as delay } from "node:timers/promises";
-import { readWatermarks } from "../src/projections/read-watermarks.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
+import { readWatermarks } from "../src/projections/read-watermarks.ts";
 import { processesOf, residentMb, sharedMb } from "./attack-processes.ts";
 import type { StartedService } from "./attack-service.ts";
 
