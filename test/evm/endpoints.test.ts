@@ -1,7 +1,8 @@
 /** Several endpoints of one chain: who changes, breaks the chain's word or stands still is named and left alone. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Finality } from "../../src/evm/contract/network.ts";
-import { type EndpointStatus, openRpc } from "../../src/evm/rpc/rpc.ts";
+import type { EndpointStatus } from "../../src/evm/rpc/member.ts";
+import { openRpc } from "../../src/evm/rpc/rpc.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { atHead, following, foundOn, loggedOf, reorganise, until } from "./following.ts";

@@ -52,6 +52,56 @@ test("the only endpoint is waited for, no shorter than it asked", async () => {
   expect(performance.now() - asked).toBeGreaterThanOrEqual(1_000);
 });
 
+test("an RPC that does not wait fails at once while its only endpoint is to be left alone, and does not ask it", async () => {
+  let limited = true;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (limited ? { status: 429, headers: { "retry-after": "1" } } : undefined),
+  });
+  const rpc = openRpc(chain.chainId, [proxy.url], { attempts: 1, waits: false, pauseMs: 5_000 });
+  const head = () => rpc.use((endpoint) => endpoint.batch([blockNumber], never), never);
+  const limit = { name: "RpcUnavailableError", reason: "rate limit" };
+  await expect(head()).rejects.toMatchObject(limit);
+  const asked = performance.now();
+  const before = proxy.calls.length;
+  await expect(head()).rejects.toMatchObject(limit);
+  await Promise.all(
+    rpc.each.map((ask) =>
+      expect(ask((one) => one.batch([blockNumber], never), never)).rejects.toMatchObject(limit),
+    ),
+  );
+  expect(proxy.calls.length).toBe(before);
+  expect(performance.now() - asked).toBeLessThan(1_000);
+  // As soon as it may be asked, whatever pause it got for failing.
+  limited = false;
+  await expect.poll(() => head().catch(() => undefined), { timeout: 4_000 }).toHaveLength(1);
+});
+
+test("each endpoint is asked by itself, also one that is set aside, and a refusal sets none aside", async () => {
+  let broken = true;
+  await using first = await startProxy(chain.url, {
+    http: () => (broken ? { status: 503 } : undefined),
+  });
+  await using second = await startProxy(chain.url, {
+    answer: () => new Refusal(-32000, "not here"),
+  });
+  const urls = [first.url, second.url, chain.url];
+  const rpc = openRpc(chain.chainId, urls, { pauseMs: 60_000 });
+  const askAll = () =>
+    Promise.all(
+      rpc.each.map((ask) =>
+        ask((endpoint) => endpoint.batch([blockNumber], never), never).then(
+          () => "answered",
+          (error: Error) => error.name,
+        ),
+      ),
+    );
+  expect(await askAll()).toEqual(["RpcUnavailableError", "RpcRefusedError", "answered"]);
+  expect(rpc.status().map(({ failures }) => failures)).toEqual([1, 0, 0]);
+  broken = false;
+  expect(await askAll()).toEqual(["answered", "RpcRefusedError", "answered"]);
+  expect([first.calls.length, second.calls.length]).toEqual([2, 2]);
+});
+
 test.for<[string, { status: number; body?: string } | "never"]>([
   ["HTTP 503", { status: 503 }],
   ["an answer that is not JSON", { status: 200, body: "<html>" }],

@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
 import { evmRelay, NoTransferGroupsError } from "../../src/ta/ledgers/evm-relay.ts";
 import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
+import { startAnvil } from "../evm/anvil.ts";
+import { startProxy } from "../evm/proxy.ts";
 import { acceptRequest, ended } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, STRANGER, startEvmCircle } from "./evm-circle.ts";
 
@@ -90,6 +92,35 @@ test("an RPC that hangs holds nobody who is told to stop", async () => {
   } finally {
     server.closeAllConnections();
     server.close();
+  }
+});
+
+test("no nonce is taken while one of several RPCs is of another chain, whichever that is", async () => {
+  await using chain = await startAnvil();
+  const token = await chain.deploy("SecurityTokenV4", ["Acme", "ACM", 2, 1_000n]);
+  await using astray = await startProxy(chain.url, {
+    answer: ({ method }, result) => (method === "eth_chainId" ? "0x1" : result),
+  });
+  const { signal } = new AbortController();
+  for (const rpc of [
+    [astray.url, chain.url],
+    [chain.url, astray.url],
+  ]) {
+    const relay = evmRelay({
+      chainId: chain.chainId,
+      rpc,
+      token: token.address,
+      type: "comakery_security_token_v4",
+      signer: evmKeySigner(OWNER),
+      lowestNonce: async () => 0,
+      signedBefore: async () => [],
+    });
+    const order = { requestId: "r", asset: EVM_ASSET, wallet: newEvmWallet(), groupId: 5 };
+    const preparing = relay.prepare({ ...order, holderId: null }, "any", signal);
+    await expect(preparing).rejects.toThrow(RelayUnavailableError);
+    await expect(preparing).rejects.toThrow(`is of chain 1, configured is chain ${chain.chainId}`);
+    // What one of the right chain can answer alone is taken from that one.
+    expect(await relay.tip(signal)).toBe(await chain.client.getBlockNumber());
   }
 });
 

@@ -2,7 +2,7 @@
 
 import type { Logger } from "../../logging/logger.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
-import type { EndpointStatus } from "./rpc.ts";
+import type { EndpointStatus } from "./member.ts";
 
 /** An endpoint by its label: the rest of its URL may hold keys. */
 export type EndpointHealth = Pick<EndpointStatus, "state" | "failures"> & {

@@ -4,7 +4,7 @@
  */
 import { getHttpRpcClient } from "viem/utils";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
-import { isRateLimit, rateLimited, unavailable } from "./failures.ts";
+import { isRateLimit, leftAlone, rateLimited, unavailable } from "./failures.ts";
 import { keysHidden } from "./hidden-keys.ts";
 import { openPace } from "./pace.ts";
 import { isObject } from "./replies.ts";
@@ -54,6 +54,11 @@ export type EndpointSettings = {
   readonly parallel: number;
   /** Longest answer read into memory, bytes. */
   readonly maxResponseBytes: number;
+  /**
+   * Whether calls wait while the endpoint asked to be left alone. Otherwise they fail at once, as they would
+   * if they were sent, for callers that have something better to do than to wait.
+   */
+  readonly waits: boolean;
 };
 
 /** What public providers take without complaint; a full Ethereum block is about 0.5 MB. */
@@ -62,26 +67,12 @@ export const endpointDefaults: EndpointSettings = {
   batchCalls: 100,
   parallel: 4,
   maxResponseBytes: 64 * 1024 * 1024,
-};
-
-/**
- * Names of endpoints, in their order: scheme and host, because the rest of a URL may hold keys. Several
- * at one host are numbered.
- */
-export const labelsOf = (urls: readonly string[]): readonly string[] => {
-  const hosts = urls.map((url) => {
-    const { protocol, host } = new URL(url);
-    return `${protocol}//${host}`;
-  });
-  return hosts.map((host, i) => {
-    const before = hosts.slice(0, i).filter((each) => each === host).length;
-    return before === 0 ? host : `${host} (${before + 1})`;
-  });
+  waits: true,
 };
 
 /**
  * @param url http or https; credentials in it are sent as basic authentication
- * @param label as of `labelsOf`
+ * @param label its name in errors, without what may be a key
  * @param waitsFor told of a refusal for too many requests; whether it is waited out here, with all that
  *   was answered, instead of thrown
  */
@@ -175,6 +166,9 @@ export const openEndpoint = (
     let failed = false;
     let fruitless = 0;
 
+    const restsFor = (ms: number) => {
+      if (!settings.waits) throw leftAlone(label, ms);
+    };
     const next = async (began: number) => {
       const part = failed ? [] : take(parts, Math.min(pace.size(), most));
       if (part.length === 0) return;
@@ -204,7 +198,7 @@ export const openEndpoint = (
     };
     const worker = async () => {
       try {
-        while (!failed && parts.length > 0) await pace.turn(next, signal);
+        while (!failed && parts.length > 0) await pace.turn(next, signal, restsFor);
       } catch (error) {
         failed = true;
         throw error;

@@ -136,3 +136,11 @@ export class FinalityViolatedError extends Error {
     this.canRollBack = canRollBack;
   }
 }
+
+/** Whether an error is of an endpoint, so that another one may do better. */
+export const isRpcError = (error: unknown): error is Error =>
+  error instanceof RpcUnavailableError ||
+  error instanceof RpcRefusedError ||
+  error instanceof LyingRpcError ||
+  error instanceof WrongChainError ||
+  error instanceof FinalityViolatedError;

@@ -1,5 +1,6 @@
 /** What became of an HTTP request that brought no answer, told apart by what helps against it. */
 import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
+import { retryAfterMs } from "../../waiting/retry-after.ts";
 import { RpcUnavailableError } from "./errors.ts";
 
 /** Status and `Retry-After` of a response; empty while there was none. */
@@ -49,19 +50,18 @@ export const rateLimited = (
     delayOf(retryAfter),
   );
 
+/** In place of an answer while the endpoint is to be left alone for so many milliseconds. */
+export const leftAlone = (label: string, ms: number) =>
+  new RpcUnavailableError(label, "rate limit", "asked for fewer requests and is left alone", ms);
+
 /** Codes and words by which providers refuse for now; -32005 is also used for too many results. */
 export const isRateLimit = (code: number, message: string) =>
   code === 429 ||
   code === -32029 ||
   /rate.?limit|too many requests|compute units per second|request limit|throughput/i.test(message);
 
-/** `Retry-After`: seconds or a date (RFC 9110, section 10.2.3), in milliseconds from now. */
-const delayOf = (retryAfter: string | null | undefined): number | undefined => {
-  if (!retryAfter) return undefined;
-  const seconds = Number(retryAfter);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter) - Date.now();
-  return Number.isFinite(ms) ? Math.max(ms, 0) : undefined;
-};
+const delayOf = (retryAfter: string | null | undefined): number | undefined =>
+  retryAfter ? retryAfterMs(retryAfter, Date.now()) || undefined : undefined;
 
 /** The innermost code (`ECONNREFUSED`) or message of a failed connection. */
 const causeOf = (error: Error): string => {

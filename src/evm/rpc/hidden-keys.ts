@@ -17,11 +17,12 @@ const SHORTEST_KEY = 8;
 /** Letters and digits in one long word that is no hex number of the chain's: a key, or a part of one. */
 const KEY_LIKE = /(?<![\w-])(?!0x)(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{16,}/gi;
 
-/** An RPC's words without the keys of its URL, other URLs than their scheme and host, and what looks like a key. */
-export const harmless = (words: string, url: string): string => {
-  const hidden = URL.canParse(url) ? keysHidden(url)(words) : words;
-  return onlyPlaces(hidden).replace(KEY_LIKE, "…").slice(0, LONGEST_WORDS);
-};
+/**
+ * An RPC's words, of which the keys of its own URL were taken out, with of other URLs the scheme and host
+ * alone, and without what looks like a key.
+ */
+export const harmless = (words: string): string =>
+  onlyPlaces(words).replace(KEY_LIKE, "…").slice(0, LONGEST_WORDS);
 
 const LONGEST_WORDS = 300;
 

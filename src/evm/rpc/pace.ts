@@ -2,7 +2,8 @@
  * How much is asked of an endpoint at once: less after it refused as much, nothing while it asked to be
  * left alone, and slowly more again. One for all that is under way at an endpoint.
  */
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "../../waiting/backoff.ts";
+import { createWaker } from "../../waiting/waker.ts";
 
 export type Pace = {
   /** Calls in one HTTP request now, at least 1. */
@@ -10,9 +11,15 @@ export type Pace = {
   /**
    * Sends a request once the endpoint may be asked.
    * @param send is given `performance.now()` of its beginning
+   * @param onRest told how many milliseconds the endpoint is still to be left alone, before that is waited
+   *   for; what it throws ends the turn
    * @throws the reason of `signal`
    */
-  turn<T>(send: (began: number) => Promise<T>, signal: AbortSignal): Promise<T>;
+  turn<T>(
+    send: (began: number) => Promise<T>,
+    signal: AbortSignal,
+    onRest?: (ms: number) => void,
+  ): Promise<T>;
   /** A request of so many calls that began then was answered. */
   answered(began: number, calls: number): void;
   /**
@@ -42,7 +49,7 @@ export const openPace = (batchCalls: number): Pace => {
   let size = batchCalls;
   let lanes = MOST_LANES;
   let underWay = 0;
-  let ended = Promise.withResolvers<void>();
+  const ended = createWaker();
   /** Since something was refused last; those of the full size say something about a larger one. */
   let answers = 0;
   let full = 0;
@@ -51,21 +58,22 @@ export const openPace = (batchCalls: number): Pace => {
 
   return {
     size: () => size,
-    turn: async (send, signal) => {
+    turn: async (send, signal, onRest) => {
       for (;;) {
         signal.throwIfAborted();
         const wait = pausedUntil - performance.now();
-        if (wait > 0) await pause(wait, undefined, { signal });
-        else if (underWay < lanes) break;
-        else await ended.promise;
+        if (wait > 0) {
+          onRest?.(wait);
+          await pause(wait, signal);
+        } else if (underWay < lanes) break;
+        else await ended.since(ended.mark(), undefined, signal);
       }
       underWay += 1;
       try {
         return await send(performance.now());
       } finally {
         underWay -= 1;
-        ended.resolve();
-        ended = Promise.withResolvers();
+        ended.wake();
       }
     },
     answered: (began, calls) => {

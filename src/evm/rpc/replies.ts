@@ -49,13 +49,14 @@ export const quantity = (endpoint: string, what: string, value: unknown): bigint
 };
 
 /** What no chain reaches and Postgres could not keep (int8). */
-const number = (endpoint: string, what: string, value: unknown): bigint => {
+export const number = (endpoint: string, what: string, value: unknown): bigint => {
   const found = quantity(endpoint, what, value);
   if (found > 0x7fff_ffff_ffff_ffffn) throw malformed(endpoint, what, value);
   return found;
 };
 
-const index = (endpoint: string, what: string, value: unknown): number => {
+/** A place in a list, or the length of one. */
+export const index = (endpoint: string, what: string, value: unknown): number => {
   const found = quantity(endpoint, what, value);
   if (found > 0x7fff_ffffn) throw malformed(endpoint, what, value);
   return Number(found);
@@ -74,7 +75,7 @@ export const data = (endpoint: string, what: string, value: unknown, bytes?: num
 
 const isLowerCaseData = (value: string): value is Hex => DATA.test(value);
 
-const object = (endpoint: string, what: string, value: unknown) => {
+export const object = (endpoint: string, what: string, value: unknown) => {
   if (!isObject(value)) throw malformed(endpoint, what, value);
   return value;
 };

@@ -4,37 +4,41 @@
  * the work is done again at the next.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { chainIdCall, checkChainId } from "./chain-id.ts";
+import { chainIdCall, checkChainId, readHead } from "./chain-id.ts";
 import type { Endpoint, EndpointSettings } from "./endpoint.ts";
-import { endpointDefaults, labelsOf, openEndpoint, resultOf } from "./endpoint.ts";
+import { endpointDefaults, openEndpoint } from "./endpoint.ts";
 import {
   FinalityViolatedError,
-  LyingRpcError,
+  isRpcError,
   RpcRefusedError,
   RpcUnavailableError,
   WrongChainError,
 } from "./errors.ts";
 import { LogRangeRefusedError } from "./logs.ts";
-import { MAX_RETRY_AFTER_MS } from "./pace.ts";
+import {
+  type EndpointStatus,
+  type Member,
+  newMember,
+  type Pauses,
+  setAside as setMemberAside,
+  statusOf,
+} from "./member.ts";
 import { readBlocks } from "./range.ts";
-import { quantity } from "./replies.ts";
 
-export type RpcSettings = EndpointSettings & {
-  /** Attempts at one piece of work, over all endpoints, before its last error is thrown. */
-  readonly attempts: number;
-  /** First pause of an endpoint that failed; doubles with each failure in a row. */
-  readonly pauseMs: number;
-  readonly maxPauseMs: number;
-  /** For so long one that failed is none to go to while another merely asks to be waited for. */
-  readonly doubtMs: number;
-  /** Told whenever an endpoint is set aside, with the reason as its last error. */
-  readonly onSetAside: (endpoint: EndpointStatus) => void;
-  /**
-   * Told when work waits because every endpoint is set aside or wants fewer requests, with what the next
-   * one had said.
-   */
-  readonly onNoneUsable: (error: Error | undefined) => void;
-};
+export type RpcSettings = EndpointSettings &
+  Pauses & {
+    /** Attempts at one piece of work, over all endpoints, before its last error is thrown. */
+    readonly attempts: number;
+    /** For so long one that failed is none to go to while another merely asks to be waited for. */
+    readonly doubtMs: number;
+    /** Told whenever an endpoint is set aside, with the reason as its last error. */
+    readonly onSetAside: (endpoint: EndpointStatus) => void;
+    /**
+     * Told when work waits because every endpoint is set aside or wants fewer requests, with what the next
+     * one had said.
+     */
+    readonly onNoneUsable: (error: Error | undefined) => void;
+  };
 
 export const rpcDefaults: RpcSettings = {
   ...endpointDefaults,
@@ -46,18 +50,8 @@ export const rpcDefaults: RpcSettings = {
   onNoneUsable: () => undefined,
 };
 
-/** For health, metrics and the log. */
-export type EndpointStatus = {
-  readonly label: string;
-  /** `paused` until it has done work again; `wrong chain` is for good. */
-  readonly state: "unused" | "good" | "paused" | "wrong chain";
-  /** Failures in a row. */
-  readonly failures: number;
-  /** Why it was set aside last; it may have recovered since. */
-  readonly lastError: Error | undefined;
-  /** When that was, milliseconds since the Unix epoch. */
-  readonly lastErrorAtMs: number | undefined;
-};
+/** Work at one endpoint. */
+export type Work<T> = (endpoint: Endpoint) => Promise<T>;
 
 export type Rpc = {
   readonly chainId: number;
@@ -68,7 +62,14 @@ export type Rpc = {
    *   (stop) when every endpoint that is left says so, or could not be asked within the attempts: its
    *   `cause` is why; else the last error (retry) when the attempts are used up; the reason of `signal`
    */
-  use<T>(work: (endpoint: Endpoint) => Promise<T>, signal: AbortSignal): Promise<T>;
+  use<T>(work: Work<T>, signal: AbortSignal): Promise<T>;
+  /**
+   * Every endpoint by itself, in order of preference, for what no single one can answer for the chain. An
+   * endpoint is asked even while it is set aside, and nothing is asked again or elsewhere. The work checks
+   * the chain id where that matters.
+   * @throws what the work throws; the reason of `signal`
+   */
+  readonly each: readonly (<T>(work: Work<T>, signal: AbortSignal) => Promise<T>)[];
   /**
    * Asks every endpoint that is not set aside for its head, because the one in use has not gone beyond
    * block `head` for long. Where one has, those that have not are left alone until they move on. Does
@@ -78,25 +79,8 @@ export type Rpc = {
   status(): readonly EndpointStatus[];
 };
 
-type Member = {
-  readonly endpoint: Endpoint;
-  verified: boolean;
-  wrongChain: WrongChainError | undefined;
-  failures: number;
-  /** `performance.now()` before which it is left alone. */
-  pausedUntil: number;
-  /** `performance.now()` of the last failure that was counted. */
-  setAsideAt: number;
-  /** Block that it must have gone beyond before it is used again; undefined unless it was left behind. */
-  behind: bigint | undefined;
-  lastError: Error | undefined;
-  lastErrorAtMs: number | undefined;
-};
-
 /** Budgets of calls are counted by the second or the minute; beyond that is a quota used up. */
 const LONG_WAIT_MS = 60_000;
-
-const headCall = { method: "eth_blockNumber", params: [] };
 
 /** @param urls in order of preference */
 export const openRpc = (
@@ -115,6 +99,7 @@ export const openRpc = (
    * one wants to be left alone for long.
    */
   const waitsFor = (i: number) => (refusal: RpcUnavailableError) => {
+    if (!options.waits) return false;
     const now = performance.now();
     const { retryAfterMs = 0 } = refusal;
     const others = members.some(
@@ -133,19 +118,13 @@ export const openRpc = (
     options.onNoneUsable(refusal);
     return true;
   };
-  const members: readonly Member[] = urls.map(
-    (url, i): Member => ({
-      endpoint: openEndpoint(url, labels[i] ?? "", options, waitsFor(i)),
-      verified: false,
-      wrongChain: undefined,
-      failures: 0,
-      pausedUntil: 0,
-      setAsideAt: 0,
-      behind: undefined,
-      lastError: undefined,
-      lastErrorAtMs: undefined,
-    }),
+  const members: readonly Member[] = urls.map((url, i) =>
+    newMember(openEndpoint(url, labels[i] ?? "", options, waitsFor(i))),
   );
+  const setAside = (member: Member, error: Error, began: number) => {
+    setMemberAside(member, error, began, options);
+    options.onSetAside(statusOf(member));
+  };
 
   /** The first endpoint that is not paused, or else the one whose pause ends first. */
   const best = (except: ReadonlySet<Member>): Member | undefined => {
@@ -155,20 +134,13 @@ export const openRpc = (
     return ready ?? usable.toSorted((a, b) => a.pausedUntil - b.pausedUntil)[0];
   };
 
-  /** Asks an endpoint who it is, and for its head. */
-  const headOf = async ({ endpoint }: Member, signal: AbortSignal): Promise<bigint> => {
-    const [id, head] = await endpoint.outcomes([chainIdCall, headCall], signal);
-    checkChainId(endpoint.label, chainId, id);
-    return quantity(endpoint.label, "number of the newest block", resultOf(head));
-  };
-
   const verify = async (member: Member, signal: AbortSignal) => {
     const { endpoint, behind } = member;
     if (behind === undefined) {
       const [id] = await endpoint.outcomes([chainIdCall], signal);
       checkChainId(endpoint.label, chainId, id);
     } else {
-      const head = await headOf(member, signal);
+      const head = await readHead(endpoint, chainId, signal);
       if (head <= behind) {
         const why = `still has block ${head} as its newest, others went on`;
         throw new RpcUnavailableError(endpoint.label, "behind", why);
@@ -190,56 +162,12 @@ export const openRpc = (
         return head;
       } catch (error) {
         signal.throwIfAborted();
-        if (!isOfRpc(error)) throw error;
+        if (!isRpcError(error)) throw error;
         setAside(head.member, error, began);
       }
     }
     return undefined;
   };
-
-  /** @param began `performance.now()` when the work began that failed */
-  const setAside = (member: Member, error: Error, began: number) => {
-    member.lastError = error;
-    member.lastErrorAtMs = Date.now();
-    if (error instanceof WrongChainError) {
-      member.wrongChain = error;
-    } else {
-      // Whatever answers at this address afterwards is asked again who it is.
-      member.verified = false;
-      pauseOf(member, error, began);
-    }
-    options.onSetAside(statusOf(member));
-  };
-
-  const pauseOf = (member: Member, error: Error, began: number) => {
-    const asked = error instanceof RpcUnavailableError ? error.retryAfterMs : undefined;
-    const now = performance.now();
-    // What was under way together fails together: that is one failure, not several in a row.
-    if (began < member.setAsideAt && asked === undefined) return;
-    if (began >= member.setAsideAt) member.failures += 1;
-    member.setAsideAt = now;
-    const ceiling = Math.min(options.pauseMs * 2 ** (member.failures - 1), options.maxPauseMs);
-    const ms =
-      asked === undefined
-        ? ceiling * (0.5 + Math.random() / 2)
-        : Math.min(asked, MAX_RETRY_AFTER_MS) + Math.random() * options.pauseMs;
-    member.pausedUntil = Math.max(member.pausedUntil, now + ms);
-  };
-
-  const statusOf = (member: Member): EndpointStatus => ({
-    label: member.endpoint.label,
-    state:
-      member.wrongChain !== undefined
-        ? "wrong chain"
-        : member.failures > 0
-          ? "paused"
-          : member.verified
-            ? "good"
-            : "unused",
-    failures: member.failures,
-    lastError: member.lastError,
-    lastErrorAtMs: member.lastErrorAtMs,
-  });
 
   return {
     chainId,
@@ -254,7 +182,7 @@ export const openRpc = (
           throw accusation ?? members[0]?.wrongChain ?? new Error(`chain ${chainId} has no RPC`);
         }
         const wait = member.pausedUntil - performance.now();
-        if (wait > 0) {
+        if (wait > 0 && options.waits) {
           options.onNoneUsable(member.lastError);
           await pause(wait, undefined, { signal });
         }
@@ -268,7 +196,7 @@ export const openRpc = (
           if (error instanceof LogRangeRefusedError && error.doubtful) {
             setAside(member, error.cause, began);
           }
-          if (!isOfRpc(error)) throw error;
+          if (!isRpcError(error)) throw error;
           setAside(member, error, began);
           if (error instanceof WrongChainError) continue;
           if (error instanceof FinalityViolatedError) {
@@ -283,6 +211,21 @@ export const openRpc = (
         }
       }
     },
+    each: members.map((member) => async (work, signal) => {
+      signal.throwIfAborted();
+      const began = performance.now();
+      try {
+        const result = await work(member.endpoint);
+        member.failures = 0;
+        return result;
+      } catch (error) {
+        // A refusal is about what was asked, not about the endpoint.
+        if (isRpcError(error) && !(error instanceof RpcRefusedError)) {
+          setAside(member, error, began);
+        }
+        throw error;
+      }
+    }),
     leaveBehind: async (head, signal) => {
       if (members.length < 2) return;
       const began = performance.now();
@@ -292,10 +235,10 @@ export const openRpc = (
       const told = await Promise.all(
         asked.map(async (member) => {
           try {
-            return [{ member, at: await headOf(member, signal) }];
+            return [{ member, at: await readHead(member.endpoint, chainId, signal) }];
           } catch (error) {
             signal.throwIfAborted();
-            if (!isOfRpc(error)) throw error;
+            if (!isRpcError(error)) throw error;
             setAside(member, error, began);
             return [];
           }
@@ -318,9 +261,17 @@ export const openRpc = (
   };
 };
 
-const isOfRpc = (error: unknown): error is Error =>
-  error instanceof RpcUnavailableError ||
-  error instanceof RpcRefusedError ||
-  error instanceof LyingRpcError ||
-  error instanceof WrongChainError ||
-  error instanceof FinalityViolatedError;
+/**
+ * Names of endpoints, in their order: scheme and host, because the rest of a URL may hold keys. Several
+ * at one host are numbered.
+ */
+const labelsOf = (urls: readonly string[]): readonly string[] => {
+  const hosts = urls.map((url) => {
+    const { protocol, host } = new URL(url);
+    return `${protocol}//${host}`;
+  });
+  return hosts.map((host, i) => {
+    const before = hosts.slice(0, i).filter((each) => each === host).length;
+    return before === 0 ? host : `${host} (${before + 1})`;
+  });
+};

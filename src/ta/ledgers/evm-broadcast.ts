@@ -1,28 +1,31 @@
 /**
- * Getting a signed transaction onto an EVM chain, and finding it there, over several RPCs.
+ * Getting a signed transaction onto an EVM chain, and finding it there, over several endpoints.
  *
  * No single answer is the chain's: behind one URL there may be many nodes, and one of them may not have
- * heard of what another one mined. So a transaction counts as refused in two cases only: every RPC
- * refused it when it was offered for the first time, so that nobody has it; or its nonce has been spent
- * for `SETTLED_BLOCKS` and no RPC has its receipt, so that another transaction spent it. In all others
- * it may be mined, and is looked for.
+ * heard of what another one mined. So a transaction counts as refused in two cases only: every endpoint
+ * refused it when it was offered for the first time, so that no node has it; or its nonce has been spent
+ * for `SETTLED_BLOCKS` and no endpoint has its receipt, so that another transaction spent it. In all
+ * others it may be mined, and is looked for.
  */
 import {
   type Hex,
   keccak256,
-  type PublicClient,
   parseTransaction,
   recoverTransactionAddress,
-  TransactionNotFoundError,
-  TransactionReceiptNotFoundError,
   type TransactionSerializedEIP1559,
 } from "viem";
-import { asked, verdictIn } from "./evm-asked.ts";
-import type { Verdict } from "./evm-verdict.ts";
+import { lowerCase } from "../../evm/contract/fact.ts";
+import { isRpcError, RpcRefusedError, WrongChainError } from "../../evm/rpc/errors.ts";
+import { harmless } from "../../evm/rpc/hidden-keys.ts";
+import type { Rpc } from "../../evm/rpc/rpc.ts";
+import {
+  readReceipt,
+  readSettledCount,
+  readTransactionCount,
+  sendTransaction,
+} from "../../evm/rpc/transactions.ts";
+import { type Verdict, verdictOn } from "./evm-verdict.ts";
 import { type Executed, RelayUnavailableError, SubmissionRefusedError } from "./relay.ts";
-
-/** One client per RPC, in the order of preference. */
-export type RpcClients = readonly PublicClient[];
 
 /**
  * Blocks that a nonce must have been spent for before a transaction without a receipt is given up:
@@ -30,107 +33,88 @@ export type RpcClients = readonly PublicClient[];
  */
 export const SETTLED_BLOCKS = 64n;
 
+/** What an RPC fails with, as relays say it: to be tried again, in words without keys. */
+export const relayError = (error: unknown): unknown =>
+  isRpcError(error)
+    ? new RelayUnavailableError(`the chain's RPC: ${harmless(error.message)}`)
+    : error;
+
 /**
- * How many transactions of an address are mined, as the RPC says that has seen the most: one that lags
- * would have a nonce used twice.
- * @throws RelayUnavailableError (retry) when no RPC answers, or one is of another chain
+ * How many transactions of an address are mined, as the endpoint says that has seen the most: with the
+ * number of one that lags, a nonce would be used twice.
+ * @throws RelayUnavailableError (retry) when no endpoint answers, or one is of another chain
  */
-export const countOn = async (
-  clients: RpcClients,
-  chainId: number,
-  address: Hex,
-  signal: AbortSignal,
-): Promise<number> => {
-  const asking = clients.map((client) =>
-    asked(signal, () =>
-      Promise.all([
-        client.getChainId(),
-        client.getTransactionCount({ address, blockTag: "latest" }),
-      ]),
-    ),
+export const countOn = async (rpc: Rpc, address: Hex, signal: AbortSignal): Promise<number> => {
+  const asked = { chainId: rpc.chainId, address: lowerCase(address) };
+  const answers = await Promise.allSettled(
+    rpc.each.map((ask) => ask((one) => readTransactionCount(one, asked, signal), signal)),
   );
-  const answers = await Promise.allSettled(asking);
   signal.throwIfAborted();
-  const counts = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  if (counts.length === 0) await Promise.all(asking);
-  for (const [actual] of counts) {
-    if (actual !== chainId) {
-      throw new RelayUnavailableError(`the RPC is of chain ${actual}, not ${chainId}`);
-    }
-  }
-  return Math.max(...counts.map(([, count]) => count));
+  const counts = answers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const failures = answers.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  const astray = failures.find((error) => error instanceof WrongChainError);
+  if (astray !== undefined || counts.length === 0) throw relayError(astray ?? failures[0]);
+  return Math.max(...counts);
 };
 
-/** What became of a transaction, as the first RPC says that knows; null when none does. */
+/**
+ * What became of a transaction, as the first endpoint says that knows; null when none does.
+ * @throws RelayUnavailableError (retry) when no endpoint answers
+ */
 export const lookUpOn = async (
-  clients: RpcClients,
+  rpc: Rpc,
   hash: Hex,
   signal: AbortSignal,
 ): Promise<Executed | null> => {
-  let unanswered: unknown;
-  let answered = false;
-  for (const client of clients) {
+  const failures: unknown[] = [];
+  for (const ask of rpc.each) {
     try {
-      const executed = await receiptOf(client, hash, signal);
-      if (executed !== null) return executed;
-      answered = true;
+      const receipt = await ask((one) => readReceipt(one, hash, signal), signal);
+      if (receipt === null) continue;
+      const { block, index, succeeded } = receipt;
+      const error = succeeded ? null : "reverted by the contract";
+      return { place: block, ...(index !== null && { index }), error };
     } catch (error) {
       signal.throwIfAborted();
-      unanswered ??= error;
+      failures.push(error);
     }
   }
-  if (!answered) throw unanswered;
+  if (failures.length === rpc.each.length) throw relayError(failures[0]);
   return null;
 };
 
-const receiptOf = async (
-  client: PublicClient,
-  hash: Hex,
-  signal: AbortSignal,
-): Promise<Executed | null> => {
-  const receipt = await asked(signal, () =>
-    client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-      if (error instanceof TransactionReceiptNotFoundError) return null;
-      if (error instanceof TransactionNotFoundError) return null;
-      throw error;
-    }),
-  );
-  if (receipt === null) return null;
-  const { blockNumber: place, transactionIndex: index, status } = receipt;
-  return { place, index, error: status === "success" ? null : "reverted by the contract" };
-};
-
 /**
- * Offers a transaction to one RPC after the other until one takes it. Returns as well when it may have
- * been taken before.
+ * Offers a transaction to one endpoint after the other until one takes it. Returns as well when it may
+ * have been taken before.
  * @param again whether it was, or may have been, offered before
  * @throws SubmissionRefusedError (stop) when it is on no chain and never will be
  * @throws RelayUnavailableError (retry)
  */
 export const offerTo = async (
-  clients: RpcClients,
+  rpc: Rpc,
   signed: Uint8Array,
   signal: AbortSignal,
   again: boolean,
 ): Promise<void> => {
-  const serializedTransaction = serialized(signed);
+  const transaction = serialized(signed);
   const answers: { readonly verdict: Verdict | undefined; readonly error: unknown }[] = [];
-  for (const client of clients) {
+  for (const ask of rpc.each) {
     try {
-      await asked(signal, () => client.sendRawTransaction({ serializedTransaction }));
-      return;
+      return await ask((one) => sendTransaction(one, transaction, signal), signal);
     } catch (error) {
       signal.throwIfAborted();
-      const verdict = verdictIn(error);
+      const refused = error instanceof RpcRefusedError;
+      const verdict = refused ? verdictOn(error.code, error.details) : undefined;
       if (verdict?.is === "there") return;
-      answers.push({ verdict, error });
+      answers.push({ verdict, error: relayError(error) });
     }
   }
   if (answers.some(({ verdict }) => verdict?.is === "nonce spent")) {
-    if (!(await spentByAnother(clients, serializedTransaction, signal))) return;
+    if (!(await spentByAnother(rpc, transaction, signal))) return;
     throw new SubmissionRefusedError("another transaction of the signer has used its nonce");
   }
-  // Who did not answer may have taken it; so may whoever was offered it before. What may pass is no refusal.
+  // An endpoint without an answer may have taken it, as may one that was offered it before. What may
+  // pass is no refusal.
   const open = answers.find(({ verdict }) => again || verdict?.is !== "refused");
   if (open !== undefined) throw open.error;
   const [first] = answers;
@@ -138,22 +122,25 @@ export const offerTo = async (
   throw new SubmissionRefusedError(reason, { cause: first?.error });
 };
 
-/** Whether every RPC says that the nonce is spent, long enough ago, and not by this transaction. */
+/** Whether every endpoint says that the nonce is spent, long enough ago, and not by this transaction. */
 const spentByAnother = async (
-  clients: RpcClients,
-  serializedTransaction: TransactionSerializedEIP1559,
+  rpc: Rpc,
+  transaction: TransactionSerializedEIP1559,
   signal: AbortSignal,
 ): Promise<boolean> => {
-  const hash = keccak256(serializedTransaction);
-  const { nonce = 0 } = parseTransaction(serializedTransaction);
-  const address = await recoverTransactionAddress({ serializedTransaction });
-  for (const client of clients) {
-    const head = await asked(signal, () => client.getBlockNumber({ cacheTime: 0 }));
-    if (head < SETTLED_BLOCKS) return false;
-    const blockNumber = head - SETTLED_BLOCKS;
-    const used = await asked(signal, () => client.getTransactionCount({ address, blockNumber }));
-    if (used <= nonce) return false;
-    if ((await receiptOf(client, hash, signal)) !== null) return false;
+  const hash = keccak256(transaction);
+  const { nonce = 0 } = parseTransaction(transaction);
+  const signer = await recoverTransactionAddress({ serializedTransaction: transaction });
+  const asked = { chainId: rpc.chainId, address: lowerCase(signer), depth: SETTLED_BLOCKS };
+  for (const ask of rpc.each) {
+    const spent = ask(async (one) => {
+      const used = await readSettledCount(one, asked, signal);
+      return used > nonce && (await readReceipt(one, hash, signal)) === null;
+    }, signal);
+    const is = await spent.catch((error: unknown) => {
+      throw relayError(error);
+    });
+    if (!is) return false;
   }
   return true;
 };

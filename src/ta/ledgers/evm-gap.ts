@@ -5,7 +5,8 @@
  * them.
  */
 import { parseTransaction } from "viem";
-import { offerTo, type RpcClients, serialized } from "./evm-broadcast.ts";
+import type { Rpc } from "../../evm/rpc/rpc.ts";
+import { offerTo, serialized } from "./evm-broadcast.ts";
 import type { SigningFor } from "./signer.ts";
 
 /** Offered at once, lowest nonce first; with these mined, the next ones are. */
@@ -31,7 +32,7 @@ export const nonceOf = (signed: Uint8Array): number =>
  * those that must not be executed. A refusal says nothing here: the node may know them, or have mined them.
  */
 export const closeGap = async (
-  clients: RpcClients,
+  rpc: Rpc,
   before: readonly SignedBefore[],
   empty: (nonce: number, about: SigningFor) => Promise<Uint8Array>,
   signal: AbortSignal,
@@ -39,7 +40,7 @@ export const closeGap = async (
   for (const { nonce, signed, replaced } of before) {
     try {
       const bytes = replaced === null ? signed : await empty(nonce, replaced);
-      await offerTo(clients, bytes, signal, true);
+      await offerTo(rpc, bytes, signal, true);
     } catch {
       // Whether one is missing still shows when the transaction above them is offered the next time.
       signal.throwIfAborted();

@@ -4,19 +4,12 @@
  * `setAddressPermissions` would do it, too, but in version 2 it also overwrites a wallet's lock and
  * limit, and in every version its freeze: whitelisting changes the group and nothing else.
  */
-import {
-  type Chain,
-  createPublicClient,
-  encodeFunctionData,
-  fallback,
-  type Hex,
-  http,
-  keccak256,
-  parseAbi,
-} from "viem";
+import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
+import { readHead } from "../../evm/rpc/chain-id.ts";
+import { openRpc, type Work } from "../../evm/rpc/rpc.ts";
+import { readPrices } from "../../evm/rpc/transactions.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { asked, isRevert } from "./evm-asked.ts";
-import { countOn, lookUpOn, offerTo } from "./evm-broadcast.ts";
+import { countOn, lookUpOn, offerTo, relayError } from "./evm-broadcast.ts";
 import { closeGap, GAP_AT_ONCE, nonceOf, type SignedBefore } from "./evm-gap.ts";
 import type { Relay } from "./relay.ts";
 import type { EvmSigner, SigningFor } from "./signer.ts";
@@ -59,6 +52,9 @@ const TIMEOUT_MS = 10_000;
 /** Gas of a call beyond what was estimated: storage may have changed until it is mined. */
 const GAS_MARGIN_PERCENT = 130n;
 
+/** The base fee may have risen until then, by at most an eighth with each block (EIP-1559). */
+const BASE_FEE_PERCENT = 120n;
+
 /** A call that would be reverted cannot be estimated: it is sent all the same, to fail on the record. */
 const GAS_WHEN_REVERTED = 200_000n;
 
@@ -67,41 +63,29 @@ const GAS_WHEN_REVERTED = 200_000n;
  * @throws NoTransferGroupsError (stop) for a token without transfer groups
  */
 export const evmRelay = (settings: EvmRelaySettings): Relay => {
-  const { chainId, rpc, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
+  const { chainId, rpc: urls, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
   const callOf = callFor(type);
-  const chain: Chain = {
-    id: chainId,
-    name: String(chainId),
-    nativeCurrency: { name: "native", symbol: "native", decimals: 18 },
-    rpcUrls: { default: { http: rpc } },
-  };
-  const transports = rpc.map((url) => http(url, { retryCount: 0, timeout: timeoutMs }));
-  const clients = transports.map((transport) => createPublicClient({ chain, transport }));
-  const client = createPublicClient({ chain, transport: fallback(transports, { retryCount: 0 }) });
+  // Apart from the reader's: what reading has used up of a provider's budget delays no transaction. Here
+  // nothing is waited for, because a request that comes no further leaves its worker to others.
+  const rpc = openRpc(chainId, urls, { timeoutMs, attempts: urls.length, waits: false });
+  const atOne = <T>(work: Work<T>, signal: AbortSignal): Promise<T> =>
+    rpc.use(work, signal).catch((error: unknown) => {
+      throw relayError(error);
+    });
 
   const payer = `evm:${chainId}:${signer.address}`;
 
   /** A call of the signer's at today's fees, ready to be signed. */
   const priced = async (nonce: number, to: Hex, data: Hex, signal: AbortSignal) => {
-    const [fees, gas] = await asked(signal, () =>
-      Promise.all([
-        client.estimateFeesPerGas(),
-        client
-          .estimateGas({ account: signer.address, to, data })
-          .then((estimated) => (estimated * GAS_MARGIN_PERCENT) / 100n)
-          .catch((error: unknown) => {
-            if (isRevert(error)) return GAS_WHEN_REVERTED;
-            throw error;
-          }),
-      ]),
-    );
-    const { maxFeePerGas, maxPriorityFeePerGas } = fees;
+    const call = { from: signer.address, to, data };
+    const prices = await atOne((one) => readPrices(one, chainId, call, signal), signal);
+    const { baseFeePerGas, maxPriorityFeePerGas, gas } = prices;
     return {
       type: "eip1559" as const,
       chainId,
       nonce,
-      gas,
-      maxFeePerGas: 2n * maxFeePerGas,
+      gas: gas === null ? GAS_WHEN_REVERTED : (gas * GAS_MARGIN_PERCENT) / 100n,
+      maxFeePerGas: 2n * ((baseFeePerGas * BASE_FEE_PERCENT) / 100n + maxPriorityFeePerGas),
       maxPriorityFeePerGas,
       to,
       data,
@@ -110,27 +94,27 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
   /** Sees to it that nothing is missing below a transaction that is not mined. */
   const closeGapBelow = async (nonce: number, signal: AbortSignal) => {
-    const from = await countOn(clients, chainId, signer.address, signal);
+    const from = await countOn(rpc, signer.address, signal);
     if (from >= nonce) return;
     const nonces = { from, below: nonce, limit: GAP_AT_ONCE };
     const before = await settings.signedBefore(payer, nonces);
     // Nothing, from the signer to itself: it only uses the nonce up.
     const empty = async (at: number, about: SigningFor) =>
       bytesOf(await signer.sign(await priced(at, signer.address, "0x", signal), about, signal));
-    await closeGap(clients, before, empty, signal);
+    await closeGap(rpc, before, empty, signal);
   };
 
   return {
     payer,
 
-    tip: (signal) => asked(signal, () => client.getBlockNumber({ cacheTime: 0 })),
+    tip: (signal) => atOne((one) => readHead(one, chainId, signal), signal),
 
     // One transaction at a time: the next one needs the next nonce.
     purses: async () => [{ name: payer, version: null }],
 
     prepare: async ({ wallet, groupId, asset, requestId }, purse, signal) => {
       const data = callOf(hex(wallet), BigInt(groupId));
-      const counted = await countOn(clients, chainId, signer.address, signal);
+      const counted = await countOn(rpc, signer.address, signal);
       const nonce = Math.max(counted, await settings.lowestNonce(purse));
       const transaction = await priced(nonce, token, data, signal);
       return {
@@ -143,10 +127,10 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
     submit: async (signed, signal, again) => {
       if (again) await closeGapBelow(nonceOf(signed), signal);
-      await offerTo(clients, signed, signal, again);
+      await offerTo(rpc, signed, signal, again);
     },
 
-    lookUp: (txId, signal) => lookUpOn(clients, hex(txId), signal),
+    lookUp: (txId, signal) => lookUpOn(rpc, hex(txId), signal),
   };
 };
 
