@@ -11,7 +11,7 @@ export type ReadingState = {
   readonly known: KnownBlocks;
   readonly schedules: Map<string, bigint>;
   finalBlock: bigint;
-  /** Whether a batch has told whoever keeps the facts where the head is, since reading began. */
+  /** Whether a batch since reading began has told the store where the head is. */
   headTold: boolean;
   next(token: EvmToken): bigint;
   /** The first block that was read, or will be, of any token. */

@@ -24,7 +24,7 @@ const recordEvents = parseAbi([
   "event IdentityRemoved(address indexed authority, address indexed owner)",
 ]);
 
-/** The first vesting contracts announced fundings without who may cancel them. */
+/** The first vesting contracts did not log by whom a funding may be cancelled. */
 const earlyScheduleFunded = parseAbi([
   "event ScheduleFunded(address indexed from, address indexed to, uint256 indexed scheduleId, uint256 amount, uint256 commencementTimestamp, uint256 timelockId)",
 ]);

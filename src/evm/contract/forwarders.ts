@@ -1,5 +1,5 @@
 /**
- * Contracts that call others on somebody's behalf: Safe wallets and their MultiSend, ERC-2771
+ * Contracts that call others on behalf of a sender: Safe wallets and their MultiSend, ERC-2771
  * forwarders, multicalls, smart accounts. They are known by the functions they share, since each
  * deployment has its own address.
  */
@@ -110,8 +110,8 @@ const operation = (to: Hex, data: Hex, kind: number): Call => {
 };
 
 /**
- * Afterwards a Safe pays back whoever sent its transaction: in a token by a transfer of its own, of an
- * amount that the gas decides. No call asks for it, so it is one without a name.
+ * Afterwards a Safe refunds the sender of its transaction: in a token by a transfer of its own, of an
+ * amount that the gas decides. No call asks for it, so it has no name.
  */
 const refund = (gasPrice: bigint, gasToken: Hex): readonly Call[] => {
   const paidIn = lowerCase(gasToken);

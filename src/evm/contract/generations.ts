@@ -23,7 +23,7 @@ export type Generation = {
   readonly version: Version;
   /**
    * Which Transfer carries the vesting details of a `ScheduleFunded`:
-   * - `holder`: the one to whoever holds locked tokens (the lockup in v1, the token itself in v2);
+   * - `holder`: the one to the holder of locked tokens (the lockup in v1, the token itself in v2);
    * - `pair`: the second of the pair sender → token → recipient, or the only one, to the token, of
    *   early builds that emit no pair;
    * - `recipient`: the one to the recipient.

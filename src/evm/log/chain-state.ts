@@ -58,7 +58,7 @@ export type ChainState = {
   readonly schedules: ReadonlyMap<string, bigint>;
 };
 
-/** What the reader asks of whoever keeps the facts. */
+/** Where the reader keeps its facts. */
 export type ChainStore = {
   /** State after the last batch that was kept. */
   state(): Promise<ChainState>;

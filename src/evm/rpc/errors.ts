@@ -11,10 +11,10 @@ export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
   readonly remedy: Remedy = "retry";
   /**
-   * What is too much for a node it may answer with any of these: `status` is an HTTP status that says
-   * nothing by itself, such as 500 or 503; `bad request` one of 400 to 499 that is not about who asks;
-   * `cut` a connection that was had and brought no whole answer. `behind` is an endpoint whose head others
-   * are far beyond. `failure` is all else: nobody there, or nobody who may ask.
+   * A node may answer too large a request with any of these. `status` is an HTTP status that says nothing by
+   * itself, such as 500 or 503; `bad request` is one of 400 to 499 that is not about permission; `cut` is a
+   * connection that ended before the whole answer had come. `behind` is an endpoint whose head others are
+   * far beyond. `failure` is all else: no server there, or no permission to ask it.
    */
   readonly reason:
     | "rate limit"
@@ -105,8 +105,8 @@ export class WrongChainError extends Error {
 
 /**
  * By what the endpoint says, the chain replaced a block that was final, or more blocks than are kept.
- * Every other endpoint is asked before it is believed, as far as it can be reached. Stop: compare with a node of another provider; if
- * the chain did that, read it anew with `holderbook evm reread`.
+ * Every other endpoint that can be reached is asked before it is believed. Stop: compare with a node of
+ * another provider; if the chain did that, read it anew with `holderbook evm reread`.
  */
 export class FinalityViolatedError extends Error {
   override readonly name = "FinalityViolatedError";

@@ -61,7 +61,7 @@ export const setAside = (member: Member, error: Error, began: number, pauses: Pa
     member.wrongChain = error;
     return;
   }
-  // Whatever answers at this address afterwards is asked again who it is.
+  // Another node may answer at this address afterwards: its chain is asked for again.
   member.verified = false;
   const asked = error instanceof RpcUnavailableError ? error.retryAfterMs : undefined;
   const now = performance.now();

@@ -3,7 +3,7 @@
  * stays behind is left alone for a while (longer each time, with jitter, or as long as it asked), and
  * the work is done again at the next.
  */
-import { setTimeout as pause } from "node:timers/promises";
+import { pause } from "../../waiting/backoff.ts";
 import { chainIdCall, checkChainId, readHead } from "./chain-id.ts";
 import type { Endpoint, EndpointSettings } from "./endpoint.ts";
 import { endpointDefaults, openEndpoint } from "./endpoint.ts";
@@ -90,13 +90,13 @@ export const openRpc = (
 ): Rpc => {
   const options = { ...rpcDefaults, ...settings };
   const labels = labelsOf(urls);
-  /** It has failed or refused, and has neither worked since nor been left alone for long. */
+  /** Its last work failed or was refused, not long ago. */
   const isDoubtful = ({ failures, lastErrorAtMs = 0 }: Member) =>
     failures > 0 && Date.now() - lastErrorAtMs < options.doubtMs;
   /**
-   * Waiting is for those who have no other endpoint to go to. One that has just failed, or wants fewer
-   * requests too, is none, or the work would go to and fro between them and never be done; unless this
-   * one wants to be left alone for long.
+   * Whether work waits for an endpoint that wants fewer requests: only when no other can do it. One that has
+   * just failed, or wants fewer requests too, counts as none, or the work would go to and fro between them
+   * and never be done; unless this one wants to be left alone for long.
    */
   const waitsFor = (i: number) => (refusal: RpcUnavailableError) => {
     if (!options.waits) return false;
@@ -150,7 +150,7 @@ export const openRpc = (
     member.verified = true;
   };
 
-  /** The highest of the heads that endpoints name and have: a number alone leaves nobody behind. */
+  /** The highest of the heads that endpoints name and have: a number alone sets no endpoint aside. */
   const newestOf = async (
     named: readonly { readonly member: Member; readonly at: bigint }[],
     signal: AbortSignal,
@@ -172,7 +172,7 @@ export const openRpc = (
   return {
     chainId,
     use: async (work, signal) => {
-      /** Who says that the chain broke its word, believed once all others that can be asked say so too. */
+      /** They say that a final block was replaced: believed once all others that can be asked say so too. */
       const accusers = new Set<Member>();
       let accusation: FinalityViolatedError | undefined;
       for (let attempt = 1; ; attempt += 1) {
@@ -184,7 +184,8 @@ export const openRpc = (
         const wait = member.pausedUntil - performance.now();
         if (wait > 0 && options.waits) {
           options.onNoneUsable(member.lastError);
-          await pause(wait, undefined, { signal });
+          await pause(wait, signal);
+          signal.throwIfAborted();
         }
         const began = performance.now();
         try {
@@ -204,7 +205,7 @@ export const openRpc = (
             accusation = error;
           } else if (attempt >= options.attempts) {
             if (accusation === undefined) throw error;
-            // Nobody is left to ask: as believable as where there is one endpoint.
+            // No endpoint is left to ask: as believable as where there is one.
             accusation.cause = error;
             throw accusation;
           }

@@ -1,8 +1,8 @@
 /**
  * Closing the gap below a signed transaction: an EVM chain mines a sender's transactions in the order of
  * their nonces, so one whose predecessors a reorganisation took back waits until these are mined again.
- * Their requests may have ended, or their asset may have left the assets file: then nobody else offers
- * them.
+ * Their requests may have ended, or their asset may have left the assets file: then they are
+ * offered nowhere else.
  */
 import { parseTransaction } from "viem";
 import type { Rpc } from "../../evm/rpc/rpc.ts";

@@ -31,7 +31,7 @@ const threeArguments = parseAbi([
 
 export type EvmRelaySettings = {
   readonly chainId: number;
-  /** Tried in order. */
+  /** URLs, the preferred one first. */
   readonly rpc: readonly string[];
   readonly token: Hex;
   /** As configuration spells it, such as `comakery_security_token_v3`. */
@@ -44,6 +44,7 @@ export type EvmRelaySettings = {
     purse: string,
     nonces: { readonly from: number; readonly below: number; readonly limit: number },
   ) => Promise<readonly SignedBefore[]>;
+  /** For one HTTP request. */
   readonly timeoutMs?: number;
 };
 
@@ -65,8 +66,8 @@ const GAS_WHEN_REVERTED = 200_000n;
 export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const { chainId, rpc: urls, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
   const callOf = callFor(type);
-  // Apart from the reader's: what reading has used up of a provider's budget delays no transaction. Here
-  // nothing is waited for, because a request that comes no further leaves its worker to others.
+  // Not the reader's: a budget that reading has used up must not delay a transaction. Nothing is waited for,
+  // because a lane that comes no further leaves its worker to others.
   const rpc = openRpc(chainId, urls, { timeoutMs, attempts: urls.length, waits: false });
   const atOne = <T>(work: Work<T>, signal: AbortSignal): Promise<T> =>
     rpc.use(work, signal).catch((error: unknown) => {

@@ -86,7 +86,7 @@ const REFUSED = [
   "negative value", // geth, coreth, erigon
 ];
 
-/** Erigon's, which says them without figures: with more words they are somebody else's. */
+/** Erigon's, which says them without figures: with more words they are another client's. */
 const REFUSED_ALONE = [
   "insufficient funds",
   "IntrinsicGas",
