@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Database } from "../src/database/connect.ts";
-import type { ProjectToken } from "../src/transfers/projects.ts";
+import type { EvmToken } from "../src/settings/assets.ts";
 
 export const PROJECT = "bench";
 
@@ -20,8 +20,13 @@ const FIRST_SECOND = 1_600_000_000;
 /** Records of one statement. */
 const STEP = 500_000;
 
-export const benchTokens: readonly ProjectToken[] = TOKENS.map((address, n) => ({
+export const benchTokens: readonly EvmToken[] = TOKENS.map((address, n) => ({
   name: `bench-${n}`,
+  ledger: "evm",
+  rpc: [],
+  fromBlock: 0,
+  lockup: null,
+  identityRegistry: null,
   network: "avalanche_fuji",
   chainId: CHAIN,
   type: "comakery_security_token_v4",

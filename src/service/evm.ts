@@ -5,14 +5,13 @@ import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
-import type { EvmToken } from "../evm/contract/token.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
 import { type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
-import type { Assets } from "../settings/assets.ts";
+import type { Assets, EvmToken } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import type { TransferEventsStatus } from "../transfers/run.ts";
 import { transferScopes } from "../transfers/scopes.ts";
@@ -53,7 +52,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     project.tokens.filter((token) => token.ledger === "evm"),
   );
   const networks = networksOf(tokens);
-  const scopes = transferScopes(assets, networks);
+  const scopes = transferScopes(assets);
 
   const troubles = new Map<number, Trouble>();
   const statuses = new Map<string, TransferEventsStatus>();

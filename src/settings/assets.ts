@@ -36,7 +36,20 @@ const suiToken = z.strictObject({
 
 const named = z.record(z.string().regex(/^\d+$/, "must be a number in quotes"), z.string().min(1));
 
-const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits");
+/** In any case in the file; in lower case from here on, so that addresses compare as strings. */
+const evmAddress = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
+  .transform((address) => `0x${address.slice(2).toLowerCase()}` as const);
+
+/** Token types, as the file and `_token_type` of the REST interface spell them. */
+const evmTokenTypes = [
+  "comakery_security_token_v1",
+  "comakery_security_token_v2",
+  "comakery_security_token_v3",
+  "comakery_security_token_v4",
+  "comakery_security_token_v5",
+] as const;
 
 const evmToken = z.strictObject({
   name,
@@ -47,7 +60,7 @@ const evmToken = z.strictObject({
   /** Tried in order; the next one when one fails. */
   rpc: z.array(httpUrl).min(1),
   address: evmAddress,
-  type: z.enum([1, 2, 3, 4, 5].map((version) => `comakery_security_token_v${version}`)),
+  type: z.enum(evmTokenTypes),
   /** Block that created the token, or its identity registry where that is older; or earlier. */
   fromBlock: z.int().min(0).default(0),
   /** When a block counts as final: a tag of the chain, or a depth in blocks. */
@@ -101,6 +114,7 @@ export const assetsFile = z
           token.ledger === "evm"
             ? [
                 {
+                  // One that is malformed is compared, too, and is still as it was written.
                   what: `${token.address.toLowerCase()} on chain ${token.chainId} of project ${project.name}`,
                   path: ["projects", p, "tokens", t, "address"],
                 },
@@ -120,6 +134,8 @@ export type Assets = Readonly<z.infer<typeof assetsFile>>;
 export type Project = Assets["projects"][number];
 export type Token = Project["tokens"][number];
 export type SuiToken = Extract<Token, { ledger: "sui" }>;
+
+/** A token of an EVM chain: the one type of it, from here to what is served. */
 export type EvmToken = Extract<Token, { ledger: "evm" }>;
 
 /**

@@ -9,10 +9,8 @@
  * the transaction that writes what took its place. A record's callback is enqueued in the transaction
  * that finds its block final, which is the one that writes it when the block is final by then.
  */
-
 import type { Session, Tx } from "../database/connect.ts";
 import type { Address, EvmFact, ReleaseSchedule } from "../evm/contract/fact.ts";
-import type { EvmToken, TokenShape } from "../evm/contract/token.ts";
 import { readFacts, schedulesOf } from "../evm/log/reads.ts";
 import {
   type Doubt,
@@ -20,6 +18,7 @@ import {
   type TransferRecord,
   walletsOf,
 } from "../evm/movements/transfers.ts";
+import type { EvmToken } from "../settings/assets.ts";
 import { highest, lowest } from "../values/block-numbers.ts";
 import { bytesOf } from "../values/hex-bytes.ts";
 import { enqueueFinal } from "./callbacks.ts";
@@ -160,7 +159,7 @@ type Part = {
   /** The last record before it. */
   readonly last: bigint | null;
   readonly tokens: readonly {
-    readonly token: TokenShape;
+    readonly token: EvmToken;
     readonly facts: readonly EvmFact[];
     readonly groups: Map<Address, readonly bigint[]>;
     readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;

@@ -1,10 +1,7 @@
 /** What the pipeline `transfer_events` works on: the tokens of each project on each network. */
-import type { EvmNetwork } from "../evm/contract/network.ts";
-import type { EvmToken } from "../evm/contract/token.ts";
-import type { Assets } from "../settings/assets.ts";
-import { highest, lowest } from "../values/block-numbers.ts";
+import type { Assets, EvmToken } from "../settings/assets.ts";
 import { MOST_NETWORKS, TransferEventIdError } from "./ids.ts";
-import { type Project, projectsOf } from "./projects.ts";
+import { projectsOf } from "./projects.ts";
 import type { Scope } from "./records.ts";
 import { type TokenBook, tokenBook } from "./token-json.ts";
 
@@ -25,40 +22,22 @@ export type TransferScope = Scope & {
  * One scope per project and network.
  * @throws TransferEventIdError (stop) for a project of too many networks
  */
-export const transferScopes = (
-  assets: Assets,
-  networks: readonly EvmNetwork[],
-): readonly TransferScope[] =>
+export const transferScopes = (assets: Assets): readonly TransferScope[] =>
   projectsOf(assets).flatMap((project) => {
-    const chainIds = [...new Set(project.tokens.map(({ chainId }) => chainId))];
-    if (chainIds.length > MOST_NETWORKS) {
+    const chains = Map.groupBy(project.tokens, ({ chainId }) => chainId);
+    if (chains.size > MOST_NETWORKS) {
       throw new TransferEventIdError(
-        `project ${project.name} has tokens on ${chainIds.length} networks; ids have room for ${MOST_NETWORKS}: list the others in another project`,
+        `project ${project.name} has tokens on ${chains.size} networks; ids have room for ${MOST_NETWORKS}: list the others in another project`,
       );
     }
     const book = tokenBook(project);
-    return chainIds.map((chainId) => scopeOf(project, book, networks, chainId));
+    return [...chains].map(([chainId, tokens]) => ({
+      project: project.name,
+      chainId,
+      network: tokens[0]?.network ?? "",
+      tokens,
+      firstBlock: BigInt(Math.min(...tokens.map(({ fromBlock }) => fromBlock))),
+      hasCallbacks: project.callbackUrl !== undefined,
+      book,
+    }));
   });
-
-const scopeOf = (
-  project: Project,
-  book: TokenBook,
-  networks: readonly EvmNetwork[],
-  chainId: number,
-): TransferScope => {
-  const own = new Set(
-    project.tokens.filter((token) => token.chainId === chainId).map(({ address }) => address),
-  );
-  const network = networks.find((each) => each.chainId === chainId);
-  const tokens = network?.tokens.filter(({ address }) => own.has(address)) ?? [];
-  const [first = 0n, ...others] = tokens.map(({ fromBlock }) => fromBlock);
-  return {
-    project: project.name,
-    chainId,
-    network: network?.name ?? "",
-    tokens,
-    firstBlock: highest(lowest(first, ...others), 0n),
-    hasCallbacks: project.callbackUrl !== undefined,
-    book,
-  };
-};

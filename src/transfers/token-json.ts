@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Db } from "../database/connect.ts";
 import { tokenDescription } from "../evm/log/descriptions.ts";
+import type { EvmToken } from "../settings/assets.ts";
 import { printedOnce } from "./printed-once.ts";
-import type { Project, ProjectToken } from "./projects.ts";
+import type { Project } from "./projects.ts";
 
 /** A group's id: a number as long as that is exact, else its digits. */
 type GroupId = number | string;
@@ -37,7 +38,7 @@ export type TokenBook = {
 
 /** A configured token, and how it is printed once it has described itself. */
 type Entry = {
-  readonly token: ProjectToken;
+  readonly token: EvmToken;
   printed: PrintedToken | null;
   /** `performance.now()` from which on it has to be read again; never, once it has told everything. */
   staleAtMs: number;
@@ -81,7 +82,7 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
 };
 
 const print = (
-  token: ProjectToken,
+  token: EvmToken,
   described: NonNullable<Awaited<ReturnType<typeof tokenDescription>>>,
 ): PrintedToken => {
   const at = new Date(Number(described.describedAtMs)).toISOString();
@@ -114,5 +115,5 @@ const print = (
  * A number for a token that follows from chain and address alone: 48 bits of their hash, positive and
  * exact in every JSON parser. Two tokens of one project would have to be several millions for a clash.
  */
-export const tokenId = ({ chainId, address }: Pick<ProjectToken, "chainId" | "address">): number =>
+export const tokenId = ({ chainId, address }: Pick<EvmToken, "chainId" | "address">): number =>
   createHash("sha256").update(`${chainId}:${address}`).digest().readUIntBE(0, 6) + 1;

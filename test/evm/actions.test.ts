@@ -2,6 +2,7 @@
 import { concatHex, encodePacked, type Hex, size } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generations, type TokenType } from "../../src/evm/contract/generations.ts";
+import type { EvmToken } from "../../src/settings/assets.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { batchesUpTo, networkOf, readingsIn } from "./reading.ts";
 import { type Scenario, scenario } from "./scenario.ts";
@@ -24,7 +25,7 @@ const createSchedules = async (token: Deployed) => {
   await chain.send(token, "createReleaseSchedule", [2, 60, 5_000, 315_360_000]);
 };
 
-const records = async (token: Deployed, type: TokenType, extra: Record<string, string> = {}) => {
+const records = async (token: Deployed, type: TokenType, extra: Partial<EvmToken> = {}) => {
   const network = networkOf([chain.url], chain.chainId, [
     { address: token.address, type, ...extra },
   ]);

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const networkWith = (
   url = chain.url,
-  members: { fromBlock?: number; identityRegistry?: string } = {},
+  members: { fromBlock?: number; identityRegistry?: `0x${string}` } = {},
 ) =>
   networkOf([url], chain.chainId, [
     { address: token.address, type: "comakery_security_token_v5", ...members },

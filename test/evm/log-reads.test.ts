@@ -132,7 +132,7 @@ test("a token whose contracts or first block changed is refused, naming what cha
   const reopened = (members: Partial<typeof listed>) =>
     openEvmLog(database, { ...network, tokens: [{ ...listed, ...members }] });
   // Nothing was read of it so far: it may still be anything.
-  await reopened({ lockup: token, fromBlock: 2n });
+  await reopened({ lockup: token, fromBlock: 2 });
   const log = await reopened({});
   await log.append(batch({}));
   await expect(reopened({ lockup: token })).rejects.toMatchObject({
@@ -140,8 +140,8 @@ test("a token whose contracts or first block changed is refused, naming what cha
     remedy: "stop",
     message: expect.stringContaining("lockup"),
   });
-  await expect(reopened({ fromBlock: 2n })).rejects.toThrow("fromBlock");
+  await expect(reopened({ fromBlock: 2 })).rejects.toThrow("fromBlock");
   await expect(reopened({ identityRegistry: token })).rejects.toThrow("identityRegistry");
   // A later first block asks for less than the log has.
-  await reopened({ fromBlock: 9n });
+  await reopened({ fromBlock: 9 });
 });

@@ -2,10 +2,12 @@
 
 import { type ReaderSettings, readChain } from "../../src/evm/chain/reader.ts";
 import type { Address } from "../../src/evm/contract/fact.ts";
-import { type EvmNetwork, networksOf, type TokenSettings } from "../../src/evm/contract/network.ts";
+import { type EvmNetwork, networksOf } from "../../src/evm/contract/network.ts";
 import { type ChainState, type EvmBatch, emptyChain } from "../../src/evm/log/chain-state.ts";
 import { type Reading, readTransfers } from "../../src/evm/movements/transfers.ts";
 import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
+import type { EvmToken } from "../../src/settings/assets.ts";
+import { evmAsset } from "./asset.ts";
 
 /** Whatever waits in these tests waits no longer. */
 export const DEADLINE_MS = 20_000;
@@ -14,18 +16,10 @@ export const DEADLINE_MS = 20_000;
 export const networkOf = (
   rpc: readonly string[],
   chainId: number,
-  tokens: readonly (Pick<TokenSettings, "address" | "type"> & Partial<TokenSettings>)[],
+  tokens: readonly (Pick<EvmToken, "address"> & Partial<EvmToken>)[],
 ): EvmNetwork => {
   const [network] = networksOf(
-    tokens.map((token) => ({
-      network: "local",
-      chainId,
-      rpc,
-      fromBlock: 0,
-      finality: 3,
-      lockup: null,
-      ...token,
-    })),
+    tokens.map((token) => evmAsset({ chainId, rpc: [...rpc], finality: 3, ...token })),
   );
   if (network === undefined) throw new Error("no token, no network");
   return network;

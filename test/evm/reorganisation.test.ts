@@ -279,7 +279,7 @@ test("a first block raised later leaves nothing out that a reorganisation below 
   }
   const raised = {
     ...whole,
-    tokens: whole.tokens.map((each) => ({ ...each, fromBlock: each.fromBlock + 8n })),
+    tokens: whole.tokens.map((each) => ({ ...each, fromBlock: each.fromBlock + 8 })),
   };
   await using _ = following(raised);
   await reorganise(6, 9, 99);

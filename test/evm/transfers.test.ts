@@ -14,8 +14,9 @@ import { expect, test } from "vitest";
 import { contractEvents, eventName } from "../../src/evm/contract/events.ts";
 import type { Address, EvmFact, EvmTransaction } from "../../src/evm/contract/fact.ts";
 import { movingBySelector } from "../../src/evm/contract/functions.ts";
-import type { TokenShape } from "../../src/evm/contract/token.ts";
 import { readTransfers, walletsOf } from "../../src/evm/movements/transfers.ts";
+import type { EvmToken } from "../../src/settings/assets.ts";
+import { evmAsset } from "./asset.ts";
 
 const wallet = (n: number): Address => `0x${n.toString(16).padStart(40, "0")}`;
 const tokenAddress = wallet(0xaaaa);
@@ -23,12 +24,15 @@ const shape = (
   version: 1 | 2 | 3 | 4 | 5,
   lockup: Address | null = null,
   identityRegistry: Address | null = null,
-): TokenShape => ({
-  address: tokenAddress,
-  type: `comakery_security_token_v${version}`,
-  lockup,
-  identityRegistry,
-});
+): EvmToken =>
+  evmAsset({
+    chainId: 1,
+    rpc: [],
+    address: tokenAddress,
+    type: `comakery_security_token_v${version}`,
+    lockup,
+    identityRegistry,
+  });
 
 const transaction = (members: Partial<EvmTransaction> = {}): EvmTransaction => ({
   hash: pad("0x1"),
@@ -178,7 +182,7 @@ test("a Transfer that is not of the ERC-20 form stops the token, naming the log"
   );
 });
 
-test.for<[string, TokenShape, Address]>([
+test.for<[string, EvmToken, Address]>([
   ["lockup", shape(1, wallet(0xbbbb)), wallet(0xbbbb)],
   ["registry", shape(5, null, wallet(0xcccc)), wallet(0xcccc)],
 ])(
@@ -218,7 +222,7 @@ test("groups and fundings are believed of the contract that has them alone, and 
       toHex(840n, { size: 32 }),
       { address },
     );
-  const groupsOf = (token: TokenShape) =>
+  const groupsOf = (token: EvmToken) =>
     readTransfers(
       token,
       [tokenAddress, registry].flatMap((address) => [groupSet(address), regionAdded(address)]),
@@ -245,7 +249,7 @@ test("groups and fundings are believed of the contract that has them alone, and 
       ),
       { address },
     );
-  const vestingOf = (token: TokenShape, to: Address, by: Address) =>
+  const vestingOf = (token: EvmToken, to: Address, by: Address) =>
     readTransfers(token, [moved(0, wallet(1), to, 40n), funded(by)], new Map()).transfers.map(
       ({ vesting }) => vesting?.scheduleId ?? null,
     );

@@ -27,24 +27,8 @@ import type { TestDatabase } from "../postgres.ts";
 const DEADLINE_MS = 20_000;
 
 export type Project = Assets["projects"][number];
-export type EvmAsset = Extract<Project["tokens"][number], { ledger: "evm" }>;
-
-/** A token of an assets file with everything that a test does not care about filled in. */
-export const evmAsset = (
-  token: Pick<EvmAsset, "address" | "chainId" | "rpc"> & Partial<EvmAsset>,
-): EvmAsset => ({
-  name: `token-${token.address.slice(2, 10)}`,
-  ledger: "evm",
-  network: "local",
-  type: "comakery_security_token_v4",
-  fromBlock: 0,
-  finality: "latest",
-  lockup: null,
-  identityRegistry: null,
-  groups: {},
-  schedules: {},
-  ...token,
-});
+export type { EvmToken as EvmAsset } from "../../src/settings/assets.ts";
+export { evmAsset } from "../evm/asset.ts";
 
 /** A record as JSON; integers beyond 2^53 are bigints. */
 export type TransferEventJson = { readonly id: number | bigint } & Readonly<

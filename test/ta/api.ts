@@ -21,7 +21,7 @@ import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 export const COIN = `0x${"7".padStart(64, "0")}::acme::ACME`;
-export const EVM_TOKEN = `0x${"5f".repeat(20)}`;
+export const EVM_TOKEN = `0x${"5f".repeat(20)}` as const;
 
 export const ASSETS: ReadonlyMap<string, TaAsset> = new Map<string, TaAsset>([
   [

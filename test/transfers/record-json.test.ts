@@ -8,6 +8,7 @@ import { printedOnce } from "../../src/transfers/printed-once.ts";
 import { numberOf, printRecord, recordValue } from "../../src/transfers/record-json.ts";
 import { AT, type TransferEvent } from "../../src/transfers/records.ts";
 import { type PrintedToken, tokenBook } from "../../src/transfers/token-json.ts";
+import { evmAsset } from "../evm/asset.ts";
 import { freshDatabase } from "../postgres.ts";
 
 const place = { chainId: 43_113, token: `0x${"ac".repeat(20)}` } as const;
@@ -56,16 +57,14 @@ const bookOver = async (db: Db) => {
     name: "acme",
     callbackUrl: undefined,
     tokens: [
-      {
+      evmAsset({
         name: "acme",
-        network: "local",
         chainId: place.chainId,
-        type: "comakery_security_token_v4",
-        finality: "latest",
+        rpc: [],
         groups: { "1": "Reg A" },
         schedules: { "0": "Cliff" },
         address: place.token,
-      },
+      }),
     ],
   });
 };

@@ -7,9 +7,10 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
+import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/block-numbers.ts";
 import type { EvmNetwork } from "../contract/network.ts";
-import { contractsOf, type EvmToken } from "../contract/token.ts";
+import { contractsOf } from "../contract/token.ts";
 import { chainMark, firstBlockOf, logEnd, rolledBackTo } from "../log/reads.ts";
 import { netMinted } from "../log/supply.ts";
 import { contractsAt, readTotalSupply } from "../rpc/contract-calls.ts";

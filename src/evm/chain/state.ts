@@ -1,8 +1,8 @@
 /** How far a chain has been read: the reader's own copy, moved by every batch. */
 
+import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/block-numbers.ts";
 import type { EvmNetwork } from "../contract/network.ts";
-import type { EvmToken } from "../contract/token.ts";
 import { type ChainState, type EvmBatch, scheduleKey } from "../log/chain-state.ts";
 import { type KnownBlocks, knownBlocks } from "./known-blocks.ts";
 
@@ -26,16 +26,17 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
   const nextBlock = new Map(
     network.tokens.map(({ address, fromBlock }) => [
       address,
-      start.nextBlock.get(address) ?? fromBlock,
+      start.nextBlock.get(address) ?? BigInt(fromBlock),
     ]),
   );
-  const firstOf = ({ address, fromBlock }: EvmToken) => start.firstBlock.get(address) ?? fromBlock;
+  const firstOf = ({ address, fromBlock }: EvmToken) =>
+    start.firstBlock.get(address) ?? BigInt(fromBlock);
   const state: ReadingState = {
     known: knownBlocks(start.blocks),
     schedules: new Map(start.schedules),
     finalBlock: start.finalBlock,
     headTold: false,
-    next: ({ address, fromBlock }) => nextBlock.get(address) ?? fromBlock,
+    next: ({ address, fromBlock }) => nextBlock.get(address) ?? BigInt(fromBlock),
     nextAfterRollback: (token, toBlock) => {
       const next = state.next(token);
       return next <= toBlock + 1n ? next : highest(toBlock + 1n, firstOf(token));

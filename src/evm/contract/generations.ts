@@ -5,16 +5,9 @@
  * are; `doubts` in `../movements/transfers.ts` report logs that contradict it.
  */
 
-/** Token types, as configuration and `_token_type` of the REST interface spell them. */
-export const tokenTypes = [
-  "comakery_security_token_v1",
-  "comakery_security_token_v2",
-  "comakery_security_token_v3",
-  "comakery_security_token_v4",
-  "comakery_security_token_v5",
-] as const;
+import type { EvmToken } from "../../settings/assets.ts";
 
-export type TokenType = (typeof tokenTypes)[number];
+export type TokenType = EvmToken["type"];
 
 /** Version number inside a token type. */
 export type Version = 1 | 2 | 3 | 4 | 5;

@@ -1,26 +1,11 @@
 /**
- * An EVM token, and what its contracts say about it. Others log events of the same names about something
+ * What the contracts of a token say about it. Others log events of the same names about something
  * else (a registry whose identities are tokens, a lockup that is one): those are not even decoded.
  */
+import type { EvmToken } from "../../settings/assets.ts";
 import { decodeEvent, type Subject, subjectOf, type TokenEvent } from "./events.ts";
 import type { Address, EvmFact } from "./fact.ts";
-import { generations, type TokenType } from "./generations.ts";
-
-/** What has to be known of a token to read its logs. */
-export type TokenShape = {
-  readonly address: Address;
-  readonly type: TokenType;
-  /** The separate vesting contract of version 1; null otherwise. */
-  readonly lockup: Address | null;
-  /** The registry of a version 5 token whose regions are its groups; null where there is none. */
-  readonly identityRegistry: Address | null;
-};
-
-/** A token to read. */
-export type EvmToken = TokenShape & {
-  /** The block that created the oldest of its contracts, or an earlier one. */
-  readonly fromBlock: bigint;
-};
+import { generations } from "./generations.ts";
 
 /** Every contract whose logs are facts of the token. */
 export const contractsOf = (token: EvmToken): readonly Address[] =>
@@ -31,14 +16,14 @@ export const contractsOf = (token: EvmToken): readonly Address[] =>
  * another contract's.
  * @throws UndecodableLogError (stop)
  */
-export const ownEvent = (token: TokenShape, fact: EvmFact): TokenEvent | undefined => {
+export const ownEvent = (token: EvmToken, fact: EvmFact): TokenEvent | undefined => {
   const subject = subjectOf(fact.topics[0]);
   if (subject === undefined || fact.address !== speakerOf(token, subject)) return undefined;
   return decodeEvent(fact);
 };
 
 /** The one contract that is believed; null where the token's generation has nothing of the kind. */
-const speakerOf = (token: TokenShape, subject: Subject): Address | null => {
+const speakerOf = (token: EvmToken, subject: Subject): Address | null => {
   switch (subject) {
     case "transfers":
       return token.address;

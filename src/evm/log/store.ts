@@ -3,11 +3,11 @@
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import { copyInto } from "../../database/copy.ts";
+import type { EvmToken } from "../../settings/assets.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Address, EvmFact, LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
-import type { EvmToken } from "../contract/token.ts";
 import {
   type ChainState,
   type ChainStore,

@@ -1,14 +1,15 @@
 /** Schedules that logs name for the first time, read from the contract that logged them. */
 
+import type { EvmToken } from "../../settings/assets.ts";
 import type { EvmFact } from "../contract/fact.ts";
-import { ownEvent, type TokenShape } from "../contract/token.ts";
+import { ownEvent } from "../contract/token.ts";
 import { type ScheduleFact, scheduleKey } from "../log/chain-state.ts";
 import { readSchedules } from "../rpc/contract-calls.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 
 export type SchedulesAsked = {
   /** Those whose facts these are. */
-  readonly tokens: readonly TokenShape[];
+  readonly tokens: readonly EvmToken[];
   readonly facts: readonly EvmFact[];
   /** Schedules already read, by `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
@@ -52,7 +53,7 @@ export const newSchedules = async (
   });
 };
 
-const scheduleIn = (token: TokenShape | undefined, fact: EvmFact): bigint | undefined => {
+const scheduleIn = (token: EvmToken | undefined, fact: EvmFact): bigint | undefined => {
   try {
     const event = token && ownEvent(token, fact);
     return event !== undefined && "scheduleId" in event ? event.scheduleId : undefined;

@@ -3,11 +3,12 @@
  * groups of both wallets as they stood at that log, and the vesting it funded. Pure.
  */
 import type { Hex } from "viem";
+import type { EvmToken } from "../../settings/assets.ts";
 import { eventName, type TokenEvent } from "../contract/events.ts";
 import type { Address, EvmFact, EvmTransaction } from "../contract/fact.ts";
 import { movingBySelector, selectorOf, versionsOf } from "../contract/functions.ts";
 import { generations } from "../contract/generations.ts";
-import { ownEvent, type TokenShape } from "../contract/token.ts";
+import { ownEvent } from "../contract/token.ts";
 import { methodNames } from "./method-name.ts";
 import { joinFundings } from "./vesting-join.ts";
 import { type GroupChange, groupShown, groupsAfter, type WalletGroups } from "./wallet-groups.ts";
@@ -71,7 +72,7 @@ export type Reading = {
  * @throws UndecodableLogError (stop)
  */
 export const readTransfers = (
-  token: TokenShape,
+  token: EvmToken,
   facts: readonly EvmFact[],
   groups: WalletGroups,
 ): Reading => {
@@ -86,7 +87,7 @@ export const readTransfers = (
 };
 
 /** Wallets whose groups must be known to read these facts. */
-export const walletsOf = (token: TokenShape, facts: readonly EvmFact[]): ReadonlySet<Address> => {
+export const walletsOf = (token: EvmToken, facts: readonly EvmFact[]): ReadonlySet<Address> => {
   const wallets = new Set<Address>();
   for (const fact of facts) {
     const event = ownEvent(token, fact);
@@ -103,7 +104,7 @@ type Found<K extends TokenEvent["kind"]> = Extract<TokenEvent, { kind: K }> & {
 type Open = { transfers: TransferRecord[]; groupChanges: GroupChange[]; doubts: Doubt[] };
 
 const readTransaction = (
-  token: TokenShape,
+  token: EvmToken,
   facts: readonly EvmFact[],
   groups: WalletGroups,
   out: Open,
@@ -190,7 +191,7 @@ const versionsLogging: Readonly<Record<string, readonly number[]>> = {
   TokenTypeBurned: [4, 5],
 };
 
-const foreignTo = (token: TokenShape, fact: EvmFact): string | undefined => {
+const foreignTo = (token: EvmToken, fact: EvmFact): string | undefined => {
   if (fact.address !== token.address) return undefined;
   const name = eventName(fact.topics[0]);
   const versions = name === undefined ? undefined : versionsLogging[name];
@@ -201,7 +202,7 @@ const foreignTo = (token: TokenShape, fact: EvmFact): string | undefined => {
 
 /** A call straight to the token of a function that its generation is not known to have. */
 const foreignCall = (
-  token: TokenShape,
+  token: EvmToken,
   { to, input }: EvmTransaction,
   contracts: ReadonlySet<Address>,
 ): string | undefined => {

@@ -5,9 +5,10 @@
  */
 
 import type { Hex } from "viem";
+import type { EvmToken } from "../../settings/assets.ts";
 import { highest } from "../../values/block-numbers.ts";
 import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../contract/fact.ts";
-import { contractsOf, type EvmToken } from "../contract/token.ts";
+import { contractsOf } from "../contract/token.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";
 import {
   checkBlooms,

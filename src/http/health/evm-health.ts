@@ -3,8 +3,9 @@ import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.t
 import type { Db } from "../../database/connect.ts";
 import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/standing.ts";
 import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
+import type { EvmToken } from "../../settings/assets.ts";
 import { recordsStanding } from "../../transfers/progress.ts";
-import type { Project, ProjectToken } from "../../transfers/projects.ts";
+import type { Project } from "../../transfers/projects.ts";
 import { lowest } from "../../values/block-numbers.ts";
 import { type EvmStanding, recordsKey } from "./evm-standing.ts";
 import { type HealthDetail, worst } from "./health.ts";
@@ -118,7 +119,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       callbackFigures(db),
     ]);
     /** Next block of the one furthest behind; null when one of them was never read. */
-    const nextOfAll = (some: readonly ProjectToken[]): bigint | null => {
+    const nextOfAll = (some: readonly EvmToken[]): bigint | null => {
       const found = some.map(nextOf);
       const [first, ...others] = found.filter((next) => next !== undefined);
       if (first === undefined || others.length + 1 < some.length) return null;
@@ -159,7 +160,7 @@ const OLD_VOTED_HEAD_SECONDS = 600;
 const OLD_HEAD_SECONDS = 3_600;
 
 const oldHead = (
-  finality: ProjectToken["finality"] | undefined,
+  finality: EvmToken["finality"] | undefined,
   ageSeconds: number | null,
 ): readonly string[] => {
   const voted = finality === "safe" || finality === "finalized";

@@ -78,9 +78,8 @@ const evmSides = async (
   if (evm === undefined) return "a key to sign with";
   // What speaks to chains is large: loaded where there is one to send to.
   const { evmRelay } = await import("../ledgers/evm-relay.ts");
-  const { chainId, rpc, type } = token;
+  const { chainId, rpc, type, address } = token;
   const { signer } = evm;
-  const address = `0x${token.address.slice(2).toLowerCase()}` as const;
   return {
     register: evmRegister(sql, { project, chainId, token: address }),
     relay: evmRelay({

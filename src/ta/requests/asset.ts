@@ -9,6 +9,10 @@ import {
 } from "../../settings/assets.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../../values/move-type.ts";
 
+/**
+ * An asset that the transfer agent answers for: a token of either ledger with what a request needs
+ * beside it. It holds its token, and is no second form of it: on Sui a coin type is all of a token.
+ */
 export type TaAsset = {
   /** As in the assets file and in `keys create --asset`. */
   readonly name: string;

@@ -19,7 +19,7 @@ export const walletGroup = async (
   const groups = await groupsBefore(
     db,
     { project: asset.project, chainId },
-    hexText(address.toLowerCase()),
+    address,
     new Set([hex]),
     NO_BLOCK,
   );
