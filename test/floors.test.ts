@@ -49,11 +49,6 @@ const orders = new Map(
 const roomOf = (file: string): string =>
   file.startsWith("demo/") ? "demo/" : (/^src\/[^/]+\/?/.exec(file)?.[0] ?? "");
 
-/** Known exceptions, until one table of routes replaces them. */
-const isKnown = (said: string): boolean =>
-  said === "src/rest/callback-keys.ts imports src/ta/api/answer-schema.ts" ||
-  said.split(" imports ").every((file) => file.startsWith("src/ta/api/"));
-
 const shown = ({ from, to }: Arrow): string => `${from} imports ${to}`;
 
 test("every file stands in a room of the table, and every room of the table has files", () => {
@@ -65,7 +60,7 @@ test("a room imports only from floors below its own", () => {
   const wrong = arrows.filter(
     ({ from, to }) => roomOf(from) !== roomOf(to) && !(floor(to) < floor(from)),
   );
-  expect(wrong.map(shown).filter((said) => !isKnown(said))).toEqual([]);
+  expect(wrong.map(shown)).toEqual([]);
 });
 
 test("a folder of a room with an order imports only from folders below its own", () => {
@@ -101,5 +96,5 @@ test("no file imports itself by way of others", () => {
     done.add(file);
   };
   for (const file of files) visit(file, []);
-  expect(circles.filter((said) => !isKnown(said))).toEqual([]);
+  expect(circles).toEqual([]);
 });

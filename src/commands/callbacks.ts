@@ -8,8 +8,8 @@ import {
 import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Database } from "../database/connect.ts";
 import { openStorage } from "../service/storage.ts";
-import { resultEndpoint } from "../ta/api/callback-address.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
+import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { rotateCommand } from "./callbacks-rotate.ts";

@@ -7,7 +7,7 @@ import { DEMO_ASSETS } from "../service/assets.ts";
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
-import { registerKey } from "../ta/api/new-key.ts";
+import { registerKey } from "../ta/requests/caller-keys.ts";
 
 /** Names of the files below the data folder, readable by their owner alone. */
 const FILE = "start-key";

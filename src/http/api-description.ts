@@ -1,4 +1,5 @@
-/** Parts of one OpenAPI 3.1 document: each interface describes itself. */
+/** Parts of one OpenAPI 3.1 document: each interface describes itself, in the words of this page. */
+import { z } from "zod";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -33,3 +34,39 @@ export const describeTogether = <Base extends ApiDescription>(
 });
 
 const merged = (...parts: readonly (Members | undefined)[]): Members => Object.assign({}, ...parts);
+
+/** Body of every answer that is not a success, as `errorBody` makes it. */
+export const errorAnswer = z.object({
+  error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
+  details: z.string(),
+  requestId: z.uuid(),
+});
+
+/** A zod schema as a JSON Schema, in the dialect of OpenAPI 3.1. */
+export const jsonSchema = (schema: z.ZodType, options: z.core.ToJSONSchemaParams = {}) => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any", ...options });
+  return rest;
+};
+
+/** The schema of this name, among the document's components. */
+export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** A body of JSON, with an example when one is given. */
+export const jsonContent = (schema: object, shown: { readonly example?: unknown } = {}) => ({
+  content: { "application/json": { schema, ...shown } },
+});
+
+/** An answer of JSON. */
+export const jsonAnswer = (description: string, schema: object) => ({
+  description,
+  ...jsonContent(schema),
+});
+
+/** A header field of a request. */
+export const headerParameter = (name: string, description: string, required = false) => ({
+  name,
+  in: "header",
+  required,
+  description,
+  schema: { type: "string" },
+});

@@ -145,7 +145,7 @@ export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolea
 /**
  * Ends a key, unless it has ended already, and hands what it asked for over to another one: both are
  * of the kind `ta` and of one asset, and the other one opens. Returns the asset, or null when they are
- * not. Where results go then is for `handOver` of `src/ta/api/callback-address.ts`.
+ * not. Where results go then is for `handOver` of `src/ta/requests/caller-keys.ts`.
  */
 export const handOverKey = async (
   { sql }: Statements,

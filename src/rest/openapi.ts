@@ -1,28 +1,20 @@
 /** The OpenAPI 3.1 description, made of the schemas that check what comes in. */
-import { z } from "zod";
+import type { z } from "zod";
+import { headerParameter, jsonContent, jsonSchema, schemaRef } from "../http/api-description.ts";
 import { exampleError, exampleRecord } from "./example.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
 import { errorSchema, exactInteger, transferEventSchema, transferEventsQuery } from "./schema.ts";
 
-type JsonSchema = z.core.JSONSchema.BaseSchema;
-
-/** As a JSON Schema, the dialect of OpenAPI 3.1. */
-const schemaOf = (schema: z.ZodType): JsonSchema => {
-  const {
-    $schema: _,
-    id: __,
-    ...rest
-  } = z.toJSONSchema(schema, {
-    unrepresentable: "any",
-    override: ({ zodSchema, jsonSchema }) => {
+/** As a JSON Schema in which exact integers are of the type `integer`, whatever their size. */
+const schemaOf = (schema: z.ZodType) =>
+  jsonSchema(schema, {
+    override: ({ zodSchema, jsonSchema: made }) => {
       const exact = zodSchema._zod.def.type === "union" && isExact(zodSchema);
       if (!exact && zodSchema._zod.def.type !== "bigint") return;
-      delete jsonSchema.anyOf;
-      jsonSchema.type = "integer";
+      delete made.anyOf;
+      made.type = "integer";
     },
   });
-  return rest;
-};
 
 const isExact = (schema: z.core.$ZodTypes): boolean =>
   schema._zod.def.type === "union" && schema._zod.def.options === exactInteger.def.options;
@@ -81,8 +73,6 @@ const RETRY_AFTER = {
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
 };
 
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-
 const errorAnswers = Object.fromEntries(
   Object.entries(ERRORS).map(([status, [description, details]]) => [
     status,
@@ -94,12 +84,7 @@ const errorAnswers = Object.fromEntries(
         ...(status === "429" && LIMITS),
         ...(["429", "503"].includes(status) && RETRY_AFTER),
       },
-      content: {
-        "application/json": {
-          schema: ref("Error"),
-          example: exampleError(Number(status), details),
-        },
-      },
+      ...jsonContent(schemaRef("Error"), { example: exampleError(Number(status), details) }),
     },
   ]),
 );
@@ -154,12 +139,10 @@ export const openApi = (version: string) => ({
               ...REQUEST_ID,
               ...LIMITS,
             },
-            content: {
-              "application/json": {
-                schema: { type: "array", items: ref("TransferEvent") },
-                example: [exampleRecord],
-              },
-            },
+            ...jsonContent(
+              { type: "array", items: schemaRef("TransferEvent") },
+              { example: [exampleRecord] },
+            ),
           },
           ...errorAnswers,
         },
@@ -175,18 +158,12 @@ export const openApi = (version: string) => ({
         description:
           "Sent to the project's callback URL, signed (Standard Webhooks, Ed25519; keys at `/api/v1/callback_pk`), in order per token. Answer 2xx within 15 s; anything else is tried again for three days.",
         security: [],
-        parameters: Object.entries(CALLBACK_HEADERS).map(([name, description]) => ({
-          name,
-          in: "header",
-          required: true,
-          description,
-          schema: { type: "string" },
-        })),
+        parameters: Object.entries(CALLBACK_HEADERS).map(([name, description]) =>
+          headerParameter(name, description, true),
+        ),
         requestBody: {
           required: true,
-          content: {
-            "application/json": { schema: ref("TransferEvent"), example: exampleRecord },
-          },
+          ...jsonContent(schemaRef("TransferEvent"), { example: exampleRecord }),
         },
         responses: {
           "2XX": { description: "Received; it is not sent again." },

@@ -5,6 +5,7 @@ import type { Db } from "../database/connect.ts";
 import type { RawReads, Readers, Reads } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
+import { CALLBACK_KEYS } from "../http/callback-keys.ts";
 import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
 import { type Admission, createAdmission, inPlace } from "../http/edge/admission.ts";
 import { createGate, type GateSettings } from "../http/edge/gate.ts";
@@ -18,7 +19,7 @@ import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
 import { listPage } from "../transfers/list-page.ts";
 import type { Project } from "../transfers/projects.ts";
 import { tokenBook } from "../transfers/token-json.ts";
-import { CALLBACK_KEYS_PATH, callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
+import { callbackKeysApi, mountCallbackKeys } from "./callback-keys.ts";
 import { mountDocs } from "./docs.ts";
 import { nextLink, pageQuery, readQuery } from "./list.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
@@ -142,7 +143,7 @@ export const restPart = ({
       { path: LIST_PATH, about: `transfer events of EVM tokens: GET with a key in ${KEY_HEADER}` },
       ...(callbackKeys === undefined
         ? []
-        : [{ path: CALLBACK_KEYS_PATH, about: "public keys that callbacks are signed with" }]),
+        : [{ path: CALLBACK_KEYS.path, about: CALLBACK_KEYS.about }]),
       { path: "/docs", about: "the transfer events API, to read" },
       { path: "/openapi.json", about: "the transfer events API, OpenAPI 3.1" },
     ],

@@ -1,5 +1,6 @@
 /** What goes in and out of the transfer events API, as zod schemas: they check, and they document. */
 import { z } from "zod";
+import { errorAnswer } from "../http/api-description.ts";
 
 /** Most records of one page, and the default. */
 export const MOST_RECORDS = 1_000;
@@ -122,10 +123,6 @@ export const transferEventSchema = z
   .meta({ description: "One token movement: one Transfer log." });
 
 /** Body of every answer that is not a success. */
-export const errorSchema = z
-  .object({
-    error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
-    details: z.string(),
-    requestId: z.uuid(),
-  })
-  .meta({ description: "What was wrong; quote requestId when reporting it." });
+export const errorSchema = errorAnswer.meta({
+  description: "What was wrong; quote requestId when reporting it.",
+});

@@ -4,8 +4,8 @@ import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/
 import type { OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import type { Database } from "../database/connect.ts";
 import type { Assets } from "../settings/assets.ts";
-import { moveResults, registerKeyAddresses } from "../ta/api/callback-address.ts";
 import { taAssets, taEndpoint } from "../ta/requests/asset.ts";
+import { moveResults, registerKeyAddresses } from "../ta/requests/callback-address.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 
 /**

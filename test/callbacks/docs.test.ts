@@ -13,7 +13,7 @@ import { z } from "zod";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { resultCallback } from "../../src/ta/api/answer-schema.ts";
-import * as examples from "../../src/ta/api/openapi-examples.ts";
+import * as examples from "../../src/ta/api/examples.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { freePort } from "../queue/redis-server.ts";
 import { until } from "../queue/until.ts";

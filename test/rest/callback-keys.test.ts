@@ -4,7 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
-import { callbackKeysAnswer } from "../../src/ta/api/answer-schema.ts";
+import { callbackKeysAnswer } from "../../src/http/callback-keys.ts";
 import { freshDatabase } from "../postgres.ts";
 import { until } from "../queue/until.ts";
 import { startProgram, temporaryFolder } from "../service/process.ts";

@@ -2,6 +2,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { callbackKeysAnswer } from "../../src/http/callback-keys.ts";
 import { errorName } from "../../src/http/error-body.ts";
 import { LIST_PATH } from "../../src/rest/names.ts";
 import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
@@ -153,7 +154,7 @@ test("what it shows as an example is what the APIs take and answer", async () =>
     TaWhitelistStatus: answers.whitelistStatusAnswer.strict(),
     TaDelivery: answers.deliveryAnswer.strict(),
     TaRedelivery: answers.redeliveryAnswer.strict(),
-    TaCallbackKeys: answers.callbackKeysAnswer.strict(),
+    TaCallbackKeys: callbackKeysAnswer.strict(),
     TaHealth: answers.healthAnswer.strict(),
     TaResult: answers.resultCallback.strict(),
     TaError: answers.errorAnswerSchema.strict(),

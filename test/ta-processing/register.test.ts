@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AssetsFileError, readAssets } from "../../src/settings/assets.ts";
 import { evmRegister } from "../../src/ta/processing/evm-register.ts";
-import { walletGroup } from "../../src/ta/requests/wallet-group.ts";
+import { walletGroup } from "../../src/ta/requests/status.ts";
 import { appendGroups } from "../../src/transfers/groups.ts";
 import { freshDatabase } from "../postgres.ts";
 import { evmAsset } from "../rest/service.ts";

@@ -4,13 +4,9 @@ import { listDeliveries, redeliver } from "../../src/callbacks/deliveries.ts";
 import { endpointsUnder } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { revokeKey } from "../../src/http/keys.ts";
-import {
-  changeCallbackUrl,
-  handOver,
-  resultAddress,
-  resultEndpoint,
-} from "../../src/ta/api/callback-address.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
+import { resultAddress, resultEndpoint } from "../../src/ta/requests/callback-address.ts";
+import { changeCallbackUrl, handOver } from "../../src/ta/requests/caller-keys.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { startSender } from "../callbacks/sender.ts";
 import { until } from "../queue/until.ts";

@@ -2,12 +2,12 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../src/database/connect.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
-import { registerKey } from "../../src/ta/api/new-key.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
 import { recordEnding } from "../../src/ta/processing/record.ts";
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
+import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { LOCAL } from "../callbacks/sender.ts";
 import { submission } from "./submissions.ts";

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import type { z } from "zod";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
+import { callbackKeysAnswer } from "../../src/http/callback-keys.ts";
 import { findKey } from "../../src/http/keys.ts";
 import {
   acceptedAnswer,
-  callbackKeysAnswer,
   deliveryAnswer,
   errorAnswerSchema,
   healthAnswer,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
-import { handOver } from "../../src/ta/api/callback-address.ts";
+import { handOver } from "../../src/ta/requests/caller-keys.ts";
 import { type Api, type KeyPair, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";
 

@@ -1,6 +1,6 @@
 /** Investors to submit. */
 import type { JsonValue } from "../../src/client/index.mjs";
-import type { Investor, Submission } from "../../src/ta/requests/submission.ts";
+import type { Investor, Submission } from "../../src/ta/pii/submission.ts";
 
 export const WALLET = `0x${"ab".repeat(32)}`;
 

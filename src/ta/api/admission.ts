@@ -1,14 +1,13 @@
 /**
- * Letting requests in: the key first, then, where one is asked for, the signature.
+ * Lets requests in: the key first, then the signature where a route demands one.
  *
- * A key of this interface is public. What counts for the key is what its owner signed; anything else
- * counts for the address it came from, so that nobody can use up what belongs to somebody else.
+ * A key of this interface is public. So only requests that its owner signed count for the key; any other
+ * request counts for the key at the address it came from, and cannot use up the owner's limit.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Gate, GateSettings } from "../../http/edge/gate.ts";
-import type { Caller } from "./authenticate.ts";
 import type { BodyRoom } from "./body-room.ts";
-import { headerOf } from "./header.ts";
+import type { Caller } from "./caller.ts";
 import { type Pace, readBody } from "./read-body.ts";
 import {
   requireBodyForm,
@@ -17,25 +16,25 @@ import {
   requireSignatureForm,
   type SignedHead,
 } from "./signatures.ts";
-import { parseSignedBody, requirePlainBody, type SignedBody } from "./signed-body.ts";
+import { headerOf, parseSignedBody, requirePlainBody, type SignedBody } from "./signed-body.ts";
 
 /** A hook that runs before anything of the body is read. */
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 export type Admission = {
   /** Lets a request in by its key alone. @throws HttpError 401, 403, 429 */
-  byKey(request: FastifyRequest, reply: FastifyReply): Promise<Caller>;
+  readonly byKey: Hook;
   /** Lets a request in whose method, path and time are signed. @throws HttpError 401, 403, 429 */
   readonly signedRead: Hook;
   /**
-   * Lets the body of a request come: whoever has no good key, or sends no signature of a form that the
-   * key takes, sends it for nothing.
+   * Lets the body of a request come. Without a good key and a signature of a form that the key takes, no
+   * body is read. @throws HttpError 401, 403, 415, 429
    */
   readonly beforeBody: Hook;
-  /** Who sent a request that one of the hooks let in. */
+  /** The caller of a request that one of the hooks let in. */
   callerOf(request: FastifyRequest): Caller;
   /**
-   * Reads the body of a request that `beforeBody` let come, and checks who signed it.
+   * Reads the body of a request that `beforeBody` let come, and checks its signature.
    * @throws StrictJsonError (400), HttpError 401, 408, 413, 429, 503
    */
   signedBody(request: FastifyRequest, reply: FastifyReply): Promise<AdmittedBody>;
@@ -48,7 +47,7 @@ export type AdmittedBody = SignedBody & {
 
 export type AdmissionSettings = {
   readonly gate: Pick<Gate<Caller>, "identify">;
-  /** Of a key; and of an address without a good key, or without a good signature by that key. */
+  /** `limit` of a key; `attempts` of an address without a good key or without a good signature. */
   readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;
   readonly room: BodyRoom;
   readonly pace: Pace;
@@ -76,7 +75,7 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
     reply.headers(limit.headers(verdict));
   };
 
-  /** Whoever proves nothing is slowed down like whoever tries keys; who signs well never is. */
+  /** A bad signature counts as an attempt, like a bad key; a good one never does. */
   const checked = <T>(request: FastifyRequest, caller: Caller, check: () => T): T => {
     try {
       return check();
@@ -99,7 +98,7 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
     byKey: async (request, reply) => {
       const caller = await identified(request);
       count(unproven(request, caller), reply);
-      return caller;
+      callers.set(request, caller);
     },
     signedRead: async (request, reply) => {
       await beforeSignature(request, reply);
@@ -143,5 +142,5 @@ const headOf = (request: FastifyRequest): SignedHead => ({
   signature: signatureOf(request),
 });
 
-/** Somebody at an address who shows a key, and has not shown that it is his. */
+/** Name to count under for an address that shows a key without proving to own it. */
 const unproven = ({ ip }: FastifyRequest, { id }: Caller): string => `${id} at ${ip}`;

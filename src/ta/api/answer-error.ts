@@ -2,8 +2,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { answerOrLater, errorBody } from "../../http/error-body.ts";
 import { StrictJsonError } from "../../settings/strict-json.ts";
-import { IdempotencyKeyReusedError } from "../requests/answered.ts";
 import { InvalidRequestError } from "../requests/invalid-request.ts";
+import { IdempotencyKeyReusedError } from "../requests/replays.ts";
 
 export const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   if (error instanceof InvalidRequestError) {

@@ -1,5 +1,6 @@
 /** The answers of this API, as its description shows them (specification, interface C). */
 import { z } from "zod";
+import { errorAnswer } from "../../http/api-description.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
 
@@ -41,19 +42,6 @@ export const whitelistStatusAnswer = z.object({
   walletGroup: z.int().nullable().describe("The group on the ledger; null without any."),
 });
 
-export const callbackKeysAnswer = z.object({
-  publicKey: z.string().describe("The key that signs now; base64 of 32 bytes."),
-  algorithm: z.literal("ed25519"),
-  keys: z.array(
-    z.object({
-      keyId: z.string(),
-      publicKey: z.string(),
-      notBefore: time,
-      notAfter: time.nullable(),
-    }),
-  ),
-});
-
 export const healthAnswer = z.object({
   status: z.literal("ok"),
   version: z.string(),
@@ -86,10 +74,7 @@ export const deliveryAnswer = z.object({
 
 export const redeliveryAnswer = z.object({ id: z.string(), message: z.string() });
 
-export const errorAnswerSchema = z.object({
-  error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
-  details: z.string(),
-  requestId: z.uuid(),
+export const errorAnswerSchema = errorAnswer.extend({
   code: z
     .enum(["INVALID_REQUEST", "INVALID_DATA", "SIZE_MISMATCH", "FILE_TOO_LARGE"])
     .optional()

@@ -1,19 +1,19 @@
 /**
- * Bounds the memory of bodies under way: in all, and how much of it one sender may have. What counts
- * are the bytes that have come, not those that were announced: nobody takes room with a header field.
+ * Bounds the memory of bodies under way: in total, and per sender. Bytes count when they have arrived,
+ * not when they are announced: a header field takes no room.
  *
- * A body arrives before its signature can be checked, and a key is public: whoever knows it can send
- * under it. So room is shared out by address, and by key within an address.
+ * A body arrives before its signature can be checked, and a key is public: any sender can name it. So
+ * room is shared out by address, and by key within an address.
  */
 
-/** Bodies up to this size are not worth counting: there is always room for one more. */
+/** Bodies up to this size are not counted: there is always room for one more. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Shares of the room: one address leaves some for others, one key some for others of its address. */
+/** Largest shares of the room: an address leaves some to others, a key some to others at its address. */
 const SHARE_OF_ADDRESS = 3 / 4;
 const SHARE_OF_KEY = 1 / 2;
 
-/** Whoever sends a body. */
+/** The sender of a body. */
 export type Sender = {
   readonly address: string;
   /** `api_keys.id` of the key it came with. */
@@ -22,7 +22,7 @@ export type Sender = {
 
 /** The room of one body. */
 export type Place = {
-  /** Makes room for a body that has come so far; false when there is none. */
+  /** Makes room for the part of a body that has arrived; false when there is none. */
   grow(toBytes: number): boolean;
   /** Gives all of it back. Safe to call twice. */
   leave(): void;

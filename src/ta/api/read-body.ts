@@ -1,24 +1,24 @@
-/** Reading the body of a request: no larger than it may be, no slower than it must be. */
+/** Reads the body of a request, bounded in size and in slowness. */
 import type { Readable } from "node:stream";
 import { HttpError } from "../../http/http-error.ts";
 
 /** A body must end, or bring `bytes` more, within every `everyMs`. */
 export type Pace = { readonly bytes: number; readonly everyMs: number };
 
-/** Below half a megabit a second nobody sends the files that large bodies are made of. */
+/** About half a megabit a second: callers that send large bodies of files are faster. */
 export const BODY_PACE: Pace = { bytes: 512 * 1024, everyMs: 10_000 };
 
 export type BodyBounds = {
-  /** `Content-Length`, where it was given: a body that says that it is too large need not come. */
+  /** `Content-Length`, where it was given: a body announced as too large is refused unread. */
   readonly announced: string | undefined;
   readonly mostBytes: number;
   readonly pace: Pace;
-  /** Asked for room with every piece that comes, for the whole so far; false: there is none. */
+  /** Called with every piece, with the bytes so far; false: there is no room for them. */
   readonly grow: (toBytes: number) => boolean;
 };
 
 /**
- * The bytes of a body. One that is refused is not read any further; its connection stays as it is.
+ * The bytes of a body. A refused body is not read any further; its connection stays as it is.
  * @throws HttpError 413 over the limit, 503 without room, 408 when it comes too slowly, 400 when it ends early
  */
 export const readBody = (
@@ -58,7 +58,7 @@ export const readBody = (
     }, pace.everyMs);
     if (payload.destroyed) return gone();
     payload.on("data", take).on("end", end).on("close", gone);
-    // An aborted body is an error and then a close: the latter says all there is to say.
+    // An aborted body emits an error and then a close, which is handled above.
     payload.on("error", () => undefined);
   });
 

@@ -6,10 +6,10 @@ import { SIGNATURE_BYTES, strictBase64, verifyBytes } from "../../client/ed25519
 import type { JsonValue } from "../../client/index.mjs";
 import { boundContent, readContent } from "../../client/sign-request.mjs";
 import { HttpError } from "../../http/http-error.ts";
-import type { Caller } from "./authenticate.ts";
+import type { Caller } from "./caller.ts";
 import type { SignedBody } from "./signed-body.ts";
 
-/** What a request says of its signature. */
+/** What the head of a request says of its signature. */
 export type SignedHead = {
   readonly method: string;
   /** With its query, as sent. */
@@ -27,7 +27,7 @@ const BAD_SIGNATURE =
 const BOUND_FORM =
   'the canonical form (RFC 8785) of {"method","path","timestamp","idempotencyKey","bodySha256"}';
 
-/** @throws HttpError 401 for what cannot be a signature, whatever was signed */
+/** @throws HttpError 401 for a missing signature, or for text that cannot be one */
 export const requireSignatureForm = (signature: string | undefined): void => {
   if (signature === undefined) {
     throw new HttpError(401, "send the signature of the request in X-Request-Sig-B64");
@@ -38,7 +38,7 @@ export const requireSignatureForm = (signature: string | undefined): void => {
 };
 
 /**
- * What is known before a body came: that the form is one that the key takes, and its time.
+ * Checks what is known before the body arrives: that the key takes signatures of this form, and the time.
  * @throws HttpError 401
  */
 export const requireBodyForm = (
@@ -55,8 +55,8 @@ export const requireBodyForm = (
 };
 
 /**
- * Checks the signature of a request with a body whose form `requireBodyForm` let pass. Returns what a
- * bound one covers; undefined where the body alone is signed.
+ * Checks the signature of a body whose head `requireBodyForm` let pass. Returns what a bound signature
+ * covers; undefined where the body alone is signed.
  * @throws HttpError 401
  */
 export const requireBodySignature = (
@@ -88,21 +88,21 @@ export const requireBodySignature = (
 };
 
 /**
- * Whether a body is what the signature of another request covers. Whoever got hold of that signature
- * could send what it covers as a body, whose signature it would then be.
+ * Whether a body is what a signature of another form covers. Otherwise such a signature, once intercepted,
+ * could be sent with what it covers as a body, and would be valid for it.
  */
 const isOtherForm = (value: JsonValue): boolean =>
   typeof value === "object" &&
   value !== null &&
   OTHER_FORMS.includes(Object.keys(value).sort().join());
 
-/** Members of what the other two forms cover, in their canonical order. */
+/** Members of what the other two forms cover, sorted. */
 const OTHER_FORMS: readonly string[] = [
   "method,path,timestamp",
   "bodySha256,idempotencyKey,method,path,timestamp",
 ];
 
-/** @throws HttpError 401 when the time or the signature of a request without a body does not fit */
+/** Checks the signature of a request without a body. @throws HttpError 401 */
 export const requireReadSignature = (
   caller: Caller,
   { method, path, timestamp, signature }: SignedHead,
@@ -124,10 +124,10 @@ const requireSigned = (
   }
 };
 
-/** Seconds that a signature stays good, and a clock may be ahead. */
+/** Seconds that a timestamp may differ from our clock, either way. */
 const TOLERANCE_SECONDS = 300;
 
-/** `X-Request-Timestamp`. @throws HttpError 401 for one that is none, or too far from now */
+/** `X-Request-Timestamp`. @throws HttpError 401 when it is malformed, or too far from now */
 const secondsOf = (timestamp: string | undefined, nowMs: number): number => {
   if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp)) {
     throw new HttpError(401, "send the time in X-Request-Timestamp, in unix seconds");

@@ -1,16 +1,22 @@
-/** A signed body: I-JSON, and its canonical form, which is what signatures go by. */
+/** What a signed request carries: header fields, and a body of I-JSON with its canonical form. */
 import type { FastifyRequest } from "fastify";
 import { canonicalJson, type JsonValue } from "../../client/index.mjs";
 import { HttpError } from "../../http/http-error.ts";
 import { parseStrictJson } from "../../settings/strict-json.ts";
-import { headerOf } from "./header.ts";
+
+/** A header field, by its name in lower case; undefined also for one that is repeated. */
+export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : undefined;
+};
 
 export type SignedBody = {
   readonly value: JsonValue;
+  /** RFC 8785: what signatures cover. */
   readonly canonical: Uint8Array;
 };
 
-/** @throws StrictJsonError (400): without a canonical form there is no signature to check */
+/** @throws StrictJsonError (400): a body that is not I-JSON has no canonical form, so no signature */
 export const parseSignedBody = (bytes: Uint8Array): SignedBody => {
   const value = parseStrictJson(bytes);
   return { value, canonical: Buffer.from(canonicalJson(value)) };
@@ -19,10 +25,7 @@ export const parseSignedBody = (bytes: Uint8Array): SignedBody => {
 /** The parameter `charset` of a content type. */
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
-/**
- * Whether a body comes as it is signed: as UTF-8, and not compressed.
- * @throws HttpError 415 naming what to send
- */
+/** @throws HttpError 415, naming what to send, unless the body comes in UTF-8 and uncompressed */
 export const requirePlainBody = (request: FastifyRequest): void => {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {

@@ -4,9 +4,9 @@
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import type { Submission } from "../requests/submission.ts";
 import { openRecord, opensKey, resealKey, sealRecord } from "./envelope.ts";
 import { PiiKeyLostError, type PiiKeys } from "./pii-keys.ts";
+import type { Submission } from "./submission.ts";
 
 /** Whose data, and of which request. */
 export type StoredRequest = {

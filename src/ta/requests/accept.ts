@@ -8,7 +8,9 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/connect.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
+import type { Submission } from "../pii/submission.ts";
 import type { PiiVault } from "../pii/vault.ts";
+import type { Fingerprint } from "./fingerprint.ts";
 import {
   type Answer,
   answeredMeanwhile,
@@ -16,9 +18,7 @@ import {
   forgetting,
   remembering,
   rememberingSame,
-} from "./answered.ts";
-import type { Fingerprint } from "./fingerprint.ts";
-import type { Submission } from "./submission.ts";
+} from "./replays.ts";
 import { requestWaker } from "./wake.ts";
 
 export type RequestKind = "whitelist" | "kyc";

@@ -30,7 +30,7 @@ const essenceOf = (mediaType: string): string => {
   return SAME.get(essence) ?? essence;
 };
 
-/** The older Office formats are compound files: each is told by the name of the stream it keeps its text in. */
+/** Older Office formats are compound files, told apart by the name of the stream that holds the text. */
 const COMPOUND = "application/x-cfb";
 const COMPOUND_STREAMS: ReadonlyMap<string, readonly string[]> = new Map([
   ["application/msword", ["WordDocument"]],
@@ -39,17 +39,17 @@ const COMPOUND_STREAMS: ReadonlyMap<string, readonly string[]> = new Map([
   ["application/vnd.ms-outlook", ["__properties_version1.0"]],
 ]);
 
-/** Told by its declaration, which may be left out. */
+/** Recognised by its declaration, which is optional. */
 const XML = "application/xml";
 const isXml = (essence: string): boolean => essence === XML || essence.endsWith("+xml");
 
-/** Types that `file-type` knows by their content; it gives some of them parameters. */
+/** Types that `file-type` recognises by content; it gives some of them parameters. */
 const TOLD_BY_CONTENT: ReadonlySet<string> = new Set([
   ...[...supportedMimeTypes].map(essenceOf).filter((essence) => !isXml(essence)),
   ...COMPOUND_STREAMS.keys(),
 ]);
 
-/** Says nothing about the content, so nothing contradicts it; but nobody is identified by a program. */
+/** Says nothing about the content, so any content fits, except programs: they identify no person. */
 const ANYTHING = "application/octet-stream";
 const PROGRAMS: ReadonlySet<string> = new Set([
   "application/x-msdownload",
@@ -68,13 +68,13 @@ const PROGRAMS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * False when the content is known to be something else, or should be known by its first bytes and is
- * not. Types without such bytes (text/plain, text/csv, application/json) pass with any content that is
- * of no type that is known.
+ * False when the content is recognised as another type, or is not recognised although its type has
+ * telling first bytes. Types without such bytes (text/plain, text/csv, application/json) fit any content
+ * that is not recognised.
  */
 export const contentIs = async (contentType: string, bytes: Uint8Array): Promise<boolean> => {
   const said = essenceOf(contentType);
-  // A damaged file may break its own parser: then it is not what it is said to be.
+  // A damaged file may break its parser: then it is not of the type it claims.
   const type = await fileTypeFromBuffer(bytes).catch(() => "broken" as const);
   if (type === "broken") return said === ANYTHING;
   if (type === undefined) return !TOLD_BY_CONTENT.has(said);

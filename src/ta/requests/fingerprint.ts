@@ -1,27 +1,27 @@
 /**
- * What makes a request the same one as before.
+ * Which requests are equal to an earlier one.
  *
- * An `Idempotency-Key` that the signature covers decides alone: a new one is a new request. One that
- * nothing signs can only say that a request is the same; anybody could write a new one beside what
- * somebody else signed, so there the body decides too.
+ * An `Idempotency-Key` that the signature covers decides alone: a new key is a new request. A key that no
+ * signature covers can only mark a request as equal: any reader of a signed request could send it under a
+ * new key, so there the body decides too.
  *
- * Only digests are kept, keyed with a secret that is not in the database: whoever has a backup cannot
- * try out whose data a body held.
+ * Only digests are kept, keyed with a secret outside the database: a stolen backup cannot be searched for
+ * a person's data by trying bodies.
  */
 import { createHmac, createSecretKey, hkdfSync } from "node:crypto";
 
 const HOUR_SECONDS = 60 * 60;
 
-/** How long a body, and a redelivery of which the body alone is signed, is remembered. */
+/** How long a body is remembered, and a redelivery whose signature covers the body alone. */
 const BODY_SECONDS = 24 * HOUR_SECONDS;
 
 /**
- * How long a bound signature is remembered: longer than it is good for (300 s before and after its time,
- * and as long as a body may take), whatever the clocks of our processes say.
+ * How long a bound signature is remembered: longer than it is valid (300 s before and after its time,
+ * plus the time a body may take), even if the clocks of our processes differ.
  */
 const SIGNATURE_SECONDS = HOUR_SECONDS;
 
-/** A request as replays recognise it. */
+/** What replays of a request are recognised by. */
 export type Fingerprint = {
   /** `api_keys.id`. */
   readonly keyId: string;
@@ -29,15 +29,15 @@ export type Fingerprint = {
   readonly body: Uint8Array;
   /** Of path and `Idempotency-Key`, where there is one. */
   readonly key: Uint8Array | undefined;
-  /** What else is had by the same request alone. */
+  /** What an equal request has too, whatever its `Idempotency-Key`. */
   readonly same: Uint8Array;
-  /** How long that is remembered. */
+  /** How long `same` is remembered. */
   readonly sameSeconds: number;
   /** Whether `same` decides under a new `Idempotency-Key` as well. */
   readonly sameDecides: boolean;
 };
 
-/** A request of which somebody proved that he asks for it. */
+/** A request whose signature was checked. */
 export type AskedRequest = {
   readonly keyId: string;
   /** Path of the operation, such as `/api/v1/investor/kyc`. */
@@ -46,16 +46,15 @@ export type AskedRequest = {
   readonly idempotencyKey: string | undefined;
   /** What a bound signature covers; undefined where the body alone is signed. */
   readonly bound?: Uint8Array | undefined;
-  /** Whether it sends a callback again: its body says nothing. */
+  /** Whether it sends a callback again: then its body is always empty. */
   readonly redelivery?: boolean;
 };
 
-/** Recognises requests. */
 export type Fingerprints = (request: AskedRequest) => Fingerprint;
 
 /** `secret` is any secret of the deployment, the same in all processes and outside the database. */
 export const fingerprints = (secret: Uint8Array): Fingerprints => {
-  // A key object: Node prepares one of bytes anew for each digest, which takes longer than the digest.
+  // A key object: Node would convert bytes for each digest, which takes longer than the digest.
   const key = createSecretKey(
     Buffer.from(hkdfSync("sha256", secret, "", "holderbook ta answers", 32)),
   );

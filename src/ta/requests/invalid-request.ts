@@ -3,7 +3,7 @@ import type { Remedy } from "../../waiting/remedy.ts";
 /** The additional member `code` of an error about a file (specification, "File upload validation codes"). */
 export type FileCode = "INVALID_REQUEST" | "INVALID_DATA" | "SIZE_MISMATCH" | "FILE_TOO_LARGE";
 
-/** One thing wrong with a body: where, and what; never the value, which is personal. */
+/** One fault of a body: the member and what is wrong. Never the value, which is personal. */
 export type Fault = {
   /** Such as `investor.full_address.city`. */
   readonly member: string;
@@ -13,7 +13,7 @@ export type Fault = {
   readonly code: FileCode | undefined;
 };
 
-/** A body does not fit; the message names every fault of it. The caller corrects it. */
+/** A body is at fault; the message names every fault. Stop: the caller has to correct it. */
 export class InvalidRequestError extends Error {
   override readonly name = "InvalidRequestError";
   readonly remedy: Remedy = "stop";

@@ -19,7 +19,7 @@ const MEDIA_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[\\t ]*;(?:[\\t ]*${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*[\\t ]*$`,
 );
 
-/** A file that is understood; its content is not yet checked. */
+/** The form of a file; its content is checked below. */
 const shape = z.object(
   {
     fileName: z.string("must be text").max(255, "must be at most 255 characters"),

@@ -16,7 +16,7 @@ export type SubmissionRules = {
 /** Clocks differ a little; more than this ahead is the future. */
 const CLOCK_SKEW_MS = 30_000;
 
-/** Nobody was verified before; years that Postgres does not have are not let through. */
+/** No verification is older; it also keeps out years that Postgres does not have. */
 const EARLIEST_MS = Date.UTC(1900, 0);
 
 const DATE_TIME = "must be an ISO 8601 date-time with offset, such as 2026-11-20T12:00:00Z";
@@ -24,15 +24,15 @@ const DATE_TIME = "must be an ISO 8601 date-time with offset, such as 2026-11-20
 /** Down to attoseconds. */
 const LONGEST_DATE_TIME = 64;
 
-/** Missing members are told apart by `checkSubmission`; here everything is a matter of form. */
+/** Text of bounded length. `submissionCheck` reports missing members; these schemas check the form. */
 const words = (most: number) =>
   z.string("must be text").max(most, {
     error: `must be at most ${most} characters`,
-    // No pattern looks at what is too long: a regular expression may run out of stack there.
+    // No pattern runs on longer text: a regular expression may run out of stack there.
     abort: true,
   });
 
-/** Of an optional member: whoever has none leaves it out. */
+/** Text of an optional member, which is left out rather than empty. */
 const optionalWords = words(64).regex(/\S/, "must not be empty; leave it out or send null");
 
 const id = words(128)
@@ -55,7 +55,7 @@ const email = words(254)
     `must be an e-mail address with at most ${LONGEST_LOCAL_PART} characters before the @`,
   );
 
-/** Whoever has lived longest was born in this year: nobody who invests was born before. */
+/** The longest-lived person on record was born in 1875: no living investor was born earlier. */
 const EARLIEST_DAY = "1875-01-01";
 
 const dob = z
@@ -90,7 +90,7 @@ const address = z.object(
   "must be an object",
 );
 
-/** Nobody's wallet: tokens sent there are gone. */
+/** The zero address belongs to no wallet: tokens sent there are lost. */
 const ZERO = /^0x0+$/;
 
 const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {

@@ -1,27 +1,20 @@
 /**
- * Where the results of a caller's requests go: to the address of the key that signed them, or of the one
- * that it was handed to, or else to the asset's.
+ * Where the result of a request goes: to the callback address of the key that signed the request, or of
+ * the key that it was handed to; without such an address, to the asset's.
  *
- * Keys and the asset may have the same address, and results of one investor must reach it in order. So
- * there is one endpoint per asset and address, whoever has it: `ta:<asset>` is the asset's own, and
- * `ta:<asset>:<digest>` one that only keys have.
+ * Keys and the asset may share an address, and results of one investor must reach it in order. So each
+ * address of an asset is one endpoint: `ta:<asset>` is the asset's own, `ta:<asset>:<digest>` is one
+ * that only keys have.
  */
-
 import { announceArrivals } from "../../callbacks/arrivals.ts";
-import {
-  changeEndpoints,
-  holdEndpoints,
-  putEndpoint,
-  withdrawAllBut,
-} from "../../callbacks/endpoints.ts";
+import { holdEndpoints, putEndpoint, withdrawAllBut } from "../../callbacks/endpoints.ts";
 import { texts } from "../../database/column-arrays.ts";
-import type { Database, Sql, Tx } from "../../database/connect.ts";
-import { handOverKey } from "../../http/keys.ts";
-import { taEndpoint } from "../requests/asset.ts";
+import type { Sql, Tx } from "../../database/connect.ts";
+import { taEndpoint } from "./asset.ts";
 
 /**
- * The key whose address counts for what the key `id` (an SQL expression) asked for, as a row to join
- * laterally: that one, or whom it was handed to in the end.
+ * The key whose address counts for requests of the key `id` (an SQL expression): that key, or the last
+ * one it was handed to. A row to join laterally.
  */
 const holderOf = (sql: Sql, id: ReturnType<Sql>) => sql`(
   with recursive line as (
@@ -32,7 +25,7 @@ const holderOf = (sql: Sql, id: ReturnType<Sql>) => sql`(
   )
   select callback_url from line where handed_to is null)`;
 
-/** Endpoint of the key `k` for an asset (an SQL expression) whose own endpoint, if it has one, is `a`. */
+/** Endpoint of the key `k`; `asset` is an SQL expression, `a` the asset's own endpoint if it has one. */
 const endpointOfKey = (sql: Sql, asset: ReturnType<Sql>) => sql`
   ${taEndpoint("")} || ${asset} || case
     when k.callback_url is null or k.callback_url = a.url then ''
@@ -49,8 +42,8 @@ export type ResultAddress = {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Where the result of a request goes, and until the transaction ends nobody changes that; undefined
- * without any address, or without such a request.
+ * Where the result of a request goes; it stays so until the transaction ends. Undefined without an
+ * address, or without such a request.
  */
 export const resultAddress = async (
   tx: Tx,
@@ -71,14 +64,14 @@ export const resultAddress = async (
   return address;
 };
 
-/** For `redeliver`: the message about this request goes where its result would go now. */
+/** Endpoint for a message that is sent again: where the request's result would go now. */
 export const resultEndpoint = async (tx: Tx, requestId: string): Promise<string | undefined> =>
   (await resultAddress(tx, requestId))?.endpoint;
 
 /**
- * Registers the addresses that keys of these assets have, inside `changeEndpoints` and after the
- * assets' own; they were checked when they were given. A key that was handed over has none any more.
- * Returns the keys of their endpoints.
+ * Registers the addresses of these assets' keys, inside `changeEndpoints` and after the assets' own;
+ * each was checked when it was given. A key that was handed over has no address any more. Returns the
+ * keys of the endpoints.
  */
 export const registerKeyAddresses = async (
   tx: Tx,
@@ -95,8 +88,8 @@ export const registerKeyAddresses = async (
 };
 
 /**
- * Moves what waits to where its caller's results go now, inside `changeEndpoints`, with a new schedule
- * of attempts. A worker that still has one of the lanes records nothing more.
+ * Moves waiting messages to where their callers' results go now, inside `changeEndpoints`, with a new
+ * schedule of attempts. A worker that still holds one of the lanes records nothing more.
  */
 export const moveResults = async (tx: Tx): Promise<void> => {
   const { sql } = tx;
@@ -127,41 +120,9 @@ export const moveResults = async (tx: Tx): Promise<void> => {
   await announceArrivals(tx, touched);
 };
 
-/** After keys of an asset were given other addresses, or handed over: registers, withdraws and moves what follows. */
+/** Registers, moves and withdraws endpoints after an asset's keys got other addresses or were handed over. */
 export const followKeys = async (tx: Tx, asset: string): Promise<void> => {
   const named = await registerKeyAddresses(tx, [asset]);
   await moveResults(tx);
   await withdrawAllBut(tx, named, "no key has this address any more", `${taEndpoint(asset)}:`);
 };
-
-/**
- * Gives a key of the transfer agent another address of its own, or none (null): then its results go to
- * the asset's. What waits goes where it is said now. Does nothing when no such key has this id.
- *
- * @param url as `checkCallbackUrl` returns it
- */
-export const changeCallbackUrl = (
-  database: Pick<Database, "transaction">,
-  keyId: string,
-  url: string | null,
-): Promise<void> =>
-  changeEndpoints(database, async (tx) => {
-    const [key] = await tx.sql<{ asset: string }[]>`
-      update api_keys set callback_url = ${url} where id = ${keyId} and kind = 'ta'
-      returning subject as asset`;
-    if (key !== undefined) await followKeys(tx, key.asset);
-  });
-
-/**
- * `handOverKey`, and the results of what the key asked for go to where those of the other one go, also
- * those that wait.
- */
-export const handOver = (
-  database: Pick<Database, "transaction">,
-  keys: { readonly id: string; readonly to: string },
-): Promise<boolean> =>
-  changeEndpoints(database, async (tx) => {
-    const asset = await handOverKey(tx, keys);
-    if (asset !== null) await followKeys(tx, asset);
-    return asset !== null;
-  });

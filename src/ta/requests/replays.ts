@@ -1,6 +1,6 @@
 /**
- * Replays: the same request again gets the first answer again and does nothing, also when the data it
- * brought were deleted since: a replay must not bring them back. What the same is: `fingerprint.ts`.
+ * Replays: a request that is sent again gets the first answer again and does nothing, even if its data
+ * were deleted since: a replay must not bring them back. `fingerprint.ts` says which requests are equal.
  */
 import { timingSafeEqual } from "node:crypto";
 import postgres from "postgres";
@@ -8,10 +8,10 @@ import type { Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 
-/** How long an `Idempotency-Key` is remembered: longer than anybody tries again. */
+/** How long an `Idempotency-Key` is remembered: longer than callers retry. */
 const KEY_SECONDS = 30 * 24 * 60 * 60;
 
-/** What was answered. */
+/** The answer to a request. */
 export type Answer = {
   readonly statusCode: number;
   /** JSON. */
@@ -29,7 +29,7 @@ export class IdempotencyKeyReusedError extends Error {
 }
 
 /**
- * The answer already given to this request; undefined when there is none (any more).
+ * The answer given to this request before; undefined without one, or after it expired.
  * @throws IdempotencyKeyReusedError (stop)
  */
 export const answerGiven = async (
@@ -51,9 +51,9 @@ export const answerGiven = async (
 };
 
 /**
- * Remembers an answer as part of a statement, `with answered as (${...})`: it returns one row when the
- * request is new, and none when it was answered before (then everything else in the statement must
- * not happen). Concurrent replays wait for one another here.
+ * Remembers an answer as part of a statement, `with answered as (${...})`: one row for a new request,
+ * none for one that was answered before (then nothing else in the statement may happen). Concurrent
+ * replays wait for one another here.
  */
 export const remembering = (
   sql: Sql,
@@ -63,7 +63,7 @@ export const remembering = (
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
   values (${keyId}, ${key ?? same}, ${body}, ${statusCode}, ${answer},
           now() + make_interval(secs => ${key === undefined ? sameSeconds : KEY_SECONDS}))
-  -- A row that is there stays, unless nobody gets it any more.
+  -- An existing row stays, unless it has expired.
   on conflict (key_id, marker) do update
     set body = excluded.body, status_code = excluded.status_code, answer = excluded.answer,
         created_at = now(), expires_at = excluded.expires_at
@@ -71,12 +71,12 @@ export const remembering = (
   returning key_id`;
 
 /**
- * Remembers the answer to a request with an `Idempotency-Key` for `same` too, as part of a statement in
- * which `answered` is `remembering` of the same: sent again without the key that it had, it is a replay.
+ * Remembers the answer to a request with an `Idempotency-Key` under `same` too, so that the request sent
+ * again without its key is a replay. Part of a statement in which `answered` is `remembering` of the
+ * same request; it runs in full once its rows are counted.
  *
- * Where `same` decides and was answered meanwhile, the whole statement is refused, `answeredMeanwhile`.
- * Else an answer that was there stays, for as long from now on. Returns nothing to anybody; all of it is
- * done once its rows were counted.
+ * Where `same` decides and was answered meanwhile, the whole statement is refused: `answeredMeanwhile`.
+ * Otherwise an existing answer stays, and its time begins again.
  */
 export const rememberingSame = (
   sql: Sql,
@@ -84,7 +84,7 @@ export const rememberingSame = (
   { statusCode, answer }: Answer,
 ) => {
   const expired = sql`ta_answers.expires_at <= now()`;
-  // Null is what the column refuses: nothing of the statement happens then.
+  // The column refuses null: then nothing of the statement happens.
   const kept = sameDecides ? sql`null::smallint` : sql`ta_answers.status_code`;
   return sql`
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
@@ -108,8 +108,9 @@ export const answeredMeanwhile = (error: unknown): boolean =>
   error.table_name === "ta_answers";
 
 /**
- * Remembers an answer in a statement of its own, that of `answerGiven` having found none under a lock
- * that others with the same fingerprint wait for; `same`: also without the `Idempotency-Key` it had.
+ * Remembers an answer in a statement of its own, after `answerGiven` found none under a lock that
+ * requests with the same fingerprint wait for. `same`: also for the request without its
+ * `Idempotency-Key`.
  */
 export const remember = async (
   { sql }: { readonly sql: Sql },
@@ -117,7 +118,7 @@ export const remember = async (
   answer: Answer,
   { same }: { readonly same: boolean },
 ): Promise<void> => {
-  // Without an Idempotency-Key both would be one row.
+  // Without an Idempotency-Key both are one row.
   const both = same && fingerprint.key !== undefined;
   await sql`
     with answered as (${remembering(sql, fingerprint, answer)})
@@ -125,10 +126,10 @@ export const remember = async (
     select count(*) from answered`;
 };
 
-/** Rows removed in one statement: a moment's work. */
+/** Rows removed in one statement: few enough to take a moment. */
 const FORGOTTEN_AT_ONCE = 10_000;
 
-/** Removes answers that nobody gets any more; returns how many. */
+/** Removes expired answers; returns how many. */
 export const forgetAnswers = async ({ sql }: { readonly sql: Sql }): Promise<number> => {
   let forgotten = 0;
   for (;;) {
@@ -142,7 +143,7 @@ export const forgetAnswers = async ({ sql }: { readonly sql: Sql }): Promise<num
 
 const FORGET_EVERY_MS = 60_000;
 
-/** Removes them now and then, whenever it is called after that; what is left over goes the next time. */
+/** Removes expired answers when called, at most once a minute. A failure leaves them for the next time. */
 export const forgetting = (database: { readonly sql: Sql }): (() => void) => {
   let forgotAt = -Infinity;
   return () => {

@@ -1,9 +1,12 @@
-/** Keys of callers of the transfer agent API: made here, or brought along. */
+/**
+ * Keys of the transfer agent's callers: registering one, giving it a callback address, handing its
+ * requests over to another, and which keys' requests a caller may see.
+ */
 import { changeEndpoints } from "../../callbacks/endpoints.ts";
 import { publicKeyOf, publicTextOf } from "../../client/ed25519.mjs";
 import { generateKeyPair, KeyFormatError } from "../../client/index.mjs";
-import type { Database } from "../../database/connect.ts";
-import { registerPublicKey } from "../../http/keys.ts";
+import type { Database, Db } from "../../database/connect.ts";
+import { handOverKey, registerPublicKey } from "../../http/keys.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { followKeys } from "./callback-address.ts";
 
@@ -13,7 +16,7 @@ export class PublicKeyRefusedError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
-/** A registered key; the secret half exists in this answer and nowhere else, if it was made here. */
+/** A registered key. A secret half that was made here exists in this answer and nowhere else. */
 export type RegisteredKey = {
   readonly id: string;
   /** Base64 of 32 bytes. */
@@ -30,10 +33,10 @@ export const registerKey = async (
   key: {
     readonly asset: string;
     readonly publicKey?: string | undefined;
-    /** Where results of its requests go, as `checkCallbackUrl` returns it; absent: to the asset's. */
+    /** Where results of its requests go, as `checkCallbackUrl` returns it; absent: the asset's address. */
     readonly callbackUrl?: string | undefined;
     readonly label?: string | undefined;
-    /** Whether it takes bound signatures alone; false unless given. */
+    /** Whether only bound signatures are accepted; false unless given. */
     readonly requireBound?: boolean | undefined;
   },
 ): Promise<RegisteredKey> => {
@@ -57,7 +60,7 @@ export const registerKey = async (
   return { id: registered.id, ...pair };
 };
 
-/** As it will be presented: without a prefix. */
+/** The key as callers present it: without a prefix. */
 const canonicalKey = (text: string): string => {
   try {
     const canonical = publicTextOf(publicKeyOf(text.trim()));
@@ -90,3 +93,53 @@ const SMALL_ORDER: ReadonlySet<string> = new Set(
     "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
   ].map((hex) => Buffer.from(hex, "hex").toString("base64")),
 );
+
+/**
+ * Gives a key of the transfer agent another address of its own, or none (null): then its results go to
+ * the asset's. Waiting messages move too. Does nothing when no such key has this id.
+ *
+ * @param url as `checkCallbackUrl` returns it
+ */
+export const changeCallbackUrl = (
+  database: Pick<Database, "transaction">,
+  keyId: string,
+  url: string | null,
+): Promise<void> =>
+  changeEndpoints(database, async (tx) => {
+    const [key] = await tx.sql<{ asset: string }[]>`
+      update api_keys set callback_url = ${url} where id = ${keyId} and kind = 'ta'
+      returning subject as asset`;
+    if (key !== undefined) await followKeys(tx, key.asset);
+  });
+
+/**
+ * Ends a key and hands its requests over, as `handOverKey` does. Their results, waiting ones included,
+ * go where those of the other key go. False when `handOverKey` refuses.
+ */
+export const handOver = (
+  database: Pick<Database, "transaction">,
+  keys: { readonly id: string; readonly to: string },
+): Promise<boolean> =>
+  changeEndpoints(database, async (tx) => {
+    const asset = await handOverKey(tx, keys);
+    if (asset !== null) await followKeys(tx, asset);
+    return asset !== null;
+  });
+
+/**
+ * The keys (`api_keys.id`) whose requests a caller sees: the caller's own, and every revoked key that
+ * was handed over to one of these. Requests of a key that was not handed over are seen by no caller.
+ */
+export const ownKeys = async (
+  { sql }: Pick<Db, "sql">,
+  { id }: { readonly id: string },
+): Promise<readonly string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    with recursive own as (
+      select id from api_keys where id = ${id}
+      union
+      select former.id from own join api_keys former on former.handed_to = own.id
+    )
+    select id from own`;
+  return rows.map((row) => row.id);
+};

@@ -1,9 +1,9 @@
 /** One story in examples, for the description of this API: an investor is sent and whitelisted. */
 import type { z } from "zod";
+import type { callbackKeysAnswer } from "../../http/callback-keys.ts";
 import type { submissionSchema } from "../requests/investor.ts";
 import type {
   acceptedAnswer,
-  callbackKeysAnswer,
   deliveryAnswer,
   errorAnswerSchema,
   healthAnswer,

@@ -1,6 +1,6 @@
 /**
- * Who asks: an Ed25519 public key in `X-Api-Key`, registered for one asset. Whether he holds its secret
- * half, his signature tells: `signatures.ts`.
+ * The caller: an Ed25519 public key in `X-Api-Key`, registered for one asset. Signatures prove that the
+ * caller owns it: `signatures.ts`.
  */
 import type { KeyObject } from "node:crypto";
 import { KeyFormatError, publicKeyOf } from "../../client/ed25519.mjs";
@@ -15,12 +15,12 @@ export type Caller = {
   readonly id: string;
   readonly asset: TaAsset;
   readonly publicKey: KeyObject;
-  /** Whether a POST of his must carry a bound signature. */
+  /** Whether its POST requests must carry a bound signature. */
   readonly requireBound: boolean;
 };
 
 /**
- * Looks keys up, for the gate: null for one nobody knows.
+ * Looks keys up, for the gate: null for an unknown one.
  * @throws HttpError 403 for a key of another interface, or of an asset that is not configured
  */
 export const callerLookup = (
@@ -43,10 +43,10 @@ export const callerLookup = (
   };
 };
 
-/** Keys kept ready; only registered ones are asked for. */
+/** Most keys kept parsed; only registered ones come here. */
 const READY_KEYS = 1_000;
 
-/** Preparing a key takes as long as a good part of verifying with it. */
+/** Parsing a key takes a good part of the time of verifying with it. */
 const publicKeyCache = () => {
   const ready = new Map<string, KeyObject>();
   return (text: string): KeyObject => {
@@ -59,7 +59,7 @@ const publicKeyCache = () => {
   };
 };
 
-/** A key that was registered is well-formed; @throws HttpError 401 for one that was not checked then. */
+/** @throws HttpError 401 for a malformed key, which only a registration without checks lets in */
 const publicKey = (text: string): KeyObject => {
   try {
     return publicKeyOf(text);

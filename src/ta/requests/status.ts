@@ -1,6 +1,9 @@
-/** What callers see of their requests. */
+/** What callers see: the status of a request, and of a wallet. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
+import { newestGroup } from "../../projections/holder-events.ts";
+import { groupsBefore } from "../../transfers/groups.ts";
+import type { TaAsset } from "./asset.ts";
 
 /** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
 export type RequestStatus = {
@@ -18,7 +21,7 @@ export type RequestStatus = {
   }[];
 };
 
-/** A request of these keys (`api_keys.id`) with everything that happened to it; null when they have none of this id. */
+/** A request of these keys (`api_keys.id`) with its history; null when they have none of this id. */
 export const requestStatus = async (
   { sql }: Pick<Db, "sql">,
   { keyIds, requestId }: { readonly keyIds: readonly string[]; readonly requestId: string },
@@ -58,3 +61,28 @@ export const newestWhitelistRequest = async (
     order by sequence desc limit 1`;
   return row?.id ?? null;
 };
+
+/** Later than every block. */
+const NO_BLOCK = 2n ** 63n - 1n;
+
+/** The group a wallet (in canonical form) is in now, from the projections; null when it is in none. */
+export const walletGroup = async (
+  db: Db,
+  asset: TaAsset,
+  wallet: string,
+): Promise<bigint | null> => {
+  if (asset.ledger === "sui") return newestGroup(db, asset.coinType, wallet);
+  const { chainId, address } = asset.token;
+  const hex = hexText(wallet);
+  const groups = await groupsBefore(
+    db,
+    { project: asset.project, chainId },
+    address,
+    new Set([hex]),
+    NO_BLOCK,
+  );
+  // A wallet may be in several: its first one is the group that transfer records show.
+  return groups.get(hex)?.[0] ?? null;
+};
+
+const hexText = (text: string): `0x${string}` => `0x${text.slice(2)}`;

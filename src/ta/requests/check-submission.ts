@@ -1,13 +1,13 @@
-/** From a parsed body to a submission, or to everything that is wrong with it. */
+/** Turns a parsed body into a submission, or names every fault of it. */
 import { z } from "zod";
 import type { JsonValue } from "../../client/index.mjs";
-import { type Fault, type FileCode, InvalidRequestError } from "../requests/invalid-request.ts";
-import { type SubmissionRules, submissionSchema } from "../requests/investor.ts";
-import type { Submission } from "../requests/submission.ts";
+import type { Submission } from "../pii/submission.ts";
+import { type Fault, type FileCode, InvalidRequestError } from "./invalid-request.ts";
+import { type SubmissionRules, submissionSchema } from "./investor.ts";
 
 /**
- * Makes the check for an asset. What is unknown is left out; null counts as absent. Empty text is a
- * required member that is missing, and nothing that an optional member may be.
+ * Makes the check for an asset. Unknown members are left out; null counts as absent. Empty text makes a
+ * required member missing, and is a fault of an optional one.
  *
  * @throws InvalidRequestError naming every member at fault, each once
  */
@@ -22,7 +22,7 @@ export const submissionCheck = (
   );
   return async (body) => {
     const present = withEveryObject(withoutAbsent(body, optional));
-    // Only the content of files has to be waited for; checking at once is quicker.
+    // Only the content of files is checked asynchronously; without files the check is quicker.
     const { success, data, error } = hasFiles(present)
       ? await schema.safeParseAsync(present)
       : schema.safeParse(present);
@@ -50,8 +50,8 @@ export const submissionCheck = (
 };
 
 /**
- * The body without absent members, no deeper than members of ours stand: null, and inside the investor
- * object empty text, unless it stands for one of the optional members: that it is empty is its fault.
+ * The body without absent members, as deep as known members stand: without null, and inside the investor
+ * object without empty text. Empty text of an optional member stays, to be reported.
  */
 const withoutAbsent = (value: JsonValue, optional: ReadonlySet<string>, depth = 0): JsonValue => {
   if (!isObject(value) || depth > 2) return value;
@@ -59,13 +59,13 @@ const withoutAbsent = (value: JsonValue, optional: ReadonlySet<string>, depth = 
     ([name, member]) =>
       member !== null && !(isBlank(member) && depth > 0 && !(depth === 1 && optional.has(name))),
   );
-  // `fromEntries` defines members, it does not assign them: `__proto__` is a name like any other.
+  // `fromEntries` defines members instead of assigning them, so `__proto__` is an ordinary name.
   return Object.fromEntries(
     present.map(([name, member]) => [name, withoutAbsent(member, optional, depth + 1)] as const),
   );
 };
 
-/** Absent objects as empty ones, so that each of their required members is named as missing. */
+/** Adds absent objects as empty ones, so that each required member in them is reported as missing. */
 const withEveryObject = (body: JsonValue): JsonValue => {
   if (!isObject(body)) return body;
   const { investor = {} } = body;
@@ -98,7 +98,7 @@ const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
   };
 };
 
-/** One fault per member: what else does not fit follows from the first. */
+/** One fault per member: further ones follow from the first. */
 const firstOfEach = (faults: readonly Fault[]): readonly Fault[] => {
   const named = new Set<string>();
   return faults.filter(({ member }) => named.size < named.add(member).size);
