@@ -18,7 +18,8 @@ import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { DEFAULT_NOISE, openJournal } from "../demo/journal.ts";
+import { ledgerOptions } from "../demo/edition.ts";
+import { openJournal } from "../demo/journal.ts";
 import { timeOf } from "../demo/timeline.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
@@ -34,7 +35,7 @@ const BARE = fileURLToPath(new URL("./freshness-bare.ts", import.meta.url));
 const SEED = "1";
 const INVESTORS = 40;
 const HISTORY = 500;
-const LEDGER = { seed: SEED, investors: INVESTORS, noise: DEFAULT_NOISE };
+const LEDGER = ledgerOptions({ seed: SEED, investors: INVESTORS });
 
 const answer = z.object({
   data: z.object({ indexerStatus: z.array(z.object({ checkpoint: z.string().nullable() })) }),

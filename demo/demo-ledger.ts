@@ -8,18 +8,15 @@ import type { Encoding } from "../src/ledger/decode/checkpoint.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
 import type { LiveObject } from "./chain/state.ts";
+import { DEFAULT_INVESTORS, DEFAULT_NOISE, EDITION } from "./edition.ts";
 import { advance, newWorld, OPENING_ENDS } from "./issuer/advance.ts";
 import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
-import { DEFAULT_INVESTORS, DEFAULT_NOISE } from "./journal.ts";
 import type { CoinModel, DemoModel } from "./model.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
 import { encodeProtobuf } from "./wire/protobuf.ts";
 import { GAS_COIN_TYPE } from "./wire/type-tag.ts";
-
-/** Changes whenever the same seed would give other bytes: an older ledger is then another chain. */
-const EDITION = 1;
 
 /** 1 January 2025, 00:00 UTC. */
 export const DEFAULT_GENESIS_MS = 1_735_689_600_000n;

@@ -13,18 +13,9 @@ import {
 import { join } from "node:path";
 import { makeDataDir } from "../src/settings/data-dir.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
+import { EDITION, type LedgerOptions, type LedgerSettings, ledgerOptions } from "./edition.ts";
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import type { Timeline } from "./timeline.ts";
-
-/** What makes two demo ledgers different; a data folder holds one. */
-export type LedgerOptions = {
-  readonly seed: string;
-  readonly investors: number;
-  readonly noise: number;
-};
-
-export const DEFAULT_INVESTORS = 40;
-export const DEFAULT_NOISE = 0.3;
 
 /** A submitted transaction and the checkpoint it belongs to. */
 export type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
@@ -38,6 +29,19 @@ export class OtherDemoLedgerError extends Error {
     super(
       `${path} belongs to a demo ledger with seed ${found.seed}, ${found.investors} investors and ` +
         `noise ${found.noise}; use these, or another data folder`,
+    );
+  }
+}
+
+/** The data folder holds a demo ledger whose checkpoints cannot be made any more. Stop: delete it. */
+export class FormerDemoLedgerError extends Error {
+  override readonly name = "FormerDemoLedgerError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(dataDir: string, edition: number) {
+    super(
+      `${dataDir} holds data of a demo ledger of edition ${edition}, and this version makes edition ` +
+        `${EDITION}, with other checkpoints; delete ${dataDir}, and empty the database if DATABASE_URL names one`,
     );
   }
 }
@@ -88,6 +92,8 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
       const value = parse(timelinePath, text);
       if (!isTimelineFile(value))
         throw new JournalDamagedError(timelinePath, "members are missing");
+      const { edition = FIRST_EDITION } = value;
+      if (edition !== EDITION) throw new FormerDemoLedgerError(dataDir, edition);
       const { seed, investors, noise } = value.options;
       if (seed !== options.seed || investors !== options.investors || noise !== options.noise) {
         throw new OtherDemoLedgerError(timelinePath, value.options);
@@ -97,7 +103,10 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
     writeTimeline: (timeline) => {
       mkdirSync(dataDir, { recursive: true });
       const temporary = `${timelinePath}.${process.pid}.part`;
-      writeFileSync(temporary, `${JSON.stringify({ options, timeline }, toJson, 2)}\n`);
+      writeFileSync(
+        temporary,
+        `${JSON.stringify({ edition: EDITION, options, timeline }, toJson, 2)}\n`,
+      );
       renameSync(temporary, timelinePath);
     },
     readSubmissions: () => readLines(submissionsPath, isSubmittedAt),
@@ -109,13 +118,10 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
 
 /**
  * Sees that the data folder can hold this demo ledger, long before the ledger is made.
- * @throws ConfigError naming DATA_DIR, OtherDemoLedgerError, JournalDamagedError
+ * @throws ConfigError naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
  */
-export const checkDemoFolder = (
-  dataDir: string,
-  { seed, investors }: Pick<LedgerOptions, "seed" | "investors">,
-): void => {
-  const timeline = openJournal(dataDir, { seed, investors, noise: DEFAULT_NOISE }).readTimeline();
+export const checkDemoFolder = (dataDir: string, settings: LedgerSettings): void => {
+  const timeline = openJournal(dataDir, ledgerOptions(settings)).readTimeline();
   if (timeline === undefined) makeDataDir(dataDir);
 };
 
@@ -174,10 +180,18 @@ const fromJson = (_key: string, value: unknown): unknown =>
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 
-type TimelineFile = { readonly options: LedgerOptions; readonly timeline: Timeline };
+/** Its journal does not name the edition. */
+const FIRST_EDITION = 1;
+
+type TimelineFile = {
+  readonly edition?: number;
+  readonly options: LedgerOptions;
+  readonly timeline: Timeline;
+};
 
 const isTimelineFile = (value: unknown): value is TimelineFile =>
   isObject(value) &&
+  (value.edition === undefined || typeof value.edition === "number") &&
   isObject(value.options) &&
   isObject(value.timeline) &&
   typeof value.timeline.settledUntil === "bigint" &&

@@ -12,15 +12,8 @@ export type CoinModel = {
   /** The object that says so: legacy metadata, or an entry of the coin registry. */
   readonly metadata: "CoinMetadata" | "Currency";
   readonly treasuryId: string;
-  /**
-   * Minted and not burned: always the sum of all tokens, all grants and `inCustody`.
-   */
+  /** Minted and not burned: always the sum of all tokens and all grants. */
   readonly supply: bigint;
-  /**
-   * Inside tokens and grants that are wrapped into another object at the moment, and so in nobody's
-   * balance. Zero in every checkpoint whose number modulo 100 is 95 or more.
-   */
-  readonly inCustody: bigint;
 };
 
 /** A live `SharedToken`. */
@@ -173,11 +166,10 @@ export const balancesOf = (model: DemoModel, coinType: string): Map<string, Owne
 };
 
 /**
- * All tokens of a coin type wherever they are: owned, granted, or in custody. Equal to the supply at
- * every checkpoint.
+ * All tokens of a coin type, owned or granted. Equal to the supply at every checkpoint.
  */
 export const accountedFor = (model: DemoModel, coinType: string): bigint => {
-  let sum = model.coins.get(coinType)?.inCustody ?? 0n;
+  let sum = 0n;
   for (const { tokens, grants } of balancesOf(model, coinType).values()) sum += tokens + grants;
   return sum;
 };

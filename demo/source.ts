@@ -21,10 +21,11 @@ import {
   type DemoOptions,
   SavedStateMismatchError,
 } from "./demo-ledger.ts";
+import { type LedgerSettings, ledgerOptions } from "./edition.ts";
 import { OPENING_ENDS } from "./issuer/advance.ts";
 import type { Staff } from "./issuer/people.ts";
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
-import { DEFAULT_INVESTORS, DEFAULT_NOISE, openJournal } from "./journal.ts";
+import { openJournal } from "./journal.ts";
 import { SavedStates } from "./saved-states.ts";
 import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "./timeline.ts";
 
@@ -34,18 +35,15 @@ const SAVE_EVERY = 1_000n;
 const AT_A_STRETCH = 100;
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
-export type DemoSourceOptions = {
+export type DemoSourceOptions = LedgerSettings & {
   /** Folder for the journal and saved states; created when missing. */
   readonly dataDir: string;
-  readonly seed: bigint | number | string;
   /** Pace of new checkpoints: 1 to 1,000. It may change between restarts. */
   readonly checkpointsPerSecond: number;
   /** Checkpoints that exist when the ledger is first opened. */
   readonly history: number;
   /** Time that the history covers, milliseconds; 90 days when not given. */
   readonly historySpanMs?: number | undefined;
-  readonly investors?: number | undefined;
-  readonly noise?: number | undefined;
   /** Wire format it hands out; protobuf when not given. */
   readonly encoding?: Encoding | undefined;
 };
@@ -92,14 +90,12 @@ export type DemoSource = CheckpointSource &
     timeOf(sequence: bigint): bigint;
   };
 
-/** Opens the demo ledger of a data folder, new or not. @throws OtherDemoLedgerError, JournalDamagedError */
+/** Opens the demo ledger of a data folder, new or not. @throws as `checkDemoFolder` */
 export const demoSource = (options: DemoSourceOptions): DemoSource => {
   const { dataDir, encoding = "protobuf" } = options;
   const perSecond = BigInt(options.checkpointsPerSecond);
-  const seed = String(options.seed);
-  const investors = options.investors ?? DEFAULT_INVESTORS;
-  const noise = options.noise ?? DEFAULT_NOISE;
-  const journal = openJournal(dataDir, { seed, investors, noise });
+  const identity = ledgerOptions(options);
+  const journal = openJournal(dataDir, identity);
   const states = new SavedStates(dataDir);
   const closing = new AbortController();
 
@@ -114,15 +110,13 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   }
   const awaited = new Map<Submission, Awaiting>();
   const receipts = new Map(journal.readReceipts().map((receipt) => [receipt.digest, receipt]));
-  const ledgerOptions: DemoOptions = {
-    seed,
-    investors,
-    noise,
+  const demoOptions: DemoOptions = {
+    ...identity,
     keepEvents: false,
     timeOf: (sequence) => timeOf(timeline, sequence),
   };
   // Known from now on: who it is, and whose keys it has. Readers make ledgers of their own.
-  const known = createDemoLedger(ledgerOptions);
+  const known = createDemoLedger(demoOptions);
 
   function begin(): Timeline {
     makeDataDir(dataDir);
@@ -167,13 +161,13 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   const nearest = (first: bigint): DemoLedger => {
     for (const from of states.before(first)) {
       try {
-        return createDemoLedger({ ...ledgerOptions, from });
+        return createDemoLedger({ ...demoOptions, from });
       } catch (error) {
         // Made by another version of the program or of Node: the seed is enough.
         if (!(error instanceof SavedStateMismatchError)) throw error;
       }
     }
-    return createDemoLedger(ledgerOptions);
+    return createDemoLedger(demoOptions);
   };
 
   /** Makes the ledger's next checkpoint, with what was submitted for it. */
@@ -237,7 +231,10 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     packages: known.packages,
     foreignPackages: known.foreignPackages,
     coinTypes: known.coinTypes,
-    description: `demo: seed ${seed}, ${perSecond} checkpoints per second`,
+    description: `demo: seed ${identity.seed}, ${perSecond} checkpoints per second`,
+    ifOtherChain:
+      `if a former demo ledger filled it, delete ${dataDir}, and empty the database if DATABASE_URL ` +
+      "names one; otherwise point LEDGER_SOURCE at the first",
     latest: async () => {
       runOn();
       const newest = newestAt(timeline, now());

@@ -7,6 +7,9 @@ import { CHK_BCS } from "../src/ledger/sources/chk-file.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { createDemoLedger, type DemoCheckpoint, type DemoIdentity } from "./demo-ledger.ts";
 
+export { DEFAULT_INVESTORS, DEFAULT_NOISE } from "./edition.ts";
+export { FIRST_INVESTORS } from "./issuer/people.ts";
+
 const compress = promisify(zstdCompress);
 
 /** `chk`: one encoding byte and BCS. `binpb`: protobuf, compressed by zstd. */

@@ -59,7 +59,7 @@ export const newVersions = (
   return after;
 };
 
-/** `changed_objects` of the effects: every object that was written, deleted, wrapped or published. */
+/** `changed_objects` of the effects: every object that was written, deleted or published. */
 export const objectChanges = (
   execution: Execution,
   before: ReadonlyMap<string, LiveObject>,
@@ -72,12 +72,12 @@ export const objectChanges = (
     output: { kind: "object", digest: object.digest, owner: object.owner },
     idOperation: execution.written.get(object.id)?.came === "created" ? "created" : "none",
   }));
-  for (const [id, how] of execution.gone) {
+  for (const id of execution.gone) {
     changes.push({
       id,
       input: before.get(id) ?? null,
       output: { kind: "none" },
-      idOperation: how === "deleted" ? "deleted" : "none",
+      idOperation: "deleted",
     });
   }
   for (const { id, version, digest } of packages) {
@@ -91,7 +91,7 @@ export const objectChanges = (
   return byId(changes);
 };
 
-/** As the network lists them: changed objects, then created ones, then unwrapped ones, each by id. */
+/** As the network lists them: changed objects, then created ones, each by id. */
 export const inOutputOrder = (
   execution: Execution,
   before: ReadonlyMap<string, LiveObject>,
@@ -99,12 +99,7 @@ export const inOutputOrder = (
   packages: readonly StoredObject[],
 ): readonly StoredObject[] => {
   const created = after.filter(({ id }) => execution.written.get(id)?.came === "created");
-  const unwrapped = after.filter(({ id }) => execution.written.get(id)?.came === "unwrapped");
-  return [
-    ...byId(after.filter(({ id }) => before.has(id))),
-    ...byId([...created, ...packages]),
-    ...byId(unwrapped),
-  ];
+  return [...byId(after.filter(({ id }) => before.has(id))), ...byId([...created, ...packages])];
 };
 
 /** Sorted by id, as the network sorts nearly everything. */

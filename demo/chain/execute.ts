@@ -151,7 +151,7 @@ const settle = (chain: Chain, open: OpenCheckpoint, transaction: Unsettled): Out
 
   // What the code reached through its inputs (dynamic fields) counts as touched, too.
   const before = new Map(transaction.written);
-  for (const id of [...execution.written.keys(), ...execution.gone.keys()]) {
+  for (const id of [...execution.written.keys(), ...execution.gone]) {
     const object = chain.objects.get(id);
     if (object !== undefined) before.set(id, object);
   }
@@ -186,7 +186,7 @@ const settle = (chain: Chain, open: OpenCheckpoint, transaction: Unsettled): Out
     reads,
   });
 
-  for (const id of execution.gone.keys()) chain.objects.delete(id);
+  for (const id of execution.gone) chain.objects.delete(id);
   for (const object of after) chain.objects.set(object.id, object);
   chain.networkTransactions += 1n;
   chain.epochGas = sum(chain.epochGas, gas);

@@ -40,7 +40,7 @@ export type Written = {
   readonly contents: Uint8Array;
   /** Null: as before. */
   readonly owner: NewOwner | null;
-  readonly came: "changed" | "created" | "unwrapped";
+  readonly came: "changed" | "created";
 };
 
 /** A package version as its publisher hands it in. */
@@ -62,7 +62,8 @@ export class Execution {
   /** The clock's time. */
   readonly timestampMs: bigint;
   readonly written = new Map<string, Written>();
-  readonly gone = new Map<string, "deleted" | "wrapped">();
+  /** Ids of the objects it deleted, those it created itself left out. */
+  readonly gone = new Set<string>();
   readonly events: WireEvent[] = [];
   readonly published: Publication[] = [];
   /** Index of the command that runs; an abort names it. */
@@ -123,24 +124,10 @@ export class Execution {
 
   /** Deletes an object; one created just now leaves no trace. */
   remove(id: string): void {
-    this.#end(id, "deleted");
-  }
-
-  /** Wraps an object into another: it stands no longer, but its id lives on. */
-  wrap(id: string): void {
-    this.#end(id, "wrapped");
-  }
-
-  /** Takes an object out of another and shares it again, under the same id. */
-  unwrap(
-    id: string,
-    object: {
-      readonly type: string;
-      readonly contents: Uint8Array;
-      readonly publicTransfer: boolean;
-    },
-  ): void {
-    this.written.set(id, { ...object, owner: "share", came: "unwrapped" });
+    if (!this.stands(id)) throw new SimulationError(`${id} is deleted but does not stand`);
+    const now = this.written.get(id);
+    this.written.delete(id);
+    if (now?.came !== "created") this.gone.add(id);
   }
 
   /** Publishes a package version. */
@@ -206,12 +193,5 @@ export class Execution {
       if (before === undefined) map.delete(key);
       else map.set(key, before);
     });
-  }
-
-  #end(id: string, how: "deleted" | "wrapped"): void {
-    if (!this.stands(id)) throw new SimulationError(`${id} is ${how} but does not stand`);
-    const now = this.written.get(id);
-    this.written.delete(id);
-    if (now === undefined || now.came === "changed") this.gone.set(id, how);
   }
 }

@@ -16,12 +16,6 @@ import {
 import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
 import { claimableAt, lockedAt, type Terms } from "./unlocking.ts";
 
-/** Forgets a grant, for ever or until it is unwrapped. */
-export const forgetGrant = (execution: Execution, state: Securities, grant: GrantModel): void => {
-  execution.drop(state.model.grants, grant.id);
-  execution.onSuccess(() => strike(rostersOf(state, grant.coinType).grants, grant.id));
-};
-
 /** Takes tokens out of one's token into a new grant for somebody. */
 export const fund: ContractFunction<
   {
@@ -165,7 +159,8 @@ export const destroyEmpty: ContractFunction<{
       code: 2n,
       reason: "the grant holds tokens",
     });
-    forgetGrant(execution, state, grant);
+    execution.drop(state.model.grants, id);
+    execution.onSuccess(() => strike(rostersOf(state, coinType).grants, id));
     execution.remove(id);
   },
 };

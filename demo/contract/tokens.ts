@@ -42,10 +42,11 @@ export const writeToken = (execution: Execution, state: Securities, token: Token
   execution.write(token.id, tokenContents(token));
 };
 
-/** Forgets a token, for ever or until it is unwrapped. */
-export const forgetToken = (execution: Execution, state: Securities, token: TokenModel): void => {
+/** Deletes a token. */
+const deleteToken = (execution: Execution, state: Securities, token: TokenModel): void => {
   execution.drop(state.model.tokens, token.id);
   execution.onSuccess(() => strike(rostersOf(state, token.coinType).tokens, token.id));
+  execution.remove(token.id);
 };
 
 /** The token of that id; aborts when it is none of this coin type. */
@@ -120,8 +121,7 @@ export const burn: ContractFunction<{ readonly coinType: string; readonly token:
   run: (execution, { coinType, token: id }, state) => {
     ensureRole(execution, state, coinType, "ReserveAdmin");
     const token = tokenOf(state, id, coinType, burn.name);
-    forgetToken(execution, state, token);
-    execution.remove(id);
+    deleteToken(execution, state, token);
     reduceSupply(execution, state, burn.name, token, token.balance);
   },
 };
@@ -213,8 +213,7 @@ export const join: ContractFunction<{
       reason: "two tokens of one owner are needed",
     });
     writeToken(execution, state, { ...into, balance: into.balance + from.balance });
-    forgetToken(execution, state, from);
-    execution.remove(fromId);
+    deleteToken(execution, state, from);
   },
 };
 

@@ -2,7 +2,7 @@
 import { hasRole, ROLES, roleType, rostersOf } from "../contract/securities.ts";
 import { chance, pick, pickWeighted, roll } from "../random.ts";
 import type { Action } from "./action.ts";
-import { churn, flash, wrapSomething } from "./curiosities.ts";
+import { churn, flash } from "./curiosities.ts";
 import { tryInVain } from "./failures.ts";
 import { imitate, lookAlike } from "./foreign.ts";
 import { grantActions } from "./grant-actions.ts";
@@ -33,7 +33,6 @@ const oddActions: readonly Action[] = [
   { weight: 4, run: tryInVain },
   { weight: 1, run: flash },
   { weight: 2, run: churn },
-  { weight: 1, run: wrapSomething },
   { weight: 1, run: (stage, { coinType }) => imitate(stage, coinType) },
 ];
 

@@ -8,7 +8,6 @@ import { chance, diceFrom, draw } from "../random.ts";
 import { emptyRoster } from "../roster.ts";
 import type { SealedCheckpoint } from "../wire/checkpoint.ts";
 import { actAtRandom } from "./actions.ts";
-import { withdrawDue } from "./foreign.ts";
 import { disturb } from "./noise.ts";
 import { OPENING } from "./opening.ts";
 import { account, FAUCET, type Pace, type Stage, type World } from "./stage.ts";
@@ -35,7 +34,6 @@ export const newWorld = (seed: string, keepsEvents: boolean): World => ({
   dice: diceFrom(seed),
   foreignPackages: [],
   imitations: [],
-  custody: new Map(),
   upgradeCap: "",
   strangers: emptyRoster(),
 });
@@ -58,15 +56,13 @@ export const advance = (
     const step = OPENING[Number(sequence) - 1];
     if (step !== undefined && step !== "bare") {
       executePrologue(chain, open);
-      withdrawDue(stage);
       step(stage);
     }
   } else {
     const actions = chance(dice, QUIET) ? 0 : actionsNow(stage);
-    const isBare = actions === 0 && chance(dice, BARE) && isIdle(stage, submissions);
+    const isBare = actions === 0 && chance(dice, BARE) && submissions.isEmpty;
     if (!isBare) {
       executePrologue(chain, open);
-      withdrawDue(stage);
       submissions.executeAll(stage);
       for (let n = 0; n < actions; n += 1) {
         if (chance(dice, pace.noise)) disturb(stage);
@@ -83,6 +79,3 @@ const actionsNow = ({ world, pace }: Stage): number => {
   const whole = Math.floor(wanted);
   return whole + (chance(world.dice, wanted - whole) ? 1 : 0);
 };
-
-const isIdle = ({ world, open }: Stage, submissions: SubmissionQueue): boolean =>
-  submissions.isEmpty && ![...world.custody.values()].some(({ due }) => due <= open.sequence);

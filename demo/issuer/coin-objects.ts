@@ -22,7 +22,10 @@ export const coinMetadata = (id: string, coin: Coin): Uint8Array =>
     .u8(0)
     .done();
 
-/** `coin_registry::Currency<T>`: supply unknown, unregulated, its metadata cap claimed. */
+/** The framework's marker, both the name of the extra field and the bytes of its value. */
+const NEW_CURRENCY = "is_new_currency";
+
+/** `coin_registry::Currency<T>`: supply unknown, unregulated, its metadata cap claimed, marked as new. */
 export const currency = (
   id: string,
   coin: Coin,
@@ -42,7 +45,10 @@ export const currency = (
     .address(caps.treasuryCap)
     .u8(0) // metadata cap: claimed
     .address(caps.metadataCap)
-    .uleb(0) // extra fields
+    .uleb(1) // extra fields: what the framework marks a currency with that was no legacy coin before
+    .string(NEW_CURRENCY)
+    .string("bool")
+    .string(NEW_CURRENCY)
     .done();
 
 /** `coin::TreasuryCap<T>` before anything was minted. */

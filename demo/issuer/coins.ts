@@ -238,7 +238,6 @@ const openTreasury = (
       metadata: described === "metadata" ? "CoinMetadata" : "Currency",
       treasuryId: "",
       supply: 0n,
-      inCustody: 0n,
     };
     execution.set(securities.model.coins, coin.coinType, model);
     execution.remove(caps.treasuryCap);

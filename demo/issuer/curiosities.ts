@@ -1,9 +1,7 @@
 /** Rare things that an indexer must get right. */
 import { registerOf, rostersOf } from "../contract/securities.ts";
 import type { CoinModel } from "../model.ts";
-import { chance, roll } from "../random.ts";
-import { deposit } from "./foreign.ts";
-import { drawGrant, drawToken, drawWallet, type Staff } from "./people.ts";
+import { drawToken, drawWallet, type Staff } from "./people.ts";
 import { type Stage, transact } from "./stage.ts";
 
 /** A token that is created and deleted within one checkpoint. */
@@ -35,26 +33,4 @@ export const churn = (stage: Stage, { coinType }: CoinModel): void => {
   transact(stage, owner, [{ function: "transfer", args: { coinType, token: id, to: other } }]);
   transact(stage, other, [{ function: "split", args: { coinType, token: id, amount: 1n } }]);
   transact(stage, other, [{ function: "transfer", args: { coinType, token: id, to: owner } }]);
-};
-
-/** Hundreds of checkpoints end with nothing of value in custody, see `CoinModel.inCustody`. */
-const LAST_TO_WRAP = 80n;
-
-/**
- * A token or a grant is wrapped into another object for a while: one with a balance for a few
- * checkpoints, an empty token for longer.
- */
-export const wrapSomething = (stage: Stage, { coinType }: CoinModel): void => {
-  const { dice } = stage.world;
-  const { sequence } = stage.open;
-  const due = sequence + 1n + BigInt(roll(dice, 12));
-  if (sequence % 100n > LAST_TO_WRAP) return;
-  if (chance(dice, 0.3)) {
-    const grant = drawGrant(stage, coinType);
-    if (grant !== undefined) deposit(stage, "grant", grant.id, due);
-    return;
-  }
-  const token = drawToken(stage, coinType);
-  if (token === undefined) return;
-  deposit(stage, "token", token.id, token.balance === 0n ? due + 500n : due);
 };

@@ -1,6 +1,5 @@
 /** Steps of the opening that need the second version of the package: freezes and grants. */
 import { registerOf, rostersOf } from "../contract/securities.ts";
-import { deposit } from "./foreign.ts";
 import { issuerWallets } from "./people.ts";
 import { SCHEDULES } from "./schedules.ts";
 import { type Stage, transact } from "./stage.ts";
@@ -92,9 +91,4 @@ export const destroyGrant = forEachCoin((stage, { coinType }) => {
   const grant = grantsOf(stage, coinType, owner).find(({ leftBalance }) => leftBalance === 0n);
   if (grant === undefined) return;
   transact(stage, owner, [{ function: "destroyEmpty", args: { coinType, grant: grant.id } }]);
-});
-
-export const wrapGrant = forEachCoin((stage, { coinType }) => {
-  const [grant] = grantsOf(stage, coinType, walletOf(stage, 2));
-  if (grant !== undefined) deposit(stage, "grant", grant.id, stage.open.sequence + 3n);
 });

@@ -1,9 +1,8 @@
 /** Steps of the opening that issue, move and burn tokens, and some that fail to. */
 import { mintWithoutRole, runOutOfGas, transferToOutsider, whitelistHalfWay } from "./failures.ts";
-import { deposit } from "./foreign.ts";
 import { FIRST_INVESTORS, issuerWallets } from "./people.ts";
 import { transact } from "./stage.ts";
-import { forEachCoin, type Step, tokenOf, units, walletOf } from "./step.ts";
+import { forEachCoin, tokenOf, units, walletOf } from "./step.ts";
 
 export const mintToIssuer = forEachCoin((stage, coin, { reserve }) => {
   const { coinType } = coin;
@@ -78,10 +77,3 @@ export const failInVain = forEachCoin((stage, coin, staff) => {
   whitelistHalfWay(stage, coin, staff);
   runOutOfGas(stage, coin);
 });
-
-export const wrapTokens = (investor: number, forCheckpoints: bigint): Step =>
-  forEachCoin((stage, { coinType }) => {
-    const token = tokenOf(stage, coinType, walletOf(stage, investor));
-    if (token === undefined) return;
-    deposit(stage, "token", token.id, stage.open.sequence + forCheckpoints);
-  });

@@ -1,9 +1,8 @@
 /**
- * Packages of other people: one that copies ours name by name, with a module that wraps objects of
- * ours, and an exchange that has nothing to do with us.
+ * Packages of other people: one that copies ours name by name, and an exchange that has nothing to do
+ * with us.
  */
 import { Draft } from "../chain/draft.ts";
-import { forgetGrant } from "../contract/grants.ts";
 import {
   grantContents,
   roleChangeEvent,
@@ -11,17 +10,12 @@ import {
   tokenContents,
   transferEvent,
 } from "../contract/layouts.ts";
-import { coinOf, rostersOf, typeOf } from "../contract/securities.ts";
-import { forgetToken } from "../contract/tokens.ts";
-import { enlist } from "../roster.ts";
-import { ByteWriter } from "../wire/byte-writer.ts";
 import type { Sources } from "./packages.ts";
-import { account, type InCustody, perform, type Stage } from "./stage.ts";
+import { account, perform, type Stage } from "./stage.ts";
 
 /** Modules and types of the copy: same names, other address. */
 export const LOOK_ALIKE: Sources = {
   controlled_treasury: ["Burn", "ControlledTreasury", "Mint", "RoleChange"],
-  custody: ["Custody"],
   freeze_rule: ["AddressFrozen"],
   group_holder_config: ["HolderAdded", "HolderAddressAdded"],
   roles: ["ContractAdmin", "ReserveAdmin", "TransferAdmin", "WalletsAdmin"],
@@ -104,99 +98,4 @@ export const imitate = (stage: Stage, coinType: string): void => {
     });
     imitations.push(token, grant);
   });
-};
-
-/** Type of the object that wraps one of ours: its own address is foreign, that of its parameter ours. */
-const custodyType = (stage: Stage, item: string): string =>
-  `${lookAlike(stage)}::custody::Custody<${item}>`;
-
-const itemType = (stage: Stage, kind: InCustody["kind"], coinType: string): string =>
-  typeOf(
-    stage.world.securities,
-    kind === "token" ? "shared_token::SharedToken" : "timelock::Timelock",
-    coinType,
-  );
-
-/** Wraps a token or grant of its owner into a custody object, until the checkpoint `due`. */
-export const deposit = (stage: Stage, kind: InCustody["kind"], id: string, due: bigint): void => {
-  const { securities, custody, chain } = stage.world;
-  const token = securities.model.tokens.get(id);
-  const grant = securities.model.grants.get(id);
-  const item = token ?? grant;
-  const object = chain.objects.get(id);
-  if (item === undefined || object === undefined) return;
-  const { coinType, owner } = item;
-  const type = itemType(stage, kind, coinType);
-  const draft = new Draft();
-  draft.call(
-    { package: lookAlike(stage), function: "custody::deposit" },
-    [type],
-    [draft.shared(id, "write")],
-  );
-  perform(stage, owner, draft, (execution) => {
-    const custodyId = execution.newId();
-    const amount = token?.balance ?? grant?.leftBalance ?? 0n;
-    if (token !== undefined) forgetToken(execution, securities, token);
-    if (grant !== undefined) forgetGrant(execution, securities, grant);
-    const coin = coinOf(securities, coinType);
-    execution.set(securities.model.coins, coinType, {
-      ...coin,
-      inCustody: coin.inCustody + amount,
-    });
-    execution.wrap(id);
-    execution.create(custodyId, {
-      type: custodyType(stage, type),
-      contents: new ByteWriter().address(custodyId).raw(object.contents).done(),
-      owner: { kind: "address", address: owner },
-    });
-    execution.set(custody, custodyId, {
-      custodyId,
-      kind,
-      coinType,
-      id,
-      contents: object.contents,
-      owner,
-      amount,
-      due,
-      item,
-    });
-  });
-};
-
-/** Takes what is in custody out again: the same object, the same id, a new version. */
-export const withdraw = (stage: Stage, held: InCustody): void => {
-  const { securities, custody } = stage.world;
-  const { coinType, id, custodyId, item } = held;
-  const type = itemType(stage, held.kind, coinType);
-  const draft = new Draft();
-  draft.call(
-    { package: lookAlike(stage), function: "custody::withdraw" },
-    [type],
-    [draft.owned(custodyId)],
-  );
-  perform(stage, held.owner, draft, (execution) => {
-    execution.remove(custodyId);
-    execution.drop(custody, custodyId);
-    const coin = coinOf(securities, coinType);
-    execution.set(securities.model.coins, coinType, {
-      ...coin,
-      inCustody: coin.inCustody - held.amount,
-    });
-    execution.unwrap(id, { type, contents: held.contents, publicTransfer: true });
-    const rosters = rostersOf(securities, coinType);
-    if ("leftBalance" in item) {
-      execution.set(securities.model.grants, id, item);
-      execution.onSuccess(() => enlist(rosters.grants, id));
-    } else {
-      execution.set(securities.model.tokens, id, item);
-      execution.onSuccess(() => enlist(rosters.tokens, id));
-    }
-  });
-};
-
-/** Takes out all whose time has come. */
-export const withdrawDue = (stage: Stage): void => {
-  for (const held of [...stage.world.custody.values()]) {
-    if (held.due <= stage.open.sequence) withdraw(stage, held);
-  }
 };

@@ -12,7 +12,6 @@ import {
   freezeWallets,
   fundGrants,
   moveFrozen,
-  wrapGrant,
 } from "./first-grants.ts";
 import {
   burnTokens,
@@ -21,7 +20,6 @@ import {
   mintToIssuer,
   moveTokens,
   offer,
-  wrapTokens,
 } from "./first-trades.ts";
 import { EXCHANGE, EXCHANGE_OWNER, IMITATOR, imitate, LOOK_ALIKE, lookAlike } from "./foreign.ts";
 import { openPool } from "./noise.ts";
@@ -194,8 +192,6 @@ export const OPENING: readonly (Step | "bare")[] = [
   forEachCoin(churn),
   forEachCoin(flash),
   dismissDeputy,
-  wrapTokens(5, 4n),
-  wrapTokens(6, 40n),
   upgradeContract,
   "bare",
   freezeWallets(true),
@@ -205,6 +201,5 @@ export const OPENING: readonly (Step | "bare")[] = [
   claimGrants,
   cancelGrant,
   destroyGrant,
-  wrapGrant,
   removePeople,
 ];

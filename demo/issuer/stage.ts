@@ -10,28 +10,9 @@ import type { Chain, OpenCheckpoint } from "../chain/state.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";
 import { address, u64 } from "../contract/layouts.ts";
 import type { Securities } from "../contract/securities.ts";
-import type { GrantModel, TokenModel } from "../model.ts";
 import type { Dice } from "../random.ts";
 import type { Roster } from "../roster.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
-
-/** An object of ours while another object wraps it. */
-export type InCustody = {
-  /** The object that wraps it. */
-  readonly custodyId: string;
-  readonly kind: "token" | "grant";
-  readonly coinType: string;
-  readonly id: string;
-  /** Its contents, part of the other object's. */
-  readonly contents: Uint8Array;
-  readonly owner: string;
-  /** As the model knew it. */
-  readonly item: TokenModel | GrantModel;
-  /** Tokens inside. */
-  readonly amount: bigint;
-  /** The checkpoint in which it comes out. */
-  readonly due: bigint;
-};
 
 /** All that a simulation remembers between two checkpoints. Plain data: it can be put away. */
 export type World = {
@@ -42,7 +23,6 @@ export type World = {
   readonly foreignPackages: string[];
   /** Ids of the look-alike objects that stand. */
   readonly imitations: string[];
-  readonly custody: Map<string, InCustody>;
   /** The object that permits upgrading the security-token package. */
   upgradeCap: string;
   /** Ids of unrelated objects that are changed now and then. */

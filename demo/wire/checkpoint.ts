@@ -28,7 +28,7 @@ export type ExecutedTransaction = {
   readonly eventsDigest: Uint8Array | null;
   /** Objects as they stood before it, those it changed: by id, ascending. */
   readonly inputs: readonly StoredObject[];
-  /** Objects it left behind: changed ones, then new ones, then unwrapped ones, each by id. */
+  /** Objects it left behind: changed ones, then new ones, each by id. */
   readonly outputs: readonly StoredObject[];
   /** Shared objects it only read. */
   readonly reads: readonly StoredObject[];

@@ -1,7 +1,4 @@
 import { Command, Option } from "commander";
-import { FIRST_INVESTORS } from "../../demo/issuer/people.ts";
-import { DEFAULT_INVESTORS, DEFAULT_NOISE } from "../../demo/journal.ts";
-import { writeDemoLedger } from "../../demo/write.ts";
 import { ratioArgument, wholeNumberArgument } from "./arguments.ts";
 
 type WriteOptions = {
@@ -14,8 +11,11 @@ type WriteOptions = {
 };
 
 /** `holderbook demo write`: a simulated issuer's ledger as files. */
-export const demoCommand = () =>
-  new Command("demo").addCommand(
+export const demoCommand = async () => {
+  const { DEFAULT_INVESTORS, DEFAULT_NOISE, FIRST_INVESTORS, writeDemoLedger } = await import(
+    "../../demo/write.ts"
+  );
+  return new Command("demo").addCommand(
     new Command("write")
       .description(
         "write checkpoints and a ledger.json that names their packages; same seed, same bytes",
@@ -57,3 +57,4 @@ export const demoCommand = () =>
         );
       }),
   );
+};

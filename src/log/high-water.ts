@@ -24,6 +24,8 @@ export type LogIdentity = {
   readonly packages: readonly string[];
   /** Where an empty log starts. A log that has begun keeps its own. */
   readonly firstCheckpoint: bigint;
+  /** What to do about a log of another chain, where that is more than to use another database. */
+  readonly ifOtherChain?: string | undefined;
 };
 
 type Row = {
@@ -80,7 +82,7 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
   const stored = await readHighWater(sql);
   if (stored === undefined) throw new Error("log_high_water lost its row");
   if (chainId !== null && stored.chainId !== null && stored.chainId !== chainId) {
-    throw new ChainMismatchError("the log", stored.chainId, chainId);
+    throw new ChainMismatchError("the log", stored.chainId, chainId, identity.ifOtherChain);
   }
   if (stored.packages.join() !== identity.packages.join()) {
     throw new PackagesChangedError(stored.packages, identity.packages);

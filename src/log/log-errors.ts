@@ -1,5 +1,8 @@
 import type { Remedy } from "../waiting/remedy.ts";
 
+const USE_ANOTHER =
+  "point LEDGER_SOURCE at the first, or use another database (DATABASE_URL or DATA_DIR) for the second";
+
 /**
  * The database holds another chain than the source reads (a testnet that was wiped, or a setting that
  * points elsewhere): stop. Use the right source, or another database for this chain.
@@ -8,10 +11,8 @@ export class ChainMismatchError extends Error {
   override readonly name = "ChainMismatchError";
   readonly remedy: Remedy = "stop";
 
-  constructor(what: string, stored: string, given: string) {
-    super(
-      `${what} is of chain ${stored}, but the source reads chain ${given}; point LEDGER_SOURCE at the first, or use another database (DATABASE_URL or DATA_DIR) for the second`,
-    );
+  constructor(what: string, stored: string, given: string, todo = USE_ANOTHER) {
+    super(`${what} is of chain ${stored}, but the source reads chain ${given}; ${todo}`);
   }
 }
 

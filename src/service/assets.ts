@@ -1,11 +1,11 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
 
-import { checkDemoFolder } from "../../demo/journal.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import { type Assets, AssetsFileError, readAssets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { pathOf } from "../settings/json-file.ts";
+import { isDemoLedger, loadDemo } from "./demo.ts";
 
 /** Group that the demo ledger's investors are whitelisted into. */
 const DEMO_GROUP = 1;
@@ -79,14 +79,15 @@ export const findAssets = async (
     const assets = await assetsOf(config, config.assetsFile);
     return async () => assets;
   }
-  if (!config.ledgerSource.startsWith("demo:")) return async () => ({ projects: [] });
+  if (!isDemoLedger(config)) return async () => ({ projects: [] });
   if (known !== undefined) return async () => demoAssets(known);
-  checkDemoFolder(config.dataDir, config.demo);
-  return async () =>
-    demoAssets({
-      coinTypes: await demoCoinTypes(config),
-      callbackUrl: config.callbacks.demoUrl ?? NOWHERE,
-    });
+  const demo = await loadDemo(config);
+  demo.check();
+  return async () => {
+    const { source, coinTypes } = await demo.open();
+    await source.close();
+    return demoAssets({ coinTypes, callbackUrl: config.callbacks.demoUrl ?? NOWHERE });
+  };
 };
 
 const demoAssets = ({ coinTypes, callbackUrl }: DemoKnown): Assets => {
@@ -98,11 +99,4 @@ const demoAssets = ({ coinTypes, callbackUrl }: DemoKnown): Assets => {
     ta: { callbackUrl },
   }));
   return { projects: [{ name: "demo", tokens }] };
-};
-
-const demoCoinTypes = async ({ dataDir, demo }: Pick<Config, "dataDir" | "demo">) => {
-  const { demoSource } = await import("../../demo/source.ts");
-  const source = demoSource({ dataDir, ...demo });
-  await source.close();
-  return source.coinTypes.map(({ coinType }) => coinType);
 };

@@ -1,17 +1,16 @@
 /** Callbacks of the demo's assets: sent to a receiver of our own, so that the circle closes by itself. */
 
-import { demoReceiverPort, startDemoReceiver } from "../../demo/receiver.ts";
 import { endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import type { CallbackService } from "./callbacks.ts";
+import { isDemoLedger, loadDemo } from "./demo.ts";
 import type { Storage } from "./storage.ts";
 
 /** Whether there are only the demo's own assets: nothing here is anybody's but ours. */
-const isDemo = ({ ledgerSource, assetsFile }: Config): boolean =>
-  ledgerSource.startsWith("demo:") && assetsFile === undefined;
+const isDemo = (config: Config): boolean => isDemoLedger(config) && config.assetsFile === undefined;
 
 /** The settings with which callbacks of the demo reach loopback; others are as they were. */
 export const withDemoCallbacks = (config: Config): Config =>
@@ -43,14 +42,15 @@ export const startDemoCallbacks = async (settings: {
   const [asset] = DEMO_ASSETS;
   const addresses = await endpointsUnder(storage.write, taEndpoint(asset));
   const former = addresses.find(({ key }) => key === taEndpoint(asset));
-  const port = former && demoReceiverPort(former.url);
-  const receiver = await startDemoReceiver({
+  const { startReceiver, receiverPort } = await loadDemo(config);
+  const port = former && receiverPort(former.url);
+  const receiver = await startReceiver({
     port,
     publicKeys: async () =>
       (await callbacks.signingKeys.publicKeys()).keys.map(({ publicKey }) => publicKey),
     onReceived: ({ id, body }) => logger.info({ callback: id, body }, "demo receiver: a callback"),
   });
-  if (port !== undefined && demoReceiverPort(receiver.url) !== port) {
+  if (port !== undefined && receiverPort(receiver.url) !== port) {
     logger.warn(
       { url: receiver.url },
       `demo receiver: port ${port}, where it listened before, is taken by another program; callbacks go to ${receiver.url} now`,

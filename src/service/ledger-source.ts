@@ -3,8 +3,6 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { checkDemoFolder } from "../../demo/journal.ts";
-import type { DemoSource } from "../../demo/source.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
   createContact,
@@ -19,14 +17,15 @@ import { readJsonFile } from "../settings/json-file.ts";
 import { checkLedgerNamed } from "../settings/ledger-named.ts";
 import { canonicalAddress, canonicalType } from "../values/move-type.ts";
 import { assetsOf } from "./assets.ts";
+import { isDemoLedger, loadDemo, type OpenDemo } from "./demo.ts";
 import type { Storage } from "./storage.ts";
 
 export type Ledger = {
   readonly source: CheckpointSource;
   /** What the source tells of its questions; absent: what its reader sees. */
   readonly contact?: SourceContact | undefined;
-  /** The source again when it is the demo ledger, which also takes transactions. */
-  readonly demo?: DemoSource | undefined;
+  /** The demo ledger when it is that one, which also takes transactions. */
+  readonly demo?: OpenDemo | undefined;
   /** Every published address of the security-token package, original first. */
   readonly packages: readonly string[];
   readonly firstCheckpoint: bigint;
@@ -49,14 +48,14 @@ const ledgerFile = z.object({
         .transform(canonicalAddress),
     )
     .min(1),
-  coinTypes: z.array(z.object({ coinType: z.string() })),
+  coinTypes: z.array(z.object({ coinType: z.string() }).transform(({ coinType }) => coinType)),
   firstCheckpoint: z.int().min(0).transform(BigInt),
 });
 
 /** What a ledger says about itself, where it does. */
 type Described = {
   readonly packages: readonly string[];
-  readonly coinTypes: readonly { readonly coinType: string }[];
+  readonly coinTypes: readonly string[];
   readonly firstCheckpoint: bigint;
 };
 
@@ -66,7 +65,7 @@ type Described = {
  */
 export const announceLedger = async (config: Config, logger: Logger): Promise<void> => {
   checkLedgerNamed(config);
-  if (config.ledgerSource.startsWith("demo:")) {
+  if (isDemoLedger(config)) {
     logger.info({ ledger: "demo:" }, `reading ${aboutDemo(config)}`);
     return;
   }
@@ -87,15 +86,15 @@ export type FoundLedger = Pick<Ledger, "firstCheckpoint"> & {
 /**
  * As `openLedger`, in two steps: all that settings can be wrong in is known after the first one, and the
  * demo ledger, which takes a while, is made in the second.
- * @throws ConfigError, AssetsFileError (stop), OtherDemoLedgerError (stop)
+ * @throws ConfigError, AssetsFileError (stop), FormerDemoLedgerError (stop), OtherDemoLedgerError (stop)
  */
 export const findLedger = async (config: Config, logger: Logger): Promise<FoundLedger> => {
   checkLedgerNamed(config);
-  if (!config.ledgerSource.startsWith("demo:")) {
+  if (!isDemoLedger(config)) {
     const ledger = await openLedger(config, logger);
     return { firstCheckpoint: ledger.firstCheckpoint, open: async () => ledger };
   }
-  checkDemoFolder(config.dataDir, config.demo);
+  (await loadDemo(config)).check();
   if (config.assetsFile !== undefined) await assetsOf(config, config.assetsFile);
   return {
     firstCheckpoint: config.firstCheckpoint ?? 0n,
@@ -124,7 +123,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     demo,
     packages,
     firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint ?? 0n,
-    coinTypes: described?.coinTypes.map(({ coinType }) => coinType) ?? [],
+    coinTypes: described?.coinTypes ?? [],
     about,
     recordDecimals: ({ write }) => recordDecimals(write, "assets_file", decimals),
   };
@@ -140,26 +139,22 @@ export const openLedgerSource = async (
   hearing?: Hearing,
 ): Promise<{
   readonly source: CheckpointSource;
-  readonly demo?: DemoSource | undefined;
+  readonly demo?: OpenDemo | undefined;
   readonly described: Described | undefined;
   readonly about: string;
 }> => {
   checkLedgerNamed(config);
-  if (config.ledgerSource.startsWith("demo:")) {
-    const { demoSource } = await import("../../demo/source.ts");
-    const demo = demoSource({ dataDir: config.dataDir, ...config.demo });
+  if (isDemoLedger(config)) {
+    const demo = await (await loadDemo(config)).open();
     return {
-      source: demo,
+      source: demo.source,
       demo,
-      described: { packages: demo.packages, coinTypes: demo.coinTypes, firstCheckpoint: 0n },
+      described: { ...demo, firstCheckpoint: 0n },
       about: `${aboutDemo(config)},`,
     };
   }
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const source = openSource(config.ledgerSource, {
-    demo: () => {
-      throw new ConfigError("LEDGER_SOURCE: demo: is opened above");
-    },
     headers: config.ledgerHeaders,
     maxConcurrency: config.fetchConcurrency,
     windowBytes: config.fetchWindowBytes,

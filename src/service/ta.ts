@@ -1,7 +1,4 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
-import { setTimeout as delay } from "node:timers/promises";
-import { type DemoNode, startDemoNode } from "../../demo/execution.ts";
-import type { DemoSource } from "../../demo/source.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
@@ -20,12 +17,6 @@ import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import type { CallbackService } from "./callbacks.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
-
-/** Coins that each signer of the demo pays with: transactions under way at a time. */
-const DEMO_PURSES = 16;
-
-/** How often it is looked whether the demo ledger is being read. */
-const DEMO_LOOK_MS = 200;
 
 export type TransferAgentSettings = {
   readonly config: Config;
@@ -140,49 +131,24 @@ const demoAccess = async (
   opened: AsyncDisposableStack,
 ): Promise<LedgerAccess | undefined> => {
   if (demo === undefined) return undefined;
-  const demoNode: DemoNode = opened.use(await startDemoNode(demo));
-  const node = openSuiNode({ host: demoNode.host, tls: false });
+  const { host } = opened.use(await demo.startNode());
+  const node = openSuiNode({ host, tls: false });
   opened.defer(() => node.close());
-  const own = demo.coinTypes.map(({ coinType }) => coinType);
   const coins = [...assets.values()].flatMap((asset) =>
-    asset.ledger === "sui" && own.includes(asset.coinType) ? [asset.coinType] : [],
+    asset.ledger === "sui" && demo.coinTypes.includes(asset.coinType) ? [asset.coinType] : [],
   );
-  const funded = fundSigners(demo, coins, signal).catch((error: unknown) => {
+  const funded = demo.fundRegistrars(coins, signal).catch((error: unknown) => {
     if (!signal.aborted) logger.warn({ err: error }, "the demo's signers have no coins");
   });
   opened.defer(() => funded);
   const signerOf = (name: string) => {
     const asset = assets.get(name);
-    if (asset?.ledger !== "sui" || !own.includes(asset.coinType)) return undefined;
-    return suiKeySigner(demo.secretKey(demo.staff(asset.coinType).registrar));
+    if (asset?.ledger !== "sui" || !demo.coinTypes.includes(asset.coinType)) return undefined;
+    return suiKeySigner(demo.registrarSecret(asset.coinType));
   };
   const evmSigner = await evmSignerOf(config);
   return {
     sui: { node, packages, signerOf, gasBudget: config.ta.suiGasBudget },
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
-};
-
-/** Gives the registrars coins of their own, once the ledger is read and where they have none. */
-const fundSigners = async (
-  demo: DemoSource,
-  coinTypes: readonly string[],
-  signal: AbortSignal,
-): Promise<void> => {
-  const [first] = demo.coinTypes;
-  while (first === undefined || demo.object(first.treasuryId) === undefined) {
-    await delay(DEMO_LOOK_MS, undefined, { signal });
-  }
-  for (const coinType of coinTypes) {
-    // An abort is told to those who listen, not to those who begin to.
-    if (signal.aborted) return;
-    const { registrar } = demo.staff(coinType);
-    if (demo.gasCoinsOf(registrar).length > 0) continue;
-    const given = demo.submit({ sender: registrar, calls: [], purses: DEMO_PURSES });
-    const gone = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await Promise.race([given, gone]);
-    given.catch(() => undefined);
-  }
 };

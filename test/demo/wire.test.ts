@@ -146,18 +146,11 @@ test("objects, dependencies and versions are in the order and of the size the ne
     const written = effects.changedObjects.filter(
       ([, { outputState }]) => outputState.NotExist === undefined,
     );
-    const came = (kind: "changed" | "created" | "unwrapped") =>
+    const stood = (before: boolean) =>
       written
-        .filter(([, { inputState, idOperation }]) => {
-          if (inputState.Exist !== undefined) return kind === "changed";
-          return kind === (idOperation.Created === undefined ? "unwrapped" : "created");
-        })
+        .filter(([, { inputState }]) => (inputState.Exist !== undefined) === before)
         .map(([id]) => id);
-    expect(transaction.outputs.map(idOf)).toEqual([
-      ...came("changed"),
-      ...came("created"),
-      ...came("unwrapped"),
-    ]);
+    expect(transaction.outputs.map(idOf)).toEqual([...stood(true), ...stood(false)]);
     const dependencies = effects.dependencies.map((one) =>
       Buffer.from(fromBase58(one)).toString("hex"),
     );

@@ -9,7 +9,6 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { runReader } from "../../src/ledger/reading/reader.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
-import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 import { decimalsOf } from "../../src/log/coins.ts";
 import { freshDatabase } from "../postgres.ts";
 import { startGrpcServer } from "../sources/grpc-server.ts";
@@ -27,10 +26,6 @@ const demoLedger = () => {
   const bytes = Array.from({ length: CHECKPOINTS }, () => ledger.next().raw("protobuf"));
   const at = (sequence: bigint) => bytes[Number(sequence)] ?? new Uint8Array();
   return { ledger, at };
-};
-
-const noDemo = (): CheckpointSource => {
-  throw new Error("not the demo ledger");
 };
 
 test("folder, object store and full node lead to the same log, decimals included", async () => {
@@ -51,7 +46,7 @@ test("folder, object store and full node lead to the same log, decimals included
 
   const logOf = async (setting: string, knowsChain: boolean): Promise<string> => {
     await using database = await freshDatabase();
-    const source = openSource(setting, { demo: noDemo });
+    const source = openSource(setting);
     const read = createCheckpointReader(packages);
     await runReader(
       { database, source, read, packages, firstCheckpoint: 0n, last: NEWEST },

@@ -11,7 +11,6 @@ import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { runReader } from "../../src/ledger/reading/reader.ts";
 import { openCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
-import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 import { parseType } from "../../src/values/move-type.ts";
 import { GENUINE_FOLDER } from "../genuine.ts";
 import { asProtobuf } from "../ledger/as-protobuf.ts";
@@ -22,10 +21,7 @@ const SEQUENCE = 273_302_447n;
 /** Indexes one checkpoint into an empty database, and returns its facts as the log has them. */
 const factsThrough = async (setting: string, packages: readonly string[]) => {
   await using database = await freshDatabase();
-  const noDemo = (): CheckpointSource => {
-    throw new Error("not the demo ledger");
-  };
-  const source = openSource(setting, { demo: noDemo });
+  const source = openSource(setting);
   const options = { database, source, read: createCheckpointReader(packages), packages };
   const range = { firstCheckpoint: SEQUENCE, last: SEQUENCE };
   await runReader({ ...options, ...range }, AbortSignal.timeout(20_000));

@@ -24,10 +24,6 @@ const STALL_MS = 800;
 /** Notes come as much more often than that as they do in life. */
 const QUICK = { noteEveryMs: 50, tipEveryMs: 20 } as const;
 
-const noDemo = () => {
-  throw new Error("not the demo");
-};
-
 /** Stands for the decoder: sample checkpoints have no meaning. */
 const read: CheckpointReader = ({ sequence }) => ({
   mark: mark(sequence),
@@ -40,7 +36,7 @@ const read: CheckpointReader = ({ sequence }) => ({
 /** Reads a network source as the service does. */
 const startReading = (database: TestDatabase, setting: string) => {
   const contact = createContact();
-  const source = openSource(setting, { demo: noDemo, hearing: contact });
+  const source = openSource(setting, { hearing: contact });
   const running = start(database, createScriptedLedger({ newest: -1n }), {
     source,
     read,

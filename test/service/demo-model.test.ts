@@ -3,13 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createDemoLedger, type DemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf, type EventPlace } from "../../demo/model.ts";
-import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { decimalsOf } from "../../src/log/coins.ts";
-import type { CheckpointMark, CoinDecimals, Fact } from "../../src/log/fact.ts";
-import { openLog } from "../../src/log/log.ts";
-import { applyBatch } from "../../src/pipelines/apply.ts";
-import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import { registerPipeline } from "../../src/pipelines/register.ts";
 import { tokenBalance, tokenHolders } from "../../src/projections/balances.ts";
 import { holderEvents } from "../../src/projections/holder-events.ts";
 import { roleEvents, walletRoles } from "../../src/projections/roles.ts";
@@ -17,59 +11,10 @@ import { tokenObjects } from "../../src/projections/shared-token-objects.ts";
 import { tokenTimelocks } from "../../src/projections/timelock-objects.ts";
 import { tokenActivity } from "../../src/projections/token-activity.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "./following.ts";
 
 /** More than any list of these ledgers has. */
 const ALL = 1_000_000;
-
-/** Reads and applies a demo ledger in batches of whatever size the caller draws. */
-const follow = async (database: TestDatabase, ledger: DemoLedger) => {
-  const read = createCheckpointReader(ledger.packages);
-  const log = await openLog(database, {
-    chainId: ledger.chainId,
-    packages: ledger.packages,
-    firstCheckpoint: 0n,
-  });
-  const begin = await log.highWater();
-  for (const pipeline of ledgerPipelines) await registerPipeline(database.sql, pipeline, begin);
-  const next = new Map(ledgerPipelines.map(({ name }) => [name, 0n]));
-
-  return {
-    /** Appends this many checkpoints as one batch, reading every other one in the other encoding. */
-    append: async (checkpoints: number) => {
-      const first = ledger.nextSequence;
-      const facts: Fact[] = [];
-      const coins: CoinDecimals[] = [];
-      const marks: CheckpointMark[] = [];
-      for (let made = 0; made < checkpoints; made += 1) {
-        const { sequence, raw } = ledger.next();
-        const encoding = sequence % 2n === 0n ? "bcs" : "protobuf";
-        const seen = read({ sequence, encoding, bytes: raw(encoding) });
-        facts.push(...seen.facts);
-        coins.push(...seen.coins);
-        marks.push(seen.mark);
-      }
-      const last = marks.at(-1);
-      if (last !== undefined) await log.append({ first, last, marks, facts }, coins);
-    },
-    /** Lets every pipeline read the log to its end, this many facts at a time. */
-    project: async (maxFacts: number) => {
-      for (const pipeline of ledgerPipelines) {
-        for (;;) {
-          const from = next.get(pipeline.name) ?? 0n;
-          const batch = await log.readFacts({
-            from,
-            names: pipeline.facts,
-            maxFacts,
-            maxBytes: 8 * 1024 * 1024,
-          });
-          if (batch === null) break;
-          await applyBatch(database, pipeline, batch);
-          next.set(pipeline.name, batch.last.sequence + 1n);
-        }
-      }
-    },
-  };
-};
 
 /** Everything that is served must be what the model says. */
 const compare = async ({ db }: TestDatabase, ledger: DemoLedger) => {
@@ -94,7 +39,7 @@ const compare = async ({ db }: TestDatabase, ledger: DemoLedger) => {
       );
     expect(holders, where).toEqual(expected);
     const held = holders.reduce((sum, { balance }) => sum + balance, 0n);
-    expect(held + coin.inCustody, `supply of ${where}`).toBe(coin.supply);
+    expect(held, `supply of ${where}`).toBe(coin.supply);
 
     const owners = [...balances].map(
       async ([owner, { tokens, tokenCount, grants, grantCount }]) => {
@@ -204,7 +149,13 @@ test("after any history, in whatever batches it came, every answer is what the i
         const ledger = createDemoLedger({ seed, noise, investors: 15 });
         const following = await follow(database, ledger);
         for (const { checkpoints, maxFacts } of batches) {
-          await following.append(checkpoints);
+          // Every other checkpoint comes in the other encoding.
+          const raws = Array.from({ length: checkpoints }, () => {
+            const { sequence, raw } = ledger.next();
+            const encoding = sequence % 2n === 0n ? "bcs" : "protobuf";
+            return { sequence, encoding, bytes: raw(encoding) } as const;
+          });
+          await following.append(raws);
           await following.project(maxFacts);
           await compare(database, ledger);
         }

@@ -1,16 +1,5 @@
 import { expect, test } from "vitest";
 import { openSource, SourceSettingError } from "../../src/ledger/sources/open-source.ts";
-import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
-
-const demoSource: CheckpointSource = {
-  description: "demo",
-  chainId: async () => null,
-  latest: async () => null,
-  checkpoints: async function* () {},
-  close: async () => {},
-};
-
-const open = (setting: string) => openSource(setting, { demo: () => demoSource });
 
 test.each([
   ["grpc+https://fullnode.mainnet.sui.io", "grpc+https://fullnode.mainnet.sui.io:443"],
@@ -21,9 +10,8 @@ test.each([
   ["http://localhost:9000/bucket?token=x", "http://localhost:9000/…"],
   ["dir:/var/lib/checkpoints", "dir:/var/lib/checkpoints"],
   ["dir:../checkpoints", "dir:../checkpoints"],
-  ["demo:", "demo"],
 ])("%s opens a source that describes itself as %s", async (setting, description) => {
-  const source = open(setting);
+  const source = openSource(setting);
   expect(source.description).toBe(description);
   await source.close();
 });
@@ -37,11 +25,11 @@ test.each([
   "grpc+https://",
   "grpc+https://host/path",
 ])("%s is refused with examples of what would be right", (setting) => {
-  expect(() => open(setting)).toThrow(SourceSettingError);
-  expect(() => open(setting)).toThrow(/Examples: grpc\+https:/);
+  expect(() => openSource(setting)).toThrow(SourceSettingError);
+  expect(() => openSource(setting)).toThrow(/Examples: grpc\+https:/);
 });
 
 test("a password in the address is refused, and not repeated", () => {
-  expect(() => open("https://user:hunter2@example.com/")).toThrow(SourceSettingError);
-  expect(() => open("https://user:hunter2@example.com/")).not.toThrow(/hunter2/);
+  expect(() => openSource("https://user:hunter2@example.com/")).toThrow(SourceSettingError);
+  expect(() => openSource("https://user:hunter2@example.com/")).not.toThrow(/hunter2/);
 });

@@ -41,5 +41,5 @@ public fun set_address_frozen<T>(
 }
 
 public fun is_frozen<T>(treasury: &ControlledTreasury<T>, wallet: address): bool {
-    field::exists_(treasury.uid(), FrozenKey { wallet })
+    field::exists(treasury.uid(), FrozenKey { wallet })
 }

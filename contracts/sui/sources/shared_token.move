@@ -15,8 +15,8 @@ const EOtherOwner: u64 = 2;
 
 /// Tokens of one owner. A wallet may own any number of these.
 ///
-/// `store` lets a custodian's object hold it. Nothing is gained by that against the rules: every
-/// function asks who `owner` is, not who can reach the object.
+/// A token has `store` and is shared as soon as it is made. Validators refuse to wrap a shared object
+/// into another one, so a token is always an object of its own.
 public struct SharedToken<phantom T> has key, store {
     id: UID,
     owner: address,

@@ -196,7 +196,11 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   const { database, source, packages, firstCheckpoint, last } = options;
   // Before the lock: a reader of another chain is refused at once, also as a standby.
   const chainId = await askChainId({ source, contact }, signal);
-  const log: Log = await openLog(database, { chainId, packages, firstCheckpoint }, { onNotice });
+  const log: Log = await openLog(
+    database,
+    { chainId, packages, firstCheckpoint, ifOtherChain: source.ifOtherChain },
+    { onNotice },
+  );
   await using lock = await acquireWriterLock(database, "log", {
     signal,
     onStandby: () => {

@@ -8,8 +8,6 @@ import type { CheckpointSource } from "./source.ts";
 import type { Hearing } from "./source-contact.ts";
 
 export type OpenSourceOptions = {
-  /** Makes the demo ledger from the setting, `demo:` and what follows. */
-  readonly demo: (setting: string) => CheckpointSource;
   /** Sent with every request to a network source; never shown. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Most requests under way at once, 1 or more. */
@@ -39,23 +37,21 @@ export class SourceSettingError extends ConfigError {
 const MIB = 1024 * 1024;
 
 /**
- * Opens what `LEDGER_SOURCE` names; nothing is contacted yet.
+ * Opens what `LEDGER_SOURCE` names, when that is not the demo ledger; nothing is contacted yet.
  *
  * @throws SourceSettingError (stop) when the setting fits none of the sources
  */
 export const openSource = (
   setting: string,
   {
-    demo,
     headers = {},
     maxConcurrency = 64,
     windowBytes = 128 * MIB,
     firstCheckpoint = 0n,
     onSetback = () => {},
     hearing,
-  }: OpenSourceOptions,
+  }: OpenSourceOptions = {},
 ): CheckpointSource => {
-  if (setting.startsWith("demo:")) return demo(setting);
   if (setting.startsWith("dir:")) {
     const path = setting.slice("dir:".length);
     if (path === "") throw new SourceSettingError(setting, "names no folder");

@@ -16,6 +16,12 @@ export type CheckpointSource = {
    */
   chainId(signal: AbortSignal): Promise<string | null>;
 
+  /**
+   * What to do when the log is of another chain, for a ledger of which another one could have been here
+   * before: the end of an error message.
+   */
+  readonly ifOtherChain?: string;
+
   /** Number of the newest checkpoint it has now; null while it has none. */
   latest(signal: AbortSignal): Promise<bigint | null>;
 

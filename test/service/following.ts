@@ -1,0 +1,55 @@
+/** The way from bytes to projections, a batch at a time and without a source. */
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
+import { openLog } from "../../src/log/log.ts";
+import { applyBatch } from "../../src/pipelines/apply.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { registerPipeline } from "../../src/pipelines/register.ts";
+import type { TestDatabase } from "../postgres.ts";
+
+/** Reads checkpoints of a ledger, from checkpoint 0 on, into the log and every projection. */
+export const follow = async (
+  database: TestDatabase,
+  { chainId, packages }: { readonly chainId: string; readonly packages: readonly string[] },
+) => {
+  const read = createCheckpointReader(packages);
+  const log = await openLog(database, { chainId, packages, firstCheckpoint: 0n });
+  const begin = await log.highWater();
+  for (const pipeline of ledgerPipelines) await registerPipeline(database.sql, pipeline, begin);
+  const next = new Map(ledgerPipelines.map(({ name }) => [name, 0n]));
+
+  return {
+    /** Appends the next checkpoints as one batch. */
+    append: async (raws: readonly RawCheckpoint[]) => {
+      const seen = raws.map(read);
+      const [first, last] = [seen.at(0)?.mark, seen.at(-1)?.mark];
+      if (first === undefined || last === undefined) return;
+      await log.append(
+        {
+          first: first.sequence,
+          last,
+          marks: seen.map(({ mark }) => mark),
+          facts: seen.flatMap(({ facts }) => facts),
+        },
+        seen.flatMap(({ coins }) => coins),
+      );
+    },
+    /** Lets every pipeline read the log to its end, this many facts at a time. */
+    project: async (maxFacts: number) => {
+      for (const pipeline of ledgerPipelines) {
+        for (;;) {
+          const from = next.get(pipeline.name) ?? 0n;
+          const batch = await log.readFacts({
+            from,
+            names: pipeline.facts,
+            maxFacts,
+            maxBytes: 8 * 1024 * 1024,
+          });
+          if (batch === null) break;
+          await applyBatch(database, pipeline, batch);
+          next.set(pipeline.name, batch.last.sequence + 1n);
+        }
+      }
+    },
+  };
+};
