@@ -4,6 +4,9 @@
  *
  *   git checkout <release> && node_modules/node/bin/node test/released/make.ts <folder>
  *
+ * A demo ledger goes on with data of its own edition alone: before it is made again for a newer edition,
+ * the checkout is given the demo of that edition.
+ *
  * Writes the folder: `database.txt.gz` (dump.ts), `about.json` (callers, answers, settings) and the demo
  * ledger's own files. Every key in it was made for it and opens nothing else.
  */
