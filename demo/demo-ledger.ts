@@ -99,7 +99,7 @@ export type DemoLedger = DemoIdentity & {
   object(id: string): LiveObject | undefined;
   /**
    * The coins of SUI that an account owns, in no particular order, but for the one that the
-   * simulation spends on the account's behalf: whoever else used that would come too late.
+   * simulation spends on the account's behalf: its version changes with every simulated transaction.
    */
   gasCoinsOf(address: string): readonly LiveObject[];
   /** Everything needed to go on from here, as bytes for this version of Node. */

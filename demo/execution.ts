@@ -1,5 +1,5 @@
 /**
- * The demo ledger as a full node for whoever sends transactions: the few gRPC calls that building,
+ * The demo ledger as a full node for senders of transactions: the few gRPC calls that building,
  * submitting and looking up a transaction need, on loopback, with the network's own messages.
  *
  * A submitted transaction stands in the next checkpoint, signed bytes and all. It is answered once
@@ -45,7 +45,7 @@ class Refused extends Error {
   }
 }
 
-/** Starts the node on a free port of loopback. The source must be read by somebody meanwhile. */
+/** Starts the node on a free port of loopback. The source must be read meanwhile. */
 export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
   const closed = new AbortController();
   const chainId = await source.chainId(closed.signal);

@@ -26,7 +26,7 @@ export const fundRegistrars = async (
     if (signal.aborted) return;
     const { registrar } = source.staff(coinType);
     if (source.gasCoinsOf(registrar).length > 0) continue;
-    const given = source.submit({ sender: registrar, calls: [], purses: GAS_COINS });
+    const given = source.submit({ sender: registrar, calls: [], gasCoins: GAS_COINS });
     const aborted = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });

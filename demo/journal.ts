@@ -129,7 +129,7 @@ export const checkDemoFolder = (dataDir: string, settings: LedgerSettings): void
 const readLines = <Value>(path: string, fits: (value: unknown) => value is Value): Value[] =>
   (readIfThere(path) ?? "")
     .split("\n")
-    // A crash may have cut off the last line; that transaction was never confirmed to anybody.
+    // A crash may have cut off the last line; that transaction was never confirmed.
     .slice(0, -1)
     .map((line) => {
       const value = parse(path, line);
@@ -138,8 +138,8 @@ const readLines = <Value>(path: string, fits: (value: unknown) => value is Value
     });
 
 /**
- * Removes what a crash, or a full disk, left of a line: the next one would become part of it. Whoever
- * appends does it, because whoever only reads may read what another process is about to end.
+ * Removes what a crash, or a full disk, left of a line: the next one would become part of it. Done before
+ * appending and not while reading, when another process may be about to complete the line.
  */
 const cutTornLine = (path: string): void => {
   const bytes = bytesIfThere(path);
@@ -155,7 +155,7 @@ const bytesIfThere = (path: string): Buffer | undefined => {
   try {
     return readFileSync(path);
   } catch (error) {
-    // Not a folder either: whoever then begins to write says what is wrong with it.
+    // Also where a parent is no folder: the error of writing into it says so.
     if (error instanceof Error && "code" in error && NOT_THERE.has(String(error.code)))
       return undefined;
     throw error;

@@ -1,6 +1,6 @@
 /**
- * The receiver of the demo's callbacks: it verifies each one as a receiver should, answers, and shows
- * what it has got to whoever asks.
+ * The receiver of the demo's callbacks: it verifies each one as a receiver should, answers, and lists
+ * what it received.
  */
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -16,8 +16,8 @@ export type DemoCallback = {
 export type DemoReceiver = AsyncDisposable & {
   /**
    * Callbacks are posted here; a GET lists the newest, newest first. Below it, under the id of a request
-   * of the transfer agent, stands the newest callback about that: who asks before it came waits for it
-   * up to 30 s, and is answered 404 when it did not.
+   * of the transfer agent, stands the newest callback about that: a GET before it came waits for it
+   * up to 30 s, and is answered 404 when it did not come.
    */
   readonly url: string;
 };

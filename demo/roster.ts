@@ -1,5 +1,5 @@
 /**
- * A set one can draw from at random: adding, removing and drawing take constant time, and the order
+ * A set to draw from at random: adding, removing and drawing take constant time, and the order
  * depends on nothing but the additions and removals.
  */
 export type Roster = { readonly items: string[]; readonly places: Map<string, number> };

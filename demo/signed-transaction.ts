@@ -1,6 +1,6 @@
 /**
- * Transactions that somebody outside the simulation built and signed: what they ask for, and whether
- * the network would take them.
+ * Transactions that were built and signed outside the simulation: what they call, and whether the
+ * network would accept them.
  */
 import { createPublicKey, verify } from "node:crypto";
 import { bcs } from "@mysten/sui/bcs";

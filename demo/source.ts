@@ -31,7 +31,7 @@ import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "./ti
 
 /** Checkpoints between two saved states. */
 const SAVE_EVERY = 1_000n;
-/** Checkpoints made in one go before others get their turn. */
+/** Checkpoints made in a row before the event loop gets its turn. */
 const AT_A_STRETCH = 100;
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
@@ -51,7 +51,7 @@ export type DemoSourceOptions = LedgerSettings & {
 /** Longest sleep before the clock is looked at again. */
 const LONGEST_WAIT_MS = 1_000;
 
-/** The source was closed before the transaction was read by anybody. It may still come. Stop. */
+/** The source was closed before the transaction was read. It may still be executed. Stop. */
 export class DemoSourceClosedError extends Error {
   override readonly name = "DemoSourceClosedError";
   readonly remedy: Remedy = "stop";
@@ -70,7 +70,7 @@ type Awaiting = {
 export type DemoSource = CheckpointSource &
   Omit<DemoIdentity, "chainId"> & {
     /**
-     * Puts a transaction into the next checkpoint. Resolves when somebody reads that checkpoint.
+     * Puts a transaction into the next checkpoint. Resolves when that checkpoint is read.
      * @throws RejectedTransactionError
      */
     submit(submission: Submission): Promise<TransactionReceipt>;
@@ -115,7 +115,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     keepEvents: false,
     timeOf: (sequence) => timeOf(timeline, sequence),
   };
-  // Known from now on: who it is, and whose keys it has. Readers make ledgers of their own.
+  // For its identity and its keys. Each reader makes a ledger of its own.
   const known = createDemoLedger(demoOptions);
 
   function begin(): Timeline {
@@ -201,7 +201,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   ): AsyncGenerator<RawCheckpoint> {
     const signal = AbortSignal.any([outside, closing.signal]);
     if (signal.aborted || (range.last !== undefined && range.last < range.first)) return;
-    // Nothing is made before its time: it could not take what is submitted until then.
+    // Nothing is made before its time, so that it holds what is submitted until then.
     await due(range.first, signal);
     const ledger = await openAt(range.first, signal);
     reading = ledger;

@@ -1,6 +1,6 @@
 /**
- * When each checkpoint of a live demo ledger is due. Plain values, kept in the journal: once a number
- * was handed out its time never changes, or its bytes would.
+ * When each checkpoint of a live demo ledger is due. Plain values, kept in the journal: the time of a
+ * number that was handed out never changes, because its bytes hold it.
  */
 
 /** Checkpoints from `from` on: `count` of them in `spanMs` milliseconds, evenly, beginning at `startMs`. */
@@ -17,7 +17,7 @@ export type Timeline = {
   readonly settledUntil: bigint;
 };
 
-/** Time that is settled ahead, milliseconds: the clock of a ledger nobody reads stops within it. */
+/** Time that is settled ahead, milliseconds: the clock of a ledger without a reader stops within it. */
 const SETTLED_AHEAD_MS = 30_000n;
 
 /** The timeline of a new ledger: `history` checkpoints evenly up to now, then the live pace. */
@@ -59,8 +59,8 @@ export const newestAt = (timeline: Timeline, nowMs: bigint): bigint => {
 };
 
 /**
- * Settles what is to come while somebody reads. Where the settled numbers ran out, the ledger stood
- * still: it goes on now, and its past keeps its times. A new pace begins after them, too.
+ * Settles what is to come while a reader runs. Where the settled numbers ran out, the ledger stood
+ * still: it continues now, and its past keeps its times. A new pace begins after them, too.
  * Undefined when enough is settled.
  */
 export const settle = (

@@ -44,7 +44,7 @@ export type Signed = {
   readonly gasCoin: string;
 };
 
-/** Gas price and budget everybody on this network offers. */
+/** Gas price and budget of every transaction here. */
 export const GAS_PRICE = 1_000n;
 const GAS_BUDGET = 50_000_000n;
 /** Units of computation of a small transaction: the lowest bucket of the network. */
@@ -135,7 +135,7 @@ type Unsettled = {
   readonly sender: string;
   readonly data: Uint8Array;
   readonly signature: Uint8Array;
-  /** Inputs that get a new version whatever happens. */
+  /** Inputs that get a new version, also when the transaction fails. */
   readonly written: Map<string, LiveObject>;
   readonly read: ReadonlyMap<string, LiveObject>;
   readonly gasCoin: LiveObject | null;

@@ -1,5 +1,5 @@
 /**
- * The first transaction of the demo ledger: the framework, the clock, the coin registry and the purse
+ * The first transaction of the demo ledger: the framework, the clock, the coin registry and the coin
  * that every account is funded from.
  */
 import { ByteWriter } from "../wire/byte-writer.ts";
@@ -21,14 +21,14 @@ const TOTAL_SUI = 10_000_000_000_000_000_000n;
 export const clockContents = (timestampMs: bigint): Uint8Array =>
   new ByteWriter().address(CLOCK).u64(timestampMs).done();
 
-/** Executes genesis; `faucet` is the account that the purse belongs to. */
+/** Executes genesis; `faucet` is the account that owns the coin. */
 export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: string): void => {
-  const purse = createdId(hash(Buffer.from("genesis purse")), 0);
+  const coin = createdId(hash(Buffer.from("genesis purse")), 0);
   const objects: readonly MoveObject[] = [
     system(CLOCK, `${FRAMEWORK}::clock::Clock`, clockContents(open.timestampMs)),
     system(COIN_REGISTRY, `${FRAMEWORK}::coin_registry::CoinRegistry`, idOnly(COIN_REGISTRY)),
     {
-      ...system(purse, GAS_COIN_TYPE, coinContents(purse, TOTAL_SUI)),
+      ...system(coin, GAS_COIN_TYPE, coinContents(coin, TOTAL_SUI)),
       publicTransfer: true,
       owner: { kind: "address", address: faucet },
     },
@@ -55,7 +55,7 @@ export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: strin
       execution.publish({ ...published, originalId: published.id });
     }
   });
-  chain.gasCoins.set(faucet, purse);
+  chain.gasCoins.set(faucet, coin);
 };
 
 const system = (id: string, type: string, contents: Uint8Array): MoveObject => ({

@@ -15,7 +15,7 @@ type Key = {
   readonly object: KeyObject;
 };
 
-/** Somebody outside this ledger was to sign. Stop: the caller named a wrong sender. */
+/** This ledger has no key of the sender. Stop: the caller named a wrong sender. */
 export class UnknownSenderError extends Error {
   override readonly name = "UnknownSenderError";
   readonly remedy: Remedy = "stop";
@@ -26,7 +26,7 @@ export class UnknownSenderError extends Error {
 }
 
 /**
- * The keys of everybody on the demo ledger: real Ed25519 keys, each from the seed and a label such as
+ * The keys of all accounts of the demo ledger: real Ed25519 keys, each from the seed and a label such as
  * `investor/7/0`, so that addresses and signatures are as good as the network's.
  */
 export class Keyring {
@@ -45,7 +45,7 @@ export class Keyring {
     return this.#key(label).address;
   }
 
-  /** The Ed25519 secret (32 bytes) of an account, for whoever signs on its behalf. */
+  /** The Ed25519 secret (32 bytes) of an account, to sign on its behalf. */
   secretKey(address: string): Uint8Array {
     return this.#keyOf(address).secretKey;
   }

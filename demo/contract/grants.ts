@@ -16,7 +16,7 @@ import {
 import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
 import { claimableAt, lockedAt, type Terms } from "./unlocking.ts";
 
-/** Takes tokens out of one's token into a new grant for somebody. */
+/** Takes tokens out of a token of the sender's into a new grant for a recipient. */
 export const fund: ContractFunction<
   {
     readonly coinType: string;
@@ -69,7 +69,7 @@ export const fund: ContractFunction<
   },
 };
 
-/** Takes what is unlocked out of one's grant, into a new token. */
+/** Moves what is unlocked out of a grant of the sender's into a new token. */
 export const claim: ContractFunction<{ readonly coinType: string; readonly grant: string }> = {
   name: "timelock::claim",
   inputs: (draft, { grant }) => [draft.shared(grant, "write"), draft.shared(CLOCK, "read")],
@@ -79,7 +79,7 @@ export const claim: ContractFunction<{ readonly coinType: string; readonly grant
   },
 };
 
-/** Takes what is unlocked out of one's grant, into a token one has. */
+/** Moves what is unlocked out of a grant of the sender's into one of the sender's tokens. */
 export const claimInto: ContractFunction<{
   readonly coinType: string;
   readonly grant: string;

@@ -178,7 +178,7 @@ const reduceSupply = (
   );
 };
 
-/** Moves part of one's token into a new one. */
+/** Moves part of a token into a new one of the same owner. */
 export const split: ContractFunction<{
   readonly coinType: string;
   readonly token: string;
@@ -195,7 +195,7 @@ export const split: ContractFunction<{
   },
 };
 
-/** Pours one of one's tokens into another; the emptied object is deleted. */
+/** Moves all that one token holds into another of the same owner; the emptied object is deleted. */
 export const join: ContractFunction<{
   readonly coinType: string;
   readonly into: string;
@@ -225,7 +225,7 @@ export const ensureOwner = (execution: Execution, token: TokenModel): void =>
     reason: "the sender does not own the token",
   });
 
-/** Aborts unless the token holds the amount, which is not nothing. */
+/** Aborts unless the amount is above zero and the token holds it. */
 export const ensureEnough = (token: TokenModel, amount: bigint): void =>
   ensure(amount > 0n && amount <= token.balance, {
     name: "shared_token::take",

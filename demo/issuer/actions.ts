@@ -45,7 +45,7 @@ const ACTIONS: readonly Action[] = [
   ...oddActions,
 ];
 
-/** Somebody does something with one of the coins. */
+/** A random action with one of the coins. */
 export const actAtRandom = (stage: Stage): void => {
   const { dice, securities } = stage.world;
   const coin = pick(dice, [...securities.model.coins.values()]);

@@ -16,7 +16,7 @@ import type { SubmissionQueue } from "./submissions.ts";
 /** The last checkpoint of the opening. Until then everything is scripted, and submissions wait. */
 export const OPENING_ENDS = BigInt(OPENING.length);
 
-/** How likely a checkpoint is one in which nobody does anything. */
+/** How likely a checkpoint is one without any action. */
 const QUIET = 0.15;
 /** How likely a quiet checkpoint is one without any transaction at all. */
 const BARE = 0.1;

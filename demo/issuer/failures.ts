@@ -10,7 +10,7 @@ import { account, perform, type Stage, transact } from "./stage.ts";
 /** Label of an account that is in no register and has no role. */
 export const OUTSIDER = "outsider";
 
-/** Somebody tries something that cannot work. */
+/** A random transaction that fails. */
 export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => {
   const { coinType } = coin;
   switch (roll(stage.world.dice, 5)) {
@@ -37,7 +37,7 @@ export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => 
   }
 };
 
-/** Somebody without the role mints. The treasury gets a new version all the same. */
+/** An account without the role mints. The treasury gets a new version all the same. */
 export const mintWithoutRole = (stage: Stage, { coinType }: CoinModel): void => {
   const outsider = account(stage, OUTSIDER);
   transact(stage, outsider, [

@@ -44,13 +44,13 @@ export const disturb = (stage: Stage): void => {
   const what = roll(dice, 4);
   if (what === 0) {
     const to = account(stage, `stranger/${roll(dice, STRANGERS)}`);
-    enlist(strangers, paySui(stage, rich(stage, from), to, BigInt(1 + roll(dice, 1_000_000))));
+    enlist(strangers, paySui(stage, payer(stage, from), to, BigInt(1 + roll(dice, 1_000_000))));
   } else if (what === 1) printTicket(stage, from);
   else swap(stage, from);
 };
 
-/** A stranger who has something to pay from: an empty purse is filled by its first own transaction. */
-const rich = (stage: Stage, stranger: string): string =>
+/** The stranger when it has a gas coin; otherwise the faucet, because `perform` funds it later. */
+const payer = (stage: Stage, stranger: string): string =>
   stage.world.chain.gasCoins.has(stranger) ? stranger : account(stage, FAUCET);
 
 const swap = (stage: Stage, trader: string): void => {
@@ -109,9 +109,9 @@ const tidy = (stage: Stage): void => {
     execution.remove(id);
     execution.onSuccess(() => strike(strangers, id));
     if (isTicket) return;
-    const purse = chain.gasCoins.get(owner) ?? "";
-    const before = chain.objects.get(purse)?.contents;
+    const coin = chain.gasCoins.get(owner) ?? "";
+    const before = chain.objects.get(coin)?.contents;
     if (before === undefined) return;
-    execution.write(purse, coinContents(purse, coinBalance(before) + coinBalance(object.contents)));
+    execution.write(coin, coinContents(coin, coinBalance(before) + coinBalance(object.contents)));
   });
 };

@@ -1,4 +1,4 @@
-/** Who is who on the demo ledger: staff of the issuers, investors, and everybody else. */
+/** The accounts of the demo ledger: staff of the issuers, investors, and strangers. */
 
 import type { Keyring } from "../chain/keyring.ts";
 import { type Rosters, rostersOf } from "../contract/securities.ts";
@@ -44,11 +44,11 @@ export const investorWallets = (stage: Stage, investor: number): readonly string
   return Array.from({ length: count }, (_, n) => account(stage, `investor/${investor}/${n}`));
 };
 
-/** Somebody who is given roles now and then. */
+/** An account that is given roles now and then. */
 export const deputy = (stage: Stage, n: number): string => account(stage, `deputy/${n}`);
 export const DEPUTIES = 6;
 
-/** Draws before giving up: what is looked for may not exist. */
+/** Draws before giving up: a fitting item may not exist. */
 const DRAWS = 24;
 
 /** A random token of a coin type whose owner can sign, and which fits; undefined when none was found. */
@@ -84,8 +84,8 @@ const drawFrom = <Item extends { readonly owner: string }>(
 
 /**
  * A random registered wallet of a coin type that belongs to the simulation, and which fits; undefined
- * when none was found. What somebody outside had registered is left to him: his wallet must not change
- * its group, nor get tokens, while he looks at it.
+ * when none was found. A wallet that was registered from outside is left alone, so that its group and its
+ * balance stay as its owner expects.
  */
 export const drawWallet = (
   stage: Stage,

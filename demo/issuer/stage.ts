@@ -47,11 +47,11 @@ export type Stage = {
   readonly open: OpenCheckpoint;
 };
 
-/** What an account is given to pay its transactions with, and the least it should have: in MIST. */
-const PURSE = 1_000_000_000_000n;
+/** Balance of a gas coin that an account is given, and the least it should have: in MIST. */
+export const GAS_COIN_BALANCE = 1_000_000_000_000n;
 const LEAST = 1_000_000_000n;
 
-/** Label of the account that everybody's purse comes from. */
+/** Label of the account that every other one is funded from. */
 export const FAUCET = "faucet";
 
 /** The account with this label. */
@@ -73,7 +73,7 @@ export const perform = (
   run: (execution: Execution) => void,
   signed?: Signed,
 ): Outcome => {
-  if (signed === undefined) fillPurse(stage, sender);
+  if (signed === undefined) fundSender(stage, sender);
   const { chain, securities } = stage.world;
   const outcome = execute(chain, stage.keyring, stage.open, { sender, draft, signed }, run);
   noteWrites(securities, stage.open.sequence, outcome);
@@ -92,11 +92,11 @@ const noteWrites = (securities: Securities, checkpoint: bigint, outcome: Outcome
 };
 
 /** An account without money gets some first, by a transaction of its own. */
-const fillPurse = (stage: Stage, sender: string): void => {
+const fundSender = (stage: Stage, sender: string): void => {
   const { chain } = stage.world;
-  const purse = chain.objects.get(chain.gasCoins.get(sender) ?? "");
-  if (purse !== undefined && coinBalance(purse.contents) >= LEAST) return;
-  const coin = paySui(stage, account(stage, FAUCET), sender, PURSE);
+  const current = chain.objects.get(chain.gasCoins.get(sender) ?? "");
+  if (current !== undefined && coinBalance(current.contents) >= LEAST) return;
+  const coin = paySui(stage, account(stage, FAUCET), sender, GAS_COIN_BALANCE);
   chain.gasCoins.set(sender, coin);
 };
 
@@ -110,13 +110,13 @@ export const paySui = (stage: Stage, from: string, to: string, amount: bigint): 
     amounts: [draft.pure(u64(amount))],
   });
   draft.add({ kind: "transfer", objects: [coin], recipient: draft.pure(address(to)) });
-  const purse = chain.gasCoins.get(from) ?? "";
+  const paying = chain.gasCoins.get(from) ?? "";
   let created = "";
   execute(chain, stage.keyring, stage.open, { sender: from, draft }, (execution) => {
-    const before = chain.objects.get(purse)?.contents;
+    const before = chain.objects.get(paying)?.contents;
     if (before === undefined) return;
     created = execution.newId();
-    execution.write(purse, coinContents(purse, coinBalance(before) - amount));
+    execution.write(paying, coinContents(paying, coinBalance(before) - amount));
     execution.create(created, {
       type: GAS_COIN_TYPE,
       contents: coinContents(created, amount),

@@ -5,17 +5,17 @@ import type { Remedy } from "../../src/waiting/remedy.ts";
 import { SimulationError } from "../chain/execution.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";
 import { type SignedTransaction, standingGas } from "../signed-transaction.ts";
-import { account, FAUCET, paySui, perform, type Stage } from "./stage.ts";
+import { account, FAUCET, GAS_COIN_BALANCE, paySui, perform, type Stage } from "./stage.ts";
 
 /** A transaction to execute: one command per call. */
 export type Submission = {
   /** An account of this ledger, such as a security token's registrar; it signs. */
   readonly sender: string;
   readonly calls: readonly Call[];
-  /** As somebody outside signed it: then these bytes are what stands on the ledger. */
+  /** The bytes as they were signed outside, which are then the ones on the ledger. */
   readonly signed?: SignedTransaction | undefined;
-  /** Coins that the sender is given to pay transactions of its own with, instead of calling anything. */
-  readonly purses?: number | undefined;
+  /** How many gas coins the sender is given for transactions of its own; nothing is called then. */
+  readonly gasCoins?: number | undefined;
 };
 
 /** What became of a submitted transaction. */
@@ -69,13 +69,10 @@ export class SubmissionQueue {
   }
 }
 
-/** Balance of a coin that an account outside the simulation pays from, MIST. */
-const PURSE = 1_000_000_000_000n;
-
 const executeOne = (stage: Stage, submission: Submission): TransactionReceipt => {
-  const { sender, calls, signed, purses = 0 } = submission;
+  const { sender, calls, signed, gasCoins = 0 } = submission;
   const { securities, chain } = stage.world;
-  if (purses > 0) return givePurses(stage, sender, purses);
+  if (gasCoins > 0) return giveGasCoins(stage, sender, gasCoins);
   if (signed === undefined && !stage.keyring.knows(sender)) {
     throw new RejectedTransactionError(`${sender} is not an account of the demo ledger`);
   }
@@ -114,8 +111,8 @@ const gasOf = (stage: Stage, sender: string, signed: SignedTransaction): string 
   return coin.id;
 };
 
-const givePurses = (stage: Stage, to: string, count: number): TransactionReceipt => {
-  for (let n = 0; n < count; n += 1) paySui(stage, account(stage, FAUCET), to, PURSE);
+const giveGasCoins = (stage: Stage, to: string, count: number): TransactionReceipt => {
+  for (let n = 0; n < count; n += 1) paySui(stage, account(stage, FAUCET), to, GAS_COIN_BALANCE);
   const { transactions, sequence } = stage.open;
   const digest = base58(transactions.at(-1)?.digest ?? new Uint8Array(32));
   const transactionIndex = transactions.length - 1;

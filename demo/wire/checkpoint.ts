@@ -112,8 +112,8 @@ const SIGNERS = [0, 1, 2];
 
 /**
  * A committee signature that is right in form only: a compressed point of 48 bytes made from the
- * digest, and the bitmap of the signers. Nothing here signs with BLS keys; whoever verifies committee
- * signatures will refuse the demo ledger.
+ * digest, and the bitmap of the signers. Nothing here signs with BLS keys: a verifier of committee
+ * signatures refuses the demo ledger.
  */
 export const quorumSignature = (checkpoint: SealedCheckpoint): QuorumSignature => {
   const signature = new Uint8Array(48);

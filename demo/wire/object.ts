@@ -16,7 +16,7 @@ export type MoveObject = {
   readonly version: bigint;
   /** Canonical. */
   readonly type: string;
-  /** Whether the type has `store`, so that anybody may transfer it. */
+  /** Whether the type has `store`, so that every owner may transfer it. */
   readonly publicTransfer: boolean;
   /** BCS of the Move struct, the id first. */
   readonly contents: Uint8Array;

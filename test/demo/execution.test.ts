@@ -46,7 +46,7 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
     await using ledger = reading(source, 0n);
     await using server = await startDemoNode(source);
     const node = openSuiNode({ host: server.host, tls: false });
-    await source.submit({ sender: registrar, calls: [], purses: 1 });
+    await source.submit({ sender: registrar, calls: [], gasCoins: 1 });
     const settings = {
       node,
       signer: suiKeySigner(source.secretKey(registrar)),

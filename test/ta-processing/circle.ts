@@ -37,11 +37,11 @@ export type Circle = AsyncDisposable & {
 
 /** Starts everything but the processing; resolves once the registrar can pay. */
 export const startCircle = async ({
-  purses = 8,
+  gasCoins = 8,
   callbackUrl,
   checkpointsPerSecond = 20,
 }: {
-  readonly purses?: number;
+  readonly gasCoins?: number;
   readonly callbackUrl?: string;
   readonly checkpointsPerSecond?: number;
 } = {}): Promise<Circle> => {
@@ -70,7 +70,7 @@ export const startCircle = async ({
   });
   const node = await startDemoNode(source);
   await indexing.opened;
-  await source.submit({ sender: registrar, calls: [], purses });
+  await source.submit({ sender: registrar, calls: [], gasCoins });
   if (callbackUrl !== undefined) {
     await registerEndpoint(
       database,

@@ -17,7 +17,7 @@ for (const { backend, skip, investors, each, hits } of [
     async () => {
       await using receiver = await startReceiver();
       await using circle = await startCircle({
-        purses: 24,
+        gasCoins: 24,
         checkpointsPerSecond: 10,
         callbackUrl: receiver.url,
       });

@@ -21,7 +21,7 @@ import { startProcessor } from "./processor.ts";
 let circle: Circle;
 
 beforeAll(async () => {
-  circle = await startCircle({ purses: 1 });
+  circle = await startCircle({ gasCoins: 1 });
 });
 
 afterAll(async () => {

@@ -21,7 +21,7 @@ test("a coin that is too small for the budget pays for nothing, whoever sent it"
 
 test("coins that can pay are found on all pages up to a bound, and not finding any says how far", async () => {
   // The demo's node gives 50 coins of 1,000 SUI on a page.
-  await using circle = await startCircle({ purses: 120 });
+  await using circle = await startCircle({ gasCoins: 120 });
   const { coinType, node, registrar, source } = circle;
   const sui = openSuiNode({ host: node.host, tls: false });
   const relayWith = (gasBudget: bigint) =>
@@ -40,7 +40,7 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
     const tooMuch = 1_001n * 1_000_000_000n;
     await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow(/to pay gas with$/);
 
-    await source.submit({ sender: registrar, calls: [], purses: 430 });
+    await source.submit({ sender: registrar, calls: [], gasCoins: 430 });
     expect(await relayWith(GAS_BUDGET).purses(signal)).toHaveLength(200);
     await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow("first 500 coins: merge them");
   } finally {

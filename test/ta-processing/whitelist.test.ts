@@ -152,7 +152,7 @@ test("a signer that cannot sign is asked four times, one that never will only on
 test("a sender without the WalletsAdmin role: the transaction fails on the ledger", async () => {
   const { database, source, coinType } = circle;
   const { officer } = source.staff(coinType);
-  await source.submit({ sender: officer, calls: [], purses: 1 });
+  await source.submit({ sender: officer, calls: [], gasCoins: 1 });
   const signer = suiKeySigner(source.secretKey(officer));
   await using _processor = await startProcessor(circle, { signer });
   const done = await ended(database, await acceptRequest(database, { investorId: "i-6" }));
