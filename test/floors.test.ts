@@ -98,3 +98,12 @@ test("no file imports itself by way of others", () => {
   for (const file of files) visit(file, []);
   expect(circles).toEqual([]);
 });
+
+test("the demo is loaded where sources are opened and for its own commands, and only when it is named", () => {
+  const intoDemo = arrows.filter(({ from, to }) => from.startsWith("src/") && /^demo\//.test(to));
+  expect(intoDemo.map(shown)).toEqual([
+    "src/commands/demo.ts imports demo/write.ts",
+    "src/service/demo.ts imports demo/demo.ts",
+  ]);
+  expect(intoDemo.every(({ isLazy }) => isLazy)).toBe(true);
+});

@@ -6,6 +6,7 @@ import { GrpcTypes } from "@mysten/sui/grpc";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeAll, expect, test } from "vitest";
 import { createDemoLedger, type DemoLedger } from "../../demo/demo-ledger.ts";
+import { decodeCurrency } from "../../src/ledger/contract/objects.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { checkDigests } from "../../src/ledger/reading/inspect.ts";
 import * as types from "../ledger/wire-types.ts";
@@ -243,6 +244,28 @@ test("new objects have the ids that the network derives from their transactions"
         .map(idOf),
     );
     for (const [id] of created) if (!fields.has(id)) expect(derived).toContain(id);
+  }
+});
+
+test("a registered currency ends with the framework's mark of new ones, and is read with and without it", () => {
+  const mark = [
+    Uint8Array.of(1),
+    bcs.string().serialize("is_new_currency").toBytes(),
+    bcs.string().serialize("bool").toBytes(),
+    bcs.vector(bcs.u8()).serialize(Buffer.from("is_new_currency")).toBytes(),
+  ].flatMap((part) => [...part]);
+  const currencies = transactions().flatMap(({ outputs }) =>
+    outputs.flatMap(({ value }) => {
+      const { Move } = value.data;
+      return Move?.type.Other?.name === "Currency" ? [Uint8Array.from(Move.contents)] : [];
+    }),
+  );
+  expect(currencies.length).toBeGreaterThan(1);
+  for (const contents of currencies) {
+    const unmarked = contents.length - mark.length;
+    expect([...contents.subarray(unmarked)]).toEqual(mark);
+    const without = Uint8Array.from([...contents.subarray(0, unmarked), 0]);
+    expect(decodeCurrency(without)).toEqual(decodeCurrency(contents));
   }
 });
 
