@@ -54,7 +54,7 @@ const PART_FACTS = 10_000;
 /**
  * Takes one step, in one transaction: follows a rollback, or new settings, makes records of the next
  * facts, enqueues callbacks of what has become final. A step that withdraws nothing is one part; else
- * it has as many as take the place of what is withdrawn, so that nobody sees a list without either.
+ * it has as many as take the place of what is withdrawn, so that no reader sees a list without either.
  *
  * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
  */
@@ -94,7 +94,7 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
   const due = lowest(mark.finalBlock, part.until - 1n) > notified;
   const replaces = anew || from < progress.nextBlock;
   if (!replaces && part.until === from && !due) {
-    // A step of the log alone is noted with the next change: nobody else needs it.
+    // A step of the log alone is noted with the next change: nothing else needs it.
     return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
   }
 

@@ -112,7 +112,7 @@ export const readProgress = async (
 };
 
 /**
- * Has records made anew by whoever runs the pipeline next, all of them or those of one network; until
+ * Has the pipeline make records anew when it runs next, all of them or those of one network; until
  * then they are served as they are.
  */
 export const remakeTransferEvents = async (

@@ -217,7 +217,7 @@ test("a reorganisation below the first block of one token takes no record of it 
   let replaced = false;
   let replacing = false;
   await using proxy = await startProxy(chain.url, {
-    // Nobody sees the chain while it is shorter.
+    // The chain is not seen while it is shorter.
     http: () => (replacing ? { status: 503 } : undefined),
     // The logs of the young token alone cannot be had any more.
     answer: ({ method, params }, result) => {
@@ -328,7 +328,7 @@ test("records that are to be made anew are listed until they are, and come out t
   expect(await api.list()).toEqual(before);
 });
 
-test("a watermark that somebody else has moved refuses the batch by name", async () => {
+test("a watermark that another writer has moved refuses the batch by name", async () => {
   const scope = { project: "acme", chainId: 1 };
   await database.transaction((tx) => registerScope(tx, scope, 5n));
   const seen = await readProgress(database.db, scope);
