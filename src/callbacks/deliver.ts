@@ -1,12 +1,12 @@
 /** One attempt to deliver one callback. */
 import { VERSION } from "../version.ts";
+import { retryAfterMs } from "../waiting/retry-after.ts";
 import type { Outbound } from "./outbound.ts";
 import {
   CallbackAddressError,
   ReceiverTimeoutError,
   ReceiverUnreachableError,
 } from "./outbound-error.ts";
-import { retryAfterMs } from "./retry-schedule.ts";
 import { signatureHeaders } from "./signature.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
@@ -64,7 +64,7 @@ export const deliver = async (
     return attempt({
       statusCode,
       error: faultOf(statusCode),
-      retryAfterMs: retryAfterMs(retryAfter, new Date()),
+      retryAfterMs: retryAfterMs(retryAfter),
     });
   } catch (error) {
     if (!isReceivers(error)) throw error;

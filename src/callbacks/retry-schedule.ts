@@ -31,15 +31,3 @@ export const retryDelayMs = (
   const scheduled = seconds * 1_000 * (1 - JITTER + 2 * JITTER * random);
   return Math.max(scheduled, Math.min(retryAfterMs ?? 0, LONGEST_WAIT_MS));
 };
-
-/** `Retry-After` (RFC 9110, 10.2.3) in ms from now: seconds or a date; undefined when it is neither. */
-export const retryAfterMs = (header: string | undefined, now: Date): number | undefined => {
-  if (header === undefined) return undefined;
-  const text = header.trim();
-  if (/^\d{1,10}$/.test(text)) return Number(text) * 1_000;
-  // Only the date format that HTTP asks for: Date.parse would take almost anything.
-  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text))
-    return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
-};

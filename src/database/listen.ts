@@ -1,10 +1,12 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { once } from "node:events";
+import type { Backoff } from "../waiting/backoff.ts";
+import { retrying } from "../waiting/retrying.ts";
 import { type ConnectionSettings, openSession } from "./session.ts";
 
-/** Pause before the next connection, when one was lost or could not be made. */
-const RECONNECT_MS = 1_000;
+/** Before the next connection, when one was lost or could not be made. */
+const RECONNECT: Backoff = { firstMs: 1_000, maxMs: 1_000 };
 
-/** See `Database.listen`. Never rejects: who listens also polls. */
+/** See `Database.listen`. Never rejects: every listener also polls. */
 export const listenUntil = async (
   signal: AbortSignal,
   settings: ConnectionSettings,
@@ -12,22 +14,14 @@ export const listenUntil = async (
   heard: (payload: string | null) => void,
 ): Promise<void> => {
   const name = `"${channel.replaceAll('"', '""')}"`;
-  while (!signal.aborted) {
-    try {
-      await using session = await openSession(settings, (_, payload) => heard(payload));
-      await session.sql.unsafe(`listen ${name}`);
-      heard(null);
-      await eitherAborts(session.lost, signal);
-    } catch {
-      // The reason shows where the database is needed; here only the next attempt matters.
-    }
-    await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
-  }
+  const attempt = async (): Promise<void> => {
+    await using session = await openSession(settings, (_, payload) => heard(payload));
+    await session.sql.unsafe(`listen ${name}`);
+    heard(null);
+    const either = AbortSignal.any([session.lost, signal]);
+    if (!either.aborted) await once(either, "abort");
+    session.lost.throwIfAborted();
+  };
+  // The reason shows where the database is needed; here only the next attempt matters.
+  await retrying(attempt, { backoff: RECONNECT, remedy: () => "retry" }, signal);
 };
-
-const eitherAborts = (...signals: AbortSignal[]) =>
-  new Promise<void>((resolve) => {
-    const either = AbortSignal.any(signals);
-    if (either.aborted) resolve();
-    either.addEventListener("abort", () => resolve(), { once: true });
-  });

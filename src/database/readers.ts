@@ -11,6 +11,7 @@
  * What waits for a connection is dropped when its caller hangs up.
  */
 import postgres from "postgres";
+import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
 import { createSeats, type Seat, type Seats } from "./seats.ts";
 import { type ConnectionSettings, connectionOptions } from "./session.ts";
@@ -146,6 +147,8 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   /** Its statements are never waited for by a caller, nor cancelled. */
   const canceller = postgres(settings.url, { ...options, max: 1, connection });
 
+  const deadline: Deadline = { ms: statementTimeoutMs + LOST_AFTER_MS };
+  const lost = () => new DatabaseUnavailableError("a connection to the database does not answer");
   /** Runs a statement on a seat that was taken; a connection that failed it is not used again. */
   const runOn = async <Row>(
     seats: Seats<Client>,
@@ -153,21 +156,13 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     { ask }: Running<Row>,
   ): Promise<Row[]> => {
     const { client } = seat;
-    const lost = Promise.withResolvers<never>();
-    const late = setTimeout(
-      () =>
-        lost.reject(new DatabaseUnavailableError("a connection to the database does not answer")),
-      statementTimeoutMs + LOST_AFTER_MS,
-    );
     try {
-      const rows = await Promise.race([ask(client), lost.promise]);
+      const rows = await withinDeadline(ask(client), deadline, lost);
       processes.set(client, rows.state.pid);
       return takenOut(rows);
     } catch (error) {
       if (!isOfStatement(error)) seats.replace(seat, client);
       throw error;
-    } finally {
-      clearTimeout(late);
     }
   };
 

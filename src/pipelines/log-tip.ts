@@ -1,13 +1,15 @@
+import { createWaker } from "../waiting/waker.ts";
+
 /**
- * How far the log is known to go, told by whoever hears first: the feed of this process, or a
- * notification from another.
+ * How far the log is known to go. The first to hear tells it: the feed of this process, or a notification
+ * from another.
  */
 export type LogTip = {
-  /** Next checkpoint of the log as far as is known; null while nobody has told. */
+  /** Next checkpoint of the log as far as is known; null before the first `tell`. */
   readonly next: bigint | null;
   /** Tells that the log goes up to, not including, this checkpoint. */
   tell(next: bigint): void;
-  /** Wakes everybody who waits: something may have happened, nobody knows what. */
+  /** Ends every wait: something may have happened. */
   wake(): void;
   /** Resolves when the log goes beyond `next`, when woken, after `atMostMs`, or when `signal` aborts. */
   beyond(next: bigint, atMostMs: number, signal: AbortSignal): Promise<void>;
@@ -15,10 +17,7 @@ export type LogTip = {
 
 export const createLogTip = (): LogTip => {
   let known: bigint | null = null;
-  const waiting = new Set<() => void>();
-  const wake = () => {
-    for (const resume of [...waiting]) resume();
-  };
+  const waker = createWaker();
   return {
     get next() {
       return known;
@@ -26,21 +25,11 @@ export const createLogTip = (): LogTip => {
     tell: (next) => {
       if (known !== null && next <= known) return;
       known = next;
-      wake();
+      waker.wake();
     },
-    wake,
-    beyond: (next, atMostMs, signal) =>
-      new Promise((resolve) => {
-        if (signal.aborted || (known !== null && known > next)) return resolve();
-        const resume = () => {
-          clearTimeout(timer);
-          waiting.delete(resume);
-          signal.removeEventListener("abort", resume);
-          resolve();
-        };
-        const timer = setTimeout(resume, atMostMs);
-        waiting.add(resume);
-        signal.addEventListener("abort", resume);
-      }),
+    wake: waker.wake,
+    beyond: async (next, atMostMs, signal) => {
+      if (known === null || known <= next) await waker.since(waker.mark(), atMostMs, signal);
+    },
   };
 };

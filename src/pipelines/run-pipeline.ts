@@ -1,10 +1,12 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { type Database, databaseRemedy, type Session } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FeedPlace } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
+import type { Backoff } from "../waiting/backoff.ts";
+import { errorOf } from "../waiting/remedy.ts";
+import { retrying } from "../waiting/retrying.ts";
 import { applyBatch } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
@@ -29,38 +31,26 @@ export type PipelineRun = {
   readonly report: (change: Partial<PipelineStatus>) => void;
 };
 
-/** How long a pipeline trusts that somebody would have told it of more, in milliseconds. */
+/** A pipeline that hears of nothing new looks at the log itself after this many milliseconds. */
 const ASK_AFTER_MS = 1_000;
 
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 30_000;
+const BACKOFF: Backoff = { firstMs: 100, maxMs: 30_000 };
 
 /**
  * Runs one pipeline until it is told to end, has committed `last`, or meets an error that says stop.
- * Never rejects: what went wrong is in the status. What passes is retried, with growing, jittered
- * pauses.
+ * Never rejects: what went wrong is in the status. What passes is retried.
  */
 export const runPipeline = async (run: PipelineRun): Promise<void> => {
   const { signal, report } = run;
-  let failures = 0;
-  while (!signal.aborted) {
-    try {
-      await holdAndApply(run, () => {
-        failures = 0;
-      });
-      break;
-    } catch (thrown) {
-      if (signal.aborted) break;
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      if (databaseRemedy(error) === "stop") return report({ state: "stopped", error });
-      report({ state: "retrying", error });
-      const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
-      failures += 1;
-      // Half to all of it: pipelines that failed together must not come back together.
-      await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(
-        () => undefined,
-      );
-    }
+  const trouble = {
+    backoff: BACKOFF,
+    remedy: databaseRemedy,
+    onTrouble: (error: Error) => report({ state: "retrying", error }),
+  };
+  try {
+    await retrying((progressed) => holdAndApply(run, progressed), trouble, signal);
+  } catch (error) {
+    return report({ state: "stopped", error: errorOf(error) });
   }
   report({ state: "ended", error: null });
 };
@@ -74,7 +64,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   await using lock = await acquireWriterLock(database, `pipeline ${pipeline.name}`, {
     signal,
     // A crash of the server may take the newest transactions of a pipeline, never the log's that were
-    // committed before them: they are then applied again. So nobody waits for the disk here.
+    // committed before them: they are then applied again. So a commit does not wait for the disk.
     synchronousCommit: "off",
     runtime: PLANS_BY_KEY,
     onStandby: () => report({ state: "standby", error: null }),
@@ -138,7 +128,7 @@ const readAhead = ({ pipeline, log, tip, maxFacts, maxBytes }: PipelineRun) => {
       const next = batch === null ? null : batch.last.sequence + 1n;
       if (next !== null && tip.next !== null && next < tip.next) {
         ahead = { from: next, batch: request(next) };
-        // Looked at when it is used; until then nobody must call it unhandled.
+        // Its failure shows when it is used; until then it must not count as unhandled.
         ahead.batch.catch(() => undefined);
       }
       return batch;

@@ -15,6 +15,9 @@ import type { Assets, EvmToken } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import type { TransferEventsStatus } from "../transfers/run.ts";
 import { transferScopes } from "../transfers/scopes.ts";
+import type { Backoff } from "../waiting/backoff.ts";
+import { errorOf } from "../waiting/remedy.ts";
+import { retrying } from "../waiting/retrying.ts";
 
 /** Disposing of it ends reading, and waits for what is under way. */
 export type EvmService = AsyncDisposable & {
@@ -70,7 +73,8 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
       ...settings.rpc,
       onSetAside: endpointWarnings(logger, { chainId, network: name }),
       // Whoever waits for an hour is in trouble now, although nothing has failed for good.
-      onNoneUsable: (error) => troubles.set(chainId, { gaveUp: false, reason: messageOf(error) }),
+      onNoneUsable: (error) =>
+        troubles.set(chainId, { gaveUp: false, reason: errorOf(error).message }),
     });
     rpcs.set(chainId, rpc);
     const own = new Map<Address, readonly string[]>();
@@ -129,6 +133,8 @@ type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
   readonly pollMs: number;
 };
 
+const BACKOFF: Backoff = { firstMs: 500, maxMs: 10_000 };
+
 /** Reads one chain under its lock; never rejects. A reader that must stop leaves the others going. */
 const readChain = async (
   reading: Reading,
@@ -139,12 +145,14 @@ const readChain = async (
   const { chainId, name } = network;
   const where = { chainId, network: name };
   const rarely = createRareLines();
-  while (!signal.aborted) {
-    try {
+  const attempt = async (progressed: () => void): Promise<void> => {
+    // `follow` returns when the lock is lost: then the next one is asked for.
+    while (!signal.aborted) {
       await using lock = await acquireWriterLock(database, `evm chain ${chainId}`, {
         signal,
         onStandby: () => logger.info(where, "another process reads this chain; standing by"),
       });
+      progressed();
       logger.info({ ...where, tokens: network.tokens.length }, "reading an EVM chain");
       const held = AbortSignal.any([signal, lock.session.lost]);
       await follow(
@@ -164,18 +172,15 @@ const readChain = async (
             }
           },
           onError: (err, pauseMs) => {
-            troubles.set(chainId, { gaveUp: false, reason: messageOf(err) });
-            rarely(`read ${messageOf(err)}`, (repeats) =>
-              logger.warn(
-                { ...where, err, pauseMs: Math.round(pauseMs), ...repeats },
-                "cannot read; trying again",
-              ),
+            troubles.set(chainId, { gaveUp: false, reason: err.message });
+            rarely(`read ${err.message}`, (repeats) =>
+              logger.warn({ ...where, err, pauseMs, ...repeats }, "cannot read; trying again"),
             );
           },
           onUndescribed: (err, pauseMs) =>
-            rarely(`name ${messageOf(err)}`, (repeats) =>
+            rarely(`name ${err.message}`, (repeats) =>
               logger.warn(
-                { ...where, err, pauseMs: Math.round(pauseMs), ...repeats },
+                { ...where, err, pauseMs, ...repeats },
                 "cannot ask a token for its name; trying again",
               ),
             ),
@@ -183,18 +188,17 @@ const readChain = async (
         },
         held,
       );
-    } catch (error) {
-      if (signal.aborted) return;
-      // The database went away before the chain was looked at: `followChain` waits out all else.
-      if (databaseRemedy(error) !== "stop") {
-        troubles.set(chainId, { gaveUp: false, reason: messageOf(error) });
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
-        continue;
-      }
-      troubles.set(chainId, { gaveUp: true, reason: messageOf(error) });
-      logger.error({ ...where, err: error }, "reading an EVM chain stopped");
-      return;
     }
+  };
+  // The database went away before the chain was looked at: `follow` waits out all else.
+  const onTrouble = (error: Error) => {
+    troubles.set(chainId, { gaveUp: false, reason: error.message });
+  };
+  try {
+    await retrying(attempt, { backoff: BACKOFF, remedy: databaseRemedy, onTrouble }, signal);
+  } catch (error) {
+    troubles.set(chainId, { gaveUp: true, reason: errorOf(error).message });
+    logger.error({ ...where, err: error }, "reading an EVM chain stopped");
   }
 };
 
@@ -211,5 +215,3 @@ const keepDoubts = (
     logger.warn({ chainId, network: name, doubts: found }, "the log of a token is doubtful");
   }
 };
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -2,10 +2,10 @@
  * Keeps a process that serves beside this one, which indexes: an overload of the one is none of the
  * other. When it ends, another one takes its place, on the same port.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import type { Snapshot } from "../http/health/indexing-process.ts";
 import type { Logger } from "../logging/logger.ts";
 import { ConfigError } from "../settings/config-error.ts";
+import { type Backoff, fullBackoffMs, pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Ended, type Life, launch } from "./launch.ts";
 import type { Opening } from "./messages.ts";
@@ -52,9 +52,8 @@ export type KeepSettings = {
   readonly snapshotEveryMs?: number;
 };
 
-/** The first pause before another one is started, and the longest: it doubles each time. */
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+/** Before another one is started. */
+const BACKOFF: Backoff = { firstMs: 100, maxMs: 10_000 };
 
 /** One that lived so long was well: the pauses begin again. */
 const WELL_MS = 60_000;
@@ -99,7 +98,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
   };
 
   const tend = async () => {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    for (let ends = 1; ; ends += 1) {
       const startedAt = performance.now();
       const ended = await life.ended;
       if (stopping.signal.aborted) return;
@@ -107,14 +106,15 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
         opened.reject(errorOf(ended));
         return;
       }
-      if (performance.now() - startedAt > WELL_MS) pauseMs = FIRST_PAUSE_MS;
+      if (performance.now() - startedAt > WELL_MS) ends = 1;
+      const pauseMs = fullBackoffMs(ends, BACKOFF);
       const { code, signal, failure } = ended;
       const reason = failure && `${failure.name}: ${failure.message}`;
       logger.error(
         { code, signal, reason, pauseMs },
         "the process that serves ended; starting another one, indexing goes on",
       );
-      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pause(pauseMs, stopping.signal);
       if (stopping.signal.aborted) return;
       restarts += 1;
       const next = born(port);

@@ -1,7 +1,7 @@
 /** One process that serves, from its start to its end. */
 import { fork } from "node:child_process";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { type FromServing, fromServing, type ToServing } from "./messages.ts";
 
 /** How it ended, and why where it could still say so. */
@@ -56,7 +56,7 @@ const heapFor = (bodyBytes: number): readonly string[] => {
 };
 
 /** Longer than it gives itself. */
-const END_WITHIN_MS = 15_000;
+const END_DEADLINE: Deadline = { ms: 15_000 };
 
 /**
  * A minute of them: longer than any answer takes. Snapshots are counted, not time: a machine that slept
@@ -127,14 +127,8 @@ export const launch = ({
     },
     end: async () => {
       if (child.connected) child.disconnect();
-      const late = new AbortController();
-      const kill = delay(END_WITHIN_MS, undefined, { signal: late.signal }).then(
-        () => child.kill("SIGKILL"),
-        () => undefined,
-      );
+      await withinDeadline(ended.promise, END_DEADLINE).catch(() => child.kill("SIGKILL"));
       await ended.promise;
-      late.abort();
-      await kill;
     },
   };
 };

@@ -3,13 +3,14 @@
  * asked. It ends with `start`, however that ends: then their channel closes.
  */
 import { once } from "node:events";
-import { setTimeout as delay } from "node:timers/promises";
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/edge/front.ts";
 import { type IndexingWatch, watchIndexing } from "../http/health/indexing-process.ts";
 import { createLogger, openTerminal } from "../logging/logger.ts";
 import { configFromEnvironment } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
+import type { Backoff } from "../waiting/backoff.ts";
+import { retrying } from "../waiting/retrying.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 
 /** How long an orderly end may take: longer than requests under way are waited for. */
@@ -70,23 +71,19 @@ const run = async (): Promise<void> => {
   await ended;
 };
 
-const AGAIN_MS = 1_000;
+const AGAIN: Backoff = { firstMs: 1_000, maxMs: 1_000 };
 
 /** Tries again while the database is away: the port stays open, and says so. Undefined: it is to end. */
-const onceThereIsADatabase = async (
+const onceThereIsADatabase = (
   begin: () => Promise<AsyncDisposable>,
-  tell: (error: unknown) => void,
+  tell: (error: Error) => void,
 ): Promise<AsyncDisposable | undefined> => {
-  for (let told = false; !ending.signal.aborted; told = true) {
-    try {
-      return await begin();
-    } catch (error) {
-      if (databaseRemedy(error) === "stop") throw error;
-      if (!told) tell(error);
-      await delay(AGAIN_MS, undefined, { signal: ending.signal }).catch(() => undefined);
-    }
-  }
-  return undefined;
+  let told = false;
+  const onTrouble = (error: Error) => {
+    if (!told) tell(error);
+    told = true;
+  };
+  return retrying(begin, { backoff: AGAIN, remedy: databaseRemedy, onTrouble }, ending.signal);
 };
 
 try {

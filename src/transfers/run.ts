@@ -1,10 +1,13 @@
 /** Runs the pipeline `transfer_events` over every project and network, until told to stop. */
-import { setTimeout as pause } from "node:timers/promises";
 import { type Database, databaseRemedy, type Session, type Tx } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { evmLogChannel } from "../evm/log/store.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
+import type { Backoff } from "../waiting/backoff.ts";
+import { errorOf } from "../waiting/remedy.ts";
+import { retrying } from "../waiting/retrying.ts";
+import { createWaker, type Waker } from "../waiting/waker.ts";
 import { stepTransferEvents } from "./make-records.ts";
 import { placedChains, registerScope, withdrawOtherScopes } from "./progress.ts";
 import type { TransferScope } from "./scopes.ts";
@@ -34,10 +37,10 @@ export type TransferEventsRun = {
 
 const NAME = "transfer_events";
 
-/** How long it trusts that somebody would have told it of more. */
+/** Without news it looks at the log itself after this many milliseconds. */
 const ASK_AFTER_MS = 1_000;
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 30_000;
+
+const BACKOFF: Backoff = { firstMs: 100, maxMs: 30_000 };
 
 /** Doubts of the same kind are told this often in a run, then no more: a wrong type doubts every log. */
 const DOUBTS_TOLD = 20;
@@ -49,48 +52,39 @@ const DOUBTS_TOLD = 20;
 export const runTransferEvents = async (run: TransferEventsRun): Promise<void> => {
   const { database, scopes, logger, signal } = run;
   const board = statusBoard(run);
-  const heard = wakeUps(signal);
+  const heard = createWaker();
   const rarely = createRareLines();
   database.listen(evmLogChannel, heard.wake, signal);
-  for (let failures = 0; !signal.aborted; ) {
-    try {
-      await using lock = await acquireWriterLock(database, `pipeline ${NAME}`, {
-        signal,
-        // What a crash of the server takes is made again from the log, the same.
-        synchronousCommit: "off",
-        onStandby: () => board.all({ state: "standby", reason: null }),
-      });
-      const { session } = lock;
-      await session.transaction(async (tx) => {
-        await withdrawOtherScopes(tx, scopes);
-        for (const scope of scopes) await registerScope(tx, scope, scope.firstBlock);
-        await warnOfPlaces(run, tx);
-      });
-      board.all({ state: "running", reason: null });
-      await stepAll(run, session, board, heard, () => {
-        failures = 0;
-      });
-    } catch (error) {
-      if (signal.aborted) return;
-      const stop = databaseRemedy(error) === "stop";
-      const reason = error instanceof Error ? error.message : String(error);
-      board.all({ state: stop ? "stopped" : "retrying", reason });
-      if (stop) {
-        logger.error({ pipeline: NAME, err: error }, "pipeline stopped");
-        return;
-      }
-      const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
-      failures += 1;
-      rarely(reason, (repeats) =>
-        logger.warn(
-          { pipeline: NAME, err: error, pauseMs, ...repeats },
-          "pipeline failed; trying again",
-        ),
-      );
-      await pause(pauseMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(
-        () => undefined,
-      );
-    }
+  const attempt = async (progressed: () => void): Promise<void> => {
+    await using lock = await acquireWriterLock(database, `pipeline ${NAME}`, {
+      signal,
+      // What a crash of the server takes is made again from the log, the same.
+      synchronousCommit: "off",
+      onStandby: () => board.all({ state: "standby", reason: null }),
+    });
+    const { session } = lock;
+    await session.transaction(async (tx) => {
+      await withdrawOtherScopes(tx, scopes);
+      for (const scope of scopes) await registerScope(tx, scope, scope.firstBlock);
+      await warnOfPlaces(run, tx);
+    });
+    board.all({ state: "running", reason: null });
+    await stepAll(run, session, board, heard, progressed);
+  };
+  const onTrouble = (error: Error, pauseMs: number) => {
+    board.all({ state: "retrying", reason: error.message });
+    rarely(error.message, (repeats) =>
+      logger.warn(
+        { pipeline: NAME, err: error, pauseMs, ...repeats },
+        "pipeline failed; trying again",
+      ),
+    );
+  };
+  try {
+    await retrying(attempt, { backoff: BACKOFF, remedy: databaseRemedy, onTrouble }, signal);
+  } catch (error) {
+    board.all({ state: "stopped", reason: errorOf(error).message });
+    logger.error({ pipeline: NAME, err: error }, "pipeline stopped");
   }
 };
 
@@ -153,14 +147,14 @@ const stepAll = async (
   run: TransferEventsRun,
   session: Session,
   board: Board,
-  heard: ReturnType<typeof wakeUps>,
+  heard: Waker,
   onRound: () => void,
 ): Promise<void> => {
   const { scopes, logger, signal } = run;
   let doubtsLeft = DOUBTS_TOLD;
   while (!signal.aborted) {
     session.lost.throwIfAborted();
-    const news = heard.next();
+    const seen = heard.mark();
     let moved = false;
     for (const scope of scopes) {
       const before = board.of(scope);
@@ -186,8 +180,7 @@ const stepAll = async (
       } catch (error) {
         if (databaseRemedy(error) !== "stop") throw error;
         // Only this project on this network: every other one moves on.
-        const reason = error instanceof Error ? error.message : String(error);
-        board.set(scope, { state: "stopped", reason });
+        board.set(scope, { state: "stopped", reason: errorOf(error).message });
         logger.error(
           { pipeline: NAME, project: scope.project, chainId: scope.chainId, err: error },
           "transfer events of a project stopped",
@@ -195,35 +188,6 @@ const stepAll = async (
       }
     }
     onRound();
-    if (!moved) await news(ASK_AFTER_MS);
+    if (!moved) await heard.since(seen, ASK_AFTER_MS, signal);
   }
-};
-
-/** Wake-ups that are not lost between looking and waiting. */
-const wakeUps = (signal: AbortSignal) => {
-  let count = 0;
-  const waiting = new Set<() => void>();
-  const wake = () => {
-    count += 1;
-    for (const resume of [...waiting]) resume();
-  };
-  signal.addEventListener("abort", wake, { once: true });
-  return {
-    wake,
-    /** Call before looking; then wait for whatever came since, or for so long. */
-    next: () => {
-      const seen = count;
-      return (atMostMs: number) =>
-        new Promise<void>((resolve) => {
-          if (count !== seen || signal.aborted) return resolve();
-          const resume = () => {
-            clearTimeout(timer);
-            waiting.delete(resume);
-            resolve();
-          };
-          const timer = setTimeout(resume, atMostMs);
-          waiting.add(resume);
-        });
-    },
-  };
 };

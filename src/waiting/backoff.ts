@@ -1,7 +1,16 @@
-import { setTimeout as timer } from "node:timers/promises";
+import { createWaker } from "./waker.ts";
 
 /** How long to wait between attempts: doubling from `firstMs`, never above `maxMs`. */
 export type Backoff = { readonly firstMs: number; readonly maxMs: number };
+
+/**
+ * The longest wait before attempt `failures + 1`, milliseconds, without jitter: for what is alone, such as
+ * a process that is started again.
+ *
+ * @param failures attempts that failed so far in a row, from 1
+ */
+export const fullBackoffMs = (failures: number, { firstMs, maxMs }: Backoff): number =>
+  Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
 
 /**
  * Wait before attempt `failures + 1`, milliseconds. Half of it is random, so that clients that failed
@@ -9,16 +18,11 @@ export type Backoff = { readonly firstMs: number; readonly maxMs: number };
  *
  * @param failures attempts that failed so far in a row, from 1
  */
-export const backoffMs = (failures: number, { firstMs, maxMs }: Backoff): number => {
-  const whole = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
-  return whole / 2 + (Math.random() * whole) / 2;
-};
+export const backoffMs = (failures: number, backoff: Backoff): number =>
+  fullBackoffMs(failures, backoff) * (0.5 + Math.random() / 2);
 
 /** Waits `ms` milliseconds; returns early, and quietly, when `signal` aborts. */
-export const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
-  try {
-    await timer(Math.max(0, ms), undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
+export const pause = (ms: number, signal: AbortSignal): Promise<void> => {
+  const { mark, since } = createWaker();
+  return since(mark(), ms, signal);
 };

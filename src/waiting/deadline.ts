@@ -11,19 +11,23 @@ export class DeadlineError extends Error {
 }
 
 /**
- * The answer, or a DeadlineError when it takes too long. The answer is not cancelled, only no longer
- * waited for.
+ * The answer, or an error when it takes too long. The answer is not cancelled, only no longer waited for.
+ *
+ * @param late makes that error; a `DeadlineError` unless given
  */
-export const withinDeadline = async <T>(answer: Promise<T>, deadline: Deadline): Promise<T> => {
+export const withinDeadline = async <T>(
+  answer: PromiseLike<T>,
+  deadline: Deadline,
+  late: (deadline: Deadline) => Error = (missed) => new DeadlineError(missed),
+): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(deadline)), deadline.ms);
+  const missed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late(deadline)), deadline.ms);
   });
   try {
-    return await Promise.race([answer, late]);
+    // The race also hears a failure that comes too late: it is never an unhandled one.
+    return await Promise.race([answer, missed]);
   } finally {
     clearTimeout(timer);
-    // Nobody waits for it any more: its late failure must not become an unhandled one.
-    answer.catch(() => undefined);
   }
 };

@@ -1,16 +1,16 @@
 /**
- * What whoever catches an error does next: back off and `retry`, `wait` for the world to change, or
- * `stop` and tell the operator. One place acts on it: the runner for pipelines, the reader for
- * sources, the job boundary for workers.
+ * What is done about an error next: back off and `retry`, `wait` for the world to change, or `stop` and
+ * tell the operator. `retrying` does it where work is tried again, HTTP where a request is answered.
  */
 export type Remedy = "retry" | "wait" | "stop";
 
-/** An error that knows its remedy. */
-export type Remediable = Error & { readonly remedy: Remedy };
-
-/** The remedy an error names, or `stop`: what nobody foresaw is never retried blindly. */
+/** The remedy an error names, or `stop`: what was not foreseen is never retried blindly. */
 export const remedyOf = (error: unknown): Remedy =>
   error instanceof Error && "remedy" in error && isRemedy(error.remedy) ? error.remedy : "stop";
 
 const isRemedy = (value: unknown): value is Remedy =>
   value === "retry" || value === "wait" || value === "stop";
+
+/** What was thrown, as an error: JavaScript lets anything be thrown. */
+export const errorOf = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -1,16 +1,21 @@
-/** No server may make us wait longer than this at a time; asking once more then does no harm. */
-const LONGEST_MS = 15 * 60_000;
+/** The only date format that HTTP asks for (IMF-fixdate); `Date.parse` alone would take almost anything. */
+const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
  * Reads an HTTP `Retry-After` field (RFC 9110, 10.2.3): whole seconds or a date.
  *
  * @param nowMs the wall clock, milliseconds since the Unix epoch: a date is relative to it
- * @returns how long to wait, milliseconds, at most 15 minutes; 0 when the field is absent, malformed
- *   or in the past
+ * @returns how long the server asks to wait, milliseconds, 0 for a date in the past; undefined when the
+ *   field is absent or malformed. Not bounded: no server may keep a caller waiting for ever, and how
+ *   long is too long is the caller's choice
  */
-export const retryAfterMs = (field: string | undefined, nowMs: number): number => {
-  if (field === undefined) return 0;
-  const text = field.trim();
-  const waitMs = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isFinite(waitMs) ? Math.min(LONGEST_MS, Math.max(0, waitMs)) : 0;
+export const retryAfterMs = (
+  field: string | null | undefined,
+  nowMs: number = Date.now(),
+): number | undefined => {
+  const text = field?.trim() ?? "";
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1_000;
+  if (!IMF_FIXDATE.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 };

@@ -1,14 +1,14 @@
-/** Waiting until something happens, without missing what happened between looking and waiting. */
+/** Waits for something to happen, and never misses what happens between looking and waiting. */
 
-/** Wakes all who wait. Any number may wait at a time. */
+/** Any number of waits may be under way at a time; `wake` ends them all. */
 export type Waker = {
   /** Ends the waits under way, and those that begin with a mark taken before this. */
   wake(): void;
-  /** A mark of what has happened so far; take it before looking. */
+  /** How far things have come; take it before looking. */
   mark(): number;
   /**
-   * Resolves once somebody woke after `mark`, after `ms` milliseconds (never, when absent), or when
-   * `signal` aborts. Never rejects.
+   * Resolves at the first `wake` after `mark` was taken, after `ms` milliseconds (never, when absent), or
+   * when `signal` aborts. Never rejects.
    */
   since(mark: number, ms?: number, signal?: AbortSignal): Promise<void>;
 };

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import {
   attemptsOf,
   DEFAULT_RETRY_SECONDS,
-  retryAfterMs,
   retryDelayMs,
 } from "../../src/callbacks/retry-schedule.ts";
 
@@ -38,15 +37,4 @@ test("a delay varies by a fifth either way, and never less than the receiver ask
       },
     ),
   );
-});
-
-test("Retry-After is seconds or an HTTP date, and anything else is no wish", () => {
-  const now = new Date("2026-03-01T12:00:00Z");
-  expect(retryAfterMs("120", now)).toBe(120_000);
-  expect(retryAfterMs(" 0 ", now)).toBe(0);
-  expect(retryAfterMs("Sun, 01 Mar 2026 12:01:30 GMT", now)).toBe(90_000);
-  expect(retryAfterMs("Sun, 01 Mar 2026 11:00:00 GMT", now)).toBe(0);
-  for (const text of [undefined, "", "-1", "1.5", "soon", "2026-03-01", "99999999999"]) {
-    expect(retryAfterMs(text, now)).toBeUndefined();
-  }
 });

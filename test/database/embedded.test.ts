@@ -95,7 +95,7 @@ test("a server that cannot start is tried again after growing pauses, and serves
   const server = await startEmbeddedPostgres({
     dataDir: folder.path,
     onNotice: (notice) => notices.push(notice),
-    restarts: { firstPauseMs: 50, most: 1_000 },
+    restarts: { backoff: { firstMs: 50, maxMs: 60_000 }, most: 1_000 },
   });
   try {
     await ask(server.url, "create table kept (n int); insert into kept values (7)");
@@ -129,7 +129,7 @@ test("a server that keeps ending is given up, with the reason; one that was well
     startEmbeddedPostgres({
       dataDir: folder.path,
       onLost: (error) => lost.push(error),
-      restarts: { firstPauseMs: 10, most: 2, healthyMs },
+      restarts: { backoff: { firstMs: 10, maxMs: 60_000 }, most: 2, healthyMs },
     });
   const well = await start(0);
   await killed(folder.path, well.url, 4);

@@ -34,7 +34,7 @@ test("a server that ended on a full disk is started again once there is room", a
   const server = await startEmbeddedPostgres({
     dataDir: join(disk.path, "data"),
     onNotice: (notice) => notices.push(notice),
-    restarts: { firstPauseMs: 100, mostPauseMs: 500, most: 1_000 },
+    restarts: { backoff: { firstMs: 100, maxMs: 500 }, most: 1_000 },
   });
   const sql = postgres(server.url, { max: 1, connect_timeout: 5, onnotice: () => undefined });
   try {

@@ -2,15 +2,15 @@
  * Starts the embedded Postgres again when it ends without being told to: killed, out of memory, or on a
  * full disk. Its journal brings back everything committed, and connections come back by themselves.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { type Backoff, fullBackoffMs, pause } from "../../waiting/backoff.ts";
+import { errorOf } from "../../waiting/remedy.ts";
 import { EmbeddedPostgresError } from "./postgres-process.ts";
 import { type RunningServer, stopServer } from "./postgres-server.ts";
 
 /** When it is started again, and when no more; milliseconds. */
 export type Restarts = {
-  /** Pause before the second start in a row; the first is at once, each further pause twice as long. */
-  readonly firstPauseMs: number;
-  readonly mostPauseMs: number;
+  /** Before the second start in a row and those after it; the first is at once. */
+  readonly backoff: Backoff;
   /** A server that ran this long has come to itself: what happens next is counted anew. */
   readonly healthyMs: number;
   /** Starts in a row, those that failed too; after them an operator is needed. */
@@ -19,8 +19,7 @@ export type Restarts = {
 
 /** Nine minutes of pauses in all: long enough to make room on a disk. */
 const RESTARTS: Restarts = {
-  firstPauseMs: 1_000,
-  mostPauseMs: 60_000,
+  backoff: { firstMs: 1_000, maxMs: 60_000 },
   healthyMs: 10 * 60_000,
   most: 15,
 };
@@ -61,16 +60,16 @@ export const keepRunning = (settings: {
   const again = async (): Promise<RunningServer | undefined> => {
     let happened = `Postgres (pid ${server.pid}) ended by itself`;
     while (starts < restarts.most) {
-      const { firstPauseMs, mostPauseMs } = restarts;
-      const pauseMs = starts === 0 ? 0 : Math.min(firstPauseMs * 2 ** (starts - 1), mostPauseMs);
+      const pauseMs = starts === 0 ? 0 : fullBackoffMs(starts, restarts.backoff);
       starts += 1;
       notice(`${happened}; starting it again${pauseMs === 0 ? "" : ` in ${pauseMs / 1_000} s`}`);
+      await pause(pauseMs, signal);
+      if (signal.aborted) return undefined;
       try {
-        await delay(pauseMs, undefined, { signal });
         return await start(signal);
       } catch (error) {
         if (signal.aborted) return undefined;
-        happened = `Postgres could not be started: ${error instanceof Error ? error.message : error}`;
+        happened = `Postgres could not be started: ${errorOf(error).message}`;
         if (error instanceof ClusterGoneError) break;
       }
     }

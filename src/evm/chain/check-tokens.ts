@@ -5,10 +5,10 @@
  * them show in the supply; what was logged before the first block, in contracts that are older.
  */
 
-import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/block-numbers.ts";
+import { pause } from "../../waiting/backoff.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { contractsOf } from "../contract/token.ts";
 import { chainMark, firstBlockOf, logEnd, rolledBackTo } from "../log/reads.ts";
@@ -71,8 +71,7 @@ export const checkTokens = async (settings: CheckSettings, signal: AbortSignal):
         due.set(checking, performance.now() + Math.min(everyMs, AFTER_ERROR_MS));
       }
     }
-    // Ends early, and quietly, when told to stop.
-    await pause(Math.min(LOOK_MS, everyMs), undefined, { signal }).catch(() => undefined);
+    await pause(Math.min(LOOK_MS, everyMs), signal);
   }
 };
 
@@ -82,7 +81,8 @@ const NOTHING: Base = { block: -1n, net: 0n, step: 0n };
 const confirmedDifference = async (checking: Checking, signal: AbortSignal) => {
   const first = await difference(checking, signal);
   if (first === null || first === "later") return first;
-  await pause(checking.confirmMs ?? CONFIRM_MS, undefined, { signal });
+  await pause(checking.confirmMs ?? CONFIRM_MS, signal);
+  signal.throwIfAborted();
   return difference(checking, signal);
 };
 

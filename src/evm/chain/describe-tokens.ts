@@ -1,6 +1,7 @@
 /** Asks tokens how they are called, beside the reading of their logs: neither waits for the other. */
-import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../database/connect.ts";
+import { type Backoff, pause } from "../../waiting/backoff.ts";
+import { retrying } from "../../waiting/retrying.ts";
 import type { Address } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { openDescriptions, recordDescription } from "../log/descriptions.ts";
@@ -14,7 +15,7 @@ export type DescribeSettings = {
   /** Until a token that left something out is asked again; doubles, up to an hour. */
   readonly againMs?: number | undefined;
   /** Before every pause that an error causes. */
-  readonly onError?: ((error: unknown, pauseMs: number) => void) | undefined;
+  readonly onError?: ((error: Error, pauseMs: number) => void) | undefined;
 };
 
 /** Pauses while tokens without a log are waited for. */
@@ -22,8 +23,7 @@ const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 250;
 
 /** Pauses while a token cannot be asked. */
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
 const FIRST_AGAIN_MS = 60_000;
 const LONGEST_AGAIN_MS = 3_600_000;
@@ -48,9 +48,8 @@ export const describeTokens = async (
   };
   let lookMs = FIRST_LOOK_MS;
   const again = { everyMs: againMs, at: performance.now() + againMs };
-  for (let failures = 0; !signal.aborted; ) {
-    let pauseMs = lookMs;
-    try {
+  const attempt = async (progressed: () => void): Promise<void> => {
+    while (!signal.aborted) {
       const { waiting, due, partial, head } = await openDescriptions(db, network);
       if (waiting.length + due.length + partial.length === 0) return;
       const isTime = performance.now() >= again.at;
@@ -64,18 +63,13 @@ export const describeTokens = async (
         await describe(token, head ?? 0n).catch((error) => errors.push(error));
       }
       if (errors.length > 0) throw errors[0];
-      failures = 0;
+      progressed();
+      const open = waiting.length + due.length > 0;
+      await pause(open ? lookMs : Math.max(lookMs, again.at - performance.now()), signal);
       lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS);
-      if (waiting.length + due.length === 0)
-        pauseMs = Math.max(lookMs, again.at - performance.now());
-    } catch (error) {
-      if (signal.aborted) return;
-      failures += 1;
-      const ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
-      pauseMs = ms * (0.5 + Math.random() / 2);
-      onError?.(error, pauseMs);
     }
-    // Ends early, and quietly, when told to stop.
-    await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-  }
+  };
+  // What must stop stops the reading of the logs, which meets it too.
+  const remedy = () => "retry" as const;
+  await retrying(attempt, { backoff: BACKOFF, remedy, onTrouble: onError }, signal);
 };

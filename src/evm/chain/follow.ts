@@ -3,10 +3,9 @@
  * what is asked of the tokens themselves.
  */
 
-import { setTimeout as pause } from "node:timers/promises";
-import type { Database } from "../../database/connect.ts";
-import { databaseRemedy } from "../../database/connect.ts";
-import { remedyOf } from "../../waiting/remedy.ts";
+import { type Database, databaseRemedy } from "../../database/connect.ts";
+import type { Backoff } from "../../waiting/backoff.ts";
+import { retrying } from "../../waiting/retrying.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import type { EvmBatch } from "../log/chain-state.ts";
 import { openEvmLog } from "../log/store.ts";
@@ -23,16 +22,15 @@ export type FollowSettings = {
   /** After every batch that was kept. */
   readonly onBatch?: (batch: EvmBatch) => void;
   /** Before every pause that an error causes. */
-  readonly onError?: (error: unknown, pauseMs: number) => void;
+  readonly onError?: (error: Error, pauseMs: number) => void;
   /** The same while tokens are asked how they are called: reading goes on meanwhile. */
-  readonly onUndescribed?: (error: unknown, pauseMs: number) => void;
+  readonly onUndescribed?: (error: Error, pauseMs: number) => void;
   /** Until a token that left something of its description out is asked again. */
   readonly describeAgainMs?: number;
   readonly check?: Pick<CheckSettings, "everyMs" | "confirmMs" | "onChecked">;
 };
 
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
 /**
  * Reads the chain and keeps what it reads. Errors that pass (of the RPC, of the database) are waited
@@ -68,25 +66,16 @@ const read = async (
     onLooked();
     reader?.onQuiet?.();
   };
-  for (let failures = 0; !signal.aborted; ) {
-    try {
-      const store = await openEvmLog(database, network);
-      const from = await store.state();
-      for await (const batch of readChain(network, rpc, from, signal, { ...reader, onQuiet })) {
-        await store.append(batch);
-        failures = 0;
-        onLooked();
-        onBatch?.(batch);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (remedyOf(error) === "stop" && databaseRemedy(error) === "stop") throw error;
-      failures += 1;
-      const ms = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
-      const pauseMs = ms * (0.5 + Math.random() / 2);
-      onError?.(error, pauseMs);
-      // Ends early, and quietly, when told to stop.
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+  const attempt = async (progressed: () => void): Promise<void> => {
+    const store = await openEvmLog(database, network);
+    const from = await store.state();
+    for await (const batch of readChain(network, rpc, from, signal, { ...reader, onQuiet })) {
+      await store.append(batch);
+      progressed();
+      onLooked();
+      onBatch?.(batch);
     }
-  }
+  };
+  const trouble = { backoff: BACKOFF, remedy: databaseRemedy, onTrouble: onError };
+  await retrying(attempt, trouble, signal);
 };

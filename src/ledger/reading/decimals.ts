@@ -1,6 +1,6 @@
 import type { Database } from "../../database/connect.ts";
 import { recordDecimals, securitiesWithoutDecimals } from "../../log/coins.ts";
-import { pause } from "../../waiting/backoff.ts";
+import type { Waker } from "../../waiting/waker.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 
 export type DecimalsSearch = {
@@ -23,11 +23,11 @@ const MOST_DECIMALS = 255;
  * background: reading never waits for it, and what the ledger itself says wins.
  *
  * Ends when `signal` aborts; at once where the source has no network to ask.
- * @param woken resolves when there may be a new coin type; called anew for each wait
+ * @param news wakes when there may be a new coin type
  */
 export const searchDecimals = async (
   { database, source, everyMs, onTrouble }: DecimalsSearch,
-  woken: () => Promise<void>,
+  news: Waker,
   signal: AbortSignal,
 ): Promise<void> => {
   const { coinDecimals } = source;
@@ -45,7 +45,7 @@ export const searchDecimals = async (
     }
   };
   while (!signal.aborted) {
-    const wake = woken();
+    const seen = news.mark();
     try {
       const unknown = await securitiesWithoutDecimals(database);
       for (let from = 0; from < unknown.length && !signal.aborted; from += AT_ONCE) {
@@ -54,6 +54,6 @@ export const searchDecimals = async (
     } catch (error) {
       onTrouble(error);
     }
-    await Promise.race([wake, pause(everyMs, signal)]);
+    await news.since(seen, everyMs, signal);
   }
 };

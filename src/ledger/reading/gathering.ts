@@ -1,5 +1,6 @@
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../../log/fact.ts";
 import { factBytes } from "../../log/fact-size.ts";
+import { createWaker } from "../../waiting/waker.ts";
 import type { ReadCheckpoint } from "./read.ts";
 
 /**
@@ -60,12 +61,8 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
   let building: Building | null = null;
   let sourceIdle = false;
   let ended = false;
-  /** Wakes whichever side waits: there is never more than one, they wait for each other. */
-  let change = Promise.withResolvers<void>();
-  const wake = () => {
-    change.resolve();
-    change = Promise.withResolvers();
-  };
+  /** The side that waits, if any: the two wait for each other. */
+  const other = createWaker();
 
   const isFull = ({ facts, factBytes: bytes, checkpoints }: Building): boolean =>
     facts.length >= bounds.facts || bytes >= bounds.bytes || checkpoints >= bounds.checkpoints;
@@ -80,7 +77,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
   return {
     room: async (signal) => {
       while (building !== null && isFull(building) && !signal.aborted) {
-        await changed(change.promise, null, signal);
+        await other.since(other.mark(), undefined, signal);
       }
     },
     add: ({ mark, facts, coins, skipped }, rawBytes) => {
@@ -107,15 +104,15 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         building.factBytes += factBytes(fact);
       }
       building.coins.push(...coins);
-      if (building.checkpoints === 1 || isFull(building)) wake();
+      if (building.checkpoints === 1 || isFull(building)) other.wake();
     },
     idle: () => {
       sourceIdle = true;
-      wake();
+      other.wake();
     },
     end: () => {
       ended = true;
-      wake();
+      other.wake();
     },
     take: async (lingerMs, signal) => {
       while (!signal.aborted) {
@@ -124,33 +121,17 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
           if (due === 0) {
             const { first, last, marks, facts, coins, ...took } = building;
             building = null;
-            wake();
+            other.wake();
             return { ...took, coins, batch: { first, last, marks, facts } };
           }
-          await changed(change.promise, due, signal);
+          await other.since(other.mark(), due, signal);
         } else if (ended) {
           return null;
         } else {
-          await changed(change.promise, null, signal);
+          await other.since(other.mark(), undefined, signal);
         }
       }
       return null;
     },
   };
-};
-
-/** Resolves with `change`, after `atMostMs` (null: no limit), or when `signal` aborts. */
-const changed = async (
-  change: Promise<void>,
-  atMostMs: number | null,
-  signal: AbortSignal,
-): Promise<void> => {
-  const other = Promise.withResolvers<void>();
-  const timer = atMostMs === null ? undefined : setTimeout(other.resolve, atMostMs);
-  const aborted = () => other.resolve();
-  signal.addEventListener("abort", aborted, { once: true });
-  if (signal.aborted) other.resolve();
-  await Promise.race([change, other.promise]);
-  clearTimeout(timer);
-  signal.removeEventListener("abort", aborted);
 };

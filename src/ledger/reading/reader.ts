@@ -6,13 +6,15 @@
  * One process reads at a time, by an advisory lock; others stand by. It begins where the log ends,
  * whatever happened before: nothing is remembered anywhere else.
  */
-import type { Database } from "../../database/connect.ts";
-import { databaseRemedy } from "../../database/connect.ts";
+import { type Database, databaseRemedy } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
 import type { Feed } from "../../log/feed.ts";
 import { type Log, openLog } from "../../log/log.ts";
-import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
+import type { Backoff } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
+import { errorOf } from "../../waiting/remedy.ts";
+import { retrying } from "../../waiting/retrying.ts";
+import { createWaker } from "../../waiting/waker.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { createContact, type SourceContact } from "../sources/source-contact.ts";
 import { searchDecimals } from "./decimals.ts";
@@ -95,27 +97,30 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   const waits = { ...DEFAULT_WAITS, ...options.waits };
   const progress = keepProgress(options.firstCheckpoint, options.last);
   const show = () => onProgress(progress.now());
-  const newCoins = createWaking();
+  const newCoins = createWaker();
   const watched = { source: options.source, contact };
   const notes = openSourceNotes(options.database, watched, progress, waits.noteEveryMs);
   // As the log's own memory of them: there are few, one per token.
   const coinsMet = new Set<string | null>([null]);
   let gaveUp: Error | undefined;
 
-  const context: Reading = {
-    options,
-    contact,
-    waits,
-    progress,
-    show,
-    onNotice,
-    appended: (gathered) => {
+  const context = { options, contact, waits, progress, show, onNotice };
+  const attempt = (progressed: () => void): Promise<void> => {
+    const appended = (gathered: GatheredBatch) => {
+      progressed();
       progress.appended(gathered);
       const met = coinsMet.size;
       for (const { coinType } of gathered.batch.facts) coinsMet.add(coinType);
       if (coinsMet.size > met) newCoins.wake();
       show();
-    },
+    };
+    progress.enter("opening");
+    return readOnce({ ...context, appended }, own.signal);
+  };
+  const onTrouble = (error: Error, pauseMs: number) => {
+    progress.enter("backing_off", error);
+    show();
+    onNotice(`reading again in ${pauseMs} ms`, error);
   };
 
   using own = followingAbort(signal);
@@ -139,38 +144,20 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
         everyMs: waits.decimalsEveryMs,
         onTrouble: (error) => onNotice("could not learn the decimals of a coin yet", error),
       },
-      newCoins.woken,
+      newCoins,
       own.signal,
     ),
   ]);
   try {
-    for (let failures = 1; ; failures += 1) {
-      const before = progress.now().next;
-      try {
-        progress.enter("opening");
-        await readOnce(context, own.signal);
-        progress.enter("done");
-        return show();
-      } catch (error) {
-        if (signal.aborted) {
-          progress.enter("done");
-          return show();
-        }
-        const reason = error instanceof Error ? error : new Error(String(error));
-        if (databaseRemedy(error) === "stop") {
-          gaveUp = reason;
-          progress.enter("stopped", reason);
-          show();
-          throw error;
-        }
-        if (progress.now().next !== before) failures = 1;
-        const waitMs = backoffMs(failures, waits.backoff);
-        progress.enter("backing_off", reason);
-        show();
-        onNotice(`reading again in ${Math.round(waitMs)} ms`, error);
-        await pause(waitMs, own.signal);
-      }
-    }
+    const { backoff } = waits;
+    await retrying(attempt, { backoff, remedy: databaseRemedy, onTrouble }, own.signal);
+    progress.enter("done");
+    show();
+  } catch (error) {
+    gaveUp = errorOf(error);
+    progress.enter("stopped", gaveUp);
+    show();
+    throw error;
   } finally {
     own.abort();
     await background;
@@ -238,16 +225,4 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
     during.signal,
   );
   if (!signal.aborted) lock.session.lost.throwIfAborted();
-};
-
-/** Wakes whoever waits since the last time. */
-const createWaking = () => {
-  let waking = Promise.withResolvers<void>();
-  return {
-    woken: () => waking.promise,
-    wake: () => {
-      waking.resolve();
-      waking = Promise.withResolvers();
-    },
-  };
 };

@@ -6,6 +6,7 @@ import type { Database } from "../../database/connect.ts";
 import { noteSource } from "../../log/log-source.ts";
 import { placeOf } from "../../values/place.ts";
 import { pause } from "../../waiting/backoff.ts";
+import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { heard, type SourceContact } from "../sources/source-contact.ts";
 import type { ProgressKeeper } from "./progress.ts";
@@ -32,7 +33,7 @@ export const watchTip = async (
       onTip(await heard(contact, source.latest(signal), signal));
       question[Symbol.dispose]();
     } catch {
-      // Whatever keeps the source from answering keeps reading from going on, and is told there.
+      // What keeps the source from answering stops reading too, and is reported there.
     }
     await pause(everyMs, signal);
   }
@@ -66,7 +67,7 @@ export type SourceNotes = {
 const MISSED_NOTES = 6;
 
 /** Longest wait for the last note: a database that is gone must not keep a process from ending. */
-const LAST_NOTE_MS = 2_000;
+const LAST_NOTE: Deadline = { ms: 2_000 };
 
 /** @param everyMs between two notes */
 export const openSourceNotes = (
@@ -88,7 +89,7 @@ export const openSourceNotes = (
       },
       MISSED_NOTES * everyMs,
     ).catch(() => {
-      // A database that is away is told of by whoever needs it; the next note comes soon.
+      // A database that is away shows where it is needed; the next note comes soon.
     });
   return {
     keep: async (signal) => {
@@ -99,9 +100,7 @@ export const openSourceNotes = (
     },
     gaveUp: async (reason) => {
       contact.failed(reason);
-      const deadline = new AbortController();
-      await Promise.race([note(true), pause(LAST_NOTE_MS, deadline.signal)]);
-      deadline.abort();
+      await withinDeadline(note(true), LAST_NOTE).catch(() => undefined);
     },
   };
 };

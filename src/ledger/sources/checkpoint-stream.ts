@@ -1,4 +1,5 @@
 import { followingAbort } from "../../waiting/following-abort.ts";
+import { createWaker } from "../../waiting/waker.ts";
 import type { WindowBounds } from "./fetch-ahead.ts";
 import type { GrpcConnection } from "./grpc-connection.ts";
 
@@ -34,7 +35,7 @@ export const openCheckpointStream = (
   const held: Announced[] = [];
   let heldBytes = 0;
   let end: { readonly error: unknown } | null = null;
-  let wake = Promise.withResolvers<void>();
+  const news = createWaker();
 
   const hold = (announced: Announced) => {
     const newest = held.at(-1);
@@ -52,12 +53,12 @@ export const openCheckpointStream = (
       if (newest.bytes === null) held.pop();
       held.push({ sequence: announced.sequence, bytes: null });
     }
-    wake.resolve();
+    news.wake();
   };
 
   const finish = (error: unknown) => {
     end ??= { error };
-    wake.resolve();
+    news.wake();
   };
 
   own.signal.addEventListener("abort", () => finish(undefined), { once: true });
@@ -74,12 +75,7 @@ export const openCheckpointStream = (
 
   return {
     next: async (waitMs) => {
-      if (held.length === 0 && end === null) {
-        wake = Promise.withResolvers();
-        const timer = setTimeout(() => wake.resolve(), Math.max(0, waitMs));
-        await wake.promise;
-        clearTimeout(timer);
-      }
+      if (held.length === 0 && end === null) await news.since(news.mark(), waitMs);
       const announced = held.shift();
       if (announced !== undefined) {
         heldBytes -= announced.bytes?.byteLength ?? 0;

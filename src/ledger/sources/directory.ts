@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pause } from "../../waiting/backoff.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
+import { createWaker, type Waker } from "../../waiting/waker.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointFileError, openCheckpointFile } from "./chk-file.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
@@ -100,7 +101,7 @@ export const directorySource = ({
   ): Promise<RawCheckpoint | null> => {
     let missingSince: number | null = null;
     while (!signal.aborted) {
-      const change = changes.next();
+      const seen = changes.mark();
       const raw = await read(sequence, signal);
       if (raw !== null) return raw;
       const later = (await sequencesIn(path)).filter((one) => one > sequence);
@@ -110,7 +111,7 @@ export const directorySource = ({
       );
       if (nearest === null) {
         missingSince = null;
-        await Promise.race([change, pause(pollMs, signal)]);
+        await changes.since(seen, pollMs, signal);
         continue;
       }
       missingSince ??= performance.now();
@@ -201,24 +202,18 @@ const chainIdIn = async (path: string): Promise<string | null> => {
   }
 };
 
-/** Wakes a waiter when something in a folder changed. */
-type FolderChanges = Disposable & {
-  /** Resolves at the next change after this call. */
-  next(): Promise<void>;
-};
+/** Wakes when something in a folder changes. */
+type FolderChanges = Disposable & Pick<Waker, "mark" | "since">;
 
 const watchFolder = (path: string): FolderChanges => {
-  let change = Promise.withResolvers<void>();
+  const changes = createWaker();
   let watcher: FSWatcher | null = null;
   try {
-    watcher = watch(path, () => {
-      change.resolve();
-      change = Promise.withResolvers();
-    });
+    watcher = watch(path, changes.wake);
     // Where watching is not possible (some network file systems), looking now and then remains.
     watcher.on("error", () => watcher?.close());
   } catch {
     watcher = null;
   }
-  return { next: () => change.promise, [Symbol.dispose]: () => watcher?.close() };
+  return { ...changes, [Symbol.dispose]: () => watcher?.close() };
 };

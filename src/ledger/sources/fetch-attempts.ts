@@ -1,5 +1,6 @@
-import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
+import type { Backoff } from "../../waiting/backoff.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
+import { retrying } from "../../waiting/retrying.ts";
 import type { AdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { CheckpointDamagedError, SourceUnavailableError } from "./source-errors.ts";
 
@@ -10,7 +11,7 @@ export type SetbackReason =
   /** The bytes came and are not what they should be. */
   | "damaged";
 
-/** One attempt failed; `fetchPatiently` decides whether there is another. */
+/** One attempt failed; `askPatiently` decides whether there is another. */
 export class Setback extends Error {
   override readonly name = "Setback";
   readonly remedy: Remedy = "retry";
@@ -52,59 +53,90 @@ export type OnSetback = (setback: {
   readonly waitMs: number;
 }) => void;
 
-export type PatientFetch<T> = {
+/** A question to a source, and how often it is asked. */
+export type PatientQuestion<T> = {
   /** For messages: the source's description. */
   readonly source: string;
-  readonly sequence: bigint;
-  /** Returns null for "not there"; throws `Setback` for what may go better the next time. */
-  readonly attempt: (signal: AbortSignal) => Promise<T>;
-  /** How many bytes an answer brought; tells the concurrency what the attempt was worth. */
-  readonly size: (answer: T) => number;
-  readonly concurrency: AdaptiveConcurrency;
-  readonly policy: RetryPolicy;
-  readonly onSetback: OnSetback;
+  /** For messages: what is asked for. */
+  readonly wanted: string;
+  /** Throws `Setback` for what may go better the next time. */
+  readonly attempt: () => Promise<T>;
+  readonly policy: Pick<RetryPolicy, "attempts" | "backoff">;
+  readonly onSetback?: OnSetback;
 };
 
 /**
- * Fetches one checkpoint, with backoff between attempts, and tells the concurrency how each went.
+ * Asks until there is an answer, with backoff between attempts, or as long as the other side asked for.
  *
  * @throws SourceUnavailableError (retry) after `policy.attempts`
- * @throws CheckpointDamagedError (stop) after `policy.damagedAttempts` damaged answers
  * @throws whatever else the attempt throws, at once
+ * @throws the reason of `signal`
  */
-export const fetchPatiently = async <T>(
-  { source, sequence, attempt, size, concurrency, policy, onSetback }: PatientFetch<T>,
+export const askPatiently = async <T extends object | boolean | null>(
+  { source, wanted, attempt, policy: { attempts, backoff }, onSetback }: PatientQuestion<T>,
   signal: AbortSignal,
 ): Promise<T> => {
-  const wanted = `checkpoint ${sequence}`;
+  try {
+    const answer = await retrying(
+      attempt,
+      {
+        backoff,
+        attempts,
+        remedy: (error) => (error instanceof Setback ? "retry" : "stop"),
+        leastMs: (error) => (error instanceof Setback ? error.pauseMs : 0),
+        onTrouble: ({ message: reason }, waitMs, failures) =>
+          onSetback?.({ source, wanted, failures, reason, waitMs }),
+      },
+      signal,
+    );
+    if (answer !== undefined) return answer;
+  } catch (error) {
+    if (!(error instanceof Setback)) throw error;
+    throw new SourceUnavailableError(source, wanted, attempts, error);
+  }
+  throw signal.reason;
+};
+
+export type PatientFetch<T> = Omit<PatientQuestion<T>, "wanted" | "policy"> & {
+  readonly sequence: bigint;
+  readonly policy: RetryPolicy;
+  /** How many bytes an answer brought; tells the concurrency what the attempt was worth. */
+  readonly size: (answer: T) => number;
+  readonly concurrency: AdaptiveConcurrency;
+};
+
+/**
+ * Fetches one checkpoint patiently, and tells the concurrency how each attempt went. Null: not there.
+ *
+ * @throws CheckpointDamagedError (stop) after `policy.damagedAttempts` damaged answers
+ * @throws as `askPatiently`
+ */
+export const fetchPatiently = async <T extends object | null>(
+  { sequence, attempt, size, concurrency, ...question }: PatientFetch<T>,
+  signal: AbortSignal,
+): Promise<T> => {
+  const { source, policy } = question;
   let damaged = 0;
-  for (let failures = 1; ; failures += 1) {
+  const measured = async (): Promise<T> => {
     await concurrency.cleared(signal);
     signal.throwIfAborted();
     const request = concurrency.begin();
     try {
-      const answer = await attempt(signal);
+      const answer = await attempt();
       request.succeeded(size(answer));
       return answer;
     } catch (error) {
-      if (!(error instanceof Setback) || signal.aborted) {
-        request.ended();
-        throw error;
-      }
-      if (error.reason === "push-back") request.pushedBack(error.pauseMs);
-      else {
-        request.ended();
+      const setback = error instanceof Setback && !signal.aborted ? error : undefined;
+      if (setback?.reason === "push-back") request.pushedBack(setback.pauseMs);
+      else request.ended();
+      if (setback?.reason === "damaged") {
         damaged += 1;
         if (damaged >= policy.damagedAttempts) {
           throw new CheckpointDamagedError(source, sequence, damaged, error);
         }
       }
-      if (failures >= policy.attempts) {
-        throw new SourceUnavailableError(source, wanted, failures, error);
-      }
-      const waitMs = Math.max(error.pauseMs, backoffMs(failures, policy.backoff));
-      onSetback({ source, wanted, failures, reason: error.message, waitMs });
-      await pause(waitMs, signal);
+      throw error;
     }
-  }
+  };
+  return askPatiently({ ...question, wanted: `checkpoint ${sequence}`, attempt: measured }, signal);
 };

@@ -4,6 +4,7 @@ import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-co
 import { openCheckpointStream } from "./checkpoint-stream.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
 import {
+  askPatiently,
   defaultRetryPolicy,
   fetchPatiently,
   type OnSetback,
@@ -88,26 +89,19 @@ export const grpcSource = ({
 
   /** Asks the node about itself, patiently, and checks that it is still on the same chain. */
   const nodeInfo = async (signal: AbortSignal): Promise<NodeInfo> => {
-    for (let failures = 1; ; failures += 1) {
-      try {
-        const info = await heard(hearing, connection.info(signal), signal);
-        knownChain ??= info.chainId;
-        if (info.chainId !== knownChain) {
-          throw new SourceChainChangedError(description, knownChain, info.chainId);
-        }
-        return info;
-      } catch (error) {
-        if (!(error instanceof Setback) || signal.aborted) throw error;
-        if (failures >= retry.attempts) {
-          throw new SourceUnavailableError(description, "its service info", failures, error);
-        }
-        const waitMs = Math.max(error.pauseMs, backoffMs(failures, retry.backoff));
-        const wanted = "its service info";
-        onSetback({ source: description, wanted, failures, reason: error.message, waitMs });
-        await pause(waitMs, signal);
-        signal.throwIfAborted();
-      }
-    }
+    const info = await askPatiently(
+      {
+        source: description,
+        wanted: "its service info",
+        policy: retry,
+        onSetback,
+        attempt: () => heard(hearing, connection.info(signal), signal),
+      },
+      signal,
+    );
+    knownChain ??= info.chainId;
+    if (info.chainId === knownChain) return info;
+    throw new SourceChainChangedError(description, knownChain, info.chainId);
   };
 
   const fetchOne = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
@@ -119,7 +113,7 @@ export const grpcSource = ({
         policy: retry,
         onSetback,
         size: (answer) => answer?.byteLength ?? 0,
-        attempt: (during) => heard(hearing, connection.checkpoint(sequence, during), during),
+        attempt: () => heard(hearing, connection.checkpoint(sequence, signal), signal),
       },
       signal,
     );

@@ -4,6 +4,9 @@ import { Setback } from "./fetch-attempts.ts";
 import { BodyTooLargeError, type HttpAnswer, type HttpClient } from "./http-get.ts";
 import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./source-errors.ts";
 
+/** No server may make us wait longer than this at a time; asking once more then does no harm. */
+const LONGEST_WAIT_MS = 15 * 60_000;
+
 /** One object of the store, and who asks for it. */
 export type ObjectQuestion = {
   readonly client: HttpClient;
@@ -88,8 +91,8 @@ const isThere = (source: string, url: URL, sequence: bigint, answer: HttpAnswer)
   if (status === 200) return true;
   if (status === 404) return false;
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
-    const waitMs = retryAfterMs(answer.header("retry-after"), Date.now());
-    throw new Setback("push-back", `HTTP ${status}`, waitMs);
+    const askedMs = retryAfterMs(answer.header("retry-after")) ?? 0;
+    throw new Setback("push-back", `HTTP ${status}`, Math.min(askedMs, LONGEST_WAIT_MS));
   }
   const location = answer.header("location");
   // The path of either may be a provider's key.

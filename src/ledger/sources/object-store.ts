@@ -4,18 +4,18 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
 import {
+  askPatiently,
   defaultRetryPolicy,
   fetchPatiently,
   type OnSetback,
   type RetryPolicy,
-  Setback,
 } from "./fetch-attempts.ts";
 import { createHttpClient, type HttpBounds } from "./http-get.ts";
 import { newestPresent } from "./newest-present.ts";
 import { askObject, type ObjectAnswer, readObject } from "./object-store-answer.ts";
 import type { CheckpointSource } from "./source.ts";
 import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
-import { CheckpointMissingError, SourceUnavailableError } from "./source-errors.ts";
+import { CheckpointMissingError } from "./source-errors.ts";
 
 export type ObjectStoreOptions = {
   /** Objects are `{base}/{sequence}.binpb.zst`; a query string is kept on every one of them. */
@@ -47,6 +47,9 @@ export type ObjectStoreOptions = {
 };
 
 const MIB = 1024 * 1024;
+
+/** Nothing depends on a single question whether something is there. */
+const LOOK = { attempts: 4, backoff: { firstMs: 500, maxMs: 2_000 } };
 
 /** How often, while waiting at the tip, to look whether something later is there. */
 const LOOK_BEYOND_EVERY_POLLS = 20;
@@ -102,11 +105,11 @@ export const objectStoreSource = ({
         policy: retry,
         onSetback,
         size: (read) => read?.transferred ?? 0,
-        attempt: (during) => {
+        attempt: () => {
           const url = urlOf(sequence);
           const bounds = { maxObjectBytes, maxCheckpointBytes };
           const wanted = { client, source: description, url, sequence, ...bounds };
-          return heard(hearing, readObject(wanted, during), during);
+          return heard(hearing, readObject(wanted, signal), signal);
         },
       },
       signal,
@@ -116,23 +119,19 @@ export const objectStoreSource = ({
     return { sequence, encoding: "protobuf", bytes: answer.checkpoint };
   };
 
-  /** One question, asked a few times when the connection fails: nothing depends on its answer alone. */
   const isThere = async (sequence: bigint, signal: AbortSignal): Promise<boolean> => {
-    for (let failures = 1; ; failures += 1) {
+    const attempt = async (): Promise<boolean> => {
       await concurrency.cleared(signal);
-      try {
-        const wanted = { client, source: description, url: urlOf(sequence), sequence };
-        const there = await heard(hearing, askObject(wanted, signal), signal);
-        if (there) seen(sequence);
-        return there;
-      } catch (error) {
-        if (!(error instanceof Setback) || signal.aborted) throw error;
-        if (failures >= 4) {
-          throw new SourceUnavailableError(description, `asking for ${sequence}`, failures, error);
-        }
-        await pause(Math.max(error.pauseMs, failures * 500), signal);
-      }
-    }
+      const wanted = { client, source: description, url: urlOf(sequence), sequence };
+      return heard(hearing, askObject(wanted, signal), signal);
+    };
+    const wanted = `asking for ${sequence}`;
+    const there = await askPatiently(
+      { source: description, wanted, attempt, policy: LOOK },
+      signal,
+    );
+    if (there) seen(sequence);
+    return there;
   };
 
   /** Waits at the tip until `sequence` is there; null when `signal` aborts first. */
