@@ -7,8 +7,8 @@
  * Tokens that start later, or were added later, catch up by themselves between steps at the head.
  */
 
-import { setTimeout as pause } from "node:timers/promises";
 import { highest, lowest } from "../../values/block-numbers.ts";
+import { pause } from "../../waiting/backoff.ts";
 import type { EvmFact } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import type { ChainState, EvmBatch } from "../log/chain-state.ts";
@@ -130,7 +130,8 @@ export async function* readChain(
     }
     if (batch === null && caughtUp) {
       options.onQuiet();
-      await pause(options.pollMs, undefined, { signal });
+      await pause(options.pollMs, signal);
+      signal.throwIfAborted();
     }
   }
 }

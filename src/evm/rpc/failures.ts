@@ -17,7 +17,7 @@ export const unavailable = (
   if (error instanceof ResponseBodyTooLargeError || status === 413) {
     return new RpcUnavailableError(label, "too large", "the answer is larger than is taken");
   }
-  const retryAfter = delayOf(answered.retryAfter);
+  const retryAfter = retryAfterMs(answered.retryAfter);
   if (status === 408 || status === 504 || status === 524) {
     return new RpcUnavailableError(label, "timeout", `HTTP ${status}`, retryAfter);
   }
@@ -47,7 +47,7 @@ export const rateLimited = (
     label,
     "rate limit",
     `asks for fewer requests (${why.slice(0, 200)})`,
-    delayOf(retryAfter),
+    retryAfterMs(retryAfter),
   );
 
 /** In place of an answer while the endpoint is to be left alone for so many milliseconds. */
@@ -59,9 +59,6 @@ export const isRateLimit = (code: number, message: string) =>
   code === 429 ||
   code === -32029 ||
   /rate.?limit|too many requests|compute units per second|request limit|throughput/i.test(message);
-
-const delayOf = (retryAfter: string | null | undefined): number | undefined =>
-  retryAfter ? retryAfterMs(retryAfter, Date.now()) || undefined : undefined;
 
 /** The innermost code (`ECONNREFUSED`) or message of a failed connection. */
 const causeOf = (error: Error): string => {

@@ -1,4 +1,5 @@
 /** One of the endpoints of an RPC: how it stands, and when it may be asked again. */
+import { backoffMs } from "../../waiting/backoff.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { RpcUnavailableError, WrongChainError } from "./errors.ts";
 import { MAX_RETRY_AFTER_MS } from "./pace.ts";
@@ -69,10 +70,9 @@ export const setAside = (member: Member, error: Error, began: number, pauses: Pa
   if (began < member.setAsideAt && asked === undefined) return;
   if (began >= member.setAsideAt) member.failures += 1;
   member.setAsideAt = now;
-  const ceiling = Math.min(pauses.pauseMs * 2 ** (member.failures - 1), pauses.maxPauseMs);
   const ms =
     asked === undefined
-      ? ceiling * (0.5 + Math.random() / 2)
+      ? backoffMs(member.failures, { firstMs: pauses.pauseMs, maxMs: pauses.maxPauseMs })
       : Math.min(asked, MAX_RETRY_AFTER_MS) + Math.random() * pauses.pauseMs;
   member.pausedUntil = Math.max(member.pausedUntil, now + ms);
 };

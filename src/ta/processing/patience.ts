@@ -3,7 +3,7 @@
  * fastest; but whoever waits keeps a worker from others, so it is for a short time and for some of the
  * workers only. Whoever has waited in vain leaves his lane, and is looked at later.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../waiting/backoff.ts";
 
 /** Waits on the spot, where that is allowed. */
 export type Patience = {
@@ -31,7 +31,7 @@ export const patience = (settings: {
       try {
         const signal = AbortSignal.any([over, AbortSignal.timeout(holdMs)]);
         for (;;) {
-          await delay(lookMs, undefined, { signal }).catch(() => undefined);
+          await pause(lookMs, signal);
           if (signal.aborted) return false;
           if (await holds()) return true;
         }

@@ -2,7 +2,7 @@
  * From a request to its one transaction: looks where the wallet stands, finds what pays, asks the signer,
  * and stores what is signed.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../waiting/backoff.ts";
 import type { SignedOrder, UnsignedOrder } from "../ledgers/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";
 import { isUpToDate } from "./freshness.ts";
@@ -76,7 +76,7 @@ export const signRequest = async (
     if (made.remedy === "stop" || number === SIGNING_TRIES) {
       return failed("SIGNING_ERROR", made.message);
     }
-    await delay(SIGNING_PAUSE_MS * number, undefined, { signal: turnOver }).catch(() => undefined);
+    await pause(SIGNING_PAUSE_MS * number, turnOver);
     if (turnOver.aborted) return LATER;
   }
 };
