@@ -7,30 +7,19 @@
  */
 import type { Database } from "../database/connect.ts";
 import type { Queues } from "../lanes/queues.ts";
+import { type LanePace, paceOf, startLanes } from "../lanes/workers.ts";
 import type { Logger } from "../logging/logger.ts";
-import { createRareLines } from "../logging/rare-lines.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
+import { claimAndRead, deliveryLanes } from "./lanes.ts";
 import type { Outbound } from "./outbound.ts";
 import type { GivenUpHook } from "./record.ts";
-import { type LaneWake, startRelay } from "./relay.ts";
 import { DEFAULT_RETRY_SECONDS } from "./retry-schedule.ts";
 import type { SigningKeys } from "./signing-keys.ts";
-import { type LaneWork, workLane } from "./work-lane.ts";
+import { type LaneWork, sendLane } from "./work-lane.ts";
 
-/** The queue of wake-ups. */
-export const CALLBACKS_QUEUE = "callbacks";
-
-/** Longer than connecting, an answer (15 s) and recording it take together, twice. */
-const LEASE_MS = 40_000;
-
-const TURN_MS = 10_000;
 const GRACE_MS = 5_000;
-const TROUBLE_MS = 5_000;
-const POLL_MS = 1_000;
-const WAKE_AGAIN_MS = 15_000;
-const CONCURRENCY = 16;
 
-export type CallbackSettings = {
+export type CallbackSettings = Partial<LanePace> & {
   /** Room for `concurrency` statements at a time is best. */
   readonly database: Database;
   readonly queues: Queues;
@@ -40,14 +29,8 @@ export type CallbackSettings = {
   /** Delays between attempts; `DEFAULT_RETRY_SECONDS` when absent, empty for one attempt. */
   readonly retrySeconds?: readonly number[];
   readonly onGivenUp?: GivenUpHook;
-  /** Lanes at a time in this process. */
-  readonly concurrency?: number;
-  readonly leaseMs?: number;
-  readonly turnMs?: number;
+  /** How long a request under way may go on when delivering stops. */
   readonly graceMs?: number;
-  readonly troubleMs?: number;
-  readonly pollMs?: number;
-  readonly wakeAgainMs?: number;
 };
 
 export type Callbacks = AsyncDisposable & {
@@ -59,52 +42,35 @@ export type Callbacks = AsyncDisposable & {
 };
 
 /** Starts delivering; resolves once this process takes work. */
-export const startCallbacks = async (settings: CallbackSettings): Promise<Callbacks> => {
-  const { database, queues, logger, concurrency = CONCURRENCY } = settings;
+export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> => {
+  const { database, queues, logger } = settings;
+  const pace = paceOf(settings);
   const work: LaneWork = {
     database,
     outbound: settings.outbound,
     signingKeys: settings.signingKeys,
-    slots: endpointSlots(concurrency),
+    slots: endpointSlots(pace.concurrency),
     retrySeconds: settings.retrySeconds ?? DEFAULT_RETRY_SECONDS,
     onGivenUp: settings.onGivenUp,
-    leaseMs: settings.leaseMs ?? LEASE_MS,
-    turnMs: settings.turnMs ?? TURN_MS,
+    turnMs: pace.turnMs,
     graceMs: settings.graceMs ?? GRACE_MS,
-    troubleMs: settings.troubleMs ?? TROUBLE_MS,
   };
-  const rarely = createRareLines();
-  const relay = startRelay({
+  return startLanes({
+    lanes: deliveryLanes,
     database,
-    queue: queues.queue<LaneWake>(CALLBACKS_QUEUE),
-    logger,
-    pollMs: settings.pollMs ?? POLL_MS,
-    wakeAgainMs: settings.wakeAgainMs ?? WAKE_AGAIN_MS,
-  });
-  const worker = queues.worker<LaneWake>(CALLBACKS_QUEUE, {
-    concurrency,
-    run: async ({ lane }, stop) => {
-      try {
-        const left = await workLane(work, BigInt(lane), stop);
-        if (left === "more" || left === "waiting") relay.poke();
-      } catch (error) {
-        // The lane's row brings the work back; the lane's number is all there is to say about whose.
-        rarely(`${error}`, (repeats) =>
-          logger.error(
-            { err: error, lane, ...repeats },
-            "callbacks: a lane could not be worked on",
-          ),
-        );
-        relay.poke();
-      }
+    queues,
+    pace,
+    take: (id, leaseMs) => claimAndRead(database.sql, id, leaseMs),
+    work: (taken, turn) => sendLane(work, taken, turn),
+    onTrouble: {
+      waking: (err, retryMs, repeats) =>
+        logger.warn({ err, retryMs, ...repeats }, "callbacks: the relay could not work"),
+      // The lane's number is all there is to say about whose it is.
+      working: (err, lane, repeats) =>
+        logger.error(
+          { err, lane: `${lane}`, ...repeats },
+          "callbacks: a lane could not be worked on",
+        ),
     },
   });
-  await worker.ready();
-
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= Promise.all([relay.stop(), worker.close()]).then(() => undefined);
-    return stopping;
-  };
-  return { stop, [Symbol.asyncDispose]: stop };
 };

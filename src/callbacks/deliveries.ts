@@ -1,9 +1,10 @@
 /** What an endpoint's owner sees of its deliveries, and sending one of them again. */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
+import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { announceArrivals } from "./arrivals.ts";
 import { holdEndpoints } from "./endpoints.ts";
+import { deliveryLanes } from "./lanes.ts";
 import { completeBefore } from "./under-way.ts";
 
 /**
@@ -64,8 +65,8 @@ export class UnknownDeliveryError extends Error {
 
 /**
  * Deliveries, oldest first. `since` (inclusive) is when they were enqueued; `after` is the id of the
- * last one seen, for the next page. Whoever pages sees every one once: those enqueued later than a
- * transaction that is still at it come with a later page. `status` reads past all others: where few of
+ * last one seen, for the next page. Paging shows each delivery once; rows behind an open transaction come
+ * on a later page. `status` reads past all others: where few of
  * very many have it, that takes its time.
  * @throws UnknownDeliveryError (stop) `after` is none of theirs
  */
@@ -134,7 +135,7 @@ const iso = (timestamp: string) => new Date(timestamp).toISOString();
  */
 export type Redelivery = "accepted" | "pending" | "waiting";
 
-/** A message that nobody else changes until the transaction ends. */
+/** A message that no other transaction changes until the transaction ends. */
 export type HeldMessage = {
   readonly id: string;
   readonly endpoint: string;
@@ -148,7 +149,7 @@ export type MovedTo = (tx: Tx, reference: string) => Promise<string | undefined>
 
 /**
  * Holds a message, and addresses as they are, until the transaction ends, of which it is the beginning:
- * whoever wants the same message waits. Undefined: it is none of theirs.
+ * others that want the same message wait. Undefined: it is none of theirs.
  */
 export const holdMessage = async (
   tx: Tx,
@@ -166,8 +167,8 @@ export const holdMessage = async (
  * Sends a message again, the same body under the same `webhook-id`, with a new schedule of attempts.
  *
  * It does not wait behind newer messages nor they behind it: a receiver that acts once per id is not
- * disturbed. Whoever asks for this wants deliveries at the address, so a disabled one is enabled; at a
- * withdrawn one the message waits with the others.
+ * disturbed. Asking for this means that deliveries are wanted at the address, so a disabled one is
+ * enabled; at a withdrawn one the message waits with the others.
  *
  * @param hasten whether one that is still pending is tried now; each try brings its last one nearer
  */
@@ -184,9 +185,8 @@ export const redeliverHeld = async (
   const lane = pending ? message.lane : `redelivery:${id}`;
   if (pending && hasten) {
     await tx.sql`
-      update callback_lanes set due_at = least(due_at, now()), wake_at = least(wake_at, now())
-      where endpoint = ${endpoint} and lane = ${lane}
-        and (leased_until is null or leased_until <= now())`;
+      update callback_lanes set ${deliveryLanes.dueNow(tx.sql)}
+      where endpoint = ${endpoint} and lane = ${lane}`;
   } else if (!pending) {
     await tx.sql`
       update callback_messages
@@ -197,7 +197,7 @@ export const redeliverHeld = async (
       set disabled_at = null, disabled_reason = null, failures = 0, failing_since = null
       where key = ${endpoint} and disabled_at is not null`;
   }
-  if (hasten || !pending) await announceArrivals(tx, [{ endpoint, lane }]);
+  if (hasten || !pending) await announceArrivals(tx, deliveryLanes, [[endpoint, lane]]);
   const [{ withdrawn } = { withdrawn: false }] = await tx.sql<{ withdrawn: boolean }[]>`
     select withdrawn_at is not null as withdrawn from callback_endpoints where key = ${endpoint}`;
   if (withdrawn) return "waiting";

@@ -6,8 +6,10 @@
  */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Tx } from "../database/connect.ts";
+import { announceArrivals } from "../lanes/arrivals.ts";
+import type { Fragment } from "../lanes/lanes.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { announceArrivals } from "./arrivals.ts";
+import { deliveryLanes } from "./lanes.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "./outbound-policy.ts";
 
 /** An address as it stands. */
@@ -40,7 +42,7 @@ export const holdEndpoints = async ({ sql }: Tx): Promise<void> => {
 };
 
 /**
- * Changes addresses in a transaction of its own, while nobody chooses one and no worker records
+ * Changes addresses in a transaction of its own. Meanwhile no address is chosen and no worker records
  * anything: a moment, at the start of a process or by an operator's hand.
  */
 export const changeEndpoints = <Result>(
@@ -50,7 +52,7 @@ export const changeEndpoints = <Result>(
   database.transaction(async (tx) => {
     await tx.sql`select pg_advisory_xact_lock(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
     // Whatever a worker writes begins with its lane's row. Behind this lock it holds no other row that
-    // we may want, so neither waits for the other in a circle.
+    // this transaction may want, so the two never wait for each other.
     await tx.sql`lock table callback_lanes in exclusive mode`;
     return await work(tx);
   });
@@ -92,10 +94,48 @@ const beginAnew = async ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> =
   await sql`
     update callback_messages set scheduled = 0
     where endpoint = ${key} and status = 'pending' and scheduled > 0`;
-  const lanes = await sql<{ endpoint: string; lane: string }[]>`
-    select distinct endpoint, lane from callback_messages
-    where endpoint = ${key} and status = 'pending'`;
-  await announceArrivals({ sql }, lanes);
+  const lanes = await sql<{ lane: string }[]>`
+    select distinct lane from callback_messages where endpoint = ${key} and status = 'pending'`;
+  await announceLanes({ sql }, key, lanes);
+};
+
+const announceLanes = (tx: Pick<Tx, "sql">, key: string, lanes: readonly { lane: string }[]) =>
+  announceArrivals(
+    tx,
+    deliveryLanes,
+    lanes.map(({ lane }) => [key, lane]),
+  );
+
+/**
+ * Moves what is pending to where `addresses` says now, inside `changeEndpoints`, with a new schedule of
+ * attempts. A worker that still has one of the lanes records nothing more.
+ * @param addresses a query for rows (`key_id`, `endpoint`): where the messages of a caller's key go;
+ *   those to an endpoint that is not registered stay where they are
+ */
+export const movePending = async (tx: Pick<Tx, "sql">, addresses: Fragment): Promise<void> => {
+  const touched = await tx.sql<{ endpoint: string; lane: string }[]>`
+    with addresses as materialized (${addresses}), misplaced as (
+      select m.id, m.lane, m.endpoint as former, e.key as present
+      from callback_messages m
+      join addresses on addresses.key_id = m.key_id
+      join callback_endpoints e on e.key = addresses.endpoint
+      where m.status = 'pending' and m.endpoint <> e.key
+    ), touched as (
+      select distinct endpoint, lane
+      from misplaced cross join lateral (values (former), (present)) as both_of (endpoint)
+    ), left_alone as (
+      delete from callback_lanes l using touched t
+      where l.endpoint = t.endpoint and l.lane = t.lane
+    ), moved as (
+      update callback_messages m set endpoint = p.present, scheduled = 0
+      from misplaced p where m.id = p.id
+    )
+    select endpoint, lane from touched`;
+  await announceArrivals(
+    tx,
+    deliveryLanes,
+    touched.map(({ endpoint, lane }) => [endpoint, lane]),
+  );
 };
 
 /**
@@ -174,8 +214,5 @@ export const enableEndpoint = (
         where endpoint = ${key} and status = 'disabled' returning lane
       )
       select distinct lane from pending`;
-    await announceArrivals(
-      tx,
-      lanes.map(({ lane }) => ({ endpoint: key, lane })),
-    );
+    await announceLanes(tx, key, lanes);
   });

@@ -6,9 +6,10 @@ import postgres from "postgres";
 import { canonicalJson, type JsonValue } from "../client/canonical-json.mjs";
 import { texts } from "../database/column-arrays.ts";
 import type { Tx } from "../database/connect.ts";
+import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { announceArrivals } from "./arrivals.ts";
 import { UnknownEndpointError } from "./endpoints.ts";
+import { deliveryLanes } from "./lanes.ts";
 import { markUnderWay } from "./under-way.ts";
 
 /** Bytes of a body; receivers are promised to be able to hold any callback in memory. */
@@ -89,12 +90,15 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     ) with ordinality as given (id, endpoint, lane, type, reference, key_id, body, place)
     order by place
     on conflict (id) do nothing`.execute();
-  // All four leave together; the connection runs them one after the other.
-  await Promise.all([locked, marked, written, announceArrivals(tx, callbacks)]).catch(
-    (error: unknown) => {
-      throw unknownEndpoint(error) ?? error;
-    },
+  const announced = announceArrivals(
+    tx,
+    deliveryLanes,
+    callbacks.map(({ endpoint, lane }) => [endpoint, lane]),
   );
+  // All four leave together; the connection runs them one after the other.
+  await Promise.all([locked, marked, written, announced]).catch((error: unknown) => {
+    throw unknownEndpoint(error) ?? error;
+  });
 };
 
 /** Enqueues one callback; see `enqueueCallbacks`. */

@@ -1,7 +1,7 @@
 /** How callbacks are doing, for health and metrics. */
 import type { Sql } from "../database/connect.ts";
 
-/** An endpoint that needs somebody's attention. */
+/** An endpoint that needs an operator's attention. */
 export type EndpointFigures = {
   readonly key: string;
   /** Attempts that failed in a row. */
@@ -23,7 +23,7 @@ export type CallbackFigures = {
   readonly disabled: readonly EndpointFigures[];
 };
 
-/** Attempts in a row that must fail before somebody is told. */
+/** Attempts in a row that must fail before it counts as failing. */
 const FAILING_AFTER = 3;
 
 /** Counting goes no further: a number for a scrape every few seconds must stay cheap. */

@@ -1,10 +1,11 @@
 /**
  * What became of a message, written together with the proof that its lane is still ours: each function
- * returns false, having written nothing, when another worker has claimed the lane.
+ * throws a LaneLostError, having written nothing, when another worker has claimed the lane.
  */
 import type { Database, Sql, Tx } from "../database/connect.ts";
+import { type LaneClaim, LaneLostError } from "../lanes/lanes.ts";
 import { type Attempt, unwanted } from "./deliver.ts";
-import type { LaneClaim, PendingMessage } from "./lanes.ts";
+import { deliveryLanes, type PendingMessage } from "./lanes.ts";
 
 /** A message that will not be sent any more. */
 export type GivenUp = {
@@ -30,12 +31,9 @@ export const recordDelivered = async (
   claim: LaneClaim,
   message: PendingMessage,
   attempt: Attempt,
-): Promise<boolean> => {
+): Promise<void> => {
   const recorded = await sql`
-    with lane as (
-      select endpoint from callback_lanes
-      where id = ${claim.id} and token = ${claim.token} for no key update
-    ), attempt as (
+    with lane as (${deliveryLanes.held(sql, claim)}), attempt as (
       insert into callback_attempts (message_id, number, at, url, status_code, duration_ms)
       select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
              ${attempt.url}, ${attempt.statusCode}, ${attempt.durationMs} from lane
@@ -47,11 +45,11 @@ export const recordDelivered = async (
     set status = 'delivered', delivered_at = coalesce(m.delivered_at, now()),
         attempts = ${message.attempts + 1}, scheduled = ${message.scheduled + 1}
     from lane where m.id = ${message.id} returning m.id`;
-  return recorded.length === 1;
+  if (recorded.length === 0) throw new LaneLostError(claim.id);
 };
 
 /**
- * Records a failed attempt and makes the lane due in `delayMs`; a `delayMs` of 0 keeps the lease. An
+ * Records a failed attempt and leaves the lane for `delayMs`; with a `delayMs` of 0 the claim stays. An
  * answer of 410 disables the endpoint too.
  */
 export const recordFailed = async (
@@ -60,15 +58,11 @@ export const recordFailed = async (
   message: PendingMessage,
   attempt: Attempt,
   delayMs: number,
-): Promise<boolean> => {
-  const later = sql`now() + ${delayMs} * interval '1 ms'`;
+): Promise<void> => {
+  const lane =
+    delayMs > 0 ? deliveryLanes.leaving(sql, claim, delayMs) : deliveryLanes.held(sql, claim);
   const recorded = await sql`
-    with lane as (
-      update callback_lanes
-      set due_at = ${later}, wake_at = case when ${delayMs > 0} then ${later} else wake_at end,
-          leased_until = case when ${delayMs > 0} then null else leased_until end
-      where id = ${claim.id} and token = ${claim.token} returning endpoint
-    ), attempt as (
+    with lane as (${lane}), attempt as (
       insert into callback_attempts (message_id, number, at, url, status_code, error, duration_ms)
       select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
              ${attempt.url}, ${attempt.statusCode}, ${attempt.error}, ${attempt.durationMs} from lane
@@ -83,7 +77,7 @@ export const recordFailed = async (
     update callback_messages m
     set attempts = ${message.attempts + 1}, scheduled = ${message.scheduled + 1}
     from lane where m.id = ${message.id} returning m.id`;
-  return recorded.length === 1;
+  if (recorded.length === 0) throw new LaneLostError(claim.id);
 };
 
 /**
@@ -96,14 +90,8 @@ export const recordGivenUp = (
   messages: readonly PendingMessage[],
   reason: GivenUp["reason"],
   hook: GivenUpHook | undefined,
-): Promise<boolean> =>
-  database.transaction(async (tx) => {
-    // What the hook writes must be on the disk when it is seen, whatever the connection's setting.
-    await tx.sql`set local synchronous_commit = on`;
-    const held = await tx.sql`
-      select id from callback_lanes
-      where id = ${claim.id} and token = ${claim.token} for no key update`;
-    if (held.length === 0) return false;
+): Promise<void> =>
+  deliveryLanes.underClaim(database, claim, async (tx) => {
     const status = reason === "endpoint_disabled" ? "disabled" : "failed";
     for (const { id } of messages) {
       const [given] = await tx.sql<(Omit<GivenUp, "reason"> & { told: boolean })[]>`
@@ -118,5 +106,4 @@ export const recordGivenUp = (
       const { told: _told, ...message } = given;
       await hook?.(tx, { ...message, reason });
     }
-    return true;
   });

@@ -27,7 +27,7 @@ const DAY_SECONDS = 86_400;
 
 /**
  * `X-Request-Sig-B64` has one signature, so a receiver must know the new key when that begins to sign:
- * two days are enough for whoever reads the list once a day, also when one time fails or comes late.
+ * two days are enough for a receiver that reads the list once a day, also when one time fails or comes late.
  */
 const ANNOUNCE_SECONDS = 2 * DAY_SECONDS;
 

@@ -2,8 +2,8 @@
  * Tables of the callbacks.
  *
  * `callback_messages` is the outbox, written in the caller's transaction, and remembers what became of
- * each message. `callback_arrivals` tells the relay which lanes have something new. `callback_lanes`
- * holds only lanes with work: who works on them and when they are due.
+ * each message. `callback_arrivals` tells which lanes have something new. `callback_lanes` holds only
+ * lanes with work: which worker has them and when they are due.
  */
 import { sql } from "drizzle-orm";
 import {
@@ -15,9 +15,9 @@ import {
   smallint,
   text,
   unique,
-  uuid,
 } from "drizzle-orm/pg-core";
 import { at, bytea, int8 } from "../database/column-types.ts";
+import { laneColumns, wakeIndex } from "../lanes/columns.ts";
 
 /** Addresses that callbacks go to. */
 export const callbackEndpoints = pgTable("callback_endpoints", {
@@ -107,7 +107,7 @@ export const callbackAttempts = pgTable(
   (t) => [primaryKey({ columns: [t.messageId, t.number] })],
 );
 
-/** Lanes that got messages in a transaction and were not yet seen by the relay. Short-lived rows. */
+/** Lanes that got messages in a transaction and are not in `callback_lanes` yet. Short-lived rows. */
 export const callbackArrivals = pgTable("callback_arrivals", {
   id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
   endpoint: text("endpoint").notNull(),
@@ -118,25 +118,13 @@ export const callbackArrivals = pgTable("callback_arrivals", {
 export const callbackLanes = pgTable(
   "callback_lanes",
   {
-    id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
+    ...laneColumns(),
     endpoint: text("endpoint").notNull(),
     lane: text("lane").notNull(),
-    /** When its first pending message may be tried. */
-    dueAt: at("due_at").notNull().defaultNow(),
-    /** When the relay looks at it next: due, or its wake-up or its worker overdue. */
-    wakeAt: at("wake_at").notNull().defaultNow(),
-    /** Rises with every arrival: who saw no message at one value may remove the lane only at that value. */
-    arrivals: int8("arrivals").notNull().default(sql`1`),
-    /** Another one with every claim: what a former worker still writes is refused. */
-    token: uuid("token").notNull().defaultRandom(),
-    /** 0 to 3, another one with every wake-up: one that is stuck does not swallow the next. */
-    wake: smallint("wake").notNull().default(0),
-    /** Until then a worker has it; null: nobody. */
-    leasedUntil: at("leased_until"),
   },
   (t) => [
     unique("callback_lanes_of_endpoint").on(t.endpoint, t.lane),
-    index("callback_lanes_wake").on(t.wakeAt),
+    wakeIndex("callback_lanes", t),
   ],
 );
 

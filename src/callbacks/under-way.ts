@@ -1,8 +1,7 @@
 /**
  * What a page of deliveries may show. Messages are listed by the time at which they were enqueued, and
- * transactions commit in another order: whoever pages by that time would miss a message that becomes
- * visible behind the place where he is. So a list ends before the first moment from which something
- * may still come.
+ * transactions commit in another order: paging by that time would miss a message that becomes visible
+ * behind the last page. So a list ends before the first moment from which something may still come.
  *
  * A transaction that enqueues says so first, by an advisory lock that names the second; it ends with
  * the transaction, once its messages are visible. Others, however long, hold no list back.

@@ -1,11 +1,10 @@
 /**
  * Queues of wake-ups between processes: BullMQ on Postgres, or on Redis when one is configured.
  *
- * A job here never carries the work, only the key of a row to look at: the row decides what is done,
- * so a job that comes twice, late or after its row is finished does no harm, and one that is lost is
- * added again by whoever watches the rows. Nothing about a person may stand in a job.
+ * A wake-up carries no work, only the number of a lane's row: the row decides what is done. So one that
+ * comes twice, late or after its row is finished does no harm, and one that is lost is added again for
+ * the row. A wake-up says nothing about a person.
  */
-
 import type { IQueueBackend } from "bullmq";
 import {
   type BackendClasses,
@@ -22,68 +21,56 @@ const POSTGRES_SCHEMA = "holderbook_queue";
 /** Before the name of every key in Redis. */
 const REDIS_PREFIX = "holderbook";
 
-/** How long adding or counting may take before the queue counts as unreachable. */
+/** How long adding may take before the queue counts as unreachable. */
 const ANSWER_DEADLINE: Deadline = { ms: 10_000 };
 
 /** How long taking leave of the backend may take; one that is down never answers. */
 const LEAVE_DEADLINE: Deadline = { ms: 2_000 };
 const CUT_DEADLINE: Deadline = { ms: 500 };
 
+/** What a job carries. */
+type LaneData = { readonly lane: string };
+
 /** Connections for everything but the one that waits for jobs. */
 const POSTGRES_POOL = 3;
 
-/** A wake-up. */
-export type Job<Data> = {
-  /**
-   * While a job of this id waits or runs, adding it again does nothing. Letters, digits, `-` and `_`;
-   * not a number alone.
-   */
+/** Wakes a worker for a lane. */
+export type Wake = {
+  /** While a wake-up of this id waits or runs, adding it again does nothing. Letters, digits and `-`. */
   readonly id: string;
-  /** JSON; keys of rows only. */
-  readonly data: Data;
-  /** Not before this many milliseconds from now; at once when absent. */
-  readonly delayMs?: number;
+  /** Number of its row. */
+  readonly lane: bigint;
 };
 
-/** How many jobs are in which state, over all processes. */
-export type JobCounts = {
-  readonly waiting: number;
-  readonly active: number;
-  readonly delayed: number;
-  readonly failed: number;
-};
-
-/** The side of a queue that adds. */
-export type JobQueue<Data> = {
+/** The side of a queue that wakes. */
+export type WakeQueue = {
   /** @throws QueueUnavailableError (retry) when the queue does not take them in time */
-  add(jobs: readonly Job<Data>[]): Promise<void>;
-  /** @throws QueueUnavailableError (retry) */
-  counts(): Promise<JobCounts>;
+  add(wakes: readonly Wake[]): Promise<void>;
 };
 
 /** The side of a queue that works. */
-export type JobWorker = AsyncDisposable & {
-  /** Resolves once the queue is reached and jobs are taken. */
+export type WakeWorker = AsyncDisposable & {
+  /** Resolves once the queue is reached and wake-ups are taken. */
   ready(): Promise<void>;
   /** Takes no more jobs, aborts the `signal` of those that run, and resolves when they have returned. */
   close(): Promise<void>;
 };
 
-export type WorkerSettings<Data> = {
-  /** Jobs at a time in this process. */
+export type WorkerSettings = {
+  /** Wake-ups at a time in this process. */
   readonly concurrency: number;
   /**
-   * Does what the job's row asks for. `signal` aborts when the worker closes: come to a safe stop.
-   * A job whose run throws is reported through `onError` and gone: the row brings it back.
+   * Does what the lane's row asks for. `signal` aborts when the worker closes: come to a safe stop.
+   * A run that throws is reported through `onError` and gone: the row brings it back.
    */
-  readonly run: (data: Data, signal: AbortSignal) => Promise<void>;
+  readonly run: (lane: bigint, signal: AbortSignal) => Promise<void>;
 };
 
 /** The queues of this process. */
 export type Queues = AsyncDisposable & {
   readonly backend: "postgres" | "redis";
-  queue<Data>(name: string): JobQueue<Data>;
-  worker<Data>(name: string, settings: WorkerSettings<Data>): JobWorker;
+  queue(name: string): WakeQueue;
+  worker(name: string, settings: WorkerSettings): WakeWorker;
   /** Closes workers, then queues. Safe to call twice. */
   close(): Promise<void>;
 };
@@ -103,7 +90,7 @@ export class QueueUnavailableError extends Error {
  * Something went wrong in the background, such as a lost connection; BullMQ goes on by itself.
  *
  * The driver's error is not kept as a cause: node-postgres hangs its whole client on it, settings and
- * all, and whoever logs an error logs that too.
+ * all, and a log line of the error would show them.
  */
 export class QueueTroubleError extends Error {
   override readonly name = "QueueTroubleError";
@@ -166,7 +153,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
   onError: (error: Error) => void,
   connection: () => Connection,
 ): Queues => {
-  const workers: JobWorker[] = [];
+  const workers: WakeWorker[] = [];
   const closers: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
   const trouble = (name: string) => (error: Error) => {
@@ -174,54 +161,39 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     if (closing === undefined) onError(new QueueTroubleError(name, backend, error));
   };
 
-  const queue = <Data>(name: string): JobQueue<Data> => {
-    const inner = new bullmq.Queue<Data, void, "wake">(name, {
+  const queue = (name: string): WakeQueue => {
+    const inner = new bullmq.Queue<LaneData, void, "wake">(name, {
       connection: connection(),
       prefix: REDIS_PREFIX,
-      // Events of the queue are not read by anybody; the default keeps ten thousand.
+      // Nothing reads the queue's events; the default keeps ten thousand.
       streams: { events: { maxLen: 100 } },
       // The row remembers; a finished or failed job would only keep its id taken.
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
     inner.on("error", trouble(name));
     closers.push(() => leave(inner, inner.close()));
-    const answered = <T>(answer: Promise<T>) =>
-      withinDeadline(answer, ANSWER_DEADLINE).catch((cause: unknown) => {
-        throw new QueueUnavailableError(name, backend, cause);
-      });
     return {
-      add: async (jobs) => {
-        if (jobs.length === 0) return;
-        const bulk = jobs.map(({ id, data, delayMs }) => ({
+      add: async (wakes) => {
+        if (wakes.length === 0) return;
+        const jobs = wakes.map(({ id, lane }) => ({
           name: "wake" as const,
-          data,
-          opts: { jobId: id, ...(delayMs !== undefined && { delay: delayMs }) },
+          data: { lane: `${lane}` },
+          opts: { jobId: id },
         }));
-        // BullMQ derives its own view of `Data` that TypeScript cannot see through for a type parameter.
-        await answered(inner.addBulk(bulk as Parameters<typeof inner.addBulk>[0]));
-      },
-      counts: async () => {
-        const counts = await answered(
-          inner.getJobCounts("waiting", "prioritized", "active", "delayed", "failed"),
-        );
-        const count = (state: string) => counts[state] ?? 0;
-        return {
-          waiting: count("waiting") + count("prioritized"),
-          active: count("active"),
-          delayed: count("delayed"),
-          failed: count("failed"),
-        };
+        await withinDeadline(inner.addBulk(jobs), ANSWER_DEADLINE).catch((cause: unknown) => {
+          throw new QueueUnavailableError(name, backend, cause);
+        });
       },
     };
   };
 
-  const worker = <Data>(name: string, { concurrency, run }: WorkerSettings<Data>): JobWorker => {
+  const worker = (name: string, { concurrency, run }: WorkerSettings): WakeWorker => {
     const closed = new AbortController();
     const runs = new Set<Promise<void>>();
-    const inner = new bullmq.Worker<Data, void, "wake">(
+    const inner = new bullmq.Worker<LaneData, void, "wake">(
       name,
       (job) => {
-        const running = run(job.data, closed.signal);
+        const running = run(BigInt(job.data.lane), closed.signal);
         runs.add(running);
         return running.finally(() => runs.delete(running));
       },
@@ -245,7 +217,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       })();
       return ended;
     };
-    const made: JobWorker = {
+    const made: WakeWorker = {
       ready: () => inner.waitUntilReady(),
       close,
       [Symbol.asyncDispose]: close,

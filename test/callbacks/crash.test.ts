@@ -5,17 +5,13 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
-import {
-  claimLane,
-  leaveEmpty,
-  moveArrivals,
-  readLane,
-  takeDueLanes,
-} from "../../src/callbacks/lanes.ts";
+import { claimAndRead, deliveryLanes, readLane } from "../../src/callbacks/lanes.ts";
 import { recordDelivered, recordFailed, recordGivenUp } from "../../src/callbacks/record.ts";
+import { moveArrivals } from "../../src/lanes/due.ts";
+import { LaneLostError } from "../../src/lanes/lanes.ts";
+import { redisServerPath, startRedis } from "../lanes/redis-server.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { redisServerPath, startRedis } from "../queue/redis-server.ts";
-import { until } from "../queue/until.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 import { callbackOf, ENDPOINT, LOCAL } from "./sender.ts";
 import type { WorkerProcessSettings } from "./worker-process.ts";
@@ -167,26 +163,27 @@ for (const [backend, skip] of [
   );
 }
 
-test("what a worker writes after its lease was taken over is refused", async () => {
-  await using database = await freshDatabase();
+/** A lane with one message, and claims of it. */
+const oneLane = async (database: TestDatabase) => {
   const { sql } = database;
   await registerEndpoint(database, LOCAL, { key: ENDPOINT, url: "http://127.0.0.1:9/" });
   await enqueue(database, [{ id: "m-1", lane: "m" }]);
-  const { moved, fresh } = await moveArrivals(sql, 10, 0);
-  expect(moved).toBe(1);
-  const [due] = await takeDueLanes(sql, 10, 1_000);
-  expect(due?.id).toBe(fresh[0]?.id);
-  const id = due?.id ?? 0n;
-  const former = (await claimLane(sql, id, 1_000))?.claim;
-  expect(await claimLane(sql, id, 1_000)).toBeUndefined();
-  const present = (
-    await until(
-      "the lease to end",
-      () => claimLane(sql, id, 60_000),
-      (claimed) => claimed !== undefined,
-    )
-  )?.claim;
-  if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
+  const { fresh } = await moveArrivals(sql, deliveryLanes, 10, 0);
+  const take = async () => {
+    const taken = await claimAndRead(sql, fresh[0]?.id ?? 0n, 60_000);
+    if (taken === undefined) throw new Error("the lane was not claimed");
+    return taken;
+  };
+  return { take };
+};
+
+test("what a worker writes after its lane was taken over is refused", async () => {
+  await using database = await freshDatabase();
+  const { sql } = database;
+  const { take } = await oneLane(database);
+  const { claim: former } = await take();
+  await sql`update callback_lanes set leased_until = now()`;
+  const { claim: present } = await take();
 
   const message = { id: "m-1", body: "{}", attempts: 0, scheduled: 0 };
   const attempt = {
@@ -197,39 +194,37 @@ test("what a worker writes after its lease was taken over is refused", async () 
     durationMs: 1,
     retryAfterMs: undefined,
   };
-  expect(await readLane(sql, former, 1_000)).toBeUndefined();
-  expect(await recordDelivered(sql, former, message, attempt)).toBe(false);
-  expect(await recordFailed(sql, former, message, { ...attempt, statusCode: 410 }, 0)).toBe(false);
-  expect(await recordGivenUp(database, former, [message], "attempts_exhausted", undefined)).toBe(
-    false,
-  );
-  expect(await leaveEmpty(sql, former, 1n)).toBe(false);
+  for (const written of [
+    () => readLane(sql, former),
+    () => recordDelivered(sql, former, message, attempt),
+    () => recordFailed(sql, former, message, { ...attempt, statusCode: 410 }, 0),
+    () => recordFailed(sql, former, message, { ...attempt, statusCode: 500 }, 1_000),
+    () => recordGivenUp(database, former, [message], "attempts_exhausted", undefined),
+  ]) {
+    await expect(written()).rejects.toThrow(LaneLostError);
+  }
   const written = await sql`
     select status, attempts, (select count(*)::int4 from callback_attempts) as recorded,
            (select count(*)::int4 from callback_endpoints where disabled_at is not null) as disabled
     from callback_messages`;
   expect(written).toEqual([{ status: "pending", attempts: 0, recorded: 0, disabled: 0 }]);
-  expect(await recordDelivered(sql, present, message, attempt)).toBe(true);
+  await recordDelivered(sql, present, message, attempt);
+  expect(await sql`select status from callback_messages`).toEqual([{ status: "delivered" }]);
 });
 
 test("a lane is not forgotten when something arrives just as it is found empty", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
-  await registerEndpoint(database, LOCAL, { key: ENDPOINT, url: "http://127.0.0.1:9/" });
-  await enqueue(database, [{ id: "m-1", lane: "m" }]);
-  await moveArrivals(sql, 10, 0);
-  const [due] = await takeDueLanes(sql, 10, 1_000);
-  const claim = (await claimLane(sql, due?.id ?? 0n, 10_000))?.claim;
-  if (claim === undefined) throw new Error("the lane was not claimed");
+  const { claim } = await (await oneLane(database)).take();
   await sql`update callback_messages set status = 'delivered'`;
-  const empty = await readLane(sql, claim, 10_000);
-  expect(empty?.messages).toEqual([]);
+  const empty = await readLane(sql, claim);
+  expect(empty.messages).toEqual([]);
 
   await enqueue(database, [{ id: "m-2", lane: "m" }]);
-  await moveArrivals(sql, 10, 0);
-  expect(await leaveEmpty(sql, claim, empty?.arrivals ?? 0n)).toBe(false);
-  const view = await readLane(sql, claim, 10_000);
-  expect(view?.messages.map(({ id }) => id)).toEqual(["m-2"]);
+  await moveArrivals(sql, deliveryLanes, 10, 0);
+  expect(await deliveryLanes.leaveEmpty(sql, claim, empty.arrivals)).toBe(false);
+  const view = await readLane(sql, claim);
+  expect(view.messages.map(({ id }) => id)).toEqual(["m-2"]);
   await sql`update callback_messages set status = 'delivered'`;
-  expect(await leaveEmpty(sql, claim, view?.arrivals ?? 0n)).toBe(true);
+  expect(await deliveryLanes.leaveEmpty(sql, claim, view.arrivals)).toBe(true);
 });

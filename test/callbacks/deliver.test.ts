@@ -12,7 +12,7 @@ import {
   LONGEST_BODY,
 } from "../../src/callbacks/enqueue.ts";
 import { VERSION } from "../../src/version.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { callbackOf, deliveryOf, ENDPOINT, LOCAL, startSender } from "./sender.ts";
 

@@ -14,9 +14,9 @@ import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { resultCallback } from "../../src/ta/api/answer-schema.ts";
 import * as examples from "../../src/ta/api/examples.ts";
+import { freePort } from "../lanes/redis-server.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { freePort } from "../queue/redis-server.ts";
-import { until } from "../queue/until.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpointSlots } from "../../src/callbacks/endpoint-slots.ts";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { LOCAL, startSender } from "./sender.ts";
 

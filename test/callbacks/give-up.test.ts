@@ -8,7 +8,7 @@ import {
 } from "../../src/callbacks/endpoints.ts";
 import { callbackFigures } from "../../src/callbacks/figures.ts";
 import type { GivenUp } from "../../src/callbacks/record.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { deliveryOf, ENDPOINT, LOCAL, startSender } from "./sender.ts";
 

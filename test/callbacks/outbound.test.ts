@@ -14,7 +14,7 @@ import {
   ReceiverUnreachableError,
 } from "../../src/callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../../src/callbacks/outbound-policy.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { selfSigned } from "./tls.ts";
 
 const LOCAL = { allowPrivate: true };

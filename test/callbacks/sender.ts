@@ -12,8 +12,8 @@ import { type OutboundLimits, openOutbound } from "../../src/callbacks/outbound.
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 
 /** Loopback is where the receivers of tests are. */
 export const LOCAL = { allowPrivate: true };

@@ -14,8 +14,8 @@ import {
 import { publicTextOf } from "../../src/client/ed25519.mjs";
 import { MasterKeyError, readMasterKey } from "../../src/sealing/master-key.ts";
 import { SealedError, seal, unseal } from "../../src/sealing/sealed.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
 
 const HOUR_MS = 3_600_000;

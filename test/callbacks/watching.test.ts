@@ -11,8 +11,8 @@ import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createLogger } from "../../src/logging/logger.ts";
 import { remedyOf } from "../../src/waiting/remedy.ts";
+import { until } from "../lanes/until.ts";
 import type { TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { ENDPOINT, LOCAL, startSender } from "./sender.ts";
 

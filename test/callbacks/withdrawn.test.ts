@@ -9,7 +9,7 @@ import {
 } from "../../src/callbacks/endpoints.ts";
 import { callbackFigures } from "../../src/callbacks/figures.ts";
 import type { Database } from "../../src/database/connect.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { type Received, startReceiver } from "./receiver.ts";
 import { deliveryOf, ENDPOINT, LOCAL, startSender } from "./sender.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createReaders, type Reads, read } from "../../src/database/readers.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 
 const readersOf = (url: string, max: number) =>
   createReaders({ url, max, applicationName: "readers", readOnly: true });

@@ -7,8 +7,8 @@ import {
   TransactionRolledBackError,
 } from "../../src/database/database-error.ts";
 import { sessionPool } from "../../src/database/session-pool.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 
 const withTable = async () => {
   const database = await freshDatabase();

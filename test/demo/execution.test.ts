@@ -9,7 +9,7 @@ import type { Relay, WhitelistOrder } from "../../src/ta/ledgers/relay.ts";
 import { SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
 import { suiKeySigner } from "../../src/ta/ledgers/signer.ts";
 import { openSuiNode, suiRelay } from "../../src/ta/ledgers/sui-relay.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 
 const never = new AbortController().signal;
 const WALLET = `0x${"ab".repeat(32)}`;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { type Api, startApi } from "./api.ts";
 import { ACME, activity, addActivity, knowCoin, setWatermarks } from "./rows.ts";
 

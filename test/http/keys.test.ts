@@ -7,8 +7,8 @@ import {
   revokeKey,
   verifyKey,
 } from "../../src/http/keys.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 
 test("a key opens what it was made for and nothing else", async () => {
   await using database = await freshDatabase();

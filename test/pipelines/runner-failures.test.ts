@@ -5,8 +5,8 @@ import { applyBatch } from "../../src/pipelines/apply.ts";
 import { registerPipeline } from "../../src/pipelines/register.ts";
 import { WatermarkMovedError } from "../../src/projections/watermark.ts";
 import { breakableWay } from "../database/outage.ts";
+import { until } from "../lanes/until.ts";
 import { batch, filled } from "../log/facts.ts";
-import { until } from "../queue/until.ts";
 import { reached, running, withLog } from "./running.ts";
 import { standing, testPipeline } from "./test-pipelines.ts";
 

@@ -3,9 +3,9 @@ import { factSource, openLog } from "../../src/log/log.ts";
 import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { type RunnerOptions, runPipelines } from "../../src/pipelines/runner.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
+import { until } from "../lanes/until.ts";
 import { PACKAGE } from "../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { createTables, silent, standing } from "./test-pipelines.ts";
 
 /** What test logs are of. */

@@ -10,7 +10,7 @@ import { migrate as migrateWithDrizzle } from "drizzle-orm/postgres-js/migrator"
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
-import { connect, type Database } from "../../src/database/connect.ts";
+import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
@@ -48,6 +48,17 @@ const NAME = `holderbook_carried_along_${process.pid}`;
 const url = () => withDatabase(inject("postgresUrl"), NAME);
 let database: Database;
 
+/** Lanes, without what the migration adds to those of requests. */
+const lanesIn = async (sql: Sql) => ({
+  callbacks: await sql`
+    select id, endpoint, lane, due_at::text, wake_at::text, arrivals, token, wake, leased_until::text
+    from callback_lanes order by id`,
+  requests: await sql`
+    select id, asset, investor_id, arrivals, wake_at::text, wake, leased_until::text, waits_for
+    from ta_lanes order by id`,
+});
+let lanesBefore: Awaited<ReturnType<typeof lanesIn>>;
+
 /** As drizzle's migrator makes its list, before it applies anything. */
 const LIST = `
   create schema if not exists drizzle;
@@ -63,6 +74,7 @@ beforeAll(async () => {
   await session.sql.unsafe(await readFile(join(MIGRATIONS, "0000_init.sql"), "utf8"));
   const dump = gunzipSync(await readFile(join(FIXTURE, "database.txt.gz")));
   await load(session.sql, dump.toString("utf8"));
+  lanesBefore = await lanesIn(session.sql);
   database = connect({ url: url(), max: 4, applicationName: "carried-along" });
 });
 
@@ -98,6 +110,18 @@ test("what is missing is applied to it once, and drizzle's own migrator finds th
     await client.end();
   }
   expect(await list()).toEqual(expected);
+});
+
+test("lanes stand where they stood, and those of requests have what claims them", async () => {
+  await migrate(database);
+  expect(await lanesIn(database.sql)).toEqual(lanesBefore);
+  const claimable = await database.sql<{ id: bigint; due: boolean; token: string | null }[]>`
+    select id, token, due_at <= now() as due from ta_lanes order by id`;
+  expect(claimable.map(({ id }) => id)).toEqual(lanesBefore.requests.map(({ id }) => id));
+  for (const { due, token } of claimable) {
+    expect(due).toBe(true);
+    expect(token).not.toBeNull();
+  }
 });
 
 /** What the fixture was made with, with other addresses for what it reached. */

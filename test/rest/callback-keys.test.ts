@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { callbackKeysAnswer } from "../../src/http/callback-keys.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { startProgram, temporaryFolder } from "../service/process.ts";
 
 test("serve rest alone shows the keys of callbacks without a master key of its own, and describes where", async () => {

@@ -6,8 +6,8 @@ import { changeEndpoints, registerEndpoint } from "../../src/callbacks/endpoints
 import { enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { callbackOf, LOCAL } from "../callbacks/sender.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { runProgram, startProgram, temporaryFolder } from "./process.ts";
 
 test("a callbackUrl taken out of the assets file gets nothing more until it is there again", async () => {

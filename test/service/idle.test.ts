@@ -2,8 +2,6 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { nextDueMs as nextCallbackMs } from "../../src/callbacks/lanes.ts";
-import { nextDueMs as nextRequestMs } from "../../src/ta/processing/lanes.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, startProgram, temporaryFolder } from "./process.ts";
 
@@ -93,10 +91,4 @@ test("an idle service holds neither what speaks to EVM chains nor the text of pa
   expect(loaded.filter((names) => names.includes("fastify"))).toHaveLength(1);
   const large = ["viem", "ox", "@scalar/fastify-api-reference", "@graphql-yoga/render-graphiql"];
   expect(loaded.flat().filter((name) => large.includes(name))).toEqual([]);
-});
-
-test("without any lane nothing is due, which is not the same as due now", async () => {
-  await using database = await freshDatabase();
-  expect(await nextCallbackMs(database.sql)).toBeUndefined();
-  expect(await nextRequestMs(database.sql)).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { startReceiver } from "../callbacks/receiver.ts";
-import { freePort } from "../queue/redis-server.ts";
+import { freePort } from "../lanes/redis-server.ts";
 import { type Program, runProgram, startProgram, temporaryFolder } from "./process.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -8,7 +8,7 @@ import { verifyCallback } from "../../src/client/index.mjs";
 import { openQueues } from "../../src/lanes/queues.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import {
   ASSET,
   acceptRequest,

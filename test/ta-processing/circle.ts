@@ -14,8 +14,8 @@ import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
 import { taEndpoint } from "../../src/ta/requests/asset.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { submission } from "../ta/submissions.ts";
 
 /** The asset of the circle. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startReceiver } from "../callbacks/receiver.ts";
-import { redisServerPath, startRedis } from "../queue/redis-server.ts";
-import { until } from "../queue/until.ts";
+import { redisServerPath, startRedis } from "../lanes/redis-server.ts";
+import { until } from "../lanes/until.ts";
 import { ASSET, acceptMany, GROUP, startCircle } from "./circle.ts";
 import { Workers } from "./workers.ts";
 

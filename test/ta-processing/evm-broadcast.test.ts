@@ -7,8 +7,8 @@ import {
   SubmissionRefusedError,
 } from "../../src/ta/ledgers/relay.ts";
 import { startProxy } from "../evm/proxy.ts";
+import { until } from "../lanes/until.ts";
 import type { TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { acceptRequest, ended } from "./circle.ts";
 import {
   EVM_ASSET,

@@ -5,7 +5,7 @@ import { type Hex, parseTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { type Call, startProxy } from "../evm/proxy.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, ended, historyOf } from "./circle.ts";
 import { EVM_ASSET, EVM_GROUP, newEvmWallet, OWNER, startEvmCircle } from "./evm-circle.ts";
 import { Workers } from "./workers.ts";

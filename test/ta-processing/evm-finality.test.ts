@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Relay } from "../../src/ta/ledgers/relay.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, ended } from "./circle.ts";
 import {
   atStep,

@@ -5,7 +5,7 @@ import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
 import { evmRelay } from "../../src/ta/ledgers/evm-relay.ts";
 import { verdictOn } from "../../src/ta/ledgers/evm-verdict.ts";
 import { RelayUnavailableError, SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, ended, historyOf } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, startEvmCircle } from "./evm-circle.ts";
 

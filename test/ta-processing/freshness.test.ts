@@ -7,11 +7,12 @@ import {
 } from "../../src/ta/ledgers/relay.ts";
 import { heldIn } from "../../src/ta/pii/vault.ts";
 import { freeIdlePurses } from "../../src/ta/processing/idle-purses.ts";
-import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
+import { readOpen } from "../../src/ta/processing/open-request.ts";
 import { registersBehind } from "../../src/ta/processing/overdue.ts";
 import { NO_PATIENCE } from "../../src/ta/processing/patience.ts";
 import { processRequest } from "../../src/ta/processing/process-request.ts";
 import { LATER } from "../../src/ta/processing/request-work.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { acceptRequest, type Circle, startCircle } from "./circle.ts";
 import { openAsset } from "./processor.ts";
 
@@ -39,9 +40,9 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
   const { database } = circle;
   const [lane] = await database.sql<{ id: bigint }[]>`
     select id from ta_lanes where investor_id = ${investorId}`;
-  const claim = await claimLane(database.sql, lane?.id ?? -1n, 60_000);
+  const claim = await investorLanes.claim(database.sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane is somebody else's");
-  const request = await firstOpen(database.sql, claim);
+  const { request } = await readOpen(database.sql, claim);
   if (request === undefined) throw new Error("nothing is open");
   const logger = pino({ level: "silent" });
   using opened = await openAsset(circle, {
@@ -74,7 +75,7 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
       request,
     );
   } finally {
-    await leaveLane(database.sql, claim, 60_000);
+    await investorLanes.leave(database.sql, claim, 0);
   }
 };
 

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { LaneLostError } from "../../src/lanes/lanes.ts";
 import type { Relay } from "../../src/ta/ledgers/relay.ts";
-import { keepLane } from "../../src/ta/processing/keep-lane.ts";
-import { claimLane, LaneLostError, leaveLane } from "../../src/ta/processing/lanes.ts";
-import { LEASE_MS } from "../../src/ta/processing/processing.ts";
-import { until } from "../queue/until.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
@@ -29,7 +28,7 @@ const laneOf = async (requestId: string): Promise<bigint> => {
 const takeOver = async (lane: bigint) => {
   const { sql } = circle.database;
   await sql`update ta_lanes set leased_until = now() where id = ${lane}`;
-  const claim = await claimLane(sql, lane, 60_000);
+  const claim = await investorLanes.claim(sql, lane, 60_000);
   if (claim === undefined) throw new Error(`lane ${lane} could not be taken over`);
   return claim;
 };
@@ -84,71 +83,6 @@ test("a worker that has lost its lane stops in the middle of a call, and the nex
     3_000,
   );
   expect(stoppedBy).toBeInstanceOf(LaneLostError);
-  await leaveLane(database.sql, claim, 0);
+  await investorLanes.leave(database.sql, claim, 0);
   expect((await ended(database, id)).status).toBe("SUCCESS");
-});
-
-test("a lease that cannot be renewed is lost when it runs out, before anybody else has the lane", async () => {
-  const { database } = circle;
-  const id = await acceptRequest(database, { investorId: "l-3" });
-  const claimedAt = performance.now();
-  const claim = await claimLane(database.sql, await laneOf(id), 400);
-  if (claim === undefined) throw new Error("the lane was not claimed");
-  // A row lock of somebody else stands for a database that does not answer.
-  await database.transaction(async ({ sql }) => {
-    await sql`select 1 from ta_lanes where id = ${claim.id} for update`;
-    using kept = keepLane(database.sql, claim, claimedAt);
-    await until(
-      "the lane to be lost",
-      () => kept.lost.aborted,
-      (lost) => lost,
-      3_000,
-    );
-    expect(kept.lost.reason).toBeInstanceOf(LaneLostError);
-  });
-});
-
-test("a renewal that comes after the lane was left does not take it back", async () => {
-  const { database } = circle;
-  const { sql } = database;
-  const lane = await laneOf(await acceptRequest(database, { investorId: "l-4" }));
-  const claim = await claimLane(sql, lane, 60_000);
-  if (claim === undefined) throw new Error("the lane was not claimed");
-  await leaveLane(sql, claim, 60_000);
-  using kept = keepLane(sql, { ...claim, leaseMs: 4_000 }, performance.now());
-  await until(
-    "the renewal to be refused",
-    () => kept.lost.aborted,
-    (lost) => lost,
-    3_500,
-  );
-  expect(await sql`select leased_until from ta_lanes where id = ${lane}`).toEqual([
-    { leased_until: null },
-  ]);
-});
-
-test("lanes of a process that is killed rest no longer than 20 seconds", async () => {
-  const { database } = circle;
-  let begun = false;
-  await using _processor = await startProcessor(circle, {
-    around: (relay) => ({
-      ...relay,
-      submit: async (_signed, signal) => {
-        begun = true;
-        await delay(60_000, undefined, { signal });
-      },
-    }),
-    leaseMs: LEASE_MS,
-  });
-  const id = await acceptRequest(database, { investorId: "l-5" });
-  await until(
-    "a submission that hangs",
-    () => begun,
-    (seen) => seen,
-  );
-  const [lane] = await database.sql<{ seconds: number }[]>`
-    select extract(epoch from leased_until - now())::float8 as seconds
-    from ta_lanes where id = ${await laneOf(id)}`;
-  expect(lane?.seconds).toBeGreaterThan(0);
-  expect(lane?.seconds).toBeLessThanOrEqual(20);
 });

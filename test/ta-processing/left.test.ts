@@ -3,8 +3,8 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
 import { warnOfLeftRequests } from "../../src/ta/processing/left-requests.ts";
+import { until } from "../lanes/until.ts";
 import type { TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { acceptRequest, ended, renameAsset } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, startEvmCircle } from "./evm-circle.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SigningNotAllowedError, suiKeySigner } from "../../src/ta/ledgers/signer.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, type Circle, ended, newWallet, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 

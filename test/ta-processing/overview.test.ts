@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { runProgram } from "../service/process.ts";
 import { acceptRequest, ended, newWallet, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";

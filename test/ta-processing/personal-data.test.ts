@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { generateKeyPair, type JsonValue, signRequest } from "../../src/client/index.mjs";
 import { registerPublicKey } from "../../src/http/keys.ts";
-import { TA_QUEUE } from "../../src/ta/processing/processing.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
@@ -148,7 +148,7 @@ test("nothing personal is in logs, metrics, answers, callbacks, the queue or a b
   expect(metrics).toContain("holderbook_");
   const kept = await database.sql<{ row: string }[]>`select row from kept_of_queues`;
   const queued = kept.map(({ row }) => row).join("\n");
-  expect(queued).toContain(TA_QUEUE);
+  expect(queued).toContain(investorLanes.queue);
   expect(queued).toMatch(/\blane\b/);
   const places = {
     logs: program.printed.stdout + program.printed.stderr,

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { LaneLostError } from "../../src/lanes/lanes.ts";
 import {
   type Relay,
   RelayUnavailableError,
   SubmissionRefusedError,
 } from "../../src/ta/ledgers/relay.ts";
-import { claimLane, LaneLostError, takeDueLanes } from "../../src/ta/processing/lanes.ts";
 import { recordSigned, recordStep } from "../../src/ta/processing/record.ts";
-import { until } from "../queue/until.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, type Circle, ended, GROUP, historyOf, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
@@ -150,17 +151,11 @@ test("what a worker writes after its lane was taken over is refused", async () =
   const { database } = circle;
   const { sql } = database;
   const id = await acceptRequest(database, { investorId: "r-4" });
-  const due = await takeDueLanes(sql, 100, 1_000);
   const [lane] = await sql<{ id: bigint }[]>`
     select lane_id as id from ta_requests where id = ${id}`;
-  const laneId = due.find((each) => each.id === lane?.id)?.id ?? -1n;
-  const former = await claimLane(sql, laneId, 1_000);
-  expect(await claimLane(sql, laneId, 1_000)).toBeUndefined();
-  const present = await until(
-    "the lease to end",
-    () => claimLane(sql, laneId, 1_000),
-    (claim) => claim !== undefined,
-  );
+  const claim = () => investorLanes.claim(sql, lane?.id ?? -1n, 1_000);
+  const former = await claim();
+  const present = await until("the lease to end", claim, (claimed) => claimed !== undefined);
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
   await expect(recordStep(database, former, { id }, "late")).rejects.toThrow(LaneLostError);
   const order = { txId: "late", signed: new Uint8Array(1), groupId: 1, purse: "late" };

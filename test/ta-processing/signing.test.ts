@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { httpSuiSigner } from "../../src/ta/ledgers/http-signer.ts";
 import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 

@@ -1,20 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type LaneClaim, LaneLostError } from "../../src/lanes/lanes.ts";
 import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
-import {
-  claimLane,
-  type LaneClaim,
-  LaneLostError,
-  leaveLane,
-} from "../../src/ta/processing/lanes.ts";
 import {
   claimPurse,
   giveBackIdlePurse,
   giveBackPurse,
-  leaveWaiting,
   releasePurse,
+  untilGiven,
 } from "../../src/ta/processing/purses.ts";
-import { until } from "../queue/until.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
+import { until } from "../lanes/until.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
@@ -87,13 +83,13 @@ test("a coin that is released goes to the lane that has waited longest, and whoe
     requests.set(name, await acceptRequest(circle.database, { investorId: name }));
     const [lane] = await sql<{ id: bigint }[]>`
       select id from ta_lanes where investor_id = ${name}`;
-    const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+    const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
     if (claim !== undefined) claims.set(name, claim);
   }
   expect(await claimFor("q-0")).toBe("sui:0xc0");
   expect(await claimFor("q-1")).toBeUndefined();
   const first = claims.get("q-1");
-  if (first !== undefined) await leaveWaiting(sql, first, 60_000);
+  if (first !== undefined) await investorLanes.leave(sql, first, untilGiven(sql, 60_000));
   expect(await dueIn("q-1")).toBe(false);
 
   await releasePurse(circle.database, { id: requests.get("q-0") ?? "" });
@@ -104,7 +100,7 @@ test("a coin that is released goes to the lane that has waited longest, and whoe
   // Given while its lane is still held: it is not left waiting.
   await releasePurse(circle.database, { id: requests.get("q-1") ?? "" });
   const second = claims.get("q-2");
-  if (second !== undefined) await leaveWaiting(sql, second, 60_000);
+  if (second !== undefined) await investorLanes.leave(sql, second, untilGiven(sql, 60_000));
   expect(await dueIn("q-2")).toBe(true);
   await releasePurse(circle.database, { id: requests.get("q-2") ?? "" });
   expect(await sql`select 1 from ta_purses`).toEqual([]);
@@ -115,7 +111,7 @@ test("a request that cannot go on gives back what it was given, and one whose la
   const { sql } = circle.database;
   const id = await acceptRequest(circle.database, { investorId: "q-3" });
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-3'`;
-  const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+  const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
   const request = { id, txId: null };
   const held = () => sql`select 1 from ta_purses where request_id = ${id}`;
@@ -133,7 +129,7 @@ test("a lane that was given a coin while it began to wait for one waits no more"
   const { sql } = circle.database;
   const id = await acceptRequest(circle.database, { investorId: "q-4" });
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-4'`;
-  const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+  const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
   // What others do between its statements: it finds none free, is given one, and says that it waits.
   await sql`
@@ -205,12 +201,12 @@ test("a signed request that waits for its register keeps the coin that pays for 
   await until("the transaction", stored, ({ length }) => length === 1);
   await hold[Symbol.asyncDispose]();
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'signed'`;
-  const claim = await claimLane(sql, lane?.id ?? -1n, 60_000);
+  const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
   await sql`update ta_purses set claimed_at = claimed_at - interval '1 minute'`;
   await giveBackIdlePurse(database, claim, { id });
   expect(await held()).toHaveLength(1);
-  await leaveLane(sql, claim, 0);
+  await investorLanes.leave(sql, claim, 0);
   await using _processor = await startProcessor(circle);
   expect((await ended(database, id)).status).toBe("SUCCESS");
 });

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import type { WorkerProcessSettings } from "./worker-process.ts";
 
 const PROGRAM = fileURLToPath(new URL("./worker-process.ts", import.meta.url));

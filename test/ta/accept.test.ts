@@ -6,8 +6,8 @@ import { openVault, PiiDeletedError, PiiKeyPresentError } from "../../src/ta/pii
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { forgetAnswers, IdempotencyKeyReusedError } from "../../src/ta/requests/replays.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { submission } from "./submissions.ts";
 
 let database: TestDatabase;

@@ -4,7 +4,7 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { type Api, type KeyPair, type Reply, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";
 

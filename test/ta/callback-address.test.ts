@@ -9,7 +9,7 @@ import { resultAddress, resultEndpoint } from "../../src/ta/requests/callback-ad
 import { changeCallbackUrl, handOver } from "../../src/ta/requests/caller-keys.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { startSender } from "../callbacks/sender.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { ASSET, apply, idsOf, office } from "./office.ts";
 
 test("a result goes to the address of the key that signed, or else to the asset's", async () => {

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { until } from "../queue/until.ts";
 import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
 import { bodyOf, submission } from "./submissions.ts";
 

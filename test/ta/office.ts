@@ -4,11 +4,12 @@ import type { Database } from "../../src/database/connect.ts";
 import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
-import { claimLane, firstOpen, leaveLane } from "../../src/ta/processing/lanes.ts";
+import { readOpen } from "../../src/ta/processing/open-request.ts";
 import { recordEnding } from "../../src/ta/processing/record.ts";
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
 import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { LOCAL } from "../callbacks/sender.ts";
 import { submission } from "./submissions.ts";
 
@@ -49,11 +50,11 @@ export const office = (database: Database) => {
     const { requestId } = JSON.parse(answer.answer) as { requestId: string };
     const [lane] = await sql<{ id: bigint }[]>`
       select id from ta_lanes where asset = ${ASSET} and investor_id = ${investorId}`;
-    const claim = await claimLane(sql, lane?.id ?? 0n, 60_000);
-    const request = claim && (await firstOpen(sql, claim));
+    const claim = await investorLanes.claim(sql, lane?.id ?? 0n, 60_000);
+    const request = claim && (await readOpen(sql, claim)).request;
     if (claim === undefined || request?.id !== requestId) throw new Error("not in its turn");
     await recordEnding(database, claim, request, { status: "SUCCESS", message: "stored" });
-    await leaveLane(sql, claim, 0);
+    await investorLanes.leave(sql, claim, 0);
     return requestId;
   };
   return { newKey, result };

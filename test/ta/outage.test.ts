@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
 import { breakableWay } from "../database/outage.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 

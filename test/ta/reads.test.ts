@@ -5,7 +5,7 @@ import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/htt
 import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
 import { appendGroups } from "../../src/transfers/groups.ts";
-import { until } from "../queue/until.ts";
+import { until } from "../lanes/until.ts";
 import { type Api, COIN, EVM_TOKEN, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 

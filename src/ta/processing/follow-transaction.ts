@@ -3,8 +3,8 @@
  * submits the same bytes again only when the ledger does not know it and has not refused it.
  */
 import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
+import { investorLanes } from "../requests/lanes.ts";
 import { isUpToDate } from "./freshness.ts";
-import { renewLane } from "./lanes.ts";
 import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";
 import { waitFor } from "./patience.ts";
 import { keepPurseOut, releasePurse } from "./purses.ts";
@@ -31,7 +31,7 @@ export const followTransaction = async (
   if (executed === null) {
     if (again) await warnWhenOverdue(database, work.logger, request);
     if (request.refusal !== null) return await refused(work, request, request.refusal);
-    await renewLane(database.sql, claim);
+    await investorLanes.renew(database.sql, claim);
     const refusal = await submitted(() => relay.submit(request.signed, signal, again));
     if (refusal === undefined) await recordStep(database, claim, request, "submitted");
     const known = await waitFor(work, async () => {

@@ -4,7 +4,8 @@
  * caught up with. It stands in the database, because any process may take the step up, or the next one,
  * which has a place of its own.
  */
-import { type OpenRequest, underClaim } from "./lanes.ts";
+import { investorLanes } from "../requests/lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 import { waitFor } from "./patience.ts";
 import type { Processing } from "./request-work.ts";
 
@@ -44,7 +45,7 @@ const awaitPlace = (
   { id }: Pick<OpenRequest, "id">,
   place: bigint | null,
 ): Promise<void> =>
-  underClaim(database, claim, async ({ sql }) => {
+  investorLanes.underClaim(database, claim, async ({ sql }) => {
     const since = place === null ? sql`null` : sql`coalesce(awaited_since, now())`;
     await sql`
       update ta_requests set awaited_place = ${place}, awaited_since = ${since} where id = ${id}`;

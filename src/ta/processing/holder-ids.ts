@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Sql } from "../../database/connect.ts";
-import type { OpenRequest } from "./lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 import type { Register } from "./register.ts";
 
 /** Draws before giving up; of 2^52 ids, one that is taken is next to impossible. */

@@ -8,6 +8,7 @@
  */
 import type { Database, Sql } from "../../database/connect.ts";
 import { type Purse, type Relay, SubmissionRefusedError } from "../ledgers/relay.ts";
+import { investorLanes } from "../requests/lanes.ts";
 import { keepPurseOut, releasePurse } from "./purses.ts";
 
 /** Claims older than this are looked after by whoever finds none; most are over in a few seconds. */
@@ -93,12 +94,8 @@ const isSettled = async (
 const freeUnsigned = (database: Pick<Database, "transaction">, requestId: string): Promise<void> =>
   database.transaction(async ({ sql }) => {
     // Whoever had the lane before writes nothing any more, so nothing is signed after this.
-    const lanes = await sql`
-      update ta_lanes set token = gen_random_uuid()
-      where id = (select lane_id from ta_requests where id = ${requestId})
-        and (leased_until is null or leased_until <= now())
-      returning 1`;
-    if (lanes.length === 0) return;
+    const lane = sql`select lane_id from ta_requests where id = ${requestId}`;
+    if (!(await investorLanes.fence(sql, lane))) return;
     // A statement of its own: it sees what was signed up to the lock on the lane's row.
     const signed = await sql`select 1 from ta_transactions where request_id = ${requestId}`;
     if (signed.length === 0) await releasePurse({ sql }, { id: requestId });

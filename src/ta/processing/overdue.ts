@@ -1,7 +1,7 @@
 /** Says when something takes longer than it ever should, so that somebody looks at it. */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logging/logger.ts";
-import type { OpenRequest } from "./lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 
 /** A transaction that is not executed after this is spoken of, and again each time as long. */
 const OVERDUE_MINUTES = 10;

@@ -6,7 +6,7 @@
  * never gets another. Before that `sign-request.ts` is at work, and from then on `follow-transaction.ts`.
  */
 import { followTransaction } from "./follow-transaction.ts";
-import type { OpenRequest } from "./lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 import { NO_PATIENCE } from "./patience.ts";
 import { type Ending, recordStep } from "./record.ts";
 import {

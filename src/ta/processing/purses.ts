@@ -4,8 +4,10 @@
  * payer. It is the request's then, whatever becomes of the process that gave it.
  */
 import type { Database, Sql, Tx } from "../../database/connect.ts";
+import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
 import type { Purse } from "../ledgers/relay.ts";
-import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
+import { investorLanes } from "../requests/lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 
 /**
  * How long a purse stays out after what it paid for was refused, unless it gets another version before.
@@ -26,7 +28,7 @@ const IDLE_MS = 5_000;
 /**
  * Claims one of the purses for a request whose transaction is not signed yet, the one that was used
  * longest ago first, or keeps the one it has while that still is one of them; undefined when all are
- * taken or stay out: its lane waits for one from then on, and is to be left (`leaveWaiting`).
+ * taken or stay out: its lane waits for one from then on, and is to be left (`untilGiven`).
  * Whatever becomes of the process, the claim stands until the request's transaction is settled
  * (see idle-purses.ts for who finds that out when the request cannot go on).
  */
@@ -42,7 +44,7 @@ export const claimPurse = async (
   await sql`
     update ta_lanes
     set waits_for = ${payer}, waiting_since = coalesce(waiting_since, now())
-    where id = ${claim.id} and token = ${claim.token}`;
+    where ${investorLanes.ours(sql, claim)}`;
   // What was released before that was given to nobody, or to another one.
   return await tryPurses(sql, claim, request, payer, purses);
 };
@@ -62,7 +64,7 @@ const tryPurses = async (
     await sql`
       with served as (
         update ta_lanes set waits_for = null, waiting_since = null
-        where id = ${claim.id} and token = ${claim.token} and waits_for is not null
+        where ${investorLanes.ours(sql, claim)} and waits_for is not null
       )
       insert into ta_purse_uses (purse, version) values (${still.name}, ${still.version})
       on conflict (purse) do update set version = excluded.version, refused_at = null`;
@@ -75,10 +77,7 @@ const tryPurses = async (
   for (const { name, version } of await freePurses(sql, purses)) {
     // A worker that lost its lane claims nothing more: the request's new worker would not release it.
     const [won] = await sql`
-      with lane as (
-        select id from ta_lanes where id = ${claim.id} and token = ${claim.token}
-        for no key update
-      ), won as (
+      with lane as (${investorLanes.held(sql, claim)}), won as (
         insert into ta_purses (purse, payer, request_id)
         select ${name}, ${payer}, ${request.id} from lane
         on conflict do nothing returning purse
@@ -152,10 +151,8 @@ export const releasePurse = async (
         and not exists (select 1 from ta_purses p where p.request_id = r.id)
       order by l.waiting_since limit 1 for update of l skip locked
     ), given as (
-      update ta_lanes l
-      set waits_for = null, waiting_since = null,
-          wake_at = case when l.leased_until is null then now() else l.wake_at end
-      from next where l.id = next.id returning next.request_id
+      update ta_lanes set waits_for = null, waiting_since = null, ${investorLanes.dueNow(sql)}
+      from next where ta_lanes.id = next.id returning next.request_id
     ), handed as (
       update ta_purses p set request_id = given.request_id, claimed_at = now()
       from held, given where p.purse = held.purse
@@ -173,7 +170,7 @@ export const giveBackPurse = (
   claim: LaneClaim,
   request: Pick<OpenRequest, "id" | "txId">,
 ): Promise<void> =>
-  underClaim(database, claim, async (tx) => {
+  investorLanes.underClaim(database, claim, async (tx) => {
     if (request.txId === null) await releasePurse(tx, request);
     await stopWaiting(tx, claim);
   });
@@ -188,7 +185,7 @@ export const giveBackIdlePurse = (
   claim: LaneClaim,
   { id }: Pick<OpenRequest, "id">,
 ): Promise<void> =>
-  underClaim(database, claim, async (tx) => {
+  investorLanes.underClaim(database, claim, async (tx) => {
     const [stuck] = await tx.sql`
       select 1 from ta_requests r left join ta_purses p on p.request_id = r.id
       where r.id = ${id}
@@ -209,19 +206,10 @@ export const stopWaiting = async ({ sql }: Pick<Tx, "sql">, { id }: LaneClaim): 
 };
 
 /**
- * Leaves a lane that waits for a purse. It is due at once when it was given one meanwhile, else after
- * `troubleMs`, the later the more there are that wait.
+ * When a lane that waits for a purse is due, as an interval from when it is left: at once when it was
+ * given one meanwhile, else after `troubleMs`, later when more lanes wait.
  */
-export const leaveWaiting = async (
-  sql: Sql,
-  { id, token }: LaneClaim,
-  troubleMs: number,
-): Promise<void> => {
-  await sql`
-    update ta_lanes l
-    set leased_until = null,
-        wake_at = now() + case when l.waits_for is null then interval '0' else
-          ${troubleMs} * interval '1 ms' * (1 + (
-            select count(*) from ta_lanes o where o.waits_for = l.waits_for) / ${LOOKING}::float8) end
-    where id = ${id} and token = ${token}`;
-};
+export const untilGiven = (sql: Sql, troubleMs: number): Fragment => sql`
+  case when ta_lanes.waits_for is null then interval '0' else
+    ${troubleMs} * interval '1 ms' * (1 + (
+      select count(*) from ta_lanes o where o.waits_for = ta_lanes.waits_for) / ${LOOKING}::float8) end`;

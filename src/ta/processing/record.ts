@@ -3,10 +3,12 @@ import { enqueueCallback } from "../../callbacks/enqueue.ts";
 import type { GivenUpHook } from "../../callbacks/record.ts";
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
+import type { LaneClaim } from "../../lanes/lanes.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress } from "../requests/callback-address.ts";
-import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
+import { investorLanes } from "../requests/lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 import { releasePurse, stopWaiting } from "./purses.ts";
 import { releaseWallet } from "./wallet-claims.ts";
 
@@ -36,7 +38,7 @@ export const recordStep = (
   request: Pick<OpenRequest, "id">,
   message: string,
 ): Promise<void> =>
-  underClaim(database, claim, async (tx) => {
+  investorLanes.underClaim(database, claim, async (tx) => {
     await writeStatus(tx, request.id, { status: "PENDING", message });
   });
 
@@ -50,7 +52,7 @@ export const recordSigned = (
   request: Pick<OpenRequest, "id">,
   { txId, signed, nonce, groupId, purse }: OrderToStore,
 ): Promise<void> =>
-  underClaim(database, claim, async (tx) => {
+  investorLanes.underClaim(database, claim, async (tx) => {
     await tx.sql`
       insert into ta_transactions (request_id, tx_id, signed, group_id, purse, nonce)
       values (${request.id}, ${txId}, ${signed}, ${groupId}, ${purse}, ${nonce ?? null})`;
@@ -71,7 +73,7 @@ export const recordRefusal = (
   request: Pick<OpenRequest, "id">,
   refusal: string,
 ): Promise<void> =>
-  underClaim(database, claim, async ({ sql }) => {
+  investorLanes.underClaim(database, claim, async ({ sql }) => {
     await sql`
       update ta_transactions set refusal = ${shortened(refusal)} where request_id = ${request.id}`;
   });
@@ -87,7 +89,7 @@ export const recordEnding = (
   request: OpenRequest,
   ending: Ending,
 ): Promise<boolean> =>
-  underClaim(database, claim, async (tx) => {
+  investorLanes.underClaim(database, claim, async (tx) => {
     const reason = ending.status === "FAILED" ? ending.reason : null;
     const message = shortened(ending.message);
     if (request.kind === "whitelist") {

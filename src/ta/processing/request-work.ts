@@ -1,9 +1,10 @@
 /** What each step of a request is done with, and what it answers. */
 import type { Database } from "../../database/connect.ts";
+import type { LaneClaim } from "../../lanes/lanes.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { Relay } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
-import type { LaneClaim, OpenRequest } from "./lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";
 import type { Ending } from "./record.ts";

@@ -8,7 +8,7 @@ import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";
 import { isUpToDate } from "./freshness.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { freeIdlePurses } from "./idle-purses.ts";
-import type { OpenRequest } from "./lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 import { waitFor } from "./patience.ts";
 import { claimPurse, giveBackPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep } from "./record.ts";

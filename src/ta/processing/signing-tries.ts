@@ -3,7 +3,9 @@
  * that a signer that hangs comes to an end whatever becomes of turns and processes.
  */
 import type { Database } from "../../database/connect.ts";
-import { type LaneClaim, type OpenRequest, underClaim } from "./lanes.ts";
+import type { LaneClaim } from "../../lanes/lanes.ts";
+import { investorLanes } from "../requests/lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 
 /** A signer that does not answer is asked this often; nothing has left the house then. */
 export const SIGNING_TRIES = 4;
@@ -18,7 +20,7 @@ export const countSigningTry = (
   claim: LaneClaim,
   { id }: Pick<OpenRequest, "id">,
 ): Promise<number> =>
-  underClaim(database, claim, async ({ sql }) => {
+  investorLanes.underClaim(database, claim, async ({ sql }) => {
     const [row] = await sql<{ signing_tries: number }[]>`
       update ta_requests set signing_tries = signing_tries + 1
       where id = ${id} returning signing_tries`;
@@ -32,7 +34,7 @@ export const uncountSigningTry = (
   claim: LaneClaim,
   { id }: Pick<OpenRequest, "id">,
 ): Promise<void> =>
-  underClaim(database, claim, async ({ sql }) => {
+  investorLanes.underClaim(database, claim, async ({ sql }) => {
     await sql`
       update ta_requests set signing_tries = signing_tries - 1
       where id = ${id} and signing_tries > 0`;

@@ -8,7 +8,9 @@
  * already: nobody waits for somebody who waits for him.
  */
 import type { Sql, Tx } from "../../database/connect.ts";
-import type { LaneClaim, OpenRequest } from "./lanes.ts";
+import type { LaneClaim } from "../../lanes/lanes.ts";
+import { investorLanes } from "../requests/lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
 
 /** Claims the request's wallet for it, or finds it claimed; false while another request has it. */
 export const claimWallet = async (
@@ -18,9 +20,7 @@ export const claimWallet = async (
 ): Promise<boolean> => {
   // A worker that lost its lane claims nothing more.
   const claimed = await sql`
-    with lane as (
-      select id from ta_lanes where id = ${claim.id} and token = ${claim.token} for share
-    )
+    with lane as (${investorLanes.held(sql, claim)})
     insert into ta_wallet_claims (asset, wallet, request_id)
     select ${asset}, ${wallet}, ${id} from lane
     on conflict (asset, wallet) do update set request_id = excluded.request_id
@@ -41,11 +41,11 @@ export const releaseWallet = async (
     with released as (
       delete from ta_wallet_claims where request_id = ${id} returning asset, wallet
     )
-    update ta_lanes set wake_at = now() where id = (
+    update ta_lanes set ${investorLanes.dueNow(sql)} where id = (
       select l.id from released
       join ta_requests r on r.asset = released.asset and r.wallet = released.wallet
         -- Only the first of a lane is PENDING: one that was taken up and waits.
         and r.status = 'PENDING' and r.kind = 'whitelist'
-      join ta_lanes l on l.id = r.lane_id and l.leased_until is null
+      join ta_lanes l on l.id = r.lane_id and ${investorLanes.free(sql, "l")}
       order by r.sequence limit 1 for update of l skip locked)`;
 };

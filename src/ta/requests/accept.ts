@@ -7,10 +7,12 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/connect.ts";
+import { arrivalHints } from "../../lanes/arrivals.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Submission } from "../pii/submission.ts";
 import type { PiiVault } from "../pii/vault.ts";
 import type { Fingerprint } from "./fingerprint.ts";
+import { investorLanes } from "./lanes.ts";
 import {
   type Answer,
   answeredMeanwhile,
@@ -19,7 +21,6 @@ import {
   remembering,
   rememberingSame,
 } from "./replays.ts";
-import { requestWaker } from "./wake.ts";
 
 export type RequestKind = "whitelist" | "kyc";
 
@@ -70,7 +71,7 @@ export const createAcceptance = (settings: {
   readonly vault: PiiVault;
 }): Acceptance => {
   const { database, vault } = settings;
-  const wake = requestWaker(database);
+  const wake = arrivalHints(database, investorLanes);
   const forget = forgetting(database);
   return async (request) => {
     const { asset, kind, submission, fingerprint } = request;
@@ -95,7 +96,7 @@ export const createAcceptance = (settings: {
           ${keyed ? sql`cross join (select count(*) from as_same) as waited` : sql``}
           -- Writing the row is what matters: others wait for our commit before they draw a number.
           on conflict (asset, investor_id) do update
-            set arrivals = ta_lanes.arrivals + 1, wake_at = coalesce(ta_lanes.wake_at, now())
+            set ${investorLanes.arriving(sql)}
           returning id
         ),
         request as (

@@ -6,8 +6,12 @@
  * address of an asset is one endpoint: `ta:<asset>` is the asset's own, `ta:<asset>:<digest>` is one
  * that only keys have.
  */
-import { announceArrivals } from "../../callbacks/arrivals.ts";
-import { holdEndpoints, putEndpoint, withdrawAllBut } from "../../callbacks/endpoints.ts";
+import {
+  holdEndpoints,
+  movePending,
+  putEndpoint,
+  withdrawAllBut,
+} from "../../callbacks/endpoints.ts";
 import { texts } from "../../database/column-arrays.ts";
 import type { Sql, Tx } from "../../database/connect.ts";
 import { taEndpoint } from "./asset.ts";
@@ -91,34 +95,16 @@ export const registerKeyAddresses = async (
  * Moves waiting messages to where their callers' results go now, inside `changeEndpoints`, with a new
  * schedule of attempts. A worker that still holds one of the lanes records nothing more.
  */
-export const moveResults = async (tx: Tx): Promise<void> => {
-  const { sql } = tx;
-  const touched = await sql<{ endpoint: string; lane: string }[]>`
-    with addresses as materialized (
+export const moveResults = ({ sql }: Tx): Promise<void> =>
+  movePending(
+    { sql },
+    sql`
       select asked.id as key_id, ${endpointOfKey(sql, sql`asked.subject`)} as endpoint
       from api_keys asked
       cross join lateral ${holderOf(sql, sql`asked.id`)} k
       left join callback_endpoints a on a.key = ${taEndpoint("")} || asked.subject
-      where asked.kind = 'ta'
-    ), misplaced as (
-      select m.id, m.lane, m.endpoint as former, e.key as present
-      from callback_messages m
-      join addresses on addresses.key_id = m.key_id
-      join callback_endpoints e on e.key = addresses.endpoint
-      where m.status = 'pending' and m.endpoint <> e.key
-    ), touched as (
-      select distinct endpoint, lane
-      from misplaced cross join lateral (values (former), (present)) as both_of (endpoint)
-    ), left_alone as (
-      delete from callback_lanes l using touched t
-      where l.endpoint = t.endpoint and l.lane = t.lane
-    ), moved as (
-      update callback_messages m set endpoint = p.present, scheduled = 0
-      from misplaced p where m.id = p.id
-    )
-    select endpoint, lane from touched`;
-  await announceArrivals(tx, touched);
-};
+      where asked.kind = 'ta'`,
+  );
 
 /** Registers, moves and withdraws endpoints after an asset's keys got other addresses or were handed over. */
 export const followKeys = async (tx: Tx, asset: string): Promise<void> => {

@@ -23,36 +23,26 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { at, bytea, int8 } from "../../database/column-types.ts";
+import { laneColumns, wakeIndex } from "../../lanes/columns.ts";
 
 /**
- * One row per investor of an asset: his requests are done one after the other. The row is written by
+ * One row per investor of an asset: the investor's requests are done one after the other. The row is written by
  * every accepted request, so that the requests of a lane become visible in the order of their numbers.
  */
 export const taLanes = pgTable(
   "ta_lanes",
   {
-    /** What queues name: it says nothing about the investor. */
-    id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
+    ...laneColumns(),
     asset: text("asset").notNull(),
     investorId: text("investor_id").notNull(),
-    /** Requests ever accepted: who saw no open one at one value may rest the lane only at that value. */
-    arrivals: int8("arrivals").notNull().default(sql`1`),
-    /** When somebody is to look at it; null while no request of it is open. */
-    wakeAt: at("wake_at").defaultNow(),
-    /** Another one with every claim: what a former worker still writes is refused. */
-    token: uuid("token"),
-    /** Until then a worker has it; null: nobody. */
-    leasedUntil: at("leased_until"),
-    /** Another one with every wake-up: one that is stuck does not swallow the next. */
-    wake: smallint("wake").notNull().default(0),
     /** Whose coins or nonces its first request waits for; null when for none. */
     waitsFor: text("waits_for"),
     waitingSince: at("waiting_since"),
   },
   (t) => [
     unique("ta_lanes_of_investor").on(t.asset, t.investorId),
-    index("ta_lanes_wake").on(t.wakeAt).where(sql`wake_at is not null`),
-    // Who is the next to be given a purse.
+    wakeIndex("ta_lanes", t),
+    // Which lane is the next to be given a purse.
     index("ta_lanes_waiting").on(t.waitsFor, t.waitingSince).where(sql`waits_for is not null`),
   ],
 );
