@@ -2,8 +2,7 @@
  * Accepting a request: its place in the investor's lane, its row, the sealed data and the answer that
  * a replay will get, all in one statement, so all or nothing and in one round trip.
  *
- * The lane's row is the outbox: from the commit on its `wake_at` says that there is work, and whoever
- * processes requests finds it there.
+ * The lane's row is the outbox: it is due from the commit on, and the processes that do requests find it.
  */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/connect.ts";
