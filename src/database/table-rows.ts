@@ -57,6 +57,12 @@ const writeField = (fields: CopyRow, type: string, value: Cell): void => {
 export const columnNames = (table: PgTable): readonly string[] =>
   Object.values(getTableColumns(table)).map(({ name }) => name);
 
+/** What is selected of a table so that its rows have the keys of its declaration. */
+export const columnsByKey = (table: PgTable): string =>
+  Object.entries(getTableColumns(table))
+    .map(([key, { name }]) => (key === name ? key : `${name} as "${key}"`))
+    .join(", ");
+
 /** A query, or a part of one, and its parameters. */
 export type RowSource = { readonly text: string; readonly parameters: readonly string[] };
 

@@ -1,11 +1,12 @@
-import { bigints, byteas, texts } from "../database/column-arrays.ts";
 import type { Sql, Transactor } from "../database/connect.ts";
-import { copyInto } from "../database/copy.ts";
+import { appendRows } from "../database/table-rows.ts";
+import { appendingPart, writeAfter } from "../database/writing.ts";
 import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
+import { logCheckpoints, logFacts } from "./tables.ts";
 
 /** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
 const INSERT_UP_TO_FACTS = 32;
@@ -35,7 +36,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
     const statements = [
       moveHighWater(sql, batch, checkpoints, []),
       upsertCoins(sql, securities, coins),
-      copyFacts(sql, batch.facts),
+      appendRows(sql, logFacts, batch.facts.map(rowOf)),
     ];
     // All of them must have ended before the transaction does, whichever fails first.
     const results = await Promise.allSettled(statements);
@@ -55,52 +56,43 @@ const moveHighWater = async (
   checkpoints: readonly CheckpointRow[],
   facts: readonly Fact[],
 ): Promise<void> => {
-  const whole = checkpoints.at(-1);
+  const { facts: count = 0, bytes = 0 } = checkpoints.at(-1) ?? {};
+  const { sequence, digest, timestampMs } = last;
+  const given = [first, sequence + 1n, sequence, digest, timestampMs, `${count}`, `${bytes}`];
+  // What a checkpoint leaves of the batch after it: taken off the totals that the mark then has.
+  const marks = checkpoints.map((row) => ({
+    checkpoint: row.sequence,
+    digest: row.digest,
+    timestampMs: row.timestampMs,
+    factsTotal: count - row.facts,
+    bytesTotal: bytes - row.bytes,
+  }));
+  const next = given.length + 1;
+  const appended = appendingPart(logCheckpoints, marks, next, {
+    facts_total: "mark.facts_total - given.facts_total",
+    bytes_total: "mark.bytes_total - given.bytes_total",
+  });
+  const withFacts = appendingPart(logFacts, facts.map(rowOf), next + appended.parameters.length);
   // Sent at once: what only begins to be awaited leaves after statements that are executed.
-  const { count } = await sql`
-    with moved as (
-      update log_high_water
-      set next_checkpoint = ${last.sequence + 1n}, last_checkpoint = ${last.sequence},
-          last_digest = ${last.digest}, last_timestamp_ms = ${last.timestampMs},
-          facts_total = facts_total + ${BigInt(whole?.facts ?? 0)},
-          bytes_total = bytes_total + ${BigInt(whole?.bytes ?? 0)},
-          committed_at = clock_timestamp()
-      where next_checkpoint = ${first}
-      returning facts_total, bytes_total
-    ),
-    checkpoints as (
-      insert into log_checkpoints (checkpoint, digest, timestamp_ms, facts_total, bytes_total)
-      select batch.checkpoint, batch.digest, batch.timestamp_ms,
-             moved.facts_total - batch.facts_after, moved.bytes_total - batch.bytes_after
-      from moved, unnest(
-        ${bigints(checkpoints.map((row) => row.sequence))}::int8[],
-        ${texts(checkpoints.map((row) => row.digest))}::text[],
-        ${bigints(checkpoints.map((row) => row.timestampMs))}::int8[],
-        ${bigints(checkpoints.map((row) => (whole?.facts ?? 0) - row.facts))}::int8[],
-        ${bigints(checkpoints.map((row) => (whole?.bytes ?? 0) - row.bytes))}::int8[]
-      ) as batch (checkpoint, digest, timestamp_ms, facts_after, bytes_after)
-    ),
-    facts as (
-      insert into log_facts (checkpoint, transaction, kind, index, timestamp_ms, type, name,
-                             coin_type, tx_digest, sender, object_id, version, contents)
-      select batch.* from moved, unnest(
-        ${bigints(facts.map((fact) => fact.checkpoint))}::int8[],
-        ${bigints(facts.map((fact) => fact.transaction))}::int4[],
-        ${bigints(facts.map(kindOf))}::int2[],
-        ${bigints(facts.map((fact) => fact.index))}::int4[],
-        ${bigints(facts.map((fact) => fact.timestampMs))}::int8[],
-        ${texts(facts.map((fact) => fact.type))}::text[],
-        ${texts(facts.map((fact) => fact.name))}::text[],
-        ${texts(facts.map((fact) => fact.coinType))}::text[],
-        ${texts(facts.map((fact) => fact.txDigest))}::text[],
-        ${texts(facts.map((fact) => fact.sender))}::text[],
-        ${texts(facts.map(objectIdOf))}::text[],
-        ${bigints(facts.map(versionOf))}::numeric[],
-        ${byteas(facts.map(contentsOf))}::bytea[]) as batch
-    )
-    select pg_notify(${LOG_CHANNEL}, ${(last.sequence + 1n).toString()}) from moved`.execute();
-  if (count !== 1) throw new HighWaterMovedError(first);
+  const moved = await writeAfter(
+    sql,
+    { mark: MOVE, given },
+    {
+      parts: [appended.part, withFacts.part],
+      check: `pg_notify('${LOG_CHANNEL}', mark.next_checkpoint::text)`,
+      parameters: [...appended.parameters, ...withFacts.parameters],
+    },
+  );
+  if (!moved) throw new HighWaterMovedError(first);
 };
+
+const MOVE = `
+  update log_high_water
+  set next_checkpoint = $2, last_checkpoint = $3, last_digest = $4, last_timestamp_ms = $5,
+      facts_total = facts_total + $6, bytes_total = bytes_total + $7,
+      committed_at = clock_timestamp()
+  where next_checkpoint = $1
+  returning next_checkpoint, facts_total, bytes_total`;
 
 type CheckpointRow = CheckpointMark & {
   /** Facts of the batch up to this checkpoint, its own included, and their bytes. */
@@ -151,42 +143,18 @@ const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string
   return found;
 };
 
-const copyFacts = async (sql: Sql, facts: readonly Fact[]) => {
-  if (facts.length === 0) return;
-  await copyInto(sql, "log_facts", COLUMNS, facts, (fact, row) => {
-    row.bigint(fact.checkpoint);
-    row.integer(fact.transaction);
-    row.smallint(kindOf(fact));
-    row.integer(fact.index);
-    row.bigint(fact.timestampMs);
-    row.text(fact.type);
-    row.text(fact.name);
-    row.text(fact.coinType);
-    row.text(fact.txDigest);
-    row.text(fact.sender);
-    row.text(objectIdOf(fact));
-    row.numeric(versionOf(fact));
-    row.bytea(contentsOf(fact));
-  });
-};
-
-const COLUMNS = [
-  "checkpoint",
-  "transaction",
-  "kind",
-  "index",
-  "timestamp_ms",
-  "type",
-  "name",
-  "coin_type",
-  "tx_digest",
-  "sender",
-  "object_id",
-  "version",
-  "contents",
-];
-
-const kindOf = (fact: Fact) => (fact.kind === "event" ? 0 : 1);
-const objectIdOf = (fact: Fact) => (fact.kind === "event" ? null : fact.objectId);
-const versionOf = (fact: Fact) => (fact.kind === "event" ? null : fact.version);
-const contentsOf = (fact: Fact) => (fact.kind === "removal" ? null : fact.contents);
+const rowOf = (fact: Fact): typeof logFacts.$inferSelect => ({
+  checkpoint: fact.checkpoint,
+  transaction: fact.transaction,
+  kind: fact.kind === "event" ? 0 : 1,
+  index: fact.index,
+  timestampMs: fact.timestampMs,
+  type: fact.type,
+  name: fact.name,
+  coinType: fact.coinType,
+  txDigest: fact.txDigest,
+  sender: fact.sender,
+  objectId: fact.kind === "event" ? null : fact.objectId,
+  version: fact.kind === "event" ? null : fact.version,
+  contents: fact.kind === "removal" ? null : fact.contents,
+});

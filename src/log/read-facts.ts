@@ -1,7 +1,9 @@
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
+import { columnsByKey } from "../database/table-rows.ts";
 import type { CheckpointMark, Fact, FactBatch } from "./fact.ts";
 import { markOf } from "./high-water.ts";
+import { logFacts } from "./tables.ts";
 
 /** Which facts, and how many at most. */
 export type FactRequest = {
@@ -31,13 +33,13 @@ export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBat
   // stand in the table in chain order as good as always, so sorting here costs a glance at each; the
   // server would sort the whole rows.
   const rows = await sql<Row[]>`
-    select checkpoint, transaction, kind, index, timestamp_ms, type, name, coin_type, tx_digest,
-           sender, object_id, version, contents
-    from log_facts
+    select ${sql.unsafe(COLUMNS)} from log_facts
     where checkpoint between ${request.from} and ${last.sequence}
       and name = any(${texts(request.names)}::text[])`;
   return { first: request.from, last, facts: rows.sort(inChainOrder).map(factOf) };
 };
+
+const COLUMNS = columnsByKey(logFacts);
 
 const inChainOrder = (a: Row, b: Row): number => {
   if (a.checkpoint !== b.checkpoint) return a.checkpoint < b.checkpoint ? -1 : 1;
@@ -104,38 +106,14 @@ const planBatch = async (sql: Sql, request: FactRequest): Promise<CheckpointMark
   return markOf(plan.checkpoint, plan.digest, plan.timestamp_ms);
 };
 
-type Row = {
-  checkpoint: bigint;
-  transaction: number;
-  kind: number;
-  index: number;
-  timestamp_ms: bigint;
-  type: string;
-  name: string;
-  coin_type: string | null;
-  tx_digest: string;
-  sender: string;
-  object_id: string | null;
-  /** numeric comes as text. */
-  version: string | null;
-  contents: Uint8Array | null;
-};
+/** As Postgres sends it: numeric comes as text. */
+type Row = Omit<typeof logFacts.$inferSelect, "version"> & { readonly version: string | null };
 
-const factOf = (row: Row): Fact => {
-  const common = {
-    checkpoint: row.checkpoint,
-    transaction: row.transaction,
-    index: row.index,
-    timestampMs: row.timestamp_ms,
-    type: row.type,
-    name: row.name,
-    coinType: row.coin_type,
-    txDigest: row.tx_digest,
-    sender: row.sender,
-  };
-  const { object_id: objectId, version, contents } = row;
+const factOf = ({ kind: _, objectId, version, contents, ...common }: Row): Fact => {
   if (objectId === null || version === null) {
-    if (contents === null) throw new Error(`log_facts: event without contents in ${row.tx_digest}`);
+    if (contents === null) {
+      throw new Error(`log_facts: event without contents in ${common.txDigest}`);
+    }
     return { ...common, kind: "event", contents };
   }
   const object = { objectId, version: BigInt(version) };

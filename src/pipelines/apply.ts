@@ -1,8 +1,8 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor } from "../database/connect.ts";
+import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
 import { WatermarkMovedError } from "../projections/watermark.ts";
-import { NOTHING, type Writing, writeAfter } from "../projections/writing.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Tx } from "../database/connect.ts";
+import { type AtOnce, NOTHING } from "../database/writing.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
 import type { WatermarkTable } from "../projections/watermark.ts";
-import { type AtOnce, NOTHING } from "../projections/writing.ts";
 
 /**
  * A pipeline turns facts into rows of one projection, at its own pace.

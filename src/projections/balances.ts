@@ -14,9 +14,9 @@ import postgres from "postgres";
 import { identifier, sumOfU64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import type { Writing } from "../database/writing.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { GRANTS_INCLUDED } from "./grant-lag.ts";
-import type { Writing } from "./writing.ts";
 
 export const balancesTable = pgTable(
   "balances",

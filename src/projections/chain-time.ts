@@ -13,9 +13,9 @@ import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { appendRows, type Cell } from "../database/table-rows.ts";
+import { type AtOnce, appendAtOnce } from "../database/writing.ts";
 import { planAfresh } from "./plans.ts";
 import { BEFORE_ALL } from "./position.ts";
-import { type AtOnce, appendAtOnce } from "./writing.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */
 type Timed = Readonly<Record<string, Cell>> & {

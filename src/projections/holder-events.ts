@@ -7,6 +7,7 @@ import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { Reads } from "../database/readers.ts";
+import type { AtOnce } from "../database/writing.ts";
 import {
   appendEvents,
   appendEventsAtOnce,
@@ -15,7 +16,6 @@ import {
   readRange,
 } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
-import type { AtOnce } from "./writing.ts";
 
 /** The kinds of event, as they are served. */
 export type HolderEventType =

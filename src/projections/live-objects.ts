@@ -14,15 +14,15 @@ import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Tx } from "../database/connect.ts";
 import { columnNames, copyRows, type Row, type RowSource } from "../database/table-rows.ts";
-import { type BalancePart, clearBalances, foldBalances } from "./balances.ts";
-import { planAfresh } from "./plans.ts";
 import {
   AT_ONCE_UP_TO_ROWS,
   type AtOnce,
   rowsAfterMark,
   type Writing,
   writeNow,
-} from "./writing.ts";
+} from "../database/writing.ts";
+import { type BalancePart, clearBalances, foldBalances } from "./balances.ts";
+import { planAfresh } from "./plans.ts";
 
 /** What became of an object in a batch: how it stands at the end, or null when it no longer does. */
 export type ObjectChange<State> = { readonly objectId: string; readonly state: State | null };

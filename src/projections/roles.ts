@@ -11,6 +11,7 @@ import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import { type AtOnce, type Writing, writeNow } from "../database/writing.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
 import {
   appendEvents,
@@ -20,7 +21,6 @@ import {
   readRange,
 } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
-import { type AtOnce, type Writing, writeNow } from "./writing.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",

@@ -5,6 +5,7 @@ import { index, pgTable } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import type { AtOnce } from "../database/writing.ts";
 import {
   clearLiveSet,
   foldAtOnce,
@@ -12,7 +13,6 @@ import {
   type LiveSet,
   type ObjectChange,
 } from "./live-objects.ts";
-import type { AtOnce } from "./writing.ts";
 
 export const sharedTokenObjectsTable = pgTable(
   "shared_token_objects",

@@ -5,6 +5,7 @@ import { index, pgTable } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import type { AtOnce } from "../database/writing.ts";
 import { GRANTS_INCLUDED, GrantIndexBehindError } from "./grant-lag.ts";
 import {
   clearLiveSet,
@@ -13,7 +14,6 @@ import {
   type LiveSet,
   type ObjectChange,
 } from "./live-objects.ts";
-import type { AtOnce } from "./writing.ts";
 
 /** Amounts in the coin's smallest unit; times and periods in milliseconds, as the contract has them. */
 export const timelockObjectsTable = pgTable(

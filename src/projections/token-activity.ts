@@ -6,8 +6,8 @@ import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { appendRows } from "../database/table-rows.ts";
+import { type AtOnce, appendAtOnce } from "../database/writing.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
-import { type AtOnce, appendAtOnce } from "./writing.ts";
 
 /** The event kinds that are logged. */
 export type ActivityType = "mint" | "burn" | "transfer" | "force_transfer";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { writeNow } from "../../src/database/writing.ts";
 import { clearBalances, ImpossibleBalanceError } from "../../src/projections/balances.ts";
 import {
   foldSharedTokens,
   foldSharedTokensAtOnce,
 } from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks } from "../../src/projections/timelock-objects.ts";
-import { writeNow } from "../../src/projections/writing.ts";
 import { remedyOf } from "../../src/waiting/remedy.ts";
 import { ACME, address, BETA } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

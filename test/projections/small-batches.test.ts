@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Sql, Tx } from "../../src/database/connect.ts";
+import { writeNow } from "../../src/database/writing.ts";
 import {
   appendHolderEvents,
   appendHolderEventsAtOnce,
@@ -10,7 +11,6 @@ import {
   foldSharedTokens,
   foldSharedTokensAtOnce,
 } from "../../src/projections/shared-token-objects.ts";
-import { writeNow } from "../../src/projections/writing.ts";
 import { ACME, address } from "../pipelines/token-facts.ts";
 import { freshDatabase } from "../postgres.ts";
 

@@ -1,17 +1,12 @@
 /**
- * What a batch of few rows writes, as parts of the statement that moves its pipeline's watermark. At the
- * head of the chain a batch is then one statement: one round trip and one commit.
+ * What a batch of few rows writes, as parts of the statement that moves a mark: a pipeline's watermark or
+ * the log's high-water mark. At the head of the chain a batch is then one statement: one round trip and
+ * one commit.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Sql } from "../database/connect.ts";
-import {
-  type Cell,
-  columnNames,
-  givenRows,
-  type Row,
-  type RowSource,
-} from "../database/table-rows.ts";
+import type { Sql } from "./session.ts";
+import { type Cell, columnNames, givenRows, type Row, type RowSource } from "./table-rows.ts";
 
 /** Parts of one statement. */
 export type Writing = {
@@ -72,15 +67,22 @@ export const appendAtOnce =
   ): AtOnce =>
   (first) => {
     if (rows.length > AT_ONCE_UP_TO_ROWS) return undefined;
-    const name = getTableName(table);
-    const { text, parameters } = rowsAfterMark(table, rows, first, instead);
-    return {
-      parts: [
-        `appended_${name} as (insert into ${name} (${columnNames(table).join(", ")}) ${text})`,
-      ],
-      parameters,
-    };
+    const { part, parameters } = appendingPart(table, rows, first, instead);
+    return { parts: [part], parameters };
   };
+
+/** A part that appends rows, however many, with parameters that are numbered from `first` on. */
+export const appendingPart = (
+  table: PgTable,
+  rows: readonly Row[],
+  first: number,
+  instead: Readonly<Record<string, string>> = {},
+): { readonly part: string; readonly parameters: readonly string[] } => {
+  const name = getTableName(table);
+  const { text, parameters } = rowsAfterMark(table, rows, first, instead);
+  const part = `appended_${name} as (insert into ${name} (${columnNames(table).join(", ")}) ${text})`;
+  return { part, parameters };
+};
 
 /**
  * Rows with the columns of `shape` as a query whose parameters are numbered from `first` on; it yields
