@@ -56,10 +56,10 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       gasBudget: 50_000_000n,
     };
     const relay = suiRelay(settings);
-    const [{ name: purse } = { name: "" }] = await relay.purses(never);
+    const [{ name: resource } = { name: "" }] = await relay.resources(never);
     const order = { requestId: "r", asset: "a", wallet: WALLET, groupId: 2, holderId: 77n };
     const signedBy = async (by: Relay, what: WhitelistOrder) =>
-      (await by.prepare(what, purse, never)).sign(never);
+      (await by.prepare(what, resource, never)).sign(never);
     const made = await signedBy(relay, order);
     txId = made.txId;
     expect(await relay.lookUp(txId, never)).toBeNull();

@@ -121,7 +121,7 @@ for (const { backend, skip, investors, each, hits } of [
         where coin_type = ${coinType} and event_type = 'holder_address_added'`;
       const addedBy = new Map(added.map(({ address, tx_digest }) => [address, tx_digest]));
       for (const { wallet, tx_id } of whitelisted) expect(addedBy.get(wallet)).toBe(tx_id);
-      expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+      expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
       expect(await database.sql`select 1 from ta_wallet_claims`).toHaveLength(0);
     },
   );

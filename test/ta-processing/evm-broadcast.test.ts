@@ -159,8 +159,8 @@ test("a refusal counts at the first submission only: later the transaction may w
     groupId: EVM_GROUP,
     holderId: null,
   };
-  const [purse] = await relay.purses(signal);
-  const { signed } = await (await relay.prepare(order, purse?.name ?? "", signal)).sign(signal);
+  const [resource] = await relay.resources(signal);
+  const { signed } = await (await relay.prepare(order, resource?.name ?? "", signal)).sign(signal);
   await chain.request("anvil_setBalance", [signer.address, "0x0"]);
   await expect(relay.submit(signed, signal, true)).rejects.toThrow(RelayUnavailableError);
   await expect(relay.submit(signed, signal, false)).rejects.toThrow(SubmissionRefusedError);

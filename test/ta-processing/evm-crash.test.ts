@@ -104,7 +104,7 @@ const expectEachOnce = async ({ chain, database, token }: Trapped, sentBefore: n
   const endings = await database.sql`
     select 1 from ta_request_history where status in ('SUCCESS', 'FAILED')`;
   expect(endings).toHaveLength(requests.length);
-  expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+  expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
 };
 
 test("a process that is killed after signing, storing, submitting, executing or before that is final leaves a request that another one does once", {

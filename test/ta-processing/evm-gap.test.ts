@@ -53,7 +53,7 @@ test("a transaction whose request is a success is offered again when a block cou
   expect(await ended(database, second)).toMatchObject(SUCCESS);
   for (const wallet of wallets) expect(await groupOf(circle, wallet)).toBe(BigInt(EVM_GROUP));
   expect(await mined(circle, OWNER)).toBe(count + 2);
-  expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+  expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
 });
 
 test("a transaction that is taken back after its asset was taken out holds up no other request of the signer", async () => {

@@ -6,7 +6,7 @@ import {
   SubmissionRefusedError,
 } from "../../src/ta/ledgers/relay.ts";
 import { heldIn } from "../../src/ta/pii/vault.ts";
-import { freeIdlePurses } from "../../src/ta/processing/idle-purses.ts";
+import { releaseIdleReservations } from "../../src/ta/processing/idle-reservations.ts";
 import { readOpen } from "../../src/ta/processing/open-request.ts";
 import { registersBehind } from "../../src/ta/processing/overdue.ts";
 import { NO_PATIENCE } from "../../src/ta/processing/patience.ts";
@@ -130,16 +130,17 @@ test("a request fails as refused only when the ledger has not executed its trans
   const other = look(lane, { register: 90n, tip: 204n, relay: accepting });
   await other.catch(() => undefined);
   // Nor does whoever waits for its coin submit it.
-  await circle.database.sql`update ta_purses set claimed_at = claimed_at - interval '2 minutes'`;
+  await circle.database
+    .sql`update ta_reservations set claimed_at = claimed_at - interval '2 minutes'`;
   {
     using opened = await openAsset(circle);
     const held = await circle.database.sql<{ name: string }[]>`
-      select p.purse as name from ta_purses p join ta_requests r on r.id = p.request_id
+      select p.resource as name from ta_reservations p join ta_requests r on r.id = p.request_id
       where r.investor_id = ${lane}`;
-    const purses = held.map(({ name }) => ({ name, version: "1" }));
+    const resources = held.map(({ name }) => ({ name, version: "1" }));
     const { signal } = new AbortController();
     const relay = accepting(opened.asset.relay);
-    await freeIdlePurses(circle.database, relay, purses, signal);
+    await releaseIdleReservations(circle.database, relay, resources, signal);
     expect(held).toHaveLength(1);
   }
   // What was executed at 205 is not in the register yet, which is where the first one waited for it.

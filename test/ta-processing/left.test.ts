@@ -9,11 +9,11 @@ import { acceptRequest, ended, renameAsset } from "./circle.ts";
 import { EVM_ASSET, newEvmWallet, OWNER, startEvmCircle } from "./evm-circle.ts";
 
 const holdersOf = ({ sql }: TestDatabase) =>
-  sql<{ request_id: string }[]>`select request_id from ta_purses`;
+  sql<{ request_id: string }[]>`select request_id from ta_reservations`;
 
 /** As if what is held had been held for two minutes. */
 const letTimePass = ({ sql }: TestDatabase) =>
-  sql`update ta_purses set claimed_at = claimed_at - interval '2 minutes'`;
+  sql`update ta_reservations set claimed_at = claimed_at - interval '2 minutes'`;
 
 test("the transaction of an asset that was taken out is settled by those that wait for its nonce, and its request ends when the asset is back", async () => {
   await using circle = await startEvmCircle(4);
@@ -57,11 +57,11 @@ test("a nonce that is held for nothing signed is free for others, unless somebod
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   const { sql } = database;
-  const purse = `evm:${chain.chainId}:${evmKeySigner(OWNER).address}`;
+  const resource = `evm:${chain.chainId}:${evmKeySigner(OWNER).address}`;
   const left = await acceptRequest(database, { asset: "taken out", investorId: "l-3" });
   await sql`
-    insert into ta_purses (purse, payer, request_id, claimed_at)
-    values (${purse}, ${purse}, ${left}, now() - interval '2 minutes')`;
+    insert into ta_reservations (resource, payer, request_id, claimed_at)
+    values (${resource}, ${resource}, ${left}, now() - interval '2 minutes')`;
   const lease = (until: string) => sql`
     update ta_lanes set leased_until = ${until}, wake_at = ${until}, token = gen_random_uuid()
     where investor_id = 'l-3'`;
@@ -84,7 +84,7 @@ test("at the start the open requests of an asset that is not configured are name
   const { database } = circle;
   const id = await acceptRequest(database, { asset: "taken out", investorId: "l-5" });
   await acceptRequest(database, { asset: EVM_ASSET, investorId: "l-6" });
-  await database.sql`insert into ta_purses (purse, payer, request_id) values ('evm:1:0x5', 'evm:1:0x5', ${id})`;
+  await database.sql`insert into ta_reservations (resource, payer, request_id) values ('evm:1:0x5', 'evm:1:0x5', ${id})`;
   const logged: string[] = [];
   const logger = pino({}, { write: (line: string) => void logged.push(line) });
   await warnOfLeftRequests(database.sql, new Set([EVM_ASSET]), logger);
@@ -93,7 +93,7 @@ test("at the start the open requests of an asset that is not configured are name
       level: 40,
       asset: "taken out",
       requests: 1,
-      holding: [{ requestId: id, purse: "evm:1:0x5", txId: null }],
+      holding: [{ requestId: id, resource: "evm:1:0x5", txId: null }],
       msg: expect.stringContaining("put it back"),
     },
   ]);

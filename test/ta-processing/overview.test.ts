@@ -47,7 +47,9 @@ test("an operator sees what every open request waits for, and nothing about inve
   const behind = await acceptRequest(database, { investorId: `${investor}-1` });
   const sameWallet = await acceptRequest(database, { investorId: `${investor}-2`, wallet });
   const elsewhere = await acceptRequest(database, { investorId: investor, asset: "demo-b" });
-  const [purse] = await database.sql<{ purse: string }[]>`select purse from ta_purses`;
+  const [purse] = await database.sql<
+    { purse: string }[]
+  >`select resource as purse from ta_reservations`;
 
   const run = async (...args: readonly string[]) => {
     const ran = await runProgram(["ta", ...args], { DATABASE_URL: database.url });

@@ -158,7 +158,7 @@ test("what a worker writes after its lane was taken over is refused", async () =
   const present = await until("the lease to end", claim, (claimed) => claimed !== undefined);
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
   await expect(recordStep(database, former, { id }, "late")).rejects.toThrow(LaneLostError);
-  const order = { txId: "late", signed: new Uint8Array(1), groupId: 1, purse: "late" };
+  const order = { txId: "late", signed: new Uint8Array(1), groupId: 1, resource: "late" };
   await expect(recordSigned(database, former, { id }, order)).rejects.toThrow(LaneLostError);
   expect(await sql`select 1 from ta_transactions where request_id = ${id}`).toHaveLength(0);
   await recordStep(database, present, { id }, "in time");
@@ -197,10 +197,12 @@ test("a transaction under way is followed to its end although the investor's dat
 test("a request whose coin is gone before it was signed for pays with another one", async () => {
   const { database } = circle;
   const id = await acceptRequest(database, { investorId: "r-6" });
-  await database.sql`insert into ta_purses (purse, payer, request_id) values ('sui:0xdead', 'sui:0x1', ${id})`;
+  await database.sql`insert into ta_reservations (resource, payer, request_id) values ('sui:0xdead', 'sui:0x1', ${id})`;
   await using _processor = await startProcessor(circle);
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
-  expect(await database.sql`select 1 from ta_purses where request_id = ${id}`).toHaveLength(0);
+  expect(await database.sql`select 1 from ta_reservations where request_id = ${id}`).toHaveLength(
+    0,
+  );
 });
 
 test("a transaction is held to the group that it was signed for, also when another one is configured meanwhile", async () => {

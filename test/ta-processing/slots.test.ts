@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LaneClaim, LaneLostError } from "../../src/lanes/lanes.ts";
 import { RelayUnavailableError } from "../../src/ta/ledgers/relay.ts";
 import {
-  claimPurse,
-  giveBackIdlePurse,
-  giveBackPurse,
-  releasePurse,
+  giveUpIdleReservation,
+  giveUpReservation,
+  releaseReservation,
+  reserve,
   untilGiven,
-} from "../../src/ta/processing/purses.ts";
+} from "../../src/ta/processing/reservations.ts";
 import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { until } from "../lanes/until.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
@@ -59,7 +59,7 @@ test("requests that wait for one coin keep no worker from others, and are each d
   await using _processor = await startProcessor(circle, settings);
   for (const id of ids) expect((await ended(database, id, 60_000)).status).toBe("SUCCESS");
   expect(await waiting()).toEqual([]);
-  expect(await database.sql`select 1 from ta_purses`).toEqual([]);
+  expect(await database.sql`select 1 from ta_reservations`).toEqual([]);
 });
 
 test("a coin that is released goes to the lane that has waited longest, and whoever comes meanwhile does not get it", async () => {
@@ -72,7 +72,7 @@ test("a coin that is released goes to the lane that has waited longest, and whoe
     const claim = claims.get(name);
     const id = requests.get(name) ?? "";
     if (claim === undefined) throw new Error(`no lane of ${name}`);
-    return await claimPurse(sql, claim, { id }, "sui:0xa", coins);
+    return await reserve(sql, claim, { id }, "sui:0xa", coins);
   };
   const dueIn = async (name: string) => {
     const [row] = await sql<{ due: boolean }[]>`
@@ -92,18 +92,18 @@ test("a coin that is released goes to the lane that has waited longest, and whoe
   if (first !== undefined) await investorLanes.leave(sql, first, untilGiven(sql, 60_000));
   expect(await dueIn("q-1")).toBe(false);
 
-  await releasePurse(circle.database, { id: requests.get("q-0") ?? "" });
+  await releaseReservation(circle.database, { id: requests.get("q-0") ?? "" });
   expect(await dueIn("q-1")).toBe(true);
   expect(await claimFor("q-2")).toBeUndefined();
   expect(await claimFor("q-1")).toBe("sui:0xc0");
 
   // Given while its lane is still held: it is not left waiting.
-  await releasePurse(circle.database, { id: requests.get("q-1") ?? "" });
+  await releaseReservation(circle.database, { id: requests.get("q-1") ?? "" });
   const second = claims.get("q-2");
   if (second !== undefined) await investorLanes.leave(sql, second, untilGiven(sql, 60_000));
   expect(await dueIn("q-2")).toBe(true);
-  await releasePurse(circle.database, { id: requests.get("q-2") ?? "" });
-  expect(await sql`select 1 from ta_purses`).toEqual([]);
+  await releaseReservation(circle.database, { id: requests.get("q-2") ?? "" });
+  expect(await sql`select 1 from ta_reservations`).toEqual([]);
   await sql`update ta_lanes set wake_at = null where investor_id like 'q-%'`;
 });
 
@@ -114,13 +114,13 @@ test("a request that cannot go on gives back what it was given, and one whose la
   const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
   const request = { id, txId: null };
-  const held = () => sql`select 1 from ta_purses where request_id = ${id}`;
-  await claimPurse(sql, claim, request, "sui:0xa", [{ name: "sui:0xc1", version: "1" }]);
+  const held = () => sql`select 1 from ta_reservations where request_id = ${id}`;
+  await reserve(sql, claim, request, "sui:0xa", [{ name: "sui:0xc1", version: "1" }]);
   const former = { ...claim, token: randomUUID() };
-  await expect(giveBackPurse(circle.database, former, request)).rejects.toThrow(LaneLostError);
-  await giveBackPurse(circle.database, claim, { id, txId: "signed meanwhile" });
+  await expect(giveUpReservation(circle.database, former, request)).rejects.toThrow(LaneLostError);
+  await giveUpReservation(circle.database, claim, { id, txId: "signed meanwhile" });
   expect(await held()).toHaveLength(1);
-  await giveBackPurse(circle.database, claim, request);
+  await giveUpReservation(circle.database, claim, request);
   expect(await held()).toHaveLength(0);
   await sql`update ta_lanes set wake_at = null where investor_id = 'q-3'`;
 });
@@ -133,14 +133,14 @@ test("a lane that was given a coin while it began to wait for one waits no more"
   if (claim === undefined) throw new Error("the lane was not claimed");
   // What others do between its statements: it finds none free, is given one, and says that it waits.
   await sql`
-    insert into ta_purses (purse, payer, request_id) values ('sui:0xc2', 'sui:0xb', ${id})`;
+    insert into ta_reservations (resource, payer, request_id) values ('sui:0xc2', 'sui:0xb', ${id})`;
   await sql`
     update ta_lanes set waits_for = 'sui:0xb', waiting_since = now() where id = ${claim.id}`;
   const coins = [{ name: "sui:0xc2", version: "1" }];
-  expect(await claimPurse(sql, claim, { id }, "sui:0xb", coins)).toBe("sui:0xc2");
+  expect(await reserve(sql, claim, { id }, "sui:0xb", coins)).toBe("sui:0xc2");
   expect(await waiting()).toEqual([]);
   // Else it would be given a second one as soon as the first has paid.
-  await giveBackPurse(circle.database, claim, { id, txId: null });
+  await giveUpReservation(circle.database, claim, { id, txId: null });
   await sql`update ta_lanes set wake_at = null where investor_id = 'q-4'`;
 });
 
@@ -158,10 +158,11 @@ for (const [why, tip] of [
     const { sql } = database;
     const names = ["old", "new", "queue"];
     const ids = await acceptOf(names);
-    const held = () => sql<{ purse: string }[]>`select purse from ta_purses order by purse`;
+    const held = () =>
+      sql<{ resource: string }[]>`select resource from ta_reservations order by resource`;
     for (const [at, seconds] of [6, 0].entries()) {
       await sql`
-        insert into ta_purses (purse, payer, request_id, claimed_at)
+        insert into ta_reservations (resource, payer, request_id, claimed_at)
         values (${`sui:0x${names[at]}`}, 'sui:0xd', ${ids[at] ?? ""},
                 now() - ${seconds} * interval '1 second')`;
     }
@@ -181,8 +182,8 @@ for (const [why, tip] of [
         select 1 from ta_requests where id = ${ids[1] ?? ""} and status = 'PENDING'`;
       await until("the one with the new coin to be looked at", taken, ({ length }) => length === 1);
     }
-    expect(await held()).toEqual([{ purse: "sui:0xnew" }]);
-    await sql`delete from ta_purses`;
+    expect(await held()).toEqual([{ resource: "sui:0xnew" }]);
+    await sql`delete from ta_reservations`;
     await using _processor = await startProcessor(circle);
     for (const id of ids) expect((await ended(database, id)).status).toBe("SUCCESS");
   });
@@ -196,15 +197,15 @@ test("a signed request that waits for its register keeps the coin that pays for 
     around: (relay) => ({ ...relay, submit: async () => undefined, lookUp: async () => null }),
   });
   const [id = ""] = await acceptOf(["signed"]);
-  const held = () => sql`select 1 from ta_purses where request_id = ${id}`;
+  const held = () => sql`select 1 from ta_reservations where request_id = ${id}`;
   const stored = () => sql`select 1 from ta_transactions where request_id = ${id}`;
   await until("the transaction", stored, ({ length }) => length === 1);
   await hold[Symbol.asyncDispose]();
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'signed'`;
   const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
-  await sql`update ta_purses set claimed_at = claimed_at - interval '1 minute'`;
-  await giveBackIdlePurse(database, claim, { id });
+  await sql`update ta_reservations set claimed_at = claimed_at - interval '1 minute'`;
+  await giveUpIdleReservation(database, claim, { id });
   expect(await held()).toHaveLength(1);
   await investorLanes.leave(sql, claim, 0);
   await using _processor = await startProcessor(circle);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../src/settings/config.ts";
-import type { Purse } from "../../src/ta/ledgers/relay.ts";
+import type { Resource } from "../../src/ta/ledgers/relay.ts";
 import { suiKeySigner } from "../../src/ta/ledgers/signer.ts";
 import { decoded, openSuiNode, payingCoins, suiRelay } from "../../src/ta/ledgers/sui-relay.ts";
 import { startCircle } from "./circle.ts";
@@ -33,16 +33,18 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
       treasuryId: async () => undefined,
       gasBudget,
     });
-  const names = (purses: readonly Purse[]) => new Set(purses.map(({ name }) => name));
+  const names = (resources: readonly Resource[]) => new Set(resources.map(({ name }) => name));
   const { signal } = new AbortController();
   try {
-    expect(names(await relayWith(GAS_BUDGET).purses(signal)).size).toBe(120);
+    expect(names(await relayWith(GAS_BUDGET).resources(signal)).size).toBe(120);
     const tooMuch = 1_001n * 1_000_000_000n;
-    await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow(/to pay gas with$/);
+    await expect(relayWith(tooMuch).resources(signal)).rejects.toThrow(/to pay gas with$/);
 
     await source.submit({ sender: registrar, calls: [], gasCoins: 430 });
-    expect(await relayWith(GAS_BUDGET).purses(signal)).toHaveLength(200);
-    await expect(relayWith(tooMuch).purses(signal)).rejects.toThrow("first 500 coins: merge them");
+    expect(await relayWith(GAS_BUDGET).resources(signal)).toHaveLength(200);
+    await expect(relayWith(tooMuch).resources(signal)).rejects.toThrow(
+      "first 500 coins: merge them",
+    );
   } finally {
     sui.close();
   }

@@ -53,7 +53,7 @@ test("an accepted request puts the wallet into the group, by one transaction of 
       message: `the wallet was put into group ${GROUP} by transaction ${done.tx_id}`,
     },
   ]);
-  expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+  expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
 });
 
 test("a second wallet of an investor joins the same holder", async () => {

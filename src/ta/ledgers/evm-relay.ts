@@ -38,10 +38,10 @@ export type EvmRelaySettings = {
   readonly type: string;
   readonly signer: EvmSigner;
   /** The lowest nonce that a new transaction may have, by what was signed before. */
-  readonly lowestNonce: (purse: string) => Promise<number>;
+  readonly lowestNonce: (resource: string) => Promise<number>;
   /** The first `limit` with nonces from `from` up to below `below`, lowest nonce first, one of each. */
   readonly signedBefore: (
-    purse: string,
+    resource: string,
     nonces: { readonly from: number; readonly below: number; readonly limit: number },
   ) => Promise<readonly SignedBefore[]>;
   /** For one HTTP request. */
@@ -111,12 +111,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     tip: (signal) => atOne((one) => readHead(one, chainId, signal), signal),
 
     // One transaction at a time: the next one needs the next nonce.
-    purses: async () => [{ name: payer, version: null }],
+    resources: async () => [{ name: payer, version: null }],
 
-    prepare: async ({ wallet, groupId, asset, requestId }, purse, signal) => {
+    prepare: async ({ wallet, groupId, asset, requestId }, resource, signal) => {
       const data = callOf(hex(wallet), BigInt(groupId));
       const counted = await countOn(rpc, signer.address, signal);
-      const nonce = Math.max(counted, await settings.lowestNonce(purse));
+      const nonce = Math.max(counted, await settings.lowestNonce(resource));
       const transaction = await priced(nonce, token, data, signal);
       return {
         sign: async (signing) => {

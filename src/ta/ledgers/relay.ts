@@ -27,7 +27,7 @@ export type SignedOrder = {
   readonly txId: string;
   /** What `submit` takes. */
   readonly signed: Uint8Array;
-  /** Its number among the transactions of its purse; only where the ledger numbers them. */
+  /** The sender's nonce; only where the ledger numbers transactions. */
   readonly nonce?: number;
 };
 
@@ -41,30 +41,30 @@ export type Executed = {
   readonly error: string | null;
 };
 
-/** What can pay for one transaction at a time. */
-export type Purse = {
-  /** Processes agree on it. */
+/** What pays for and orders one transaction at a time: a gas coin (Sui), or the sender's nonce (EVM). */
+export type Resource = {
+  /** The same in every process. */
   readonly name: string;
   /**
-   * Another one after every transaction that it paid for. Of a purse that has one, a refusal may be the
-   * purse's fault: it can be locked as it stands. Null for those of which that cannot be.
+   * Changes with every transaction that it paid for. A refusal may be the fault of this version: a coin
+   * can be locked. Null for a resource that cannot be at fault.
    */
   readonly version: string | null;
 };
 
 /** The ways to one asset's ledger. Everything rejects with `signal`'s reason once that aborts. */
 export type Relay = {
-  /** Whose purses they are, by a name that processes agree on; those of one payer pay for each other. */
+  /** The owner of the resources, by a name that is the same in every process; any of its resources will do. */
   readonly payer: string;
   /**
    * Newest checkpoint or block that the ledger's node has.
    * @throws RelayUnavailableError (retry), as all others do
    */
   tip(signal: AbortSignal): Promise<bigint>;
-  /** What can pay for a transaction; any of them will do. */
-  purses(signal: AbortSignal): Promise<readonly Purse[]>;
+  /** The resources a transaction may reserve; any of them will do. */
+  resources(signal: AbortSignal): Promise<readonly Resource[]>;
   /** Builds the order's transaction for the ledger as it stands. */
-  prepare(order: WhitelistOrder, purse: string, signal: AbortSignal): Promise<UnsignedOrder>;
+  prepare(order: WhitelistOrder, resource: string, signal: AbortSignal): Promise<UnsignedOrder>;
   /**
    * Submits; what becomes of it is for `lookUp` to say. The same one may be submitted again.
    * @param again whether it may have been submitted before: a refusal alone then says nothing

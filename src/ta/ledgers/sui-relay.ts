@@ -7,9 +7,9 @@ import { RpcError, type RpcOptions, type UnaryCall } from "@protobuf-ts/runtime-
 import { followingAbort } from "../../waiting/following-abort.ts";
 import {
   type Executed,
-  type Purse,
   type Relay,
   RelayUnavailableError,
+  type Resource,
   SubmissionRefusedError,
   type WhitelistOrder,
 } from "./relay.ts";
@@ -59,7 +59,7 @@ const ANSWER_MS = 10_000;
 /** A transaction is answered when it is final: on a network about half a second, here longer is fine. */
 const EXECUTION_MS = 20_000;
 /** Most coins that pay in turns; more are not looked for. */
-const MOST_PURSES = 200;
+const MOST_COINS = 200;
 /** Coins asked for at once; a node may give fewer. */
 const PAGE_COINS = 1_000;
 /** Pages looked at: whoever is sent thousands of small coins must merge them. */
@@ -102,11 +102,11 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
       return info.checkpointHeight;
     },
 
-    purses: async (signal) => {
-      const purses: Purse[] = [];
+    resources: async (signal) => {
+      const resources: Resource[] = [];
       let looked = 0;
       let pageToken: Uint8Array | undefined;
-      for (let pages = 0; pages < MOST_PAGES && purses.length < MOST_PURSES; pages += 1) {
+      for (let pages = 0; pages < MOST_PAGES && resources.length < MOST_COINS; pages += 1) {
         const { objects, nextPageToken } = await ask(signal, (options) =>
           stateService.listOwnedObjects(
             {
@@ -120,22 +120,22 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
           ),
         );
         looked += objects.length;
-        purses.push(...payingCoins(objects, gasBudget));
+        resources.push(...payingCoins(objects, gasBudget));
         pageToken = nextPageToken?.length ? nextPageToken : undefined;
         if (pageToken === undefined) break;
       }
-      if (purses.length === 0) {
+      if (resources.length === 0) {
         throw new RelayUnavailableError(
           `${signer.address} has no coin of ${gasBudget} MIST or more to pay gas with` +
             (pageToken === undefined ? "" : ` among its first ${looked} coins: merge them`),
         );
       }
-      return purses.slice(0, MOST_PURSES);
+      return resources.slice(0, MOST_COINS);
     },
 
-    prepare: async (order, purse, signal) => {
+    prepare: async (order, resource, signal) => {
       const shared = await findTreasury(signal);
-      const objectId = purse.slice("sui:".length);
+      const objectId = resource.slice("sui:".length);
       const readMask = { paths: ["version", "digest"] };
       const [{ object: coin }, { epoch }] = await Promise.all([
         ask(signal, (options) => ledgerService.getObject({ objectId, readMask }, options)),
@@ -221,13 +221,13 @@ export const decoded = (message: string): string => {
 };
 
 /**
- * The coins that can pay for a transaction, as purses. Anybody may send an address coins that are too
+ * The coins that can pay for a transaction, as resources. Any address may send coins that are too
  * small: what they were to pay for would be refused for good. A node that tells no balance is believed.
  */
 export const payingCoins = (
   coins: readonly Pick<GrpcTypes.Object, "objectId" | "version" | "balance">[],
   gasBudget: bigint,
-): readonly Purse[] =>
+): readonly Resource[] =>
   coins.flatMap(({ objectId, version = "", balance }) =>
     objectId === undefined || (balance !== undefined && balance < gasBudget)
       ? []

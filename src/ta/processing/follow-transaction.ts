@@ -7,10 +7,10 @@ import { investorLanes } from "../requests/lanes.ts";
 import { isUpToDate } from "./freshness.ts";
 import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";
 import { waitFor } from "./patience.ts";
-import { keepPurseOut, releasePurse } from "./purses.ts";
 import { type Ending, recordRefusal, recordStep } from "./record.ts";
 import { type Confirmation, NOT_FINAL } from "./register.ts";
 import { failed, LATER, type Processing, type SignedRequest, succeeded } from "./request-work.ts";
+import { keepOut, releaseReservation } from "./reservations.ts";
 
 /**
  * Gets the stored transaction onto the ledger, and waits until the projections show what it did.
@@ -65,11 +65,11 @@ const refused = async (
   if (!(await isUpToDate(work, request))) return LATER;
   const found = await shown(work, request, { place: null }, true);
   if (found !== null) return found;
-  const purse = await keepPurseOut(work.database.sql, request);
-  if (purse !== undefined) {
+  const resource = await keepOut(work.database.sql, request);
+  if (resource !== undefined) {
     work.logger.warn(
-      { requestId: request.id, asset: asset.name, txId: request.txId, purse, refusal },
-      `transfer agent: the ledger refused what ${purse} was to pay for; it pays for nothing until it ` +
+      { requestId: request.id, asset: asset.name, txId: request.txId, resource, refusal },
+      `transfer agent: the ledger refused what ${resource} was to pay for; it pays for nothing until it ` +
         "has another version, or for half an hour",
     );
   }
@@ -96,7 +96,7 @@ const settled = async (
       ? `executed${where}; waiting until the register shows it`
       : `failed${where}: ${error}; waiting until that is final`;
   await recordStep(database, claim, request, words);
-  await releasePurse(database, request);
+  await releaseReservation(database, request);
   work.poke();
   if (isFinal(final)) return (await shown(work, request, executed)) ?? LATER;
   // A reorganisation may put it elsewhere or nowhere: it is looked up again before anything is said.

@@ -2,7 +2,7 @@
 import type { Sql } from "../../database/connect.ts";
 import type { Logger } from "../../logging/logger.ts";
 
-/** Requests with a purse that are named; there are rarely more than a few. */
+/** Most requests with a reservation that are named; there are rarely more than a few. */
 const NAMED = 20;
 
 /** Warns once for each asset that has open requests and is not among `assets`. */
@@ -16,9 +16,9 @@ export const warnOfLeftRequests = async (
     where status in ('QUEUED', 'PENDING') group by asset`;
   for (const { asset, requests } of open) {
     if (assets.has(asset)) continue;
-    const holding = await sql<{ requestId: string; purse: string; txId: string | null }[]>`
-      select r.id as "requestId", p.purse, r.tx_id as "txId"
-      from ta_purses p join ta_requests r on r.id = p.request_id
+    const holding = await sql<{ requestId: string; resource: string; txId: string | null }[]>`
+      select r.id as "requestId", p.resource, r.tx_id as "txId"
+      from ta_reservations p join ta_requests r on r.id = p.request_id
       where r.asset = ${asset} order by p.claimed_at limit ${NAMED}`;
     logger.warn(
       { asset, requests, holding },

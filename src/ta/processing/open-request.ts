@@ -73,7 +73,7 @@ export const lookAgain = (sql: Sql, request: Pick<OpenRequest, "id">): Fragment 
       select now() - coalesce(t.created_at, greatest(r.updated_at, p.claimed_at))
       from ta_requests r
       left join ta_transactions t on t.request_id = r.id
-      left join ta_purses p on p.request_id = r.id
+      left join ta_reservations p on p.request_id = r.id
       where r.id = ${request.id}
     ) / 10, ${least} * interval '1 ms'), ${most} * interval '1 ms')`;
 };

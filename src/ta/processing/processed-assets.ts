@@ -88,8 +88,8 @@ const evmSides = async (
       token: address,
       type,
       signer,
-      lowestNonce: (purse) => lowestNonce(sql, purse),
-      signedBefore: (purse, nonces) => signedBefore(sql, purse, nonces),
+      lowestNonce: (resource) => lowestNonce(sql, resource),
+      signedBefore: (resource, nonces) => signedBefore(sql, resource, nonces),
     }),
   };
 };

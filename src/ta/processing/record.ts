@@ -9,7 +9,7 @@ import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress } from "../requests/callback-address.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { OpenRequest } from "./open-request.ts";
-import { releasePurse, stopWaiting } from "./purses.ts";
+import { releaseReservation, stopWaiting } from "./reservations.ts";
 import { releaseWallet } from "./wallet-claims.ts";
 
 /** Why a request failed, as the interface specifies. */
@@ -43,19 +43,19 @@ export const recordStep = (
   });
 
 /** A signed transaction, the group it puts the wallet into, and what pays for it. */
-type OrderToStore = SignedOrder & { readonly groupId: number; readonly purse: string };
+type OrderToStore = SignedOrder & { readonly groupId: number; readonly resource: string };
 
 /** Stores the signed transaction: from here on it is the only one there will be. @throws LaneLostError */
 export const recordSigned = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,
   request: Pick<OpenRequest, "id">,
-  { txId, signed, nonce, groupId, purse }: OrderToStore,
+  { txId, signed, nonce, groupId, resource }: OrderToStore,
 ): Promise<void> =>
   investorLanes.underClaim(database, claim, async (tx) => {
     await tx.sql`
-      insert into ta_transactions (request_id, tx_id, signed, group_id, purse, nonce)
-      values (${request.id}, ${txId}, ${signed}, ${groupId}, ${purse}, ${nonce ?? null})`;
+      insert into ta_transactions (request_id, tx_id, signed, group_id, resource, nonce)
+      values (${request.id}, ${txId}, ${signed}, ${groupId}, ${resource}, ${nonce ?? null})`;
     await tx.sql`update ta_requests set tx_id = ${txId} where id = ${request.id}`;
     await writeStatus(tx, request.id, {
       status: "PENDING",
@@ -93,7 +93,7 @@ export const recordEnding = (
     const reason = ending.status === "FAILED" ? ending.reason : null;
     const message = shortened(ending.message);
     if (request.kind === "whitelist") {
-      await releasePurse(tx, request);
+      await releaseReservation(tx, request);
       await stopWaiting(tx, claim);
       await releaseWallet(tx, request);
     }

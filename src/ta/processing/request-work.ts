@@ -29,7 +29,7 @@ export type Processing = {
   readonly behind: RegistersBehind;
   /** How long, and by how many, something is waited for on the spot. */
   readonly patience: Patience;
-  /** Others may go on now: a purse or a wallet has been given to them. */
+  /** Other lanes may go on now: they got a reservation or a wallet. */
   readonly poke: () => void;
   /** Aborts when the worker is to come to a stop, or has lost the lane: calls are cut off. */
   readonly signal: AbortSignal;
@@ -44,10 +44,10 @@ export const LATER = "later" as const;
 export const WALLET_TAKEN = "wallet taken" as const;
 
 /** Nothing to pay with is free: its lane is given what another request releases. */
-export const NO_PURSE = "no purse" as const;
+export const NONE_FREE = "no gas coin or nonce free" as const;
 
 /** Why a request has not come to its end in this turn. */
-export type Waiting = typeof LATER | typeof WALLET_TAKEN | typeof NO_PURSE;
+export type Waiting = typeof LATER | typeof WALLET_TAKEN | typeof NONE_FREE;
 
 /** A request whose transaction is stored. */
 export type SignedRequest = OpenRequest & {

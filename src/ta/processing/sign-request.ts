@@ -7,13 +7,13 @@ import type { SignedOrder, UnsignedOrder } from "../ledgers/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";
 import { isUpToDate } from "./freshness.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
-import { freeIdlePurses } from "./idle-purses.ts";
+import { releaseIdleReservations } from "./idle-reservations.ts";
 import type { OpenRequest } from "./open-request.ts";
 import { waitFor } from "./patience.ts";
-import { claimPurse, giveBackPurse } from "./purses.ts";
 import { type Ending, recordSigned, recordStep } from "./record.ts";
 import type { WalletPlace } from "./register.ts";
-import { failed, LATER, NO_PURSE, type Processing, type SignedRequest } from "./request-work.ts";
+import { failed, LATER, NONE_FREE, type Processing, type SignedRequest } from "./request-work.ts";
+import { giveUpReservation, reserve } from "./reservations.ts";
 import { countSigningTry, SIGNING_TRIES, uncountSigningTry } from "./signing-tries.ts";
 
 /** After the first try; longer after each of the others. */
@@ -27,7 +27,7 @@ const SIGNING_PAUSE_MS = 500;
 export const signRequest = async (
   work: Processing,
   request: OpenRequest,
-): Promise<SignedRequest | Ending | typeof LATER | typeof NO_PURSE> => {
+): Promise<SignedRequest | Ending | typeof LATER | typeof NONE_FREE> => {
   const { database, claim, asset, signal, turnOver } = work;
   const { register, relay, whitelistGroupId: groupId } = asset;
   // Fresh enough: the projections know all that the ledger's node had when this step began.
@@ -39,7 +39,7 @@ export const signRequest = async (
     return !isThere() || place.final;
   });
   if (!known) {
-    await giveBackPurse(database, claim, request);
+    await giveUpReservation(database, claim, request);
     return LATER;
   }
   const { holderId: found } = place;
@@ -51,24 +51,24 @@ export const signRequest = async (
     place.registered === false ? await holderIdOf(database.sql, register, request) : null;
   const isNew = holderId !== null && !(await register.knowsHolder(holderId));
   await recordStep(database, claim, request, placeWords(place, isNew, isOwn));
-  const purses = await relay.purses(signal);
-  const purse = await claimPurse(database.sql, claim, request, relay.payer, purses);
-  if (purse === undefined) {
+  const resources = await relay.resources(signal);
+  const resource = await reserve(database.sql, claim, request, relay.payer, resources);
+  if (resource === undefined) {
     // Perhaps nobody gets on with those who have them.
-    await freeIdlePurses(database, relay, purses, signal);
-    return NO_PURSE;
+    await releaseIdleReservations(database, relay, resources, signal);
+    return NONE_FREE;
   }
   const { id: requestId, wallet } = request;
   const order = { requestId, asset: asset.name, wallet, groupId, holderId };
   for (;;) {
-    const unsigned = await relay.prepare(order, purse, signal);
+    const unsigned = await relay.prepare(order, resource, signal);
     const number = await countSigningTry(database, claim, request);
     if (number > SIGNING_TRIES) {
       return failed("SIGNING_ERROR", `the signer did not sign in ${SIGNING_TRIES} tries`);
     }
     const made = await trySigning(work, request, unsigned);
     if (!(made instanceof Error)) {
-      const stored = { ...made, groupId, purse };
+      const stored = { ...made, groupId, resource };
       await recordSigned(database, claim, request, stored);
       return { ...request, ...stored };
     }

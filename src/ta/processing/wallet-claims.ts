@@ -1,24 +1,23 @@
 /**
- * Requests that name one wallet of an asset are done one at a time, whoever's they are: the later one
- * is to find what the earlier one did. Without that two of them see the wallet outside the group and
- * sign two transactions.
+ * Requests for one wallet of an asset run one at a time, across investors, so that the later one finds the
+ * result of the earlier one. Otherwise two of them could see the wallet outside the group and sign two
+ * transactions.
  *
- * A claim is the request's, not a process's: it stands from before the register is looked at until the
- * request's end, whatever crashes. It comes before the purse, and a request that pays has its wallet
- * already: nobody waits for somebody who waits for him.
+ * A claim belongs to the request, not to a process: it stands from before the register is read until the
+ * request ends, through every crash. Wallet before reservation: no circular waits.
  */
 import type { Sql, Tx } from "../../database/connect.ts";
 import type { LaneClaim } from "../../lanes/lanes.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { OpenRequest } from "./open-request.ts";
 
-/** Claims the request's wallet for it, or finds it claimed; false while another request has it. */
+/** Claims the request's wallet for it, or finds it claimed already; false while another request has it. */
 export const claimWallet = async (
   sql: Sql,
   claim: LaneClaim,
   { id, asset, wallet }: Pick<OpenRequest, "id" | "asset" | "wallet">,
 ): Promise<boolean> => {
-  // A worker that lost its lane claims nothing more.
+  // A worker that has lost its lane claims nothing.
   const claimed = await sql`
     with lane as (${investorLanes.held(sql, claim)})
     insert into ta_wallet_claims (asset, wallet, request_id)
@@ -30,8 +29,8 @@ export const claimWallet = async (
 };
 
 /**
- * Lets the next request have the wallet, and makes the lane of the one that has waited longest due.
- * A lane that is missed (its row is locked just now) looks again by itself.
+ * Releases the wallet, and makes the lane of the request that has waited longest for it due. A lane whose
+ * row is locked at that moment is missed; it checks again by itself.
  */
 export const releaseWallet = async (
   { sql }: Pick<Tx, "sql">,

@@ -10,9 +10,9 @@ import { lookAgain, type OpenRequest, readOpen } from "./open-request.ts";
 import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";
 import { processRequest } from "./process-request.ts";
-import { giveBackIdlePurse, giveBackPurse, untilGiven } from "./purses.ts";
 import { recordEnding } from "./record.ts";
 import { LATER, type ProcessedAsset, WALLET_TAKEN, type Waiting } from "./request-work.ts";
+import { giveUpIdleReservation, giveUpReservation, untilGiven } from "./reservations.ts";
 
 /** What a worker works with. */
 export type LaneWork = {
@@ -63,13 +63,13 @@ export const processLane = async (
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) {
-      await giveBackPurse(database, claim, request);
+      await giveUpReservation(database, claim, request);
       throw new AssetMissingError(request.asset);
     }
     const processing = { ...others, database, claim, asset, signal, turnOver, poke };
     // Others of the same payer may have a register that is not behind, or a node that answers.
     const comesNoFurther = async () => {
-      if (request.txId === null) await giveBackIdlePurse(database, claim, request);
+      if (request.txId === null) await giveUpIdleReservation(database, claim, request);
     };
     const ending = await processRequest(processing, request).catch(async (error: unknown) => {
       if (error instanceof RelayUnavailableError && !signal.aborted) await comesNoFurther();

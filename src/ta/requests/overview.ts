@@ -14,7 +14,7 @@ export type RequestOverview = {
   readonly txId: string | null;
   /** What has to happen next; null once it is final. */
   readonly waitsFor: string | null;
-  /** What is kept for paying its transaction: a coin on Sui, a nonce on EVM; null when nothing is. */
+  /** The gas coin or nonce reserved for it, under the name that users of the command know; null for none. */
   readonly purse: string | null;
   /** Of its newest step. */
   readonly message: string;
@@ -63,7 +63,7 @@ type Row = Omit<RequestOverview, "ageSeconds" | "txId" | "waitsFor"> & {
 const isOpen = (sql: Sql) => sql`r.status in ('QUEUED', 'PENDING')`;
 
 const overview = (sql: Sql) => sql`
-  select r.id, r.asset, r.kind, r.status, r.reason, r.tx_id, r.message, p.purse,
+  select r.id, r.asset, r.kind, r.status, r.reason, r.tx_id, r.message, p.resource as purse,
          floor(extract(epoch from now() - r.created_at))::float8 as age_seconds,
          ${isOpen(sql)} as open, w.request_id as wallet_of,
          (select e.id from ta_requests e
@@ -71,7 +71,7 @@ const overview = (sql: Sql) => sql`
             and e.sequence < r.sequence and ${isOpen(sql)}
           order by e.sequence limit 1) as before
   from ta_requests r
-  left join ta_purses p on p.request_id = r.id
+  left join ta_reservations p on p.request_id = r.id
   left join ta_wallet_claims w
     on w.asset = r.asset and w.wallet = r.wallet and w.request_id <> r.id and r.kind = 'whitelist'`;
 

@@ -42,7 +42,7 @@ export const taLanes = pgTable(
   (t) => [
     unique("ta_lanes_of_investor").on(t.asset, t.investorId),
     wakeIndex("ta_lanes", t),
-    // Which lane is the next to be given a purse.
+    // Which lane gets the next free reservation.
     index("ta_lanes_waiting").on(t.waitsFor, t.waitingSince).where(sql`waits_for is not null`),
   ],
 );

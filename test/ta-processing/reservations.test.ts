@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Purse, type Relay, SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
+import { type Relay, type Resource, SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
 import { acceptRequest, type Circle, ended, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
@@ -9,25 +9,25 @@ beforeAll(async () => {
   circle = await startCircle();
 });
 
-beforeEach(() => circle.database.sql`truncate ta_purse_uses`);
+beforeEach(() => circle.database.sql`truncate ta_reservation_uses`);
 
 afterAll(async () => {
   await circle[Symbol.asyncDispose]();
 });
 
 /** Coins by the order in which they paid, and the ledger refusing what one of them pays for. */
-const watched = (locked: (purse: string) => boolean) => {
+const watched = (locked: (resource: string) => boolean) => {
   const used: string[] = [];
   const payer = new Map<string, string>();
   const around = (relay: Relay): Relay => ({
     ...relay,
-    prepare: async (order, purse, signal) => {
-      used.push(purse);
-      const unsigned = await relay.prepare(order, purse, signal);
+    prepare: async (order, resource, signal) => {
+      used.push(resource);
+      const unsigned = await relay.prepare(order, resource, signal);
       return {
         sign: async (signing) => {
           const made = await unsigned.sign(signing);
-          payer.set(Buffer.from(made.signed).toString("hex"), purse);
+          payer.set(Buffer.from(made.signed).toString("hex"), resource);
           return made;
         },
       };
@@ -49,9 +49,9 @@ const whitelist = async (investorId: string) => {
 
 test("a coin that the network has locked costs one request, and is named in the log; the others pay in turns", async () => {
   let bad = "";
-  const { used, around } = watched((purse) => {
-    bad ||= purse;
-    return purse === bad;
+  const { used, around } = watched((resource) => {
+    bad ||= resource;
+    return resource === bad;
   });
   await using processor = await startProcessor(circle, { around });
   const reasons: unknown[] = [];
@@ -65,14 +65,14 @@ test("a coin that the network has locked costs one request, and is named in the 
 
 test("a coin that was refused pays again with another version, or after half an hour", async () => {
   const { database } = circle;
-  let purse: Purse = { name: "", version: "" };
+  let resource: Resource = { name: "", version: "" };
   let refusing = true;
   const only = (relay: Relay): Relay => ({
     ...relay,
-    purses: async (signal) => {
-      const [first] = await relay.purses(signal);
-      if (first !== undefined && purse.name === "") purse = first;
-      return [purse];
+    resources: async (signal) => {
+      const [first] = await relay.resources(signal);
+      if (first !== undefined && resource.name === "") resource = first;
+      return [resource];
     },
     submit: async (signed, signal, again) => {
       if (refusing) throw new SubmissionRefusedError("locked");
@@ -81,11 +81,11 @@ test("a coin that was refused pays again with another version, or after half an 
   });
   await using _processor = await startProcessor(circle, { around: only });
   expect(await whitelist("p-a")).toMatchObject({ reason: "BROADCAST_SUBMIT_ERROR" });
-  purse = { ...purse, version: "another" };
+  resource = { ...resource, version: "another" };
   expect(await whitelist("p-b")).toMatchObject({ reason: "BROADCAST_SUBMIT_ERROR" });
   refusing = false;
   const id = await acceptRequest(database, { investorId: "p-c" });
   await expect(ended(database, id, 1_500)).rejects.toThrow("PENDING");
-  await database.sql`update ta_purse_uses set refused_at = refused_at - interval '30 minutes'`;
+  await database.sql`update ta_reservation_uses set refused_at = refused_at - interval '30 minutes'`;
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS" });
 });

@@ -1,23 +1,22 @@
 /**
- * Purses of requests that nobody gets on with: their asset has left the assets file, or its process
- * stands still. Whoever finds no purse that is free finds out what became of the transactions of those
- * that have been held for a minute, over the same ledger and signer that are his own. What is settled goes
- * to the lane that has waited longest, which may be another one than his. So one request holds up others
- * for a minute, or for as long as its transaction takes where that is longer. The request itself stays
- * what it is: it ends when its asset is there again.
+ * Reservations of requests that make no progress: their asset has left the assets file, or their process
+ * stands still. A worker without a free reservation looks up transactions that held one for over a minute
+ * and releases the settled ones, over its own node and signer. A released one goes to the lane that has
+ * waited longest. So a stuck request delays others for a minute, or until its transaction is settled. The
+ * request itself does not change: it ends when its asset is back.
  */
 import type { Database, Sql } from "../../database/connect.ts";
-import { type Purse, type Relay, SubmissionRefusedError } from "../ledgers/relay.ts";
+import { type Relay, type Resource, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import { keepPurseOut, releasePurse } from "./purses.ts";
+import { keepOut, releaseReservation } from "./reservations.ts";
 
-/** Claims older than this are looked after by whoever finds none; most are over in a few seconds. */
+/** Reservations held for longer than this are checked; most are over in a few seconds. */
 const IDLE_SECONDS = 60;
 
-/** Looked after at once, the oldest first. */
+/** Checked at once, the oldest first. */
 const AT_ONCE = 8;
 
-/** How a request stands that has a purse. */
+/** A request with a reservation, and its transaction if one is signed. */
 type Held = {
   readonly request_id: string;
   readonly tx_id: string | null;
@@ -26,22 +25,21 @@ type Held = {
 };
 
 /**
- * Releases those of `purses` whose request's transaction is settled, or was never signed and is worked
- * on by nobody.
+ * Releases those of `resources` whose request's transaction is settled, or has none and no worker.
  * @throws RelayUnavailableError (retry), and what the database throws
  */
-export const freeIdlePurses = async (
+export const releaseIdleReservations = async (
   database: Pick<Database, "sql" | "transaction">,
   relay: Pick<Relay, "lookUp" | "submit">,
-  purses: readonly Purse[],
+  resources: readonly Resource[],
   signal: AbortSignal,
 ): Promise<void> => {
-  if (purses.length === 0) return;
+  if (resources.length === 0) return;
   const { sql } = database;
   const held = await sql<Held[]>`
     select p.request_id, t.tx_id, t.signed, t.refusal
-    from ta_purses p left join ta_transactions t on t.request_id = p.request_id
-    where p.purse in ${sql(purses.map(({ name }) => name))} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
+    from ta_reservations p left join ta_transactions t on t.request_id = p.request_id
+    where p.resource in ${sql(resources.map(({ name }) => name))} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
     order by p.claimed_at limit ${AT_ONCE}`;
   let failed: unknown;
   for (const { request_id: requestId, tx_id: txId, signed, refusal } of held) {
@@ -49,7 +47,7 @@ export const freeIdlePurses = async (
       if (txId === null || signed === null) {
         await freeUnsigned(database, requestId);
       } else if (await isSettled(sql, relay, { requestId, txId, signed, refusal }, signal)) {
-        await releasePurse(database, { id: requestId });
+        await releaseReservation(database, { id: requestId });
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -86,11 +84,11 @@ const isSettled = async (
     if (!(error instanceof SubmissionRefusedError)) throw error;
   }
   // Refused, and nobody has it: it will never be executed.
-  await keepPurseOut(sql, { id: requestId });
+  await keepOut(sql, { id: requestId });
   return true;
 };
 
-/** A request that signed nothing gives its purse back, unless somebody is working on it. */
+/** Releases the reservation of a request that signed nothing, unless a worker has its lane. */
 const freeUnsigned = (database: Pick<Database, "transaction">, requestId: string): Promise<void> =>
   database.transaction(async ({ sql }) => {
     // Whoever had the lane before writes nothing any more, so nothing is signed after this.
@@ -98,5 +96,5 @@ const freeUnsigned = (database: Pick<Database, "transaction">, requestId: string
     if (!(await investorLanes.fence(sql, lane))) return;
     // A statement of its own: it sees what was signed up to the lock on the lane's row.
     const signed = await sql`select 1 from ta_transactions where request_id = ${requestId}`;
-    if (signed.length === 0) await releasePurse({ sql }, { id: requestId });
+    if (signed.length === 0) await releaseReservation({ sql }, { id: requestId });
   });

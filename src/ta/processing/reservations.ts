@@ -1,0 +1,217 @@
+/**
+ * Reservations: each gas coin and each sender's nonce belongs to one request at a time. A request that
+ * finds none free leaves its lane. A released one goes to the lane that has waited longest for one of its
+ * payer, and then belongs to that lane's request, also when the releasing process dies.
+ */
+import type { Database, Sql, Tx } from "../../database/connect.ts";
+import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
+import type { Resource } from "../ledgers/relay.ts";
+import { investorLanes } from "../requests/lanes.ts";
+import type { OpenRequest } from "./open-request.ts";
+
+/**
+ * How long a resource stays out after the ledger refused its transaction, unless its version changes
+ * before. A coin that two transactions have locked is free again at the end of the epoch: until then it
+ * costs one request in this time.
+ */
+const OUT_MINUTES = 30;
+
+/**
+ * How many waiting lanes of one payer check again by themselves every `troubleMs`, for resources that no
+ * lane releases, such as a newly split coin.
+ */
+const LOOKING = 16;
+
+/** A reservation without a signed transaction is given up after this. A register often lags a moment. */
+const IDLE_MS = 5_000;
+
+/**
+ * Reserves a resource for a request whose transaction is not signed yet. Takes the one used longest ago, or
+ * keeps the current one while it is still among them; undefined marks the lane as waiting, and the caller
+ * leaves it (`untilGiven`). The reservation stands until the transaction is settled, through every crash;
+ * for requests that cannot go on see idle-reservations.ts.
+ */
+export const reserve = async (
+  sql: Sql,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+  payer: string,
+  resources: readonly Resource[],
+): Promise<string | undefined> => {
+  const found = await tryToReserve(sql, claim, request, payer, resources);
+  if (found !== undefined) return found;
+  await sql`
+    update ta_lanes
+    set waits_for = ${payer}, waiting_since = coalesce(waiting_since, now())
+    where ${investorLanes.ours(sql, claim)}`;
+  // One that was released before that went to another lane, or to none.
+  return await tryToReserve(sql, claim, request, payer, resources);
+};
+
+const tryToReserve = async (
+  sql: Sql,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id">,
+  payer: string,
+  resources: readonly Resource[],
+): Promise<string | undefined> => {
+  const [kept] = await sql<{ resource: string }[]>`
+    select resource from ta_reservations where request_id = ${request.id}`;
+  const still = resources.find(({ name }) => name === kept?.resource);
+  if (still !== undefined) {
+    // It may have been given just before the lane's row said (again) that it waits for one.
+    await sql`
+      with served as (
+        update ta_lanes set waits_for = null, waiting_since = null
+        where ${investorLanes.ours(sql, claim)} and waits_for is not null
+      )
+      insert into ta_reservation_uses (resource, version) values (${still.name}, ${still.version})
+      on conflict (resource) do update set version = excluded.version, refused_at = null`;
+    return still.name;
+  }
+  // Spent elsewhere, or merged into another coin: it cannot pay any more.
+  if (kept !== undefined) {
+    await sql`delete from ta_reservations where request_id = ${request.id} and resource = ${kept.resource}`;
+  }
+  for (const { name, version } of await freeResources(sql, resources)) {
+    // A worker that has lost its lane reserves nothing: the request's new worker would not release it.
+    const [won] = await sql`
+      with lane as (${investorLanes.held(sql, claim)}), won as (
+        insert into ta_reservations (resource, payer, request_id)
+        select ${name}, ${payer}, ${request.id} from lane
+        on conflict do nothing returning resource
+      ), served as (
+        update ta_lanes set waits_for = null, waiting_since = null
+        where id in (select lane.id from lane, won) and waits_for is not null
+      )
+      insert into ta_reservation_uses (resource, version) select resource, ${version} from won
+      on conflict (resource) do update
+        set used_at = now(), version = excluded.version, refused_at = null
+      returning resource`;
+    if (won !== undefined) return name;
+  }
+  return undefined;
+};
+
+/** Those that are not reserved and do not stay out, the one used longest ago first. */
+const freeResources = async (
+  sql: Sql,
+  resources: readonly Resource[],
+): Promise<readonly Resource[]> => {
+  const taken = await sql<{ resource: string }[]>`select resource from ta_reservations`;
+  const busy = new Set(taken.map(({ resource }) => resource));
+  const free = resources.filter(({ name }) => !busy.has(name));
+  if (free.length === 0) return free;
+  const used = await sql<{ resource: string; version: string | null; out: boolean }[]>`
+    select resource, version,
+           coalesce(refused_at > now() - ${OUT_MINUTES} * interval '1 minute', false) as out
+    from ta_reservation_uses where resource in ${sql(free.map(({ name }) => name))} order by used_at`;
+  const place = new Map(used.map(({ resource }, index) => [resource, index]));
+  const out = new Map(used.flatMap((each) => (each.out ? [[each.resource, each.version]] : [])));
+  return free
+    .filter(({ name, version }) => !out.has(name) || out.get(name) !== version)
+    .toSorted((a, b) => (place.get(a.name) ?? -1) - (place.get(b.name) ?? -1));
+};
+
+/**
+ * Keeps a request's resource out after the ledger refused its transaction: others would be refused too. Not
+ * a resource without versions.
+ * @returns the resource that stays out
+ */
+export const keepOut = async (
+  sql: Sql,
+  request: Pick<OpenRequest, "id">,
+): Promise<string | undefined> => {
+  const [row] = await sql<{ resource: string }[]>`
+    update ta_reservation_uses u set refused_at = now() from ta_reservations p
+    where p.request_id = ${request.id} and u.resource = p.resource and u.version is not null
+    returning u.resource`;
+  return row?.resource;
+};
+
+/**
+ * Ends a request's reservation. Its resource goes to the lane that has waited longest for one of its payer;
+ * to none if it stays out. A lane whose row is locked at that moment is missed; it checks by itself.
+ */
+export const releaseReservation = async (
+  { sql }: Pick<Tx, "sql">,
+  { id }: Pick<OpenRequest, "id">,
+): Promise<void> => {
+  await sql`
+    with held as (
+      select resource, payer from ta_reservations where request_id = ${id} for update
+    ), next as (
+      select l.id, r.id as request_id
+      from held
+      join ta_lanes l on l.waits_for = held.payer
+      cross join lateral (
+        select id from ta_requests
+        where lane_id = l.id and status in ('QUEUED', 'PENDING') order by sequence limit 1
+      ) r
+      where not exists (
+          select 1 from ta_reservation_uses u where u.resource = held.resource and u.refused_at is not null)
+        and not exists (select 1 from ta_reservations p where p.request_id = r.id)
+      order by l.waiting_since limit 1 for update of l skip locked
+    ), given as (
+      update ta_lanes set waits_for = null, waiting_since = null, ${investorLanes.dueNow(sql)}
+      from next where ta_lanes.id = next.id returning next.request_id
+    ), handed as (
+      update ta_reservations p set request_id = given.request_id, claimed_at = now()
+      from held, given where p.resource = held.resource
+    )
+    delete from ta_reservations p using held
+    where p.resource = held.resource and not exists (select 1 from given)`;
+};
+
+/**
+ * Releases the reservation of an unsigned request that will be blocked for long, for example until a block
+ * is final. Its lane no longer waits for one. @throws LaneLostError
+ */
+export const giveUpReservation = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  request: Pick<OpenRequest, "id" | "txId">,
+): Promise<void> =>
+  investorLanes.underClaim(database, claim, async (tx) => {
+    if (request.txId === null) await releaseReservation(tx, request);
+    await stopWaiting(tx, claim);
+  });
+
+/**
+ * The same for a request whose register lags or whose node does not answer, once it has held its
+ * reservation, or waited for its register, for longer than both usually take. The reservation of a signed
+ * transaction stays. @throws LaneLostError
+ */
+export const giveUpIdleReservation = (
+  database: Pick<Database, "transaction">,
+  claim: LaneClaim,
+  { id }: Pick<OpenRequest, "id">,
+): Promise<void> =>
+  investorLanes.underClaim(database, claim, async (tx) => {
+    const [stuck] = await tx.sql`
+      select 1 from ta_requests r left join ta_reservations p on p.request_id = r.id
+      where r.id = ${id}
+        and not exists (select 1 from ta_transactions t where t.request_id = r.id)
+        -- With neither, the node did not even say how far it is.
+        and coalesce(p.claimed_at, r.awaited_since, '-infinity')
+          < now() - ${IDLE_MS} * interval '1 ms'`;
+    if (stuck === undefined) return;
+    await releaseReservation(tx, { id });
+    await stopWaiting(tx, claim);
+  });
+
+/** The lane no longer waits for a reservation. */
+export const stopWaiting = async ({ sql }: Pick<Tx, "sql">, { id }: LaneClaim): Promise<void> => {
+  await sql`
+    update ta_lanes set waits_for = null, waiting_since = null
+    where id = ${id} and waits_for is not null`;
+};
+
+/**
+ * When a lane that waits for a resource is due, as an interval from when it is left: at once when it was
+ * given one meanwhile, else after `troubleMs`, later when more lanes wait.
+ */
+export const untilGiven = (sql: Sql, troubleMs: number): Fragment => sql`
+  case when ta_lanes.waits_for is null then interval '0' else
+    ${troubleMs} * interval '1 ms' * (1 + (
+      select count(*) from ta_lanes o where o.waits_for = ta_lanes.waits_for) / ${LOOKING}::float8) end`;
