@@ -15,7 +15,7 @@ const TA_FILE = "demo-ta-key.json";
 
 /**
  * The key of GraphQL that `start` shows: the one it made before when that still opens, else a new one
- * while nobody has made any other. Undefined once the operator keeps keys of their own.
+ * while there is no other. Undefined once the operator has made keys.
  */
 export const startKey = async (
   config: Pick<Config, "dataDir">,

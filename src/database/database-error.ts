@@ -65,7 +65,7 @@ const REFUSED_STATES: readonly string[] = [
   "53300", // too many connections
 ];
 
-/** True when no connection could be made: nobody answers, or the server does not let us in. */
+/** True when no connection could be made: the server does not answer, or does not let us in. */
 export const isUnreachable = (error: unknown): error is Error =>
   isConnectionFailure(error) ||
   (error instanceof postgres.PostgresError &&

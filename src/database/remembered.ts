@@ -1,6 +1,6 @@
 /**
  * What was read lately, kept for less than a second: rows that nearly every request needs and that
- * rarely change (keys, coin types). Whoever changes them is heeded within `freshMs`, by every process
+ * rarely change (keys, coin types). A change is seen within `freshMs`, by every process
  * and without a message that could be lost.
  */
 
@@ -12,14 +12,14 @@ export type Soon<Value> = Value | Promise<Value>;
 export type Remembered<Value> = {
   /**
    * The value of this name: at once when it is fresh, else as `load` reads it. Several who ask
-   * meanwhile share one reading. A failed reading is remembered by nobody.
+   * meanwhile share one reading. A failed reading is not remembered.
    * @throws DatabaseUnavailableError (rejects; retry) when `MOST_LOADING` other values are being read
    */
   get(name: string, load: () => Promise<Value>): Soon<Value>;
 };
 
 /**
- * Values being read at a time. Whoever asks may be gone before the answer comes, and what he asked for
+ * Values being read at a time. The caller may be gone before the answer comes, and what was asked for
  * stays until then: a database that is silent must not gather more of it.
  */
 const MOST_LOADING = 1_000;

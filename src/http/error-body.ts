@@ -88,7 +88,7 @@ const frameworkRefusal = (
   const { statusCode } = error;
   if (typeof statusCode !== "number" || statusCode < 400 || statusCode > 499) return undefined;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  // The client went away inside its body: nobody reads the answer, and it is no error of ours.
+  // The client went away inside its body: the answer is not read, and it is no error of ours.
   if (code === "ECONNRESET") return { statusCode, details: "the request ended before its body" };
   // The framework repeats the path, which may hold a wallet.
   if (code === "FST_ERR_BAD_URL") return { statusCode, details: "the path is not a valid URL" };

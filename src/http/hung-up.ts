@@ -1,15 +1,15 @@
-/** Callers that are gone before their answer was: what is still done for them is done for nobody. */
+/** Callers that are gone before their answer: work for them is in vain. */
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** The caller hung up: nobody waits for what was being done. Stop, and log nothing more of it. */
+/** The caller hung up: the work is not needed. Stop, and log nothing more of it. */
 export class HungUpError extends Error {
   override readonly name = "HungUpError";
   readonly remedy: Remedy = "stop";
 
   constructor() {
-    // Whoever hangs up again and again must not have us find out each time where we were.
+    // A caller who hangs up again and again must not make us build a stack each time.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super("the caller hung up");
@@ -25,7 +25,7 @@ const signals = new WeakMap<ServerResponse, AbortSignal>();
 
 /**
  * Aborts when the caller of this request hangs up, with a HungUpError as its reason; never once the
- * answer is out. The same signal however often it is asked for; requests that nobody asks for have none.
+ * answer is out. The same signal at every call; it is made at the first.
  */
 export const hangUpSignal = (reply: Pick<FastifyReply, "raw">): AbortSignal => {
   const { raw } = reply;

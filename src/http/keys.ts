@@ -2,7 +2,7 @@
  * Keys of the GraphQL API and of projects: 256 random bits, shown once and stored as a hash. Keys of
  * the transfer agent API: Ed25519 public keys, whose owners sign what they ask.
  *
- * A key is looked up by its SHA-256. Nobody can search for a hash he does not hold the text of, and 256
+ * A key is looked up by its SHA-256. A hash cannot be searched for without its text, and 256
  * random bits need no slow hash: there is nothing to guess.
  */
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
@@ -29,7 +29,7 @@ export const apiKeys = pgTable(
     secretSha256: bytea("secret_sha256").notNull().unique(),
     /** Address of its own for the results of its requests (kind `ta`); null: those of its asset. */
     callbackUrl: text("callback_url"),
-    /** The key that what a revoked one of the kind `ta` asked for was handed to; null: to nobody. */
+    /** The key that the requests of a revoked `ta` key were handed to; null for none. */
     handedTo: text("handed_to"),
     /** Whether its signatures must be bound to path, time and `Idempotency-Key` (kind `ta`). */
     requireBound: boolean("require_bound").notNull().default(false),
@@ -201,7 +201,7 @@ const CACHE_KEYS = 10_000;
 
 const remembered = new WeakMap<object, Remembered<Key | null>>();
 
-/** Keys seen lately, by hash. Only ones that open: whoever tries unknown ones fills nothing. */
+/** Keys seen lately, by hash. Only valid ones: attempts with unknown keys fill nothing. */
 const rememberedBy = (sql: Reads["sql"]): Remembered<Key | null> => {
   const found = remembered.get(sql);
   if (found !== undefined) return found;

@@ -1,5 +1,5 @@
 /**
- * Pages of several megabytes, made when somebody first opens them, and once: in a thread of its own that
+ * Pages of several megabytes, made when they are first opened, and once: in a thread of its own that
  * ends with it, because their text is several times as large while it is made, and would stay in the
  * memory of this one.
  */

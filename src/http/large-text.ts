@@ -30,7 +30,7 @@ export const largeText = async (identity: Buffer): Promise<LargeText> => {
 };
 
 /**
- * Hands a page over to whoever started this thread to make it, without copying its large texts.
+ * Hands a page over to the thread that asked for it, without copying its large texts.
  * @param texts those that stand in the page
  */
 export const handOver = (page: object, texts: readonly LargeText[]): void => {

@@ -1,7 +1,7 @@
 /**
  * Where connections come in. `localhost` may be an address of IPv4 and one of IPv6, and fastify would
  * open a server of its own for the second one, out of reach: what is set on the first would not hold
- * there, and nobody would wait for its requests. So all of them are connections of the one server.
+ * there, and its requests would not be waited for. So all of them are connections of the one server.
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -62,7 +62,7 @@ export const listenOn = async (server: Server, place: Place): Promise<AddressInf
   return listening(server, { ...place, port }, isShared);
 };
 
-/** The port, when nobody has it; one that is free for 0. @throws ListenError, ConfigError (stop) */
+/** The port, if it is free; any free one for 0. @throws ListenError, ConfigError (stop) */
 const freePort = async (place: Place): Promise<number> => {
   const alone = createServer((socket) => socket.destroy());
   const { port } = await listening(alone, place, false);
@@ -117,7 +117,7 @@ export const openMore = (server: HttpServer, place: Place): Promise<readonly Ser
     }),
   );
 
-/** None of the server's own: whoever closes that closes this one too. */
+/** Not one of the server's own: closing the server closes this one too. */
 const doorOf = (server: HttpServer): Server =>
   // As node:http has it for its own sockets.
   createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

@@ -1,4 +1,4 @@
-/** The paths for whoever runs the service: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
+/** The paths for operators: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
 import type { FastifyBaseLogger } from "fastify";
 import type { Health } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";

@@ -83,7 +83,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     },
     // While draining, requests on open connections are still answered, and the connection ended.
     return503OnClosing: false,
-    // What stands in a path is judged by whoever looks for it: an overlong id is nobody's.
+    // The route that looks for a path's id judges it: an overlong one matches none.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PARAMETER },
     // The front answers what is no request.
     clientErrorHandler: () => undefined,

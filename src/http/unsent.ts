@@ -9,7 +9,7 @@ import { HttpError } from "./http-error.ts";
 export type Unsent = {
   /**
    * Counts an answer's bytes for a name, such as a key's id, until they were taken or the connection is
-   * gone. False, and nothing counted, when there is no room, or nobody to send them to any more.
+   * gone. False, and nothing counted, when there is no room, or the caller is gone.
    */
   hold(name: string, bytes: number, response: ServerResponse): boolean;
   /** Held now, of all names. */
@@ -36,7 +36,7 @@ export const createUnsent = ({ totalBytes, nameBytes }: UnsentBounds): Unsent =>
     hold(name, bytes, response) {
       if (response.closed || response.destroyed || response.writableFinished) return false;
       const before = held.get(name) ?? 0;
-      // A name that holds nothing gets one answer of any size: otherwise nobody ever would.
+      // A name without unread bytes gets one answer of any size: otherwise a large one would never be sent.
       const fits = before === 0 || before + bytes <= nameBytes;
       if (!fits || (total > 0 && total + bytes > totalBytes)) return false;
       add(name, bytes);

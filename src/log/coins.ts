@@ -1,8 +1,8 @@
 /**
- * Coin types the log has met, and the decimals anybody gave for them.
+ * Coin types the log has met, and their decimals as far as they are known.
  *
  * Decimals come, best first, from a metadata object in the log (the newest one wins), from the network,
- * from the assets file. Until one of them speaks they are null: nobody guesses.
+ * from the assets file. Until one of them tells they are null, never a guess.
  *
  * Coin types too long to be indexed are not kept (`isIndexable`).
  */
@@ -18,7 +18,7 @@ type Statements = { readonly sql: Sql };
 export type KnownCoin = {
   /** Canonical. */
   readonly coinType: string;
-  /** Null while nobody has given them. */
+  /** Null while they are unknown. */
   readonly decimals: number | null;
 };
 
@@ -44,7 +44,7 @@ const RESOLVE = `
   ) as meant
   order by rank limit 3`;
 
-/** Decimals of coin types; those nobody knows are left out. */
+/** Decimals of coin types; unknown ones are left out. */
 export const decimalsOf = async (
   { sql }: Statements,
   coinTypes: readonly string[],
@@ -56,7 +56,7 @@ export const decimalsOf = async (
   return new Map(rows.map((row) => [row.coin_type, row.decimals]));
 };
 
-/** Coin types of securities whose decimals nobody has given yet: what to ask the network for. */
+/** Coin types of securities whose decimals are unknown: what to ask the network for. */
 export const securitiesWithoutDecimals = async ({
   sql,
 }: Statements): Promise<readonly string[]> => {

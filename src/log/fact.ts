@@ -55,7 +55,7 @@ const MAX_KEY_TYPE = 1024;
 
 /**
  * Whether a type is short enough to be the key of rows: Postgres refuses index entries of some 2700
- * bytes. A coin's type has 326 characters at most, unless it has type parameters itself; anybody can put
+ * bytes. A coin's type has 326 characters at most, unless it has type parameters itself; any caller can put
  * metadata of such a type on the ledger, as long as they like, and must not stop the others' indexing.
  * Facts of longer ones are in the log and in no projection.
  */

@@ -3,8 +3,8 @@
  * back what was appended a moment ago.
  *
  * One store for all pipelines, bounded by facts and bytes. When it is full the oldest batches go,
- * whoever still wanted them: a pipeline that finds its place gone reads the log, and comes back when it
- * has caught up. So a slow pipeline costs neither memory nor anybody's time.
+ * even if a pipeline still wants them: it finds its place gone, reads the log, and comes back when it
+ * has caught up. So a slow pipeline costs neither memory nor the others' time.
  */
 import type { Fact, FactBatch } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";

@@ -46,7 +46,7 @@ export class HighWaterMovedError extends Error {
   }
 }
 
-/** A batch contradicts itself; nothing was written. A defect of whoever made it: stop. */
+/** A batch contradicts itself; nothing was written. A defect of the code that made it: stop. */
 export class InvalidBatchError extends Error {
   override readonly name = "InvalidBatchError";
   readonly remedy: Remedy = "stop";

@@ -47,7 +47,7 @@ export type SourceSaid = Pick<
   SourceNote,
   "source" | "reading" | "gaveUp" | "silentMs" | "error"
 > & {
-  /** Milliseconds since the source's last answer to anybody; null when it never answered. */
+  /** Milliseconds since the source's last answer to any process; null when it never answered. */
   readonly answeredAgoMs: number | null;
   /** Milliseconds since this was said: no reader runs when that is long. */
   readonly saidAgoMs: number;

@@ -40,7 +40,7 @@ export type Log = FactSource & {
   append(batch: AppendBatch, coins: readonly CoinDecimals[], on?: Transactor): Promise<void>;
 };
 
-/** Reads a log that somebody else fills. */
+/** Reads a log that another process fills. */
 export const factSource = (database: Database): FactSource => ({
   readFacts: (request) => readFacts(database.sql, request),
   highWater: async () => {

@@ -93,7 +93,7 @@ export const logHighWater = pgTable(
   (t) => [check("log_high_water_one_row", sql`${t.id} = 1`)],
 );
 
-/** Coin types the log has met, and their decimals as far as anybody has said. */
+/** Coin types the log has met, and their decimals as far as they are known. */
 export const logCoins = pgTable(
   "log_coins",
   {
@@ -126,7 +126,7 @@ export const logSource = pgTable(
     reader: text("reader").notNull(),
     /** Whether that reader holds the log; one that stands by does not overwrite what it says. */
     reading: boolean("reading").notNull(),
-    /** It gave up, for the reason in `error`; nobody has begun to read since. */
+    /** It gave up, for the reason in `error`; no reader has begun since. */
     gaveUp: boolean("gave_up").notNull(),
     /** When the source last answered; null when it never has. */
     answeredAt: at("answered_at"),

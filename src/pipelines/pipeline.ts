@@ -24,11 +24,11 @@ export type Pipeline<Row> = {
   write(tx: Tx, rows: readonly Row[]): Promise<void>;
   /** The same for few rows, as parts of the statement that moves the watermark; absent: always `write`. */
   readonly writeAtOnce?: (rows: readonly Row[]) => AtOnce;
-  /** Empties the pipeline's own tables before a rebuild; the watermark is put back by whoever calls. */
+  /** Empties the pipeline's own tables before a rebuild; the caller puts the watermark back. */
   reset(tx: Tx): Promise<void>;
 };
 
-/** A pipeline whose rows are nobody else's business: what lists, the runner and `applyBatch` take. */
+/** A pipeline with its row type hidden: what lists, the runner and `applyBatch` take. */
 export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "watermark" | "reset"> & {
   /**
    * Makes the rows of a batch, outside any transaction, and returns what writes them inside one.

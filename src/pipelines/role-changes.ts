@@ -24,7 +24,7 @@ const readRoleChange: EventReader<Pick<RoleEventRow, "owner" | "role" | "granted
   { sender },
 ) => {
   const change = decodeRoleChange(contents);
-  // Whoever grants a role picks its type; one too long for a key must not stop everybody's roles.
+  // The granter of a role picks its type; one too long for a key must not stop all roles.
   return isIndexable(change.role) ? { ...change, signer: sender } : null;
 };
 

@@ -36,7 +36,7 @@ const READERS: Readonly<Record<string, EventReader<Movement>>> = {
     movement("force_transfer", decodeForceTransfer(contents), event),
 };
 
-/** A mint comes from nobody, a burn goes to nobody. */
+/** A mint has no sender, a burn no recipient. */
 const movement = (
   activityType: ActivityType,
   said: { tokenId: string; from?: string; to?: string; amount: bigint },

@@ -3,8 +3,8 @@
  *
  * A row has two parts. `shared_token_objects` folds the tokens, `timelock_objects` the grants, each in
  * its own transactions, and two of them may run at once. They meet only here, and follow one rule: a
- * transaction locks its rows of this table in one statement, sorted by key. Whoever comes second waits
- * for the first and adds to what it left: nothing is lost and nobody waits in a circle.
+ * transaction locks its rows of this table in one statement, sorted by key. The second waits
+ * for the first and adds to what it left: nothing is lost, and there are no circular waits.
  *
  * An owner without objects of either part has no row, so the rows are the same whatever the batches were.
  */
@@ -47,7 +47,7 @@ export type BalancePart = "token" | "grant";
 
 /**
  * Adding what a batch moved would leave an owner with a sum that its objects cannot have: the rows were
- * changed by somebody else. The batch was rolled back; stop, and rebuild the pipeline from the log.
+ * changed by another program. The batch was rolled back; stop, and rebuild the pipeline from the log.
  */
 export class ImpossibleBalanceError extends Error {
   override readonly name = "ImpossibleBalanceError";
@@ -112,7 +112,7 @@ export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> =>
     part === "token" ? ["grant_balance", "grant_count"] : ["token_balance", "token_count"];
   await tx.sql`
     delete from balances where ${tx.sql(otherHeld)} = 0 and ${tx.sql(otherObjects)} = 0`;
-  // Either alone: rows that somebody damaged may have a balance without objects, or objects that hold
+  // Either alone: damaged rows may have a balance without objects, or objects that hold
   // nothing, and what is left of them would be added to for ever.
   await tx.sql`
     update balances set ${held} = 0, ${objects} = 0 where ${held} <> 0 or ${objects} <> 0`;

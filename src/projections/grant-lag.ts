@@ -3,7 +3,7 @@
  * behind `shared_token_objects`, a grant claimed in between would count twice, once as a grant and once
  * as the tokens it became.
  *
- * An expression rather than a query, so that whoever asks reads both watermarks and its own rows in one
+ * An expression rather than a query, so that a read takes both watermarks and its own rows in one
  * snapshot.
  */
 import { getTableName } from "drizzle-orm";

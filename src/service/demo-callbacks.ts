@@ -9,7 +9,7 @@ import type { CallbackService } from "./callbacks.ts";
 import { isDemoLedger, loadDemo } from "./demo.ts";
 import type { Storage } from "./storage.ts";
 
-/** Whether there are only the demo's own assets: nothing here is anybody's but ours. */
+/** Whether there are only the demo's own assets, so that no data here is real. */
 const isDemo = (config: Config): boolean => isDemoLedger(config) && config.assetsFile === undefined;
 
 /** The settings with which callbacks of the demo reach loopback; others are as they were. */
@@ -25,7 +25,7 @@ export type DemoCallbacks = AsyncDisposable & {
 
 /**
  * The demo's own receiver, unless callbacks go elsewhere: where the demo's assets send theirs. It listens
- * where it did before, which the database knows, so that an address somebody noted stays good.
+ * where it did before, which the database knows, so that a noted address stays valid.
  */
 export const startDemoCallbacks = async (settings: {
   readonly config: Config;

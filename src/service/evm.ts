@@ -72,7 +72,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     const rpc = openRpc(chainId, urls, {
       ...settings.rpc,
       onSetAside: endpointWarnings(logger, { chainId, network: name }),
-      // Whoever waits for an hour is in trouble now, although nothing has failed for good.
+      // A wait of an hour is trouble now, although nothing has failed for good.
       onNoneUsable: (error) =>
         troubles.set(chainId, { gaveUp: false, reason: errorOf(error).message }),
     });

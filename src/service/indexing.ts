@@ -56,7 +56,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   });
   const rarely = createRareLines();
   const opened = Promise.withResolvers<void>();
-  // Whoever does not wait for it still gets the failure from `ended`.
+  // A caller that does not wait for it still gets the failure from `ended`.
   opened.promise.catch(() => undefined);
 
   let tip: bigint | null = null;

@@ -83,7 +83,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const pages = pagesUnsent();
   const admission = createAdmission();
   const { readers } = storage;
-  // Of nobody in particular: whoever asks with the same key meanwhile shares the answer.
+  // Not bound to one request: others with the same key share the answer.
   const keys = readers.for(undefined, ONE_ROW);
   // Its keys are the business of processes that serve it.
   const ta =

@@ -18,9 +18,9 @@ export type Storage = AsyncDisposable & {
   readonly write: Database;
   /** For callers' queries: refuses writes and cancels what runs too long. */
   readonly read: Database;
-  /** For the pages that callers ask for: as `read`, and gives up what nobody waits for any more. */
+  /** For the pages that callers ask for: as `read`, and gives up statements whose caller is gone. */
   readonly readers: Readers;
-  /** Of the database, for whoever brings a driver of its own; may hold a password: never logged. */
+  /** Of the database, for code with a driver of its own; may hold a password: never logged. */
   readonly url: string;
   /** `embedded` with its folder, or `given` by DATABASE_URL. */
   readonly kind: "embedded" | "given";
@@ -52,7 +52,7 @@ export class NoDatabaseError extends Error {
  * @param existing never begin a database: for commands that are about what is there
  * @param onLost told when the embedded Postgres is gone for good: end the process
  * @throws ConfigError when DATA_DIR cannot hold one
- * @throws DatabaseUnreachableError when nobody answers, or does not let us in
+ * @throws DatabaseUnreachableError when the server does not answer, or does not let us in
  * @throws NoDatabaseError with `existing`, when there is none, or nothing of ours in it
  */
 export const openStorage = async (

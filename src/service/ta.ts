@@ -84,7 +84,7 @@ const nodeOf = ({ ta, ledgerSource, ledgerHeaders }: Config): SuiNode | undefine
   if (host === undefined) return undefined;
   const tls = scheme === "https";
   const named = /:\d+$/.test(host) ? host : `${host}:${tls ? 443 : 80}`;
-  // Headers are the source's: a provider's key goes to nobody else.
+  // Headers are the source's: a provider's key goes to no other host.
   return openSuiNode({ host: named, tls, headers: ta.node === undefined ? ledgerHeaders : {} });
 };
 

@@ -68,7 +68,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
   const { logger, bodyBytes, snapshotEveryMs = SNAPSHOT_EVERY_MS } = settings;
   const stopping = new AbortController();
   const opened = Promise.withResolvers<void>();
-  // Whoever never opens it does not wait for it.
+  // A caller that never opens it does not wait for it.
   opened.promise.catch(() => undefined);
   let wasOpen = false;
   let restarts = 0;

@@ -2,7 +2,7 @@ import { type Config, ConfigError } from "./config.ts";
 
 /**
  * Holds the settings of a process that reads the ledger, or serves what was read of it, to naming that
- * ledger as soon as they name what is to be found on it: the demo is nobody's wish then.
+ * ledger as soon as they name what is to be found on it: then the demo is not wanted.
  *
  * @param packagesAlone the packages may stand alone: they say what is served of a database
  * @throws ConfigError

@@ -51,7 +51,7 @@ export async function* catchUp(
     const end = next + BigInt(range.size()) - 1n;
     const last = end < group.last ? end : group.last;
     const reading = readSettled(rpc, { ...group, first: next, last }, settings, stop);
-    // It is awaited in its turn; until then its failure is nobody's.
+    // It is awaited in its turn; until then its failure must not count as unhandled.
     reading.catch(() => undefined);
     underWay.push(reading);
     next = last + 1n;

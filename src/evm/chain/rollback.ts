@@ -8,7 +8,7 @@ import type { ChainView } from "./view.ts";
 
 /**
  * What to withdraw; null when the chain only grew. Where none of the known blocks is left, all goes that
- * was read, as long as they begin with the first block of it; else nobody can tell what is left.
+ * was read, as long as they begin with the first block of it; else what is left is unknown.
  *
  * @param label the endpoint that showed the chain like this
  * @param agreed every endpoint shows it: follow the chain also below a block that is final by depth

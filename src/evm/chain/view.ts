@@ -96,7 +96,7 @@ export const viewChain = async (
 
 /**
  * Whether the chain still has a known block. A hash covers the time, so of two times one was a lie: of a
- * head nobody can tell when it is told, and what was read by it is read again like any block that was
+ * head cannot be checked when it is told, and what was read by it is read again like any block that was
  * replaced. Below the oldest known block there is nothing to go back to; the blocks around it have held
  * its time within theirs.
  */

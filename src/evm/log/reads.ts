@@ -1,4 +1,4 @@
-/** Reads of the EVM log, for whoever derives rows from it. */
+/** Reads of the EVM log, for code that derives rows from it. */
 import type { Hex } from "viem";
 import { byteas } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";

@@ -104,7 +104,7 @@ export const evmSchedules = pgTable(
   (t) => [primaryKey({ columns: [t.chainId, t.token, t.scheduleId] })],
 );
 
-/** Every rollback, for whoever derives rows from facts: withdraw what stands above, then read on. */
+/** Every rollback, for code that derives rows from facts: withdraw rows above it, then read on. */
 export const evmRollbacks = pgTable(
   "evm_rollbacks",
   {

@@ -58,7 +58,7 @@ const scheduleIn = (token: EvmToken | undefined, fact: EvmFact): bigint | undefi
     const event = token && ownEvent(token, fact);
     return event !== undefined && "scheduleId" in event ? event.scheduleId : undefined;
   } catch {
-    // Reading goes on for every other token; whoever makes records of this log reports it.
+    // Reading goes on for every other token; making its records reports it.
     return undefined;
   }
 };

@@ -3,7 +3,7 @@
  *
  * Every request has a weight, about the number of values its answer can hold. What does not fit waits
  * in the line of its key for a moment; the lines take turns, so that a key with much to ask keeps
- * nobody else waiting. What cannot wait is refused with 503 before it has cost anything.
+ * no other waiting. What cannot wait is refused with 503 before it has cost anything.
  */
 import type { ServerResponse } from "node:http";
 import { HttpError } from "../http-error.ts";
@@ -32,7 +32,7 @@ export const ADMISSION: AdmissionSettings = {
 export type Place = {
   /** The answer is made: what remains is to send it, which is the key's own time. */
   made(): void;
-  /** The answer was taken, or nobody waits for it any more. */
+  /** The answer was read, or its caller is gone. */
   left(): void;
 };
 
@@ -93,7 +93,7 @@ export const createAdmission = (settings: AdmissionSettings = ADMISSION): Admiss
     if (line.weight === 0 && line.waiting.size === 0) lines.delete(key);
   };
 
-  // Whoever is alone fits, however heavy.
+  // A single request fits, however heavy.
   const fits = (line: Line, weight: number): boolean =>
     (line.weight === 0 || line.weight + weight <= settings.perKey) &&
     (weightOfAll === 0 || weightOfAll + weight <= settings.perProcess);
@@ -143,7 +143,7 @@ export const createAdmission = (settings: AdmissionSettings = ADMISSION): Admiss
       forgetIfEmpty(key, line);
       end();
       reject(reason);
-      // Somebody lighter may stand behind.
+      // A lighter one may stand behind.
       letIn();
     };
     const hungUp = () => leave(signal?.reason);

@@ -1,7 +1,7 @@
 /**
  * Answers that come before the request's body has: 401, 413, 503.
  *
- * A connection that is closed with bytes unread is reset, and whoever was still sending sees a broken
+ * A connection that is closed with bytes unread is reset, and a caller who is still sending sees a broken
  * pipe instead of the answer. So after an early answer the rest of the body is read and thrown away, up
  * to a bound; a sender who goes on beyond it has had time to read what he was told.
  */

@@ -1,6 +1,6 @@
 /**
  * The port, and what stands at it: bound before there is anything to answer with, so that a port that is
- * taken is known before anything else begins, and whoever calls meanwhile is told to come again.
+ * taken is known before anything else begins, and early callers are told to come again.
  */
 import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -43,7 +43,7 @@ const REQUEST_TIMEOUT_MS = 150_000;
 /** Longer than the idle timeout of the usual load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Whoever takes nothing of an answer holds its bytes: no longer than this. */
+/** A caller who reads nothing of an answer holds its bytes: no longer than this. */
 const STALLED_MS = 60_000;
 
 const DRAIN_MS = 10_000;
@@ -120,7 +120,7 @@ const crowdLog = (logger: Logger) => {
 };
 
 /**
- * Of a connection that is gone, node:http makes an error for each request that was not answered. Nobody
+ * When a connection is gone, node:http makes an error for each unanswered request. No caller
  * reads where they were made; with a thousand waiting, finding it out takes longer than all the rest.
  */
 const withoutStacks = (socket: Socket): void => {

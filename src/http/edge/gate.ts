@@ -10,13 +10,13 @@ export type GateSettings<Key extends { readonly id: string }> = {
   /** Header field that carries the key, as the messages name it. */
   readonly header: string;
   /**
-   * Looks a presented key up; null when nobody knows it.
+   * Looks a presented key up; null when it is unknown.
    * @throws HttpError (403) for a key that is good, but not here
    */
   readonly verify: (presented: string) => Soon<Key | null>;
   /** Requests of one key. */
   readonly limit: RateLimit;
-  /** Attempts from one address without a good key; whoever has one is let in however many there were. */
+  /** Attempts from one address without a valid key; they never block a valid one. */
   readonly attempts: RateLimit;
 };
 

@@ -1,6 +1,6 @@
 /**
  * The requests of a connection, one after the other. node:http sends answers in their order, but hands
- * over every request as soon as it has read it: whoever sends a thousand at once would have a thousand
+ * over every request as soon as it has read it: a caller who sends a thousand at once would have a thousand
  * worked on, and hang up. Here the next one is begun when the one before has been answered.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
@@ -39,7 +39,7 @@ type Line = {
 
 /**
  * A connection with more requests waiting than may is closed. What waits on a connection that is gone is
- * dropped: nobody begins it.
+ * dropped and never begun.
  */
 export const inTurn = (settings: TurnSettings): Turns => {
   const { handle, mostWaiting = MOST_WAITING, onCrowd } = settings;
@@ -77,7 +77,7 @@ export const inTurn = (settings: TurnSettings): Turns => {
   };
 
   // Requests that waited come after whatever others have brought meanwhile, a few at a time: many
-  // connections with many waiting hold up nobody who has just come.
+  // connections with many waiting do not hold up new ones.
   const behind: (readonly [Socket, Line])[] = [];
   const goOnLater = (socket: Socket, line: Line): void => {
     if (behind.length === 0) setImmediate(goOn);

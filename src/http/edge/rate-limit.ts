@@ -56,7 +56,7 @@ type Bucket = {
 };
 
 /**
- * What rounding may take from a request: whoever waits as long as told is let in. It is owed, not
+ * What rounding may take from a request: a caller who waits as long as told is let in. It is owed, not
  * given: the level goes that far below zero.
  */
 const ROUNDING = 1e-6;

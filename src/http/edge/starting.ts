@@ -22,7 +22,7 @@ export const answerStarting: RequestListener = (request, response) => {
     "content-type": "application/json; charset=utf-8",
     "retry-after": RETRY_AFTER,
     "x-request-id": requestId,
-    // Whoever comes again finds the service itself; a body that was not read is not waited for.
+    // The next request finds the service itself; an unread body is not waited for.
     connection: "close",
   });
   response.end(JSON.stringify(body));

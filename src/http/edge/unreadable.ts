@@ -18,7 +18,7 @@ const DETAILS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Answers and ends the connection: after unreadable bytes nobody knows where the next request begins.
+ * Answers and ends the connection: after unreadable bytes the beginning of the next request is unknown.
  * There is no request, so the id is new and only ties the answer to the caller's report.
  */
 export const refuseUnreadable = (error: Error & { readonly code?: string }, socket: Socket) => {

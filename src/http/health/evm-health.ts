@@ -84,7 +84,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const trouble = known?.trouble;
     const head = row?.headBlock ?? null;
     const afterHead = head === null ? null : head + 1n;
-    // While the RPC fails nobody hears of a new head: there is work as long as it does.
+    // While the RPC fails no new head is known: there is work as long as it does.
     const goal = trouble === undefined ? afterHead : (afterHead ?? 0n) + 1n;
     const sinceHead =
       row?.headTimestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.headTimestamp));
@@ -156,7 +156,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
 /** Where validators vote in rounds, as behind `safe` and `finalized`, blocks come whether used or not. */
 const OLD_VOTED_HEAD_SECONDS = 600;
 
-/** Other chains may make a block only when somebody sends a transaction. */
+/** Other chains may make a block only for a transaction. */
 const OLD_HEAD_SECONDS = 3_600;
 
 const oldHead = (

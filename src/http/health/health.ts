@@ -1,8 +1,8 @@
 /**
  * `/health`: whether what is served keeps up with the chain, and who does not.
  *
- * `ok`: everything is at the chain's end. `catching_up`: it is not, or nobody here can tell, and
- * things move: a backfill, never a reason for an alarm. `stalled`: somebody has work and does not do
+ * `ok`: everything is at the chain's end. `catching_up`: it is not, or this process cannot tell, and
+ * things move: a backfill, never a reason for an alarm. `stalled`: a part has work and does not do
  * it, or its source has not answered for a minute, with the reason beside its name.
  */
 import type { Mark } from "../../projections/read-watermarks.ts";
@@ -16,14 +16,14 @@ import {
   type State,
 } from "./stall-watch.ts";
 
-/** What is said of the last checkpoint somebody dealt with; all null before the first. */
+/** The last checkpoint that a part dealt with; all null before the first. */
 type Standing = {
   /** Last committed checkpoint, decimal. */
   readonly checkpoint: string | null;
   /** Its time, unix seconds, decimal, as in GraphQL. */
   readonly checkpointTimestamp: string | null;
   readonly ageSeconds: number | null;
-  /** Checkpoints of work, decimal; null while nobody can tell. */
+  /** Checkpoints of work, decimal; null while unknown. */
   readonly lagCheckpoints: string | null;
 };
 
@@ -36,7 +36,7 @@ export type PipelineHealth = Standing & {
 export type ReaderHealth = Standing & {
   /** Newest checkpoint of the chain; null when this process does not ask the chain. */
   readonly tip: string | null;
-  /** `unknown`: nothing was read for a minute, and nobody here knows whether the chain has more. */
+  /** `unknown`: nothing was read for a minute, and this process does not know whether the chain has more. */
   readonly state: State | "unknown";
   readonly reason?: string;
   /** What the reader said last of its source, in whatever process it runs; absent before any has. */
@@ -84,7 +84,7 @@ export type HealthSettings = {
   readonly now?: () => number;
   /** What other rooms say of themselves, asked together with the progress. */
   readonly details?: (nowMs: number) => Promise<HealthDetail>;
-  /** A stall is seen although nobody asks; 0: only when asked. */
+  /** A stall is also noticed between requests; 0: only at a request. */
   readonly observeEveryMs?: number;
 };
 
@@ -168,7 +168,7 @@ const judgeReader = (
   const unheard = judgeSource(reader, stallAfterMs);
   if (unheard !== null) return unheard;
   if (goal !== null) return judgement;
-  // Nobody here asks the chain. A fresh checkpoint says that the reader elsewhere is at its end.
+  // This process does not ask the chain. A fresh checkpoint says that the reader elsewhere is at its end.
   const ageMs = reader.mark === null ? Infinity : nowMs - Number(reader.mark.timestampMs);
   if (ageMs < stallAfterMs) return { state: "ok" };
   if (watch.quietMs(READER, nowMs) < stallAfterMs) return { state: "catching_up" };

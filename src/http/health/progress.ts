@@ -33,7 +33,7 @@ export type ReaderProgress = {
   /** Next checkpoint to be read; null before the log was opened for the first time. */
   readonly next: bigint | null;
   readonly mark: Mark | null;
-  /** Newest checkpoint of the chain; null where nobody in this process asks the chain. */
+  /** Newest checkpoint of the chain; null where this process does not ask the chain. */
   readonly tip: bigint | null;
   readonly trouble?: Trouble | undefined;
   /** What the reader, in whatever process, said last of its source; null before any has. */

@@ -13,7 +13,7 @@ export type SourceHealth = {
   readonly silentSeconds: number | null;
 };
 
-/** Whether a reader runs, by its own word: without one nobody knows how the source is. */
+/** Whether a reader runs, by its own word: without one the source's state is unknown. */
 export const isHeard = ({ saidAgoMs }: SourceSaid, stallAfterMs: number): boolean =>
   saidAgoMs < stallAfterMs;
 

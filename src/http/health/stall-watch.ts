@@ -1,7 +1,7 @@
 /**
  * Tells slow from stuck.
  *
- * Somebody is stuck when there has been work for 60 s and nothing of it was done: a backfill is slow
+ * A part is stuck when it has had work for 60 s and did none of it: a backfill is slow
  * and never stuck, an idle pipeline has no work and is never stuck. Times are of this process: a
  * service that was down for a week is not stuck when it comes back.
  */

@@ -94,7 +94,7 @@ export const runPass = async (pass: Pass, signal: AbortSignal): Promise<void> =>
   using own = followingAbort(signal);
   const gathering = createGathering(pass.bounds);
   const appending = append(pass, gathering, own.signal);
-  // A source that waits at the tip would not notice that nobody appends any more.
+  // A source that waits at the tip would not notice that appending has ended.
   appending.catch(() => own.abort());
   const [appended, gathered] = await Promise.allSettled([
     appending,

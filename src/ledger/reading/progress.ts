@@ -46,7 +46,7 @@ const SLICE_MS = 250;
 
 type Slice = { readonly from: number; checkpoints: number; facts: number; bytes: number };
 
-/** Keeps count; whoever changes something tells here, `now` puts it together. */
+/** Keeps count: changes are told here, `now` puts them together. */
 export type ProgressKeeper = {
   enter(state: ReaderState, error?: Error | null): void;
   /** The log was opened; it expects `next`. */

@@ -17,7 +17,7 @@ export type Contact = {
   readonly error: string | null;
 };
 
-/** Told by whoever puts a question to the source. */
+/** Told by every question to the source. */
 export type SourceContact = {
   /** A question is open, or due, until this is disposed of. */
   asking(): Disposable;
@@ -31,7 +31,7 @@ export type SourceContact = {
 /** What sources themselves tell of the single questions they put. */
 export type Hearing = Pick<SourceContact, "answered" | "failed">;
 
-/** Nobody listens. */
+/** Ignores what it is told. */
 export const NO_HEARING: Hearing = { answered: () => {}, failed: () => {} };
 
 /** An error may quote what it choked on. */

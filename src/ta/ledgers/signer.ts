@@ -28,7 +28,7 @@ export type EvmSigner = {
   sign(transaction: TransactionSerializable, about: SigningFor, signal: AbortSignal): Promise<Hex>;
 };
 
-/** The signer refuses this transaction. Stop: somebody decided so. */
+/** The signer refuses this transaction: a decision. Stop. */
 export class SigningNotAllowedError extends Error {
   override readonly name = "SigningNotAllowedError";
   readonly remedy: Remedy = "stop";

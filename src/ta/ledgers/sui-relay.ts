@@ -62,7 +62,7 @@ const EXECUTION_MS = 20_000;
 const MOST_COINS = 200;
 /** Coins asked for at once; a node may give fewer. */
 const PAGE_COINS = 1_000;
-/** Pages looked at: whoever is sent thousands of small coins must merge them. */
+/** Pages looked at: an address with thousands of small coins must merge them. */
 const MOST_PAGES = 10;
 const GAS_COIN = "0x2::coin::Coin<0x2::sui::SUI>";
 

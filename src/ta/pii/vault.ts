@@ -182,7 +182,7 @@ export const openVault = (
         sealedKey: row.sealed_key,
         sealed: row.sealed,
       });
-      // Ours, and authenticated: nobody else can have written it.
+      // Ours, and authenticated: it has no other author.
       return JSON.parse(Buffer.from(plain).toString("utf8")) as Submission;
     },
 

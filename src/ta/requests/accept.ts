@@ -113,7 +113,7 @@ export const createAcceptance = (settings: {
             as step (number, message)
         ),
         record as (${vault.storing(sql, { requestId, asset, submission })})
-        -- Whoever was told 201 must find his request after any crash, whatever the session's setting is.
+        -- A request answered with 201 must survive any crash, whatever the session's setting is.
         select set_config('synchronous_commit', 'on', true) from request`.catch(nothingIfAnswered);
       if (accepted !== undefined) {
         wake();

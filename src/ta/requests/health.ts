@@ -21,7 +21,7 @@ export type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
 
 /**
  * Members of the answer are `TaDetails`. It never judges: how long a request may take depends on when
- * its ledger is final, and on whether somebody signs for it at all.
+ * its ledger is final, and on whether a signer is configured at all.
  */
 export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: Assets }) => {
   const names = assets.projects.flatMap(({ tokens }) =>

@@ -1,4 +1,4 @@
-/** What an operator sees of requests, whoever's they are: where they stand, and nothing personal. */
+/** What an operator sees of all requests: their state, and nothing personal. */
 import type { Sql } from "../../database/connect.ts";
 
 /** One request. Neither its investor nor his wallet is named. */
