@@ -1,5 +1,5 @@
 /**
- * Where an IP address leads: out to the internet, into somebody's own network, or nowhere that a
+ * Where an IP address leads: out to the internet, into a private network, or nowhere that a
  * callback may ever go.
  *
  * The lists are the special-purpose registries of IANA (RFC 6890 and its updates). IPv6 is the other

@@ -46,7 +46,7 @@ export const evmRegister = (
       // Only a final block counts: what a reorganisation may undo is not a result.
       if (put !== null) return put.final ? "put by it" : NOT_FINAL;
       if (place === null || index === undefined || place > (await finalPlace())) return null;
-      // Versions 3 and 4 log nothing for a group that the wallet is in: somebody was faster. Later in
+      // Versions 3 and 4 log nothing for a group that the wallet is in: another one was faster. Later in
       // the same block the wallet may have been moved on.
       const { group } = await groupBefore(wallet, { block: place, index });
       return group === BigInt(groupId) ? "found there" : null;

@@ -1,6 +1,6 @@
 /**
- * From a stored transaction to the request's end. Whoever finds it asks the ledger what became of it, and
- * submits the same bytes again only when the ledger does not know it and has not refused it.
+ * From a stored transaction to the request's end. Looks the transaction up, and submits the same bytes again
+ * only when the ledger does not know it and has not refused it.
  */
 import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
@@ -52,9 +52,9 @@ export const followTransaction = async (
 };
 
 /**
- * Refused, and the ledger's node does not know it from an earlier submission either. It may have
- * forgotten it: the register has not. Nobody submits it from here on, so what the register does not
- * show when it has come to where the node was after that was never executed.
+ * Refused, and the ledger's node does not know it from an earlier submission either. The node may have
+ * forgotten it, the register has not. It is never submitted again, so if the register does not show it
+ * once it has reached the node's present end, it was never executed.
  */
 const refused = async (
   work: Processing,

@@ -11,7 +11,7 @@ import type { Processing } from "./request-work.ts";
 
 /**
  * Waits for the register of a request's asset; false when it is not there yet. The step that asked is
- * then to be taken up later: whoever asks for it again waits for the same place.
+ * then to be taken up later: every later look waits for the same place.
  * @throws LaneLostError (stop), RelayUnavailableError (retry)
  */
 export const isUpToDate = async (

@@ -9,7 +9,7 @@ const DRAWS = 8;
 /**
  * The holder that an investor of an asset is: the same for all his wallets. The first time a new id
  * is drawn, at random below 2^53 (exact in every client) and free on the ledger; counting upwards
- * would collide with whoever else registers holders.
+ * would collide with other programs that register holders.
  */
 export const holderIdOf = async (
   sql: Sql,
@@ -28,9 +28,9 @@ export const holderIdOf = async (
 };
 
 /**
- * Takes the holder that an investor's wallet is registered under for the investor's, whoever registered
- * it: his next wallets are to join it. The one he has is kept, unless nothing ever came of it on the
- * ledger. A holder that is another investor's stays that one's.
+ * Takes the holder that an investor's wallet is registered under as the investor's own, so that the next
+ * wallets join it. A holder that the investor already has is kept, unless it never reached the ledger. A
+ * holder of another investor stays with that investor.
  * @returns whether the wallet's holder is the investor's
  */
 export const adoptHolder = async (

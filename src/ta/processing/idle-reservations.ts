@@ -83,7 +83,7 @@ const isSettled = async (
   } catch (error) {
     if (!(error instanceof SubmissionRefusedError)) throw error;
   }
-  // Refused, and nobody has it: it will never be executed.
+  // Refused, and no node has it: it will never be executed.
   await keepOut(sql, { id: requestId });
   return true;
 };
@@ -91,7 +91,7 @@ const isSettled = async (
 /** Releases the reservation of a request that signed nothing, unless a worker has its lane. */
 const freeUnsigned = (database: Pick<Database, "transaction">, requestId: string): Promise<void> =>
   database.transaction(async ({ sql }) => {
-    // Whoever had the lane before writes nothing any more, so nothing is signed after this.
+    // The lane's former worker writes nothing any more, so nothing is signed after this.
     const lane = sql`select lane_id from ta_requests where id = ${requestId}`;
     if (!(await investorLanes.fence(sql, lane))) return;
     // A statement of its own: it sees what was signed up to the lock on the lane's row.

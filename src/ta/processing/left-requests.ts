@@ -1,4 +1,4 @@
-/** Says at the start which requests nobody can get on with, because their asset is not configured. */
+/** Says at the start which requests cannot go on, because their asset is not configured. */
 import type { Sql } from "../../database/connect.ts";
 import type { Logger } from "../../logging/logger.ts";
 

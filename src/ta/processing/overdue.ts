@@ -1,4 +1,4 @@
-/** Says when something takes longer than it ever should, so that somebody looks at it. */
+/** Warns when something takes longer than it should. */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { OpenRequest } from "./open-request.ts";
@@ -9,7 +9,7 @@ const OVERDUE_MINUTES = 10;
 /** One that is executed and that the register does not show: longer than a chain takes to be final. */
 const NOT_SHOWN_MINUTES = 45;
 
-/** A register that nobody has found behind for this long is behind anew: who waits looks more often. */
+/** A register not found behind for this long counts as behind anew: waiting requests look more often. */
 const FORGOTTEN_MS = 60_000;
 
 type Late = Pick<OpenRequest, "id" | "asset" | "txId">;
@@ -77,8 +77,8 @@ export const registersBehind = (settings: {
 }): RegistersBehind => {
   const { logger, overdueMs, now: clock = () => performance.now() } = settings;
   /**
-   * Since when nobody has found an asset's register up to date, when somebody found it behind last, and
-   * when that was said last.
+   * For each asset whose register is behind: since when, when it was last found behind, and when the last
+   * warning was.
    */
   const behind = new Map<string, { readonly since: number; found: number; said: number }>();
   return {

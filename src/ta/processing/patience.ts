@@ -1,7 +1,7 @@
 /**
- * Waiting on the spot. Most of what is waited for comes in a moment, and looking again at once is the
- * fastest; but whoever waits keeps a worker from others, so it is for a short time and for some of the
- * workers only. Whoever has waited in vain leaves his lane, and is looked at later.
+ * Waiting inside a worker. Most conditions hold after a moment, and checking again at once is fastest. A
+ * waiting lane keeps a worker from others, so it waits for a short time and in some of the workers only;
+ * after that the lane is left and checked later.
  */
 import { pause } from "../../waiting/backoff.ts";
 

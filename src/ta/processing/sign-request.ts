@@ -54,7 +54,7 @@ export const signRequest = async (
   const resources = await relay.resources(signal);
   const resource = await reserve(database.sql, claim, request, relay.payer, resources);
   if (resource === undefined) {
-    // Perhaps nobody gets on with those who have them.
+    // Their requests may be making no progress.
     await releaseIdleReservations(database, relay, resources, signal);
     return NONE_FREE;
   }
