@@ -12,6 +12,9 @@ export default defineConfig({
     outputFile: { json: "node_modules/.holderbook/test-results.json" },
     // One Postgres for the whole run; each test file makes databases of its own in it.
     globalSetup: ["test/postgres-setup.ts"],
+    // The same examples each time; test/soak/main.ts looks for others.
+    setupFiles: ["test/random.ts"],
+    provide: { soak: null },
     env: { TMPDIR: runFolder },
     // Files share the modules they import: loading them anew for each takes a fifth of the time.
     isolate: false,

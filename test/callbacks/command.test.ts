@@ -1,7 +1,7 @@
 /** `holderbook callbacks`: an operator sees what a project was sent, and sends it again. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { runProgram } from "../service/process.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { startReceiver } from "./receiver.ts";
 import { startSender } from "./sender.ts";
 
@@ -18,7 +18,7 @@ test("a project's callbacks are listed, and sent again after its address was dis
   await sender.send([{ id: "one" }, { id: "two" }]);
   await sender.settled();
   const run = (...args: readonly string[]) =>
-    runProgram(["callbacks", ...args], { DATABASE_URL: sender.database.url });
+    runCommand(["callbacks", ...args], { DATABASE_URL: sender.database.url });
   const listed = async () => {
     const { code, stdout, stderr } = await run("list", "--project", "acme");
     expect(code, stderr).toBe(0);
@@ -52,7 +52,7 @@ test("the list says when there are more and where they begin, and shows one stat
   await sender.settled();
   const list = async (...args: readonly string[]) => {
     const all = ["callbacks", "list", "--project", "acme", ...args];
-    const { code, stdout, stderr } = await runProgram(all, { DATABASE_URL: sender.database.url });
+    const { code, stdout, stderr } = await runCommand(all, { DATABASE_URL: sender.database.url });
     expect(code, stderr).toBe(0);
     const lines = stdout.split("\n").filter((line) => line !== "");
     return { ids: lines.map((line) => delivery.parse(JSON.parse(line)).id), stderr };

@@ -14,6 +14,7 @@ import {
 import { publicTextOf } from "../../src/client/ed25519.mjs";
 import { MasterKeyError, readMasterKey } from "../../src/sealing/master-key.ts";
 import { SealedError, seal, unseal } from "../../src/sealing/sealed.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
@@ -125,7 +126,7 @@ test("from the command line: a rotation that running processes follow, and one a
   const running = await openSigningKeys(database, masterKey);
   const { publicKey: first } = await running.publicKeys();
   const rotate = (...options: readonly string[]) =>
-    runProgram(["callbacks", "rotate", ...options], settings);
+    runCommand(["callbacks", "rotate", ...options], settings);
 
   const announced = await rotate();
   expect(announced.code, announced.stderr).toBe(0);
@@ -160,7 +161,7 @@ test("keys whose master key is lost are named at the start, and replaced only wh
   await openSigningKeys(database, randomBytes(32));
   const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder.path, "data") };
   const rotate = (...options: readonly string[]) =>
-    runProgram(["callbacks", "rotate", ...options], settings);
+    runCommand(["callbacks", "rotate", ...options], settings);
   const started = await runProgram(["start"], { ...settings, PORT: "0", DEMO_HISTORY: "10" });
   expect(started.code).toBe(2);
   expect(started.stderr).toMatch(/SealedError: callback signing key cbk_.*CALLBACK_MASTER_KEY/);

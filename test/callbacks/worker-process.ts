@@ -1,6 +1,7 @@
 /**
  * One process that delivers callbacks, for tests that kill it: `node worker-process.ts <settings>`,
- * the settings as JSON. Prints "ready" and runs until it is killed.
+ * the settings as JSON. Prints "ready" and runs until it is killed, or until it comes to a point at which
+ * it was told to kill itself: "sending" or "answered" and the id of a message.
  */
 import pino from "pino";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
@@ -8,6 +9,7 @@ import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { connect } from "../../src/database/connect.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
+import { listenForDeath } from "../mortality.ts";
 
 /** What the test tells the process. */
 export type WorkerProcessSettings = {
@@ -26,10 +28,21 @@ const queues = openQueues({
   redisUrl: settings.redisUrl,
   onError: (err) => logger.warn({ err }),
 });
+const mortality = listenForDeath();
+const outbound = openOutbound({ policy: { allowPrivate: true } });
 await startCallbacks({
   database,
   queues,
-  outbound: openOutbound({ policy: { allowPrivate: true } }),
+  outbound: {
+    ...outbound,
+    post: async (request) => {
+      const id = request.headers["webhook-id"];
+      mortality.at(`sending ${id}`);
+      const answer = await outbound.post(request);
+      mortality.at(`answered ${id}`);
+      return answer;
+    },
+  },
   signingKeys: await openSigningKeys(database, Buffer.from(settings.masterKey, "base64")),
   logger,
   retrySeconds: [0.1, 0.1, 0.1, 0.1, 0.1],
@@ -41,5 +54,3 @@ await startCallbacks({
   wakeAgainMs: settings.leaseMs,
 });
 process.stdout.write("ready\n");
-// Its parent's death is its own, so that a test that fails leaves nothing running.
-process.stdin.on("close", () => process.exit(0)).resume();

@@ -9,6 +9,7 @@ import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log/reads.ts
 import { openEvmLog } from "../../src/evm/log/store.ts";
 import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { search } from "../random.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import {
   foundOn,
@@ -105,7 +106,7 @@ test("the log equals the chain after any history of blocks, reorganisations and 
     ),
     { minLength: 6, maxLength: 16 },
   );
-  await fc.assert(
+  await search(
     fc.asyncProperty(steps, fc.boolean(), async (history, waits) => {
       for (const step of history) {
         if ("pay" in step) await pay(step.pay, step.pay);
@@ -134,7 +135,7 @@ test("the log equals the chain after any history of blocks, reorganisations and 
       const schedules = await schedulesOf(database.db, chain.chainId, token.address);
       expect(schedules.size).toBe(named.length);
     }),
-    { numRuns: 8 },
+    8,
   );
   expect(follower.errors).toEqual([]);
 });

@@ -6,8 +6,9 @@ import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { checkDigests } from "../../src/ledger/reading/inspect.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { genuineCheckpoint } from "../genuine.ts";
+import { randomFor, randomFrom, rounds, tally } from "../random.ts";
 import { encodedCorpus, OURS, OURS_V2 } from "./corpus.ts";
-import { type Damage, damages, randomFrom } from "./damage.ts";
+import { type Damage, damages } from "./damage.ts";
 
 /** What one damaged input may take, even on a busy machine; usual are 0.1 ms. */
 const PATIENCE_MS = 2_000;
@@ -56,9 +57,9 @@ const withoutTime = (facts: ReturnType<typeof factsOf>) =>
   facts.map(({ timestampMs: _, ...fact }) => fact);
 
 const damageThem = (inputs: readonly RawCheckpoint[], count: number, packages: string[]) => {
-  const random = randomFrom(20_251_120);
+  const random = randomFor(`${count} damaged checkpoints`);
   const seen = { refused: 0, unharmed: 0 };
-  for (let i = 0; i < count; i++) {
+  for (const i of rounds(count)) {
     const original = inputs[i % inputs.length];
     const damage: Damage | undefined = damages[Math.floor(i / inputs.length) % damages.length];
     if (original === undefined || damage === undefined) throw new Error("nothing to damage");
@@ -76,17 +77,18 @@ const damageThem = (inputs: readonly RawCheckpoint[], count: number, packages: s
       expect(covered(whole, original.sequence), damage.name).toEqual(before);
     }
   }
+  tally(seen);
   return seen;
 };
 
-test("12,000 damaged made-up checkpoints are refused or read unharmed, never anything else", () => {
-  const seen = damageThem(madeUp, 12_000, [OURS, OURS_V2]);
-  expect(seen.refused).toBeGreaterThan(9_000);
+test("4,000 damaged made-up checkpoints are refused or read unharmed, never anything else", () => {
+  const seen = damageThem(madeUp, 4_000, [OURS, OURS_V2]);
+  expect(seen.refused).toBeGreaterThan(3_000);
 });
 
-test("3,000 damaged genuine checkpoints are refused or read unharmed", () => {
-  const seen = damageThem(genuine, 3_000, [GENUINE_PACKAGE]);
-  expect(seen.refused).toBeGreaterThan(2_000);
+test("1,000 damaged genuine checkpoints are refused or read unharmed", () => {
+  const seen = damageThem(genuine, 1_000, [GENUINE_PACKAGE]);
+  expect(seen.refused).toBeGreaterThan(650);
 });
 
 describe("one changed bit, at every byte", () => {

@@ -7,7 +7,8 @@ import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { checkDigests } from "../../src/ledger/reading/inspect.ts";
 import { createPrefilter } from "../../src/ledger/reading/prefilter.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
-import { damages, randomFrom } from "./damage.ts";
+import { randomFrom } from "../random.ts";
+import { damages } from "./damage.ts";
 
 const ENCODINGS: readonly Encoding[] = ["bcs", "protobuf"];
 

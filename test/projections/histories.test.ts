@@ -18,6 +18,7 @@ import {
   wantedBy,
 } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { search } from "../random.ts";
 import { modelOf } from "./plain-model.ts";
 import { COINS, cut, cuts, history, OWNERS } from "./random-history.ts";
 
@@ -50,7 +51,7 @@ const limit = 1_000;
 
 test("after any history in any batches, every read says what a plain model says", async () => {
   const { db } = database;
-  await fc.assert(
+  await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
       await project(checkpoints, batchings);
       const model = modelOf(batchOf(checkpoints).facts);
@@ -90,21 +91,21 @@ test("after any history in any batches, every read says what a plain model says"
         }
       }
     }),
-    { numRuns: 40 },
+    15,
   );
-}, 120_000);
+});
 
 test("however a history is cut into batches, the rows are the same, byte for byte", async () => {
-  await fc.assert(
+  await search(
     fc.asyncProperty(history, five, five, async (checkpoints, some, others) => {
       await project(checkpoints, some);
       const rows = await projectedRows(database);
       await project(checkpoints, others);
       expect(await projectedRows(database)).toEqual(rows);
     }),
-    { numRuns: 25 },
+    10,
   );
-}, 120_000);
+});
 
 test("a large batch gives the rows that small ones give", async () => {
   const written = (sequence: bigint): SaidCheckpoint => ({

@@ -6,9 +6,10 @@ import { changeEndpoints, registerEndpoint } from "../../src/callbacks/endpoints
 import { enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { callbackOf, LOCAL } from "../callbacks/sender.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, startProgram, temporaryFolder } from "./process.ts";
+import { startProgram, temporaryFolder } from "./process.ts";
 
 test("a callbackUrl taken out of the assets file gets nothing more until it is there again", async () => {
   await using folder = await temporaryFolder();
@@ -62,7 +63,7 @@ test("a callbackUrl taken out of the assets file gets nothing more until it is t
       (printed) => printed.includes('"serving"'),
       60_000,
     );
-    const list = await runProgram(["callbacks", "list", "--project", "acme"], settings(before));
+    const list = await runCommand(["callbacks", "list", "--project", "acme"], settings(before));
     expect(list.code, list.stderr).toBe(0);
     expect(
       list.stdout
@@ -75,7 +76,7 @@ test("a callbackUrl taken out of the assets file gets nothing more until it is t
     ]);
     expect(list.stderr).toMatch(/is withdrawn since .*Z: the configuration no longer names it/);
     const again = ["callbacks", "redeliver", "one", "--project", "acme"];
-    expect(await runProgram(again, settings(before))).toMatchObject({
+    expect(await runCommand(again, settings(before))).toMatchObject({
       code: 0,
       stderr: expect.stringContaining("once its address, which is withdrawn, is configured again"),
     });

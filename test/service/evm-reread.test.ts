@@ -1,9 +1,9 @@
 /** Reading a chain or a token anew: what an operator does when the log cannot be trusted any more. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type EvmAsset, evmAsset, index, serve, waitFor } from "../rest/service.ts";
-import { runProgram } from "./process.ts";
 
 let chain: Anvil;
 let first: Deployed;
@@ -33,7 +33,7 @@ const asset = ({ address }: Deployed, members: Partial<EvmAsset> = {}) =>
 const project = (...tokens: readonly EvmAsset[]) => [{ name: "acme", tokens: [...tokens] }];
 
 const reread = (...args: readonly string[]) =>
-  runProgram(["evm", "reread", ...args], { DATABASE_URL: database.url });
+  runCommand(["evm", "reread", ...args], { DATABASE_URL: database.url });
 
 /** How many logs there are of each token, in the order of the addresses. */
 const logs = async () => {
@@ -114,7 +114,7 @@ test("a first block that was lowered is refused with the command that reads the 
     });
   }
   const few = (await facts()).length;
-  expect(await runProgram(command, { DATABASE_URL: elsewhere.url })).toMatchObject({ code: 0 });
+  expect(await runCommand(command, { DATABASE_URL: elsewhere.url })).toMatchObject({ code: 0 });
   await using _ = await reading(0);
   await waitFor(facts, ({ length }) => length > few);
 });

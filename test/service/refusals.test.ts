@@ -1,12 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
-import { runProgram, temporaryFolder } from "./process.ts";
+import { temporaryFolder } from "./process.ts";
 
 test("a database that nobody answers for is one line that names the setting", async () => {
   const url = "postgres://user:hidden@127.0.0.1:1/holderbook";
-  const { code, stdout, stderr } = await runProgram(["status"], { DATABASE_URL: url });
+  const { code, stdout, stderr } = await runCommand(["status"], { DATABASE_URL: url });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(
     /^holderbook: DatabaseUnreachableError: .*ECONNREFUSED.*DATABASE_URL.*\n$/,
@@ -17,7 +18,7 @@ test("a database that nobody answers for is one line that names the setting", as
 test("a checkpoint that the ledger does not have yet is refused, not waited for", async () => {
   await using folder = await temporaryFolder();
   const settings = { DATA_DIR: join(folder.path, "data"), DEMO_HISTORY: "10" };
-  const { code, stdout, stderr } = await runProgram(["inspect", "99999999"], settings);
+  const { code, stdout, stderr } = await runCommand(["inspect", "99999999"], settings);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain("has no checkpoint 99999999; its newest is");
 });
@@ -41,7 +42,7 @@ test("a command about existing data begins no database where there is none, and 
   const dataDir = join(folder.path, "mistyped");
   await Promise.all(
     ABOUT_EXISTING.map(async (args) => {
-      const { code, stdout, stderr } = await runProgram(args, { DATA_DIR: dataDir });
+      const { code, stdout, stderr } = await runCommand(args, { DATA_DIR: dataDir });
       expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
       expect(stderr).toBe(
         `holderbook: NoDatabaseError: there is no database in ${dataDir} (DATA_DIR); give this command the DATABASE_URL or DATA_DIR of your service, or start the service first\n`,
@@ -58,7 +59,7 @@ test("a command about existing data leaves a database alone that is not ours", a
   try {
     const url = withDatabase(server, name);
     for (const args of ABOUT_EXISTING.slice(0, 2)) {
-      const { code, stdout, stderr } = await runProgram(args, { DATABASE_URL: url });
+      const { code, stdout, stderr } = await runCommand(args, { DATABASE_URL: url });
       expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
       expect(stderr).toContain("the database of DATABASE_URL holds nothing of Holderbook");
     }

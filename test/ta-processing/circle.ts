@@ -85,7 +85,10 @@ export const startCircle = async ({
     coinType: coin.coinType,
     registrar,
     taken: async () => {
-      const text = await readFile(join(dataDir, "demo-ledger-receipts.jsonl"), "utf8");
+      // There is none before the first one.
+      const text = await readFile(join(dataDir, "demo-ledger-receipts.jsonl"), "utf8").catch(
+        () => "",
+      );
       return [...text.matchAll(/"digest":"(\w+)"/g)].map(([, digest = ""]) => digest);
     },
     logged,

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
-import { runProgram } from "../service/process.ts";
 import { acceptRequest, ended, newWallet, startCircle } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
@@ -52,7 +52,7 @@ test("an operator sees what every open request waits for, and nothing about inve
   >`select resource as purse from ta_reservations`;
 
   const run = async (...args: readonly string[]) => {
-    const ran = await runProgram(["ta", ...args], { DATABASE_URL: database.url });
+    const ran = await runCommand(["ta", ...args], { DATABASE_URL: database.url });
     expect(ran.stdout).not.toContain(investor);
     expect(ran.stdout).not.toContain(wallet);
     return ran;

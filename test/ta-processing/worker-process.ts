@@ -1,6 +1,7 @@
 /**
  * One process that processes requests and delivers their callbacks, for tests that kill it:
- * `node worker-process.ts <settings>`, the settings as JSON. Prints "ready" and runs until it is killed.
+ * `node worker-process.ts <settings>`, the settings as JSON. Prints "ready" and runs until it is killed,
+ * or until a point is reached at which it was told to kill itself.
  */
 import pino from "pino";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
@@ -8,13 +9,15 @@ import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { connect } from "../../src/database/connect.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
-import { type HttpSignerSettings, httpEvmSigner } from "../../src/ta/ledgers/http-signer.ts";
+import { evmKeySigner } from "../../src/ta/ledgers/evm-key-signer.ts";
 import { suiKeySigner } from "../../src/ta/ledgers/signer.ts";
 import { openSuiNode } from "../../src/ta/ledgers/sui-relay.ts";
 import { heldIn } from "../../src/ta/pii/vault.ts";
 import { processedAssets } from "../../src/ta/processing/processed-assets.ts";
 import { startProcessing } from "../../src/ta/processing/processing.ts";
 import { failUndelivered } from "../../src/ta/processing/record.ts";
+import type { ProcessedAsset } from "../../src/ta/processing/request-work.ts";
+import { listenForDeath } from "../mortality.ts";
 import type { EvmAsset } from "../rest/service.ts";
 
 /** What the test tells the process. */
@@ -35,8 +38,18 @@ export type WorkerProcessSettings = {
         readonly coinType: string;
         readonly packages: readonly string[];
       }
-    | { readonly kind: "evm"; readonly token: EvmAsset; readonly signer: HttpSignerSettings };
+    | { readonly kind: "evm"; readonly token: EvmAsset; readonly secretKey: string };
 };
+
+/** What a process has just done for a request when it is killed. */
+export type Step =
+  | "claimed"
+  | "signed"
+  | "stored"
+  | "submitted"
+  | "seen executed"
+  | "ended"
+  | "called back";
 
 const settings: WorkerProcessSettings = JSON.parse(process.argv[2] ?? "{}");
 const logger = pino({ level: "error" }, pino.destination(2));
@@ -71,14 +84,50 @@ const assets =
     ? await suiAssets(ledger)
     : await processedAssets(
         [{ ...common, project: name, ledger: "evm", token: ledger.token }],
-        { evm: { signer: httpEvmSigner(ledger.signer) } },
+        { evm: { signer: evmKeySigner(ledger.secretKey) } },
         database.sql,
         onMissing,
       );
+const mortality = listenForDeath();
+const reached = (step: Step) => mortality.at(step);
+
+/** Dies on the way between the processing and the ledger. */
+const mortal = ({ relay, ...asset }: ProcessedAsset): ProcessedAsset => ({
+  ...asset,
+  relay: {
+    ...relay,
+    tip: (signal) => {
+      reached("claimed");
+      return relay.tip(signal);
+    },
+    prepare: async (order, purse, signal) => {
+      const unsigned = await relay.prepare(order, purse, signal);
+      return {
+        sign: async (signing) => {
+          const signed = await unsigned.sign(signing);
+          reached("signed");
+          return signed;
+        },
+      };
+    },
+    submit: async (signed, signal, again) => {
+      reached("stored");
+      await relay.submit(signed, signal, again);
+      reached("submitted");
+    },
+    lookUp: async (txId, signal) => {
+      const executed = await relay.lookUp(txId, signal);
+      if (executed !== null) reached("seen executed");
+      return executed;
+    },
+  },
+});
+
+const outbound = openOutbound({ policy: { allowPrivate: true } });
 await startProcessing({
   database,
   queues,
-  assets,
+  assets: assets.map(mortal),
   vault: heldIn(database),
   logger,
   concurrency: 4,
@@ -92,7 +141,15 @@ await startProcessing({
 await startCallbacks({
   database,
   queues,
-  outbound: openOutbound({ policy: { allowPrivate: true } }),
+  outbound: {
+    ...outbound,
+    post: async (request) => {
+      reached("ended");
+      const answer = await outbound.post(request);
+      reached("called back");
+      return answer;
+    },
+  },
   signingKeys: await openSigningKeys(database, Buffer.from(settings.masterKey, "base64")),
   logger,
   retrySeconds: [0.1, 0.1, 0.1, 0.1, 0.1],
@@ -104,5 +161,3 @@ await startCallbacks({
   wakeAgainMs: leaseMs,
 });
 process.stdout.write("ready\n");
-// Its parent's death is its own, so that a test that fails leaves nothing running.
-process.stdin.on("close", () => process.exit(0)).resume();

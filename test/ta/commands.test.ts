@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
+import { startProgram, temporaryFolder } from "../service/process.ts";
 import { bodyOf, submission } from "./submissions.ts";
 
 const ASSETS = {
@@ -48,13 +49,13 @@ test("from the command line: a key, a signature, an accepted request, new data k
     PII_KEYS: oldKey,
   };
   const run = async (args: readonly string[], changes: Record<string, string> = {}) => {
-    const { code, stdout, stderr } = await runProgram(args, { ...settings, ...changes });
+    const { code, stdout, stderr } = await runCommand(args, { ...settings, ...changes });
     expect(code, stderr).toBe(0);
     return stdout;
   };
 
   const create = ["keys", "create", "--kind", "ta", "--asset"];
-  expect((await runProgram([...create, "acme-evm"], settings)).code).toBe(2);
+  expect((await runCommand([...create, "acme-evm"], settings)).code).toBe(2);
   const pair = await run([...create, "acme-sui"]);
   expect(JSON.parse(pair)).toEqual({
     publicKey: expect.stringMatching(/^.{43}=$/),
@@ -63,7 +64,7 @@ test("from the command line: a key, a signature, an accepted request, new data k
   const brought = randomBytes(32).toString("base64");
   const register = [...create, "acme-sui", "--public-key", brought];
   expect(await run(register)).toBe(`${brought}\n`);
-  const twice = await runProgram(register, settings);
+  const twice = await runCommand(register, settings);
   expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("registered before")]);
 
   const body = JSON.stringify(bodyOf({ id: "by-hand" }), null, 2);
@@ -89,7 +90,7 @@ test("from the command line: a key, a signature, an accepted request, new data k
   const newKey = `new:${randomBytes(32).toString("base64")}`;
   const both = { PII_KEYS: `${newKey},${oldKey}` };
   const refused = async (args: readonly string[], changes: Record<string, string>) => {
-    const { code, stdout, stderr } = await runProgram(args, { ...settings, ...changes });
+    const { code, stdout, stderr } = await runCommand(args, { ...settings, ...changes });
     expect(stdout).toBe("");
     return { code, stderr };
   };
@@ -119,7 +120,7 @@ test("from the command line: a key, a signature, an accepted request, new data k
     code: 2,
     stderr: expect.stringContaining('those with "ta" are: acme-sui'),
   });
-  const removed = await runProgram(remove("acme-sui"), { ...settings, ...both });
+  const removed = await runCommand(remove("acme-sui"), { ...settings, ...both });
   expect(removed).toMatchObject({
     code: 0,
     stdout: '{"deleted":1}\n',
@@ -164,7 +165,7 @@ test("from the command line: a key gets a callback address of its own, another o
     DATA_DIR: join(folder.path, "data"),
     ASSETS_FILE: file,
   };
-  const keys = (...args: readonly string[]) => runProgram(["keys", ...args], settings);
+  const keys = (...args: readonly string[]) => runCommand(["keys", ...args], settings);
   const create = (url: string) =>
     keys("create", "--kind", "ta", "--asset", "acme-sui", "--callback-url", url);
   const newest = async () => {
@@ -205,7 +206,7 @@ test("from the command line: a key that takes bound signatures alone, and reques
     PORT: "0",
   };
   const run = async (args: readonly string[]) => {
-    const { code, stdout, stderr } = await runProgram(args, settings);
+    const { code, stdout, stderr } = await runCommand(args, settings);
     expect(code, stderr).toBe(0);
     return stdout;
   };
@@ -213,7 +214,7 @@ test("from the command line: a key that takes bound signatures alone, and reques
   await writeFile(at("key.json"), await run(create));
   expect(JSON.parse(await run(["keys", "list"]))).toMatchObject({ requireBound: true });
   const foreign = ["keys", "create", "--kind", "graphql", "--require-bound"];
-  expect((await runProgram(foreign, settings)).code).toBe(2);
+  expect((await runCommand(foreign, settings)).code).toBe(2);
 
   const body = JSON.stringify(bodyOf({ id: "bound-by-hand" }), null, 2);
   await writeFile(at("body.json"), body);
@@ -225,7 +226,7 @@ test("from the command line: a key that takes bound signatures alone, and reques
     ["--post", "kyc", at("body.json")],
     ["--idempotency-key", "k", at("body.json")],
   ]) {
-    expect((await runProgram([...sign, ...wrong], settings)).code, wrong.join(" ")).toBe(2);
+    expect((await runCommand([...sign, ...wrong], settings)).code, wrong.join(" ")).toBe(2);
   }
   const keyed = ["--post", path, "--idempotency-key", "by-hand"];
   const headers = headersIn(await run([...sign, ...keyed, at("body.json")]));

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
 import { canonicalJson, type JsonValue, signRequest } from "../../src/client/index.mjs";
+import { search } from "../random.ts";
 import { type Api, type Reply, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";
 
@@ -126,23 +127,21 @@ const headersFor = (canonical: string) => ({
 
 const path = fc.constantFrom(...PATHS);
 
-/** Runs a property; half a dozen requests are under way at a time. */
+/** Runs a property; eight requests are under way at a time. */
 const fuzz = async <T>(
   bodies: fc.Arbitrary<T>,
   runs: number,
   send: (body: T) => Promise<unknown>,
 ) => {
   const batch = fc.array(bodies, { minLength: 8, maxLength: 8 });
-  await fc.assert(
-    fc.asyncProperty(batch, async (several) => {
-      await Promise.all(several.map(send));
-    }),
-    { numRuns: runs / 8, endOnFailure: true },
-  );
+  const all = fc.asyncProperty(batch, async (several) => {
+    await Promise.all(several.map(send));
+  });
+  await search(all, runs / 8, { endOnFailure: true });
 };
 
-test("5,400 signed bodies near good ones are accepted or refused, never an error of ours", async () => {
-  await fuzz(fc.tuple(path, nearBody), 5_400, async ([to, body]) => {
+test("1,600 signed bodies near good ones are accepted or refused, never an error of ours", async () => {
+  await fuzz(fc.tuple(path, nearBody), 1_600, async ([to, body]) => {
     let canonical: string;
     try {
       canonical = canonicalJson(body);
@@ -152,11 +151,11 @@ test("5,400 signed bodies near good ones are accepted or refused, never an error
     }
     await check(to, { body: canonical, headers: headersFor(canonical) });
   });
-  expect(seen.get(201), "some are good").toBeGreaterThan(100);
-  expect(seen.get(400), "some are not").toBeGreaterThan(1_000);
-}, 120_000);
+  expect(seen.get(201), "some are good").toBeGreaterThan(30);
+  expect(seen.get(400), "some are not").toBeGreaterThan(300);
+});
 
-test("1,200 texts that are no I-JSON, and bytes that are no text, are refused", async () => {
+test("400 texts that are no I-JSON, and bytes that are no text, are refused", async () => {
   const good = JSON.stringify(bodyOf());
   const damaged = fc
     .tuple(fc.nat(good.length - 1), fc.string({ unit: "binary", maxLength: 3 }), fc.nat(4))
@@ -178,12 +177,12 @@ test("1,200 texts that are no I-JSON, and bytes that are no text, are refused", 
     texts.map((text) => Buffer.from(text)),
     fc.uint8Array({ maxLength: 500 }),
   );
-  await fuzz(fc.tuple(path, bodies), 1_200, ([to, body]) =>
+  await fuzz(fc.tuple(path, bodies), 400, ([to, body]) =>
     check(to, { body: new Uint8Array(body), headers: headersFor("{}") }),
   );
-}, 60_000);
+});
 
-test("400 bodies with odd headers are refused", async () => {
+test("200 bodies with odd headers are refused", async () => {
   const { body, headers } = signRequest({ secretKey: api.keys.secretKey, body: bodyOf() });
   const value = fc.oneof(
     fc.base64String({ maxLength: 120 }),
@@ -199,8 +198,8 @@ test("400 bodies with odd headers are refused", async () => {
     { "content-type": value, "x-api-key": value, "x-request-sig-b64": value },
     { requiredKeys: [] },
   );
-  await fuzz(odd, 400, (changes) => check(PATHS[0], { body, headers: { ...headers, ...changes } }));
-}, 60_000);
+  await fuzz(odd, 200, (changes) => check(PATHS[0], { body, headers: { ...headers, ...changes } }));
+});
 
 test("bodies over the limit are refused, whether or not they say how long they are", async () => {
   const long = canonicalJson(bodyOf({ last_name: "x".repeat(BODY_BYTES) }));
@@ -246,7 +245,7 @@ test("after all that every stored request is whole", async () => {
            (select count(*) from ta_answers)::int4 as answers,
            (select sum(arrivals) from ta_lanes)::int4 as arrivals`;
   const { requests } = counted ?? {};
-  expect(requests).toBeGreaterThan(100);
+  expect(requests).toBeGreaterThan(30);
   expect(counted).toEqual({
     requests,
     records: requests,

@@ -1,8 +1,8 @@
 /** Replacing a key from the command line: what the former one asked for is handed to a key that is named. */
 import { expect, test } from "vitest";
 import { listKeys, registerPublicKey } from "../../src/http/keys.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram } from "../service/process.ts";
 
 test("from the command line: a key is revoked and handed over, also after it was revoked", async () => {
   await using database = await freshDatabase();
@@ -11,7 +11,7 @@ test("from the command line: a key is revoked and handed over, also after it was
   const [former, present] = [await key("former", "acme"), await key("present", "acme")];
   const stranger = await key("stranger", "other");
   const revoke = (...args: readonly string[]) =>
-    runProgram(["keys", "revoke", ...args], { DATABASE_URL: database.url });
+    runCommand(["keys", "revoke", ...args], { DATABASE_URL: database.url });
   const keyNow = async (id: string) => (await listKeys(database)).find((each) => each.id === id);
 
   expect(await revoke(former, "--to", stranger)).toMatchObject({

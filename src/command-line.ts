@@ -1,0 +1,69 @@
+/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings. */
+import { Command, CommanderError } from "commander";
+import { COMMANDS } from "./commands/list.ts";
+import { UsageError } from "./commands/usage.ts";
+import { ConfigError } from "./settings/config-error.ts";
+import { VERSION } from "./version.ts";
+
+/** Runs the command that the arguments name, and sets `process.exitCode` unless it is done. */
+export const runCommandLine = async (args: readonly string[]): Promise<void> => {
+  const program = await programFor(args);
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Commander has already printed what was wrong, or the help that was asked for.
+      process.exitCode = error.exitCode === 0 ? 0 : 2;
+    } else {
+      report(error);
+      process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+    }
+  }
+};
+
+/** The program with all its commands, of which only the named one is loaded. */
+const programFor = async ([first = "", second = ""]: readonly string[]): Promise<Command> => {
+  const program = new Command("holderbook")
+    .description("Indexes security tokens and serves their holder register.")
+    .version(VERSION)
+    .addHelpText(
+      "after",
+      "\nSettings come from the environment and .env; .env.example lists them all.",
+    );
+  // `help NAME` shows the help of that command, and needs its code as the command itself does.
+  const named = first === "help" ? second : first;
+  for (const [name, { about, load }] of Object.entries(COMMANDS)) {
+    const command = name === named ? await load() : new Command(name);
+    program.addCommand(command.description(about));
+  }
+  program.configureHelp({
+    // What follows a name in the list is known of commands that are not loaded, too.
+    subcommandTerm: (command) => {
+      const name = command.name();
+      const usage = name in COMMANDS ? COMMANDS[name]?.usage : command.usage();
+      return usage === undefined ? name : `${name} ${usage}`;
+    },
+  });
+  throwInsteadOfExit(program);
+  return program;
+};
+
+/** Commander's own way is to exit with 1; wrong usage is 2 here, on every level of sub-commands. */
+const throwInsteadOfExit = (command: Command) => {
+  command.exitOverride().showHelpAfterError("(--help shows how it goes)");
+  command.commands.forEach(throwInsteadOfExit);
+};
+
+/** An error of ours tells all by its name and message; of any other one, where it came from helps. */
+const report = (error: unknown) => {
+  if (!(error instanceof Error)) {
+    process.stderr.write(`holderbook: ${String(error)}\n`);
+    return;
+  }
+  const ours = "remedy" in error || error instanceof UsageError;
+  // What the system refuses (a file) says itself what is wrong.
+  const system = "syscall" in error;
+  const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
+  process.stderr.write(`holderbook: ${text ?? error.message}\n`);
+  if (error.cause instanceof Error) process.stderr.write(`  because: ${error.cause.message}\n`);
+};
