@@ -26,7 +26,7 @@ test.for(redisPath === undefined ? ["Postgres"] : ["Postgres", "Redis"])(
     const random = randomFor(backend);
     await using receiver = await startReceiver();
     await using circle = await startCircle({
-      purses: 24,
+      gasCoins: 24,
       checkpointsPerSecond: 10,
       callbackUrl: receiver.url,
     });
