@@ -53,7 +53,7 @@ export const allEndedOnce = async (
       join ta_request_history f on f.request_id = r.id and f.status = 'SUCCESS'
     ) as begun where at < before`;
   expect(early).toHaveLength(0);
-  expect(await sql`select 1 from ta_purses`).toHaveLength(0);
+  expect(await sql`select 1 from ta_reservations`).toHaveLength(0);
   expect(await sql`select 1 from ta_wallet_claims`).toHaveLength(0);
   return requests;
 };

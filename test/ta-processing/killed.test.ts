@@ -71,7 +71,7 @@ test("a process killed at any step of a request on Sui leaves one that another d
     );
     expect(after, step).toHaveLength(calls + 1);
   }
-  expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+  expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
   expect(await database.sql`select 1 from ta_wallet_claims`).toHaveLength(0);
 });
 
@@ -135,5 +135,5 @@ test("a process killed at any step of a request on an EVM chain, or before that 
     expect(await chain.read(token, "getTransferGroup", [wallet])).toBe(BigInt(EVM_GROUP));
     expect((await sent()) - sentBefore, step).toBe(number + 1);
   }
-  expect(await database.sql`select 1 from ta_purses`).toHaveLength(0);
+  expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
 });

@@ -100,8 +100,8 @@ const mortal = ({ relay, ...asset }: ProcessedAsset): ProcessedAsset => ({
       reached("claimed");
       return relay.tip(signal);
     },
-    prepare: async (order, purse, signal) => {
-      const unsigned = await relay.prepare(order, purse, signal);
+    prepare: async (order, reservation, signal) => {
+      const unsigned = await relay.prepare(order, reservation, signal);
       return {
         sign: async (signing) => {
           const signed = await unsigned.sign(signing);
