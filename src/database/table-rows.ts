@@ -33,12 +33,29 @@ export const copyRows = (
   shape: PgTable,
   rows: readonly Row[],
 ): Promise<void> => {
-  const columns = Object.entries(getTableColumns(shape)).map(
-    ([key, column]) => [key, column.getSQLType()] as const,
-  );
+  const columns = columnsOf(shape);
   return copyInto(sql, target, columnNames(shape), rows, (row, fields) => {
-    for (const [key, type] of columns) writeField(fields, type, row[key] ?? null);
+    for (const { key, type } of columns) writeField(fields, type, row[key] ?? null);
   });
+};
+
+/** A column: its key in the declaration, its name in Postgres, and its type. */
+type Column = { readonly key: string; readonly name: string; readonly type: string };
+
+/** Of every table that was asked for: a batch of few rows takes less time than looking them up again. */
+const known = new WeakMap<PgTable, readonly Column[]>();
+
+const columnsOf = (table: PgTable): readonly Column[] => {
+  const before = known.get(table);
+  if (before !== undefined) return before;
+  const columns = Object.entries(getTableColumns(table)).map(([key, column]) => ({
+    key,
+    name: column.name,
+    // The collation belongs to the column, not to the type.
+    type: column.getSQLType().replace(/ collate .*/, ""),
+  }));
+  known.set(table, columns);
+  return columns;
 };
 
 const writeField = (fields: CopyRow, type: string, value: Cell): void => {
@@ -55,12 +72,12 @@ const writeField = (fields: CopyRow, type: string, value: Cell): void => {
 
 /** Names of a table's columns in Postgres, in the order of its declaration. */
 export const columnNames = (table: PgTable): readonly string[] =>
-  Object.values(getTableColumns(table)).map(({ name }) => name);
+  columnsOf(table).map(({ name }) => name);
 
 /** What is selected of a table so that its rows have the keys of its declaration. */
 export const columnsByKey = (table: PgTable): string =>
-  Object.entries(getTableColumns(table))
-    .map(([key, { name }]) => (key === name ? key : `${name} as "${key}"`))
+  columnsOf(table)
+    .map(({ key, name }) => (key === name ? key : `${name} as "${key}"`))
     .join(", ");
 
 /** A query, or a part of one, and its parameters. */
@@ -71,16 +88,16 @@ export type RowSource = { readonly text: string; readonly parameters: readonly s
  * Postgres. One array for each column, as parameters that are numbered from `first` on.
  */
 export const givenRows = (shape: PgTable, rows: readonly Row[], first: number): RowSource => {
-  const columns = Object.entries(getTableColumns(shape));
-  const arrays = columns.map(([, column], n) => `$${first + n}::${elementType(column)}[]`);
+  const columns = columnsOf(shape);
+  const arrays = columns.map(({ type }, n) => `$${first + n}::${type}[]`);
   return {
     text: `unnest(${arrays.join(", ")}) as given (${columnNames(shape).join(", ")})`,
-    parameters: columns.map(([key, column]) => arrayOf(column, rows, key)),
+    parameters: columns.map((column) => arrayOf(column, rows)),
   };
 };
 
-const arrayOf = (column: AnyColumn, rows: readonly Row[], key: string): string => {
-  if (column.getSQLType() !== "bytea") {
+const arrayOf = ({ key, type }: Column, rows: readonly Row[]): string => {
+  if (type !== "bytea") {
     return texts(rows.map((row) => row[key]?.toString() ?? null));
   }
   return byteas(
@@ -90,9 +107,6 @@ const arrayOf = (column: AnyColumn, rows: readonly Row[], key: string): string =
     }),
   );
 };
-
-/** The collation belongs to the column, not to the type. */
-const elementType = (column: AnyColumn) => column.getSQLType().replace(/ collate .*/, "");
 
 /** Where each of these columns stands in a row that has them in this order, by its key. */
 export const placesOf = <Columns extends Readonly<Record<string, AnyColumn>>>(columns: Columns) =>
