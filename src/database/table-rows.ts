@@ -42,10 +42,13 @@ export const copyRows = (
 /** A column: its key in the declaration, its name in Postgres, and its type. */
 type Column = { readonly key: string; readonly name: string; readonly type: string };
 
-/** Of every table that was asked for: a batch of few rows takes less time than looking them up again. */
-const known = new WeakMap<PgTable, readonly Column[]>();
+/** What is known of a table's columns. */
+type Columns = { readonly columns: readonly Column[]; readonly names: readonly string[] };
 
-const columnsOf = (table: PgTable): readonly Column[] => {
+/** Kept for each table: building them again would cost a batch of few rows more than its rows. */
+const known = new WeakMap<PgTable, Columns>();
+
+const layoutOf = (table: PgTable): Columns => {
   const before = known.get(table);
   if (before !== undefined) return before;
   const columns = Object.entries(getTableColumns(table)).map(([key, column]) => ({
@@ -54,9 +57,12 @@ const columnsOf = (table: PgTable): readonly Column[] => {
     // The collation belongs to the column, not to the type.
     type: column.getSQLType().replace(/ collate .*/, ""),
   }));
-  known.set(table, columns);
-  return columns;
+  const layout = { columns, names: columns.map(({ name }) => name) };
+  known.set(table, layout);
+  return layout;
 };
+
+const columnsOf = (table: PgTable): readonly Column[] => layoutOf(table).columns;
 
 const writeField = (fields: CopyRow, type: string, value: Cell): void => {
   if (value === null || typeof value === "string") fields.text(value);
@@ -71,8 +77,7 @@ const writeField = (fields: CopyRow, type: string, value: Cell): void => {
 };
 
 /** Names of a table's columns in Postgres, in the order of its declaration. */
-export const columnNames = (table: PgTable): readonly string[] =>
-  columnsOf(table).map(({ name }) => name);
+export const columnNames = (table: PgTable): readonly string[] => layoutOf(table).names;
 
 /** What is selected of a table so that its rows have the keys of its declaration. */
 export const columnsByKey = (table: PgTable): string =>

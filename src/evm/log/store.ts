@@ -2,7 +2,7 @@
 
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
-import { copyInto } from "../../database/copy.ts";
+import { appendRows } from "../../database/table-rows.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
@@ -15,6 +15,7 @@ import {
   type ScheduleFact,
   scheduleKey,
 } from "./chain-state.ts";
+import { evmFacts } from "./tables.ts";
 
 /** Notified with the chain id after every append. */
 export const evmLogChannel = "evm_log";
@@ -233,46 +234,31 @@ const insertSchedules = async (
     on conflict do nothing`;
 };
 
-const FACT_COLUMNS = [
-  "chain_id",
-  "token",
-  "block",
-  "log_index",
-  "block_hash",
-  "block_timestamp",
-  "tx_hash",
-  "tx_index",
-  "tx_from",
-  "tx_to",
-  "tx_nonce",
-  "tx_input",
-  "address",
-  "topics",
-  "data",
-];
-
 const copyFacts = async ({ sql }: Tx, chainId: number, facts: readonly EvmFact[]) => {
   const chain = BigInt(chainId);
   /** Last transaction of each token whose input was written. */
   const written = new Map<Address, string>();
-  await copyInto(sql, "evm_facts", FACT_COLUMNS, facts, (fact, fields) => {
+  const rows = facts.map((fact): typeof evmFacts.$inferSelect => {
     const { token, block, transaction } = fact;
     const first = written.get(token) !== transaction.hash;
     written.set(token, transaction.hash);
-    fields.bigint(chain);
-    fields.bytea(bytesOf(token));
-    fields.bigint(block.number);
-    fields.integer(fact.logIndex);
-    fields.bytea(bytesOf(block.hash));
-    fields.bigint(block.timestamp);
-    fields.bytea(bytesOf(transaction.hash));
-    fields.integer(transaction.index);
-    fields.bytea(bytesOf(transaction.from));
-    fields.bytea(transaction.to === null ? null : bytesOf(transaction.to));
-    fields.bigint(transaction.nonce);
-    fields.bytea(first ? bytesOf(transaction.input) : null);
-    fields.bytea(bytesOf(fact.address));
-    fields.bytea(Buffer.from(fact.topics.map((topic) => topic.slice(2)).join(""), "hex"));
-    fields.bytea(bytesOf(fact.data));
+    return {
+      chainId: chain,
+      token: bytesOf(token),
+      block: block.number,
+      logIndex: fact.logIndex,
+      blockHash: bytesOf(block.hash),
+      blockTimestamp: block.timestamp,
+      txHash: bytesOf(transaction.hash),
+      txIndex: transaction.index,
+      txFrom: bytesOf(transaction.from),
+      txTo: transaction.to === null ? null : bytesOf(transaction.to),
+      txNonce: transaction.nonce,
+      txInput: first ? bytesOf(transaction.input) : null,
+      address: bytesOf(fact.address),
+      topics: Buffer.from(fact.topics.map((topic) => topic.slice(2)).join(""), "hex"),
+      data: bytesOf(fact.data),
+    };
   });
+  await appendRows(sql, evmFacts, rows);
 };
