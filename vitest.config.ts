@@ -18,8 +18,8 @@ export default defineConfig({
     env: { TMPDIR: runFolder },
     // Files share the modules they import: loading them anew for each takes a fifth of the time.
     isolate: false,
-    // Every worker drives a real Postgres: more of them than this only wait for one another.
-    maxWorkers: 2,
+    // One more than a small machine has cores: tests often wait for a lease, a block or a poll.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 60_000,

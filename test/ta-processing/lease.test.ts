@@ -40,11 +40,11 @@ test("a call that takes four leases and ten turns keeps its lane: nobody else wo
     ...relay,
     submit: async (signed, signal, again) => {
       submitted += 1;
-      await delay(2_400, undefined, { signal });
+      await delay(6_400, undefined, { signal });
       await relay.submit(signed, signal, again);
     },
   });
-  const settings = { around: slow, leaseMs: 600, turnMs: 240 };
+  const settings = { around: slow, leaseMs: 1_600, turnMs: 640 };
   await using _one = await startProcessor(circle, settings);
   await using _other = await startProcessor(circle, settings);
   const done = await ended(database, await acceptRequest(database, { investorId: "l-1" }));

@@ -100,8 +100,8 @@ const mortal = ({ relay, ...asset }: ProcessedAsset): ProcessedAsset => ({
       reached("claimed");
       return relay.tip(signal);
     },
-    prepare: async (order, reservation, signal) => {
-      const unsigned = await relay.prepare(order, reservation, signal);
+    prepare: async (order, resource, signal) => {
+      const unsigned = await relay.prepare(order, resource, signal);
       return {
         sign: async (signing) => {
           const signed = await unsigned.sign(signing);
