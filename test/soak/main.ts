@@ -13,7 +13,7 @@ const FILES = [
   "test/evm/reorganisation.test.ts",
   "test/ledger/damage.test.ts",
   "test/projections/histories.test.ts",
-  "test/service/demo-model.test.ts",
+  "test/demo/served-model.test.ts",
   "test/ta/fuzz.test.ts",
 ];
 /** Shares of the time that the tests of these files take: three each of five that kill, nine others. */

@@ -4,19 +4,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { randomFor, rounds, tally } from "../random.ts";
-import { acceptRequest } from "../ta-processing/circle.ts";
+import { acceptRequest } from "../ta/processing/circle.ts";
 import {
   EVM_ASSET,
   EVM_GROUP,
   newEvmWallet,
   OWNER,
   startEvmCircle,
-} from "../ta-processing/evm-circle.ts";
-import type { WorkerProcessSettings } from "../ta-processing/worker-process.ts";
+} from "../ta/processing/evm-circle.ts";
+import type { WorkerProcessSettings } from "../ta/processing/worker-process.ts";
 import { WorkerProcesses } from "../worker-processes.ts";
 import { allEndedOnce, openRequests } from "./requests.ts";
 
-const PROGRAM = new URL("../ta-processing/worker-process.ts", import.meta.url);
+const PROGRAM = new URL("../ta/processing/worker-process.ts", import.meta.url);
 /** More are accepted when fewer than this are open. */
 const ENOUGH = 8;
 

@@ -9,12 +9,12 @@ import { startReceiver } from "../callbacks/receiver.ts";
 import { redisServerPath, startRedis } from "../lanes/redis-server.ts";
 import { until } from "../lanes/until.ts";
 import { randomFor, rounds, tally } from "../random.ts";
-import { ASSET, acceptMany, GROUP, startCircle } from "../ta-processing/circle.ts";
-import type { WorkerProcessSettings } from "../ta-processing/worker-process.ts";
+import { ASSET, acceptMany, GROUP, startCircle } from "../ta/processing/circle.ts";
+import type { WorkerProcessSettings } from "../ta/processing/worker-process.ts";
 import { WorkerProcesses } from "../worker-processes.ts";
 import { allEndedOnce, openRequests } from "./requests.ts";
 
-const PROGRAM = new URL("../ta-processing/worker-process.ts", import.meta.url);
+const PROGRAM = new URL("../ta/processing/worker-process.ts", import.meta.url);
 const INVESTORS = 20;
 /** More are accepted when fewer than this are open. */
 const ENOUGH = 40;

@@ -1,0 +1,243 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
+import {
+  CheckpointChainError,
+  CheckpointOutOfOrderError,
+} from "../../../src/ledger/reading/pass.ts";
+import { SourceUnavailableError } from "../../../src/ledger/sources/source-errors.ts";
+import { decimalsOf } from "../../../src/log/coins.ts";
+import { factSource } from "../../../src/log/log.ts";
+import { ChainMismatchError } from "../../../src/log/log-errors.ts";
+import { COIN, PACKAGE } from "../../log/facts.ts";
+import { freshDatabase } from "../../postgres.ts";
+import { contentsOf, nextOf, reached, start, undisturbed } from "./running.ts";
+import { createScriptedLedger } from "./scripted-ledger.ts";
+
+test("reads to the last checkpoint asked for, and ends", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 500n });
+  const running = start(database, ledger, { last: 300n });
+  await running.ended;
+
+  expect(await nextOf(database)).toBe(301n);
+  expect(running.seen.latest).toMatchObject({
+    state: "done",
+    next: 301n,
+    read: 301,
+    lag: 0n,
+    etaSeconds: 0,
+    error: null,
+  });
+  expect(running.seen.latest?.skipped).toBeGreaterThan(150);
+  expect(running.seen.latest?.factsPerSecond).toBeGreaterThan(0);
+
+  const again = start(database, ledger, { last: 300n });
+  await again.ended;
+  expect(again.batches).toEqual([]);
+});
+
+test("hands the feed exactly what it committed: batches that follow one another, within their bounds", async () => {
+  await using database = await freshDatabase();
+  const running = start(database, createScriptedLedger({ newest: 400n }), { last: 400n });
+  await running.ended;
+
+  let next = 0n;
+  for (const { first, last, facts } of running.batches) {
+    expect(first).toBe(next);
+    next = last.sequence + 1n;
+    // Full at a hundred facts or fifty checkpoints; the last checkpoint is taken whole.
+    expect(facts.length).toBeLessThan(100 + 60);
+    expect(Number(next - first)).toBeLessThanOrEqual(50);
+  }
+  expect(next).toBe(401n);
+  const committed = await factSource(database).readFacts({
+    from: 0n,
+    names: ["shared_token::Transfer"],
+    maxFacts: 1_000_000,
+    maxBytes: 1_000_000_000,
+  });
+  expect(running.batches.flatMap(({ facts }) => facts)).toEqual(committed?.facts);
+});
+
+test("at the tip each checkpoint is in the log by itself, at once", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 9n });
+  const running = start(database, ledger);
+  await reached(database, 10n);
+  const before = running.batches.length;
+  const tookMs: number[] = [];
+  for (let n = 0; n < 20; n += 1) {
+    const startedAt = performance.now();
+    const expected = running.batches.length + 1;
+    ledger.grow();
+    const deadline = startedAt + 5_000;
+    while (running.batches.length < expected) {
+      if (performance.now() > deadline) throw new Error(`not in the log: ${ledger.newest}`);
+      await wait(1);
+    }
+    tookMs.push(performance.now() - startedAt);
+  }
+  expect(running.batches.length - before).toBe(20);
+  // A transaction on a busy machine, not a batch's age: that would be a second.
+  expect(tookMs.toSorted((a, b) => a - b)[10]).toBeLessThan(250);
+  await running.stop();
+  expect(running.seen.latest).toMatchObject({ state: "done", lag: 0n });
+});
+
+test("a checkpoint that stays damaged stops it by name, after everything before it and nothing of it", async () => {
+  const before = await undisturbed(76n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 200n });
+  ledger.damaged.set(77n, Number.POSITIVE_INFINITY);
+  const running = start(database, ledger);
+  const error = await running.ended.catch((thrown: unknown) => thrown);
+
+  expect(error).toBeInstanceOf(CheckpointDecodeError);
+  expect(error).toMatchObject({ sequence: 77n, remedy: "stop" });
+  expect(running.seen.latest).toMatchObject({ state: "stopped", next: 77n, error });
+  expect(await contentsOf(database)).toBe(before);
+});
+
+test("a checkpoint that was damaged on the way is fetched again", async () => {
+  const expected = await undisturbed(100n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 100n });
+  ledger.damaged.set(40n, 1);
+  await start(database, ledger, { last: 100n }).ended;
+  expect(await contentsOf(database)).toBe(expected);
+  expect(ledger.openedAt).toEqual([0n, 40n]);
+});
+
+test("a source that fails for a while, or ends early, is opened again from the log's end", async () => {
+  const expected = await undisturbed(100n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 100n });
+  let failures = 3;
+  ledger.before = async (sequence) => {
+    if (sequence === 50n && failures-- > 0) {
+      throw new SourceUnavailableError("scripted", "checkpoint 50", 3, new Error("down"));
+    }
+  };
+  let ends = 1;
+  ledger.deliveredAs = (sequence) => (sequence === 70n && ends-- > 0 ? "end" : sequence);
+  const running = start(database, ledger, { last: 100n });
+  await running.ended;
+  expect(await contentsOf(database)).toBe(expected);
+  expect(ledger.openedAt).toEqual([0n, 50n, 50n, 50n, 70n]);
+  expect(running.notices).toHaveLength(4);
+});
+
+test("a source that skips or repeats a checkpoint stops it; nothing after the gap is in the log", async () => {
+  for (const wrong of [31n, 29n]) {
+    await using database = await freshDatabase();
+    const ledger = createScriptedLedger({ newest: 100n });
+    ledger.deliveredAs = (sequence) => (sequence === 30n ? wrong : sequence);
+    const running = start(database, ledger);
+    await expect(running.ended).rejects.toThrow(CheckpointOutOfOrderError);
+    expect(await nextOf(database)).toBe(30n);
+  }
+});
+
+test("a checkpoint that does not follow the one before it stops it by name, with nothing of it in the log", async () => {
+  const ledger = createScriptedLedger({ newest: 200n });
+  const faithful = ledger.follows;
+  // One without facts and one with some; the log's own last one comes from an earlier reading.
+  for (const [wrong, readBefore] of [
+    [76n, undefined],
+    [78n, undefined],
+    [79n, 78n],
+  ] as const) {
+    const before = await undisturbed(wrong - 1n);
+    await using database = await freshDatabase();
+    ledger.follows = faithful;
+    if (readBefore !== undefined) await start(database, ledger, { last: readBefore }).ended;
+    ledger.follows = (sequence) => (sequence === wrong ? "digest-of-another" : faithful(sequence));
+    const running = start(database, ledger);
+    const error = await running.ended.catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(CheckpointChainError);
+    expect(error).toMatchObject({ sequence: wrong, remedy: "stop" });
+    expect(String(error)).toMatch(`digest-of-another, but checkpoint ${wrong - 1n} has digest-`);
+    expect(running.seen.latest).toMatchObject({ state: "stopped", next: wrong, error });
+    expect(await contentsOf(database)).toBe(before);
+  }
+});
+
+test("a digest that was damaged on the way is fetched again", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 60n });
+  const faithful = ledger.follows;
+  let damaged = 1;
+  ledger.follows = (sequence) => (sequence === 40n && damaged-- > 0 ? null : faithful(sequence));
+  await start(database, ledger, { last: 60n }).ended;
+  expect(await nextOf(database)).toBe(61n);
+  expect(ledger.openedAt).toEqual([0n, 40n]);
+});
+
+test("a log that begins in the middle takes its first checkpoint whatever came before it", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 60n });
+  const faithful = ledger.follows;
+  ledger.follows = (sequence) => (sequence === 30n ? "digest-of-another" : faithful(sequence));
+  await start(database, ledger, { firstCheckpoint: 30n, last: 60n }).ended;
+  expect(await nextOf(database)).toBe(61n);
+});
+
+test("a source of another chain is refused before anything is written, also while standing by", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 20n });
+  const running = start(database, ledger);
+  await reached(database, 21n);
+  const foreign = createScriptedLedger({ newest: 50n, chainId: "chain-b" });
+  await expect(start(database, foreign).ended).rejects.toThrow(ChainMismatchError);
+  await running.stop();
+  await expect(start(database, foreign).ended).rejects.toThrow(/chain-a.*chain-b/);
+  expect(await nextOf(database)).toBe(21n);
+});
+
+test("decimals come from metadata on the ledger, the newest winning", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 80n });
+  ledger.coins.set(10n, [{ coinType: COIN, decimals: 6 }]);
+  ledger.coins.set(55n, [{ coinType: COIN, decimals: 8 }]);
+  ledger.coins.set(70n, [{ coinType: `${PACKAGE}::other::OTHER`, decimals: 2 }]);
+  await start(database, ledger, { last: 80n }).ended;
+  expect(
+    Object.fromEntries(await decimalsOf(database, [COIN, `${PACKAGE}::other::OTHER`])),
+  ).toEqual({
+    [COIN]: 8,
+    [`${PACKAGE}::other::OTHER`]: 2,
+  });
+});
+
+test("decimals older than the log are asked from the network until it knows them; reading does not wait", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 80n });
+  let asked = 0;
+  const source = {
+    ...ledger.source,
+    coinDecimals: async () => {
+      asked += 1;
+      if (asked === 1) throw new Error("not now");
+      if (asked === 2) return null;
+      if (asked === 3) return 300;
+      return 9;
+    },
+  };
+  const running = start(database, ledger, { source });
+  await reached(database, 81n);
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const known = (await decimalsOf(database, [COIN])).get(COIN);
+    if (known !== undefined) {
+      expect(known).toBe(9);
+      break;
+    }
+    if (performance.now() > deadline) throw new Error(`asked ${asked} times, still unknown`);
+    await wait(5);
+  }
+  await running.stop();
+  expect(asked).toBe(4);
+  expect(running.notices.join("\n")).toMatch(/not now[\s\S]*cannot have 300 decimals/);
+});

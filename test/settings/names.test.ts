@@ -1,0 +1,86 @@
+/** Settings that are mistyped, left out or wrong are told by their names, and keys in them never shown. */
+import { expect, test } from "vitest";
+import { ConfigError, readConfig } from "../../src/settings/config.ts";
+import { distance } from "../../src/settings/edit-distance.ts";
+import { checkLedgerNamed } from "../../src/settings/ledger-named.ts";
+import { ENV_FILE, ENVIRONMENT, mistyped } from "../../src/settings/names.ts";
+import { shownUrl } from "../../src/settings/shown-url.ts";
+
+const SETTINGS = ["PORT", "HOST", "DATA_DIR", "LEDGER_SOURCE", "TA_SUI_KEY", "TA_EVM_KEY"];
+
+test("edits are letters typed, left out, changed or swapped", () => {
+  expect(distance("LEDGER_SOURCE", "LEDGER_SOURCE", 2)).toBe(0);
+  expect(distance("LEDGER_SOURC", "LEDGER_SOURCE", 2)).toBe(1);
+  expect(distance("LEDGERR_SOURCE", "LEDGER_SOURCE", 2)).toBe(1);
+  expect(distance("LEDGER_SUORCE", "LEDGER_SOURCE", 2)).toBe(1);
+  expect(distance("LEDGER-SUORCE", "LEDGER_SOURCE", 2)).toBe(2);
+  expect(distance("LODGER-SUORCE", "LEDGER_SOURCE", 2)).toBe(3);
+  expect(distance("", "LEDGER_SOURCE", 2)).toBe(3);
+});
+
+test("a name of .env up to two edits away from a setting's is told with the one that was meant", () => {
+  for (const name of ["LEDGER_SOURC", "LEGDER_SORCE", "ledger_source", "LEDGERSOURCE"]) {
+    expect(mistyped([name], SETTINGS, ENV_FILE)).toEqual([
+      `${name} in .env is not a setting; correct it to LEDGER_SOURCE, or take it out`,
+    ]);
+  }
+  expect(mistyped(["PORTS"], SETTINGS, ENV_FILE)).toHaveLength(1);
+  expect(mistyped(["LEDGER_SOU", "HOME", "PGHOST", "PGPORT"], SETTINGS, ENV_FILE)).toEqual([]);
+});
+
+test("of the environment only long names are told, one edit away", () => {
+  expect(mistyped(["LEDGER_SOURC"], SETTINGS, ENVIRONMENT)).toEqual([
+    "LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or take it out",
+  ]);
+  const others = ["LEDGER_SORC", "HOME", "PORTS", "HOSTS", "DATADIR", "PGHOST", "PATH"];
+  expect(mistyped(others, SETTINGS, ENVIRONMENT)).toEqual([]);
+});
+
+test("a name that is a setting itself is never told, however near to another", () => {
+  expect(mistyped(SETTINGS, SETTINGS, ENV_FILE)).toEqual([]);
+});
+
+test("packages or a first checkpoint without a ledger are refused, as the demo is not meant", () => {
+  const check = (environment: Record<string, string>, packagesAlone = false) =>
+    checkLedgerNamed(readConfig(environment), { packagesAlone });
+  const packages = { SECURITY_TOKEN_PACKAGES: "0x5" };
+  const first = { FIRST_CHECKPOINT: "7" };
+  expect(() => check(packages)).toThrow(ConfigError);
+  expect(() => check(packages)).toThrow(/^LEDGER_SOURCE: .*SECURITY_TOKEN_PACKAGES is:/);
+  expect(() => check({ ...packages, ...first })).toThrow(/PACKAGES and FIRST_CHECKPOINT are:/);
+  expect(() => check(first)).toThrow(/^LEDGER_SOURCE: .*FIRST_CHECKPOINT is:/);
+  // A process that only serves may be told the packages.
+  check(packages, true);
+  expect(() => check(first, true)).toThrow(ConfigError);
+  check({});
+  check({ ...packages, ...first, LEDGER_SOURCE: "demo:" });
+});
+
+test("of a network address the scheme and the host are shown", () => {
+  const shown = {
+    "https://node.example/v1/0123secret/": "https://node.example/…",
+    "https://node.example:8443?key=0123secret": "https://node.example:8443/…",
+    "grpc+https://user:0123secret@node.example:443": "grpc+https://node.example:443/…",
+    "node.example/0123secret": "node.example/…",
+    "https://node.example": "https://node.example",
+    "https://node.example/": "https://node.example",
+    "dir:/var/lib/checkpoints": "dir:/var/lib/checkpoints",
+    "demo:": "demo:",
+  };
+  for (const [text, expected] of Object.entries(shown)) expect(shownUrl(text)).toBe(expected);
+});
+
+test("a wrong LEDGER_SOURCE or TA_NODE is told without the key it may hold", () => {
+  const faults = (environment: Record<string, string>) => {
+    try {
+      readConfig(environment);
+    } catch (error) {
+      return error instanceof ConfigError ? error.message : String(error);
+    }
+    return "";
+  };
+  const ledger = faults({ LEDGER_SOURCE: "htps://node.example/0123secret" });
+  expect(ledger).toMatch(/^LEDGER_SOURCE: .*\(is "htps:\/\/node\.example\/…"\)$/);
+  const node = faults({ TA_NODE: "https://node.example/0123secret" });
+  expect(node).toMatch(/^TA_NODE: .*\(is "https:\/\/node\.example\/…"\)$/);
+});
