@@ -1,14 +1,14 @@
 /**
- * Loads what every command needs in half the time, by what is known of it beforehand.
+ * Halves the time it takes to load packages, by answering Node's look-ups from what is known.
  *
- * To learn the format of a `.js` file Node reads the package.json above it anew, and that of drizzle
- * has 180 KB: over its hundred files that takes half a second of every command. A file that one of
- * drizzle's modules imports by a relative path is in the same package and so in the same format.
+ * To learn the format of a `.js` file Node reads the package.json above it, each time anew. That of drizzle
+ * has 180 KB: over its hundred files this takes half a second of every command. A file that one of
+ * drizzle's modules imports by a relative path is in the same package and so has the same format.
  *
- * Where the name of a package leads, Node works out anew for every module that says it; for modules of
- * ours it is the same each time.
+ * Node resolves a package name anew for every importing module. For our modules the result is always the
+ * same and is kept.
  *
- * zod brings its messages in fifty languages, two thirds of its text: only English is spoken here.
+ * zod brings its messages in fifty languages, two thirds of its text. Only English is loaded.
  */
 import { type ResolveFnOutput, registerHooks } from "node:module";
 
@@ -16,7 +16,7 @@ const DRIZZLE = "/node_modules/drizzle-orm/";
 const ZOD = "/node_modules/zod/";
 const OURS = [".", "../demo/"].map((folder) => new URL(folder, import.meta.url).href);
 
-/** By the name that modules of ours say. */
+/** By the name that our modules import. */
 const known = new Map<string, ResolveFnOutput>();
 
 registerHooks({

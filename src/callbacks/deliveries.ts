@@ -148,8 +148,8 @@ export type HeldMessage = {
 export type MovedTo = (tx: Tx, reference: string) => Promise<string | undefined>;
 
 /**
- * Holds a message, and addresses as they are, until the transaction ends, of which it is the beginning:
- * others that want the same message wait. Undefined: it is none of theirs.
+ * First step of a transaction: locks the message and the addresses until it ends. Undefined when there is
+ * no such message, or it is another caller's.
  */
 export const holdMessage = async (
   tx: Tx,

@@ -42,8 +42,8 @@ export const holdEndpoints = async ({ sql }: Tx): Promise<void> => {
 };
 
 /**
- * Changes addresses in a transaction of its own. Meanwhile no address is chosen and no worker records
- * anything: a moment, at the start of a process or by an operator's hand.
+ * Changes addresses in one transaction, during which no address is chosen and no worker records anything.
+ * Short: at a start, or on an operator's command.
  */
 export const changeEndpoints = <Result>(
   database: Pick<Database, "transaction">,
@@ -51,7 +51,7 @@ export const changeEndpoints = <Result>(
 ): Promise<Result> =>
   database.transaction(async (tx) => {
     await tx.sql`select pg_advisory_xact_lock(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
-    // Whatever a worker writes begins with its lane's row. Behind this lock it holds no other row that
+    // A worker locks its lane's row before it writes anything. Behind this lock it holds no other row that
     // this transaction may want, so the two never wait for each other.
     await tx.sql`lock table callback_lanes in exclusive mode`;
     return await work(tx);

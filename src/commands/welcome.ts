@@ -13,7 +13,7 @@ export type Welcome = {
   readonly storage: Storage;
   /** Where it listens. */
   readonly url: string;
-  /** Opens GraphQL; undefined when the operator keeps keys of his own. */
+  /** Opens GraphQL; undefined when the operator has keys of their own. */
   readonly key: string | undefined;
   /** With the demo's own assets: where their callbacks go, and the pair that signs requests for them. */
   readonly demo:

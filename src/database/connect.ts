@@ -41,8 +41,8 @@ export type Database = Transactor &
     session(settings?: Pick<ConnectionSettings, "synchronousCommit" | "runtime">): Promise<Session>;
     /**
      * Calls `heard` with the payload of every notification on the channel, and with null whenever it
-     * has just begun to listen (some may have been missed), until `signal` aborts. Uses a connection of its own and makes a new
-     * one as often as it must: a hint, to be backed by asking now and then.
+     * has just begun to listen (some may have been missed), until `signal` aborts. Uses its own
+     * connection and reconnects. Notifications are hints: poll as well.
      */
     listen(channel: string, heard: (payload: string | null) => void, signal: AbortSignal): void;
     /** Waits up to 5 s for what runs, then ends all connections. */

@@ -123,8 +123,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
 };
 
 /**
- * The members of a body that say something; undefined for what is no JSON. One that is null says nothing,
- * also for an unknown one.
+ * The body's members, without null ones, also when their names are unknown; undefined when it is not a
+ * JSON object.
  */
 const membersOf = (body: string): unknown => {
   try {

@@ -20,11 +20,11 @@ export const madeText = z.object({
 /** The thread's own garbage is little; room for more of it would be taken nevertheless. */
 const ROOM = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 96 };
 
-/** Ends with the page that is made last: one at a time, for each takes a hundred megabytes meanwhile. */
+/** Ends with the page that is made last. One is made at a time, as each takes a hundred megabytes. */
 let making: Promise<unknown> = Promise.resolve();
 
 /**
- * Gives the page, the first time by making it; one that could not be made is tried again.
+ * Returns the page; makes it on first use and again after a failure.
  * @param program of the thread: it hands the page over, and then ends
  * @param page what it hands over
  * @param data what the thread is told, as its `workerData`

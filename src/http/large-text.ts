@@ -73,7 +73,7 @@ export const largeBody = (
   return body;
 };
 
-/** The smallest that the caller takes; `q=0` says that he does not. */
+/** The smallest encoding that the caller takes; `q=0` refuses one. */
 const encodingFor = (accepted: string): Encoding => {
   const takes = (encoding: Encoding) =>
     accepted

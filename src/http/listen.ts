@@ -1,7 +1,7 @@
 /**
- * Where connections come in. `localhost` may be an address of IPv4 and one of IPv6, and fastify would
- * open a server of its own for the second one, out of reach: what is set on the first would not hold
- * there, and its requests would not be waited for. So all of them are connections of the one server.
+ * Where connections come in. `localhost` may have an IPv4 and an IPv6 address. fastify would open a second
+ * server for the other one, out of reach. Here all connections go to one server, so its settings and
+ * shutdown hold for both.
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";

@@ -1,7 +1,7 @@
 /**
- * Bytes of answers that were handed to connections and not yet taken. A rate says nothing about them:
- * an office shares one address and loads a page at once, one caller who does not read holds what he
- * asked for in memory. So what is bounded is what is held: in all, and by each name.
+ * Bytes of answers that were handed to connections and not yet taken. They are bounded, in all and per
+ * name. A rate limit would not do: an office shares one address and loads a page at once, and one slow
+ * reader holds memory.
  */
 import type { ServerResponse } from "node:http";
 import { HttpError } from "./http-error.ts";

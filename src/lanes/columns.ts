@@ -5,9 +5,9 @@ import { at, int8 } from "../database/column-types.ts";
 
 /** Columns of a table of lanes; beside them it has two columns of text that name a lane, unique together. */
 export const laneColumns = () => ({
-  /** What queues name: it says nothing about the lane's content. */
+  /** What queues name; tells nothing about the lane's content. */
   id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
-  /** Rises with every arrival: a worker that saw nothing to do at one value leaves the lane as empty only at that value. */
+  /** Rises with every arrival. A lane is left as empty only at the value that the worker saw. */
   arrivals: int8("arrivals").notNull().default(sql`1`),
   /** When its first work may be tried. */
   dueAt: at("due_at").notNull().defaultNow(),

@@ -96,8 +96,8 @@ export const lanesIn = (place: LaneTable) => {
     select * from ${sql(table)} where ${ours(sql, claim)} for no key update`;
 
   /**
-   * A transaction that the claim covers. It is on the disk when it ends: what others were told on the
-   * strength of it must be known here after any crash.
+   * A transaction under the claim. It is flushed to disk when it ends: other systems may already rely on
+   * it.
    * @throws LaneLostError, having written nothing
    */
   const underClaim = <Result>(

@@ -29,9 +29,8 @@ export type Feed = {
 
 export type FeedPlace = {
   /**
-   * Everything from this checkpoint on that is held, as one batch: facts with the wanted names, no more
-   * of them than the bound unless one pushed batch alone holds more. Null when the checkpoint is not
-   * held: older, or not pushed yet.
+   * One batch of the held facts from this checkpoint on, with the wanted names: at most `maxFacts`, unless
+   * a single pushed batch has more. Null when the checkpoint is not held: older, or not pushed yet.
    */
   take(from: bigint, wanted: ReadonlySet<string>, maxFacts: number): FactBatch | null;
   close(): void;

@@ -21,8 +21,8 @@ export type SourceNote = {
 };
 
 /**
- * Puts down what a reader says now. One that does not hold the log says nothing while another one that
- * holds it has spoken within `freshMs`. The last answer of the same source to an earlier run is kept.
+ * Records the reader's state. A standby writes nothing while the holder of the log wrote within `freshMs`.
+ * Without an answer in this run, the time of the same source's last answer to an earlier run is kept.
  */
 export const noteSource = async (sql: Sql, note: SourceNote, freshMs: number): Promise<void> => {
   const answeredAgo = note.answeredAgoMs === null ? null : Math.round(note.answeredAgoMs);

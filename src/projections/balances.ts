@@ -101,19 +101,19 @@ export const foldBalances = (
 };
 
 /**
- * Takes one part out of every row, whatever stands there, and leaves the other part as it is: before a
- * rebuild. Waits for transactions that are folding and lets none begin until this one ends.
+ * Takes one part out of every row before a rebuild, whatever its values, and leaves the other part as it
+ * is. Waits for transactions that are folding and lets none begin until this one ends.
  */
 export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> => {
   const [held, objects] = [tx.sql(`${part}_balance`), tx.sql(`${part}_count`)];
   await tx.sql`lock table balances in share row exclusive mode`;
-  // Rows of this part alone. Those that hold something of the other go on without it.
+  // Deletes rows that only this part has. Rows shared with the other part stay.
   const [otherHeld, otherObjects] =
     part === "token" ? ["grant_balance", "grant_count"] : ["token_balance", "token_count"];
   await tx.sql`
     delete from balances where ${tx.sql(otherHeld)} = 0 and ${tx.sql(otherObjects)} = 0`;
-  // Either alone: damaged rows may have a balance without objects, or objects that hold
-  // nothing, and what is left of them would be added to for ever.
+  // A damaged row may have a balance without objects, or the reverse; resetting only one would keep
+  // the damage.
   await tx.sql`
     update balances set ${held} = 0, ${objects} = 0 where ${held} <> 0 or ${objects} <> 0`;
 };

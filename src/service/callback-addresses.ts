@@ -9,9 +9,9 @@ import { moveResults, registerKeyAddresses } from "../ta/requests/callback-addre
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 
 /**
- * Makes the addresses of the database those of the assets file, and of the keys of its assets:
- * registers what is named, withdraws what is not. Every process that delivers does so at its start, and the last one decides: all of
- * them are to be given the same file. Returns the keys of what was withdrawn now.
+ * Aligns the addresses in the database with the assets file and the keys of its assets: registers the
+ * named, withdraws the others. Every delivering process does this at its start; the last one decides, so
+ * give all the same file. Returns the keys of what was withdrawn now.
  *
  * @throws CallbackAddressError, AssetsFileError (stop) with nothing changed
  */

@@ -1,10 +1,10 @@
 import { type Config, ConfigError } from "./config.ts";
 
 /**
- * Holds the settings of a process that reads the ledger, or serves what was read of it, to naming that
- * ledger as soon as they name what is to be found on it: then the demo is not wanted.
+ * Requires LEDGER_SOURCE as soon as a setting names packages or a first checkpoint: these belong to
+ * another ledger than the demo. For processes that read the ledger, or serve what was read of it.
  *
- * @param packagesAlone the packages may stand alone: they say what is served of a database
+ * @param packagesAlone allows packages without LEDGER_SOURCE: they say what is served of a database
  * @throws ConfigError
  */
 export const checkLedgerNamed = (

@@ -53,8 +53,8 @@ const PART_FACTS = 10_000;
 
 /**
  * Takes one step, in one transaction: follows a rollback, or new settings, makes records of the next
- * facts, enqueues callbacks of what has become final. A step that withdraws nothing is one part; else
- * it has as many as take the place of what is withdrawn, so that no reader sees a list without either.
+ * facts, enqueues callbacks of what has become final. A step is one part, unless it withdraws records:
+ * then it runs until the replacements are written, so readers never see a gap.
  *
  * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
  */

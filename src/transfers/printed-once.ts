@@ -1,6 +1,6 @@
 /** Texts that many records have in common, printed once and kept as the bytes they are sent as. */
 
-/** What is kept of a kind of texts, which have half a kilobyte each; beyond that they are printed anew. */
+/** Most texts kept of a kind (half a kilobyte each), and their bytes. Others are printed each time. */
 const MOST_KEPT = 1_000;
 const MOST_KEPT_BYTES = 1024 * 1024;
 

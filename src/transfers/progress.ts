@@ -156,7 +156,7 @@ export const recordsMarks = async ({
   from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
   where p.settings <> '' order by p.project, p.place`;
 
-/** First block of which a token's records are not made yet; null while none of its are. */
+/** First block that a token's records do not cover yet; null while it has none. */
 export const recordsEnd = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
@@ -169,8 +169,8 @@ export const recordsEnd = async (
 };
 
 /**
- * Last block whose records of a token are made and stay: it is final, and what was taken back before it
- * was is withdrawn. Null while none of its records are made.
+ * Last block up to which a token's records are made and final, and no rollback is still to be applied.
+ * Null while none are made.
  */
 export const finalRecordsEnd = async (
   { sql }: Pick<Db, "sql">,

@@ -88,7 +88,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
   }
 };
 
-/** Live ids are never renumbered: where the file has another order than they, a warning says so. */
+/** Ids are never renumbered. Warns when the file lists networks in another order than the ids. */
 const warnOfPlaces = async ({ scopes, logger }: TransferEventsRun, tx: Tx): Promise<void> => {
   for (const project of new Set(scopes.map((scope) => scope.project))) {
     const listed = scopes.filter((scope) => scope.project === project);

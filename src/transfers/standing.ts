@@ -33,10 +33,9 @@ const settingOf = ({ address, type, lockup, identityRegistry, fromBlock }: EvmTo
   [address, type, lockup ?? "-", identityRegistry ?? "-", fromBlock].join(" ");
 
 /**
- * With other settings than before, records are made anew as soon as the log has every token as far as
- * they reach: what was listed stays listed until then. Where tokens were only added, those of before
- * go on meanwhile; else there are none to go on with, and nothing is done.
- * Null before the network was read.
+ * When settings change, records are made anew once the log has every token up to where the records
+ * reach; until then the old ones stay listed. When tokens were only added, the existing ones continue
+ * meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
  */
 export const standingOf = async (tx: Tx, scope: TransferScope): Promise<Standing | null> => {
   const { chainId, tokens } = scope;

@@ -7,12 +7,12 @@ import type { ReadingState } from "./state.ts";
 import type { ChainView } from "./view.ts";
 
 /**
- * What to withdraw; null when the chain only grew. Where none of the known blocks is left, all goes that
- * was read, as long as they begin with the first block of it; else what is left is unknown.
+ * What to withdraw; null when the chain only grew. If no known block is left and the known blocks reach
+ * back to the first one read, everything is withdrawn. Otherwise it is unknown what is left.
  *
  * @param label the endpoint that showed the chain like this
  * @param agreed every endpoint shows it: follow the chain also below a block that is final by depth
- * @throws FinalityViolatedError (stop) when a final block was replaced, or all that is known was
+ * @throws FinalityViolatedError (stop) when a final block was replaced, or it is unknown what is left
  */
 export const rollbackOf = (
   label: string,

@@ -95,10 +95,10 @@ export const viewChain = async (
 };
 
 /**
- * Whether the chain still has a known block. A hash covers the time, so of two times one was a lie: of a
- * head cannot be checked when it is told, and what was read by it is read again like any block that was
- * replaced. Below the oldest known block there is nothing to go back to; the blocks around it have held
- * its time within theirs.
+ * Whether the chain still has a known block. The hash covers the time, so a block told with two times was
+ * told falsely once. A head's time cannot be checked at once; the block is then read again as if it had
+ * been replaced. The oldest known block is compared by its hash alone: nothing below it is left to go back
+ * to, and the times of the blocks around it bound its own.
  */
 const isSame = (known: KnownBlocks, block: LinkedBlock, now: LinkedBlock) =>
   now.hash === block.hash &&

@@ -44,8 +44,8 @@ export const openDescriptions = async (
 };
 
 /**
- * Keeps a token's description: what it says now, and of the rest what it said before; the time of the
- * first one stays. Wakes who waits with records for it.
+ * Stores a token's description. Absent members keep their former value, and the first time stays. Wakes
+ * the scopes whose records wait for it.
  */
 export const recordDescription = async (
   db: Db,

@@ -82,7 +82,7 @@ const register = async ({ sql }: Tx, network: EvmNetwork): Promise<bigint> => {
     returning step`;
   for (const token of tokens) {
     const { address, lockup, identityRegistry, fromBlock } = token;
-    // One of which nothing was read yet, or of which all was forgotten, is as it is configured now.
+    // A token of which nothing is read (not yet, or all was forgotten) takes the present settings.
     await sql`
       insert into evm_tokens (chain_id, address, lockup, identity_registry, first_block, next_block)
       values (${chainId}, ${bytesOf(address)}, ${lockup && bytesOf(lockup)},

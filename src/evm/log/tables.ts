@@ -1,6 +1,6 @@
 /**
  * Tables of the EVM log: what was read of each chain, how far it is complete for each token, and the
- * newest blocks to recognise a reorganisation by. Written by `append` (log-store.ts) alone.
+ * newest blocks to recognise a reorganisation by. Written by `append` (store.ts) alone.
  */
 import { sql } from "drizzle-orm";
 import { boolean, integer, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";

@@ -46,8 +46,8 @@ export type EndpointSettings = {
   /** For one HTTP request. */
   readonly timeoutMs: number;
   /**
-   * Calls in one HTTP request at most; halved for good when the endpoint refuses as many by name, and for
-   * a while when it fails with as many or wants fewer requests.
+   * Most calls in one HTTP request. Halved permanently when the endpoint refuses the batch as such,
+   * temporarily when such a batch fails or the endpoint wants fewer requests.
    */
   readonly batchCalls: number;
   /** HTTP requests under way at once for one batch; one in all for a while when it wants fewer. */
@@ -157,7 +157,7 @@ export const openEndpoint = (
     most = settings.batchCalls,
   ) => {
     const answers: Outcome[] = new Array(calls.length);
-    /** What is left to ask; none of its parts is asked together with another. */
+    /** Parts still to be asked, never two in one request. */
     const parts: (readonly Asking[])[] = [];
     const put = (part: readonly Asking[]) => {
       if (part.length > 0) parts.unshift(part);

@@ -91,7 +91,8 @@ export const openPace = (batchCalls: number): Pace => {
       const ms = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) + Math.random() * 100;
       pausedUntil = Math.max(pausedUntil, now + ms);
       if (began < limitedAt) return false;
-      // A budget that was merely used up is waited for; one that never held as much is not.
+      // Keep the size when a working budget was used up. Halve it when nothing was answered since the last
+      // refusal, or when all lanes were open.
       if (answers === 0 || lanes === MOST_LANES) size = Math.max(1, Math.floor(size / 2));
       lanes = 1;
       answers = 0;

@@ -29,7 +29,7 @@ export type RpcSettings = EndpointSettings &
   Pauses & {
     /** Attempts at one piece of work, over all endpoints, before its last error is thrown. */
     readonly attempts: number;
-    /** For so long one that failed is none to go to while another merely asks to be waited for. */
+    /** How long a failed endpoint is not preferred to one that only asks to wait. */
     readonly doubtMs: number;
     /** Told whenever an endpoint is set aside, with the reason as its last error. */
     readonly onSetAside: (endpoint: EndpointStatus) => void;
@@ -94,9 +94,9 @@ export const openRpc = (
   const isDoubtful = ({ failures, lastErrorAtMs = 0 }: Member) =>
     failures > 0 && Date.now() - lastErrorAtMs < options.doubtMs;
   /**
-   * Whether work waits for an endpoint that wants fewer requests: only when no other can do it. One that has
-   * just failed, or wants fewer requests too, counts as none, or the work would go to and fro between them
-   * and never be done; unless this one wants to be left alone for long.
+   * Whether to wait for an endpoint that asked for fewer requests. True only when no other can work now.
+   * One that just failed, or is paused too, does not count: the work would go to and fro between the two
+   * and never be done. But if the wait is long, one whose pause ends earlier counts.
    */
   const waitsFor = (i: number) => (refusal: RpcUnavailableError) => {
     if (!options.waits) return false;

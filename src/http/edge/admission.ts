@@ -48,8 +48,8 @@ export type Admission = {
 };
 
 /**
- * Does the work of a request that was let in. Its place is free when the work has ended and the answer was
- * taken: what is still done for a caller who has hung up takes its place, too.
+ * Does the work of a request that was let in. Its place is freed when the work has ended and its answer was
+ * taken, or the caller is gone. Work goes on for a caller who has hung up, and keeps the place meanwhile.
  */
 export const inPlace = async <Made>(
   place: Place,

@@ -14,7 +14,7 @@ export type Caller = {
 
 /**
  * Takes what a caller wrote out of `X-Forwarded-For` where it is no address, so that no caller is counted or
- * logged under a name of his own making: the address of the proxy stands for him. Some proxies add the port.
+ * logged under an invented name: the proxy's address takes its place. Some proxies add the port.
  */
 export const keepAddresses = ({ headers }: IncomingMessage): void => {
   const field = headers["x-forwarded-for"];

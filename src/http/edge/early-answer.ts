@@ -3,7 +3,7 @@
  *
  * A connection that is closed with bytes unread is reset, and a caller who is still sending sees a broken
  * pipe instead of the answer. So after an early answer the rest of the body is read and thrown away, up
- * to a bound; a sender who goes on beyond it has had time to read what he was told.
+ * to a bound; a sender who goes on beyond it has had time to read the answer.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";

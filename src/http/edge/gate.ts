@@ -40,7 +40,7 @@ export type Gate<Key> = {
   admit(visitor: Visitor): Promise<Admission<Key>>;
   /**
    * Knows the key and counts nothing for it: for keys that are no secret, whose owner has yet to prove
-   * that the request is his.
+   * having sent the request.
    * @throws HttpError as `admit` does, but for the limit of the key
    */
   identify(visitor: Visitor): Promise<Key>;

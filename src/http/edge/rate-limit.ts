@@ -56,8 +56,8 @@ type Bucket = {
 };
 
 /**
- * What rounding may take from a request: a caller who waits as long as told is let in. It is owed, not
- * given: the level goes that far below zero.
+ * Tolerance for rounding: a caller who waits as long as told is admitted. The level may then go below
+ * zero by this much.
  */
 const ROUNDING = 1e-6;
 

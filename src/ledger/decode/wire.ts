@@ -13,8 +13,8 @@ const LEN = 2;
 const I32 = 5;
 
 /**
- * The fields of a message in their order, one at a time: a checkpoint has thousands, of which few are
- * kept, so the one read last stands here and none is a value of its own.
+ * A cursor over a message's fields, in their order. It holds only the field read last, because most of a
+ * checkpoint's thousands are skipped.
  */
 export class Fields {
   /** Number of the field read last. */

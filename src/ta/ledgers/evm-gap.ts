@@ -1,8 +1,7 @@
 /**
- * Closing the gap below a signed transaction: an EVM chain mines a sender's transactions in the order of
- * their nonces, so one whose predecessors a reorganisation took back waits until these are mined again.
- * Their requests may have ended, or their asset may have left the assets file: then they are
- * offered nowhere else.
+ * Closing the gap below a signed transaction. An EVM chain mines a sender's transactions in nonce order. If
+ * a reorganisation took predecessors back, the later transaction waits for them. They are offered again
+ * here, and nowhere else once their requests have ended or their asset has left the assets file.
  */
 import { parseTransaction } from "viem";
 import type { Rpc } from "../../evm/rpc/rpc.ts";
@@ -17,8 +16,8 @@ export type SignedBefore = {
   readonly nonce: number;
   readonly signed: Uint8Array;
   /**
-   * Set when it must not be executed any more, because it counts as refused or failed: an empty one
-   * takes its nonce, and this is what the signer is told of the one that it replaces.
+   * Set when the transaction must not be executed any more (refused or failed). An empty one takes its
+   * nonce; the signer is told this about the replaced one.
    */
   readonly replaced: SigningFor | null;
 };
@@ -28,8 +27,8 @@ export const nonceOf = (signed: Uint8Array): number =>
   parseTransaction(serialized(signed)).nonce ?? 0;
 
 /**
- * Offers what was signed before, in the order given, the same bytes; `empty` signs what takes the place of
- * those that must not be executed. A refusal says nothing here: the node may know them, or have mined them.
+ * Offers what was signed before, in the order given, the same bytes; `empty` signs the replacements of
+ * those that must not be executed. Refusals are ignored: the node may know them, or have mined them.
  */
 export const closeGap = async (
   rpc: Rpc,

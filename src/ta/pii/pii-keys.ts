@@ -44,8 +44,8 @@ export class PiiKeyMissingError extends Error {
 const FILE_KEY_ID = "file";
 
 /**
- * There are data that these keys do not open: a key was dropped too early, or the settings are another
- * service's. Stop: put the key back, or delete what cannot be opened any more.
+ * Stored data was sealed with a key that is not configured: it was dropped too early, or the settings are
+ * another service's. Stop: put the key back, or delete what cannot be opened any more.
  */
 export class PiiKeyLostError extends ConfigError {
   override readonly name = "PiiKeyLostError";

@@ -40,7 +40,7 @@ export type PiiVault = {
   open(requestId: string, purpose: string): Promise<Submission>;
   /**
    * Deletes everything known of an investor of an asset and returns how many records there were.
-   * His requests stay, with what happened to them; a replay of one brings nothing back.
+   * The investor's requests stay, with what happened to them; a replay of one brings nothing back.
    */
   deleteInvestor(
     investor: { readonly asset: string; readonly investorId: string },

@@ -1,8 +1,7 @@
 /**
  * Whether an asset's register knows all that the ledger's node had when a step of a request began. That
- * place stands with the request until it is reached: a ledger that goes on all the time would never be
- * caught up with. It stands in the database, because any process may take the step up, or the next one,
- * which has a place of its own.
+ * place is stored with the request until it is reached, because any process may continue the request, and
+ * because a moving end would never be reached. The next step has a place of its own.
  */
 import { investorLanes } from "../requests/lanes.ts";
 import type { OpenRequest } from "./open-request.ts";

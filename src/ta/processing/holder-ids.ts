@@ -7,7 +7,7 @@ import type { Register } from "./register.ts";
 const DRAWS = 8;
 
 /**
- * The holder that an investor of an asset is: the same for all his wallets. The first time a new id
+ * An investor's holder for an asset, the same for all wallets of the investor. The first time a new id
  * is drawn, at random below 2^53 (exact in every client) and free on the ledger; counting upwards
  * would collide with other programs that register holders.
  */
@@ -60,7 +60,7 @@ const keptHolder = async (
   return row === undefined ? undefined : BigInt(row.holder_id);
 };
 
-/** Keeps a holder for an investor who has none; returns the one he has then, if any. */
+/** Keeps a holder for an investor who has none; returns the investor's holder after that, if any. */
 const keep = async (sql: Sql, investor: Investor, holderId: bigint) => {
   await sql`
     insert into ta_holders (asset, investor_id, holder_id)

@@ -107,7 +107,7 @@ export const recordEnding = (
     await writeStatus(tx, request.id, end, "callback enqueued");
     await enqueueCallback(tx, {
       ...address,
-      // The lane's number: in order per investor, and nothing about him.
+      // The lane's number: in order per investor, and tells nothing about the investor.
       lane: `ta-${claim.id}`,
       id: `ta-${request.id}`,
       type: request.kind,

@@ -1,7 +1,7 @@
 /** What an operator sees of all requests: their state, and nothing personal. */
 import type { Sql } from "../../database/connect.ts";
 
-/** One request. Neither its investor nor his wallet is named. */
+/** One request. Neither its investor nor the wallet is named. */
 export type RequestOverview = {
   readonly id: string;
   readonly asset: string;
