@@ -182,11 +182,14 @@ test("a new document counts for what reading it takes, and long ones without tok
     return Number(/;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
   };
   const long = `{ ${"__typename ".repeat(900)} }`;
-  expect(await left(long)).toBe(990);
-  expect(await left(long)).toBe(989);
+  // The time between two requests may give some back, never take any.
+  const first = await left(long);
+  expect(first).toBeGreaterThanOrEqual(990);
+  expect(first).toBeLessThan(995);
+  expect(first - (await left(long))).toBeLessThanOrEqual(1);
   // Pushed out by others that have few tokens and much text.
   for (let n = 0; n < 30; n += 1) await left(`{ __typename } # ${n} ${"-".repeat(60_000)}`);
   const before = await left("{ __typename }");
-  // As when it came first; the time meanwhile may have given one back.
+  // As when it came first.
   expect(before - (await left(long))).toBeGreaterThan(5);
 });

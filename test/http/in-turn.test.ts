@@ -168,7 +168,8 @@ test("a large page is sent in the encoding that is taken, from bytes that are ma
 });
 
 test("bytes that nobody takes are bounded, for an address and in all, and given back at a hang-up", async () => {
-  const { part, unsent } = watched();
+  const { part, unsent, made } = watched();
+  await made;
   await using service = await serve({ parts: [part] });
   const socket = (await open(service.url)).pause();
   socket.write(get("/page"));
