@@ -1,4 +1,6 @@
 /** The folder for all files of one test run. */
+import type { ChildProcess } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
 import { access, constants, mkdir, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +34,22 @@ export const createRunFolder = async (): Promise<AsyncDisposable> => {
     if (pid !== undefined && !isRunning(pid)) await remove(join(parent, name));
   }
   await mkdir(runFolder, { recursive: true, mode: 0o700 });
-  return { [Symbol.asyncDispose]: () => remove(runFolder) };
+  return {
+    [Symbol.asyncDispose]: async () => {
+      for (const name of await readdir(runFolder)) {
+        const pid = Number(/^pid-(\d+)$/.exec(name)?.[1] ?? Number.NaN);
+        if (pid > 0 && isRunning(pid)) process.kill(pid, "SIGTERM");
+      }
+      await remove(runFolder);
+    },
+  };
+};
+
+/** Notes a process that a test started, so that it ends with the run if the test cannot end it. */
+export const endWithRun = (child: ChildProcess): void => {
+  const file = join(tmpdir(), `pid-${child.pid}`);
+  writeFileSync(file, "");
+  child.once("exit", () => rmSync(file, { force: true }));
 };
 
 const remove = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 });

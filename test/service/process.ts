@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { endWithRun } from "../run-folder.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../bin/holderbook.mjs", import.meta.url));
 
@@ -36,6 +37,7 @@ export const startProgram = (
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  endWithRun(child);
   const printed = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => {
     printed.stdout += chunk.toString();
