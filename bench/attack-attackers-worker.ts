@@ -102,7 +102,7 @@ const asking = async (
     }
   });
   void delay(attack.forMs, undefined, { signal: left.signal }).then(
-    // Whoever still waits leaves, too.
+    // Callers that still wait leave, too.
     () => agent.destroy(),
     () => undefined,
   );

@@ -35,7 +35,7 @@ export type Phase = {
   /** Name by which it can be measured alone. */
   readonly name: string;
   readonly label: string;
-  /** Absent: nobody attacks for ten seconds. */
+  /** Absent: no attack for ten seconds. */
   readonly attack?: Attack;
 };
 

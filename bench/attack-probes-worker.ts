@@ -6,7 +6,7 @@ import type { Probed, ProbeKind } from "./attack-probes.ts";
 
 const EVERY_MS = 50;
 
-/** Whoever waited so long has no answer. */
+/** After so long a probe counts as unanswered. */
 const PATIENCE_MS = 30_000;
 
 const { port, key, body } = z

@@ -1,4 +1,4 @@
-/** The probes: others who ask while somebody attacks. A thread of their own, which does little. */
+/** The probes: callers that ask during an attack. A thread of their own, which does little. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 

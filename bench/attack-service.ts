@@ -41,7 +41,7 @@ export const startWhole = async (
   settings: Readonly<Record<string, string>>,
 ): Promise<StartedService> => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
-  // A folder of its own: an .env of whoever measures is not read.
+  // A folder of its own: an .env of the person who measures is not read.
   const cwd = join(folder, "service");
   const dataDir = join(cwd, "data");
   await mkdir(dataDir, { recursive: true });

@@ -1,4 +1,4 @@
-/** What a service takes and how far it is, seen from outside while somebody attacks it. */
+/** What a service takes and how far it is, seen from outside during an attack. */
 import { setTimeout as delay } from "node:timers/promises";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../src/projections/read-watermarks.ts";
@@ -53,7 +53,7 @@ export const watchService = (service: StartedService): Watch => {
     }
   };
   const watching = watch();
-  // Whoever disposes of it hears of a failure.
+  // A failure is reported where the watch is disposed of.
   watching.catch(() => undefined);
   return {
     take: () => {

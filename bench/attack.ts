@@ -78,7 +78,7 @@ export const attackBench = async (only?: string): Promise<readonly Figure[]> => 
 
 const INDEXING = "indexing";
 
-/** Every phase that somebody attacks in, one after the other, on one service. */
+/** Every phase with an attack, one after the other, on one service. */
 const attackAll = async (isWanted: (name: string) => boolean): Promise<readonly Row[]> => {
   await using attackers = startAttackers();
   await using service = await startWhole({ DEMO_HISTORY: String(HISTORY), ...RATE_LIMIT });
@@ -240,7 +240,7 @@ const written = (statuses: Statuses): string =>
     .map(([status, count]) => `${status} x ${count}`)
     .join(", ");
 
-/** For whoever waits for the table. */
+/** For readers who wait for the table. */
 const tell = (row: Row): void => {
   const [, line = ""] = tableOf([row]);
   process.stderr.write(`${line}\n  ${remarksOf(row)}\n`);

@@ -2,7 +2,7 @@
  * How fast callbacks are delivered to a receiver on the same machine: signed, recorded one by one,
  * in order per lane.
  *
- * Beside it, in the same run, the least that anybody would have to do: the same bodies posted over the
+ * Beside it, in the same run, the least that any sender would have to do: the same bodies posted over the
  * same kind of connections by as many loops, each success written to Postgres by one update.
  */
 import { randomBytes } from "node:crypto";

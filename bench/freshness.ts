@@ -99,7 +99,7 @@ const watchNext = async (
   };
   let next = (await question.ask()) + 1n;
   while (dueMs(next) < Date.now()) next += 1n;
-  // Until then nobody asks: a client that never rests keeps a core from being idle.
+  // Until then nothing is asked: a client that never rests keeps a core from being idle.
   await delay(Math.max(1, dueMs(next) - Date.now()));
   while ((await ask()) < next) await delay(PAUSE_MS);
   ages.push(performance.timeOrigin + performance.now() - dueMs(next));

@@ -35,7 +35,7 @@ export type Service = Server & { readonly logFile: string };
 /** `serve graphql` over this database, for callers with a good key and a limit out of reach. */
 export const startService = async ({ database, url, folder }: Scratch): Promise<Service> => {
   const { secret } = await createKey(database, { kind: "graphql" });
-  // A folder of its own: an .env of whoever measures is not read.
+  // A folder of its own: an .env of the person who measures is not read.
   const cwd = join(folder, "service");
   await mkdir(cwd);
   const logFile = join(cwd, "log");

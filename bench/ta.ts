@@ -191,7 +191,7 @@ const openOurs = async (database: Database) => {
   };
 };
 
-/** The least that anybody would have to do: the signature over the canonical body, and one row. */
+/** The least that any service would have to do: the signature over the canonical body, and one row. */
 const openBare = async ({ sql }: Database) => {
   await sql`create table bench_requests (id uuid primary key default gen_random_uuid(), body jsonb not null)`;
   const app = fastify();

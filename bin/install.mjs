@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 /** The project's folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** True when the project is itself a dependency: its packages are then somebody else's to install. */
+/** True when the project is itself a dependency: then another project installs its packages. */
 export const installedAsDependency = root.split(sep).includes("node_modules");
 
 const packagesIn = (lockFile) => {

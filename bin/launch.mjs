@@ -22,8 +22,8 @@ const MALLOC = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
 
 /**
  * Where Node keeps what it compiled, types already stripped: a start takes half the time. Beside the
- * packages, which belong to whoever installed them: nobody else may put code there. Where it cannot be
- * written, Node compiles anew.
+ * packages, which belong to the user who installed them: no other user may put code there. Where it cannot
+ * be written, Node compiles anew.
  */
 const compiled = join(dirname(nodeBinary()), "..", "..", ".holderbook", "compiled");
 

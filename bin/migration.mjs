@@ -28,7 +28,7 @@ const fail = (why) => {
 const sqlIn = async (folder) => (await readdir(folder)).filter((file) => file.endsWith(".sql"));
 
 const add = async () => {
-  // Beside the target first: whoever runs tests meanwhile must not meet half of it.
+  // Beside the target first: tests that run meanwhile must not meet half of it.
   const making = join(root, ".holderbook", `migration-${process.pid}`);
   const out = join(making, "drizzle");
   try {

@@ -26,7 +26,7 @@ export default async ({ provide }: TestProject) => {
     applicationName: "template",
   });
   await migrate(database);
-  // Nobody may be connected to a database that is copied.
+  // No client may be connected to a database that is copied.
   await database.close();
   provide("postgresUrl", server.url);
   provide("templateDatabase", template);

@@ -11,7 +11,7 @@ export type TestDatabase = Database & {
 
 /**
  * A new, migrated, empty database: `await using database = await freshDatabase()`. It is dropped at
- * the end of the scope, whoever is still connected. Takes some 50 ms.
+ * the end of the scope, even if clients are still connected. Takes some 50 ms.
  */
 export const freshDatabase = async (
   settings: Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number } = {},

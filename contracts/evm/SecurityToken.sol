@@ -87,7 +87,7 @@ abstract contract SecurityToken is Register, Timelocks {
         return true;
     }
 
-    /// Claims unlocked tokens of one grant, for oneself or for somebody else.
+    /// Claims unlocked tokens of one grant, for oneself or for another account.
     function transferTimelock(address to, uint256 amount, uint256 timelockId) external returns (bool) {
         checkFrozen(msg.sender, to);
         takeClaim(msg.sender, amount, timelockId);

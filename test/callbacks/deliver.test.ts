@@ -276,7 +276,7 @@ test("deliveries are listed oldest first, from a time on and page by page", asyn
   expect(await list({ endpoints: ["project:other"] })).toEqual([]);
 });
 
-test("whoever pages through deliveries sees every one, in whatever order transactions commit", async () => {
+test("paging through deliveries gives every one, in whatever order transactions commit", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url, { delivering: false });
   const seen: string[] = [];

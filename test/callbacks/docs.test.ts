@@ -68,7 +68,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The TypeScript example, running as somebody would who installed the package. */
+/** The TypeScript example, running as for a user who installed the package. */
 const startExample = async (holderbookUrl: string, preload = "") => {
   const installed = join(folder, "node_modules", "holderbook");
   await mkdir(installed, { recursive: true });

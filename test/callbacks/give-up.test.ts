@@ -126,7 +126,7 @@ test("a redelivery is the same body under the same webhook-id, signed anew", asy
   expect(await redeliver(sender.database, { ...again, id: "evt_9" })).toBe("unknown");
 });
 
-test("a redelivery that fails leaves a message delivered that was delivered once, and tells nobody", async () => {
+test("a redelivery that fails leaves a message delivered that was delivered once, and tells no one", async () => {
   let up = true;
   await using receiver = await startReceiver(() => (up ? 200 : 500));
   const told: string[] = [];

@@ -167,7 +167,7 @@ test("keys whose master key is lost are named at the start, and replaced only wh
   expect(started.stderr).toMatch(/SealedError: callback signing key cbk_.*CALLBACK_MASTER_KEY/);
   await rm(join(folder.path, "data"), { recursive: true, force: true });
 
-  // No key of its own making: that one would seal what nobody else opens.
+  // No key of its own making: that one would seal what no other process opens.
   expect(await rotate("--now")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("there is no"),

@@ -21,7 +21,7 @@ const register = (database: Database, endpoint: { key: string; url: string }) =>
 const withdraw = (database: Database, keep: readonly string[] = []) =>
   changeEndpoints(database, (tx) => withdrawAllBut(tx, keep, "no longer configured"));
 
-/** Lanes are looked at and left alone: nothing of the outbox is on its way to anybody. */
+/** Lanes are looked at and left alone: nothing of the outbox is on its way. */
 const quiet = ({ sql }: Database) =>
   until(
     "no lane and no arrival",

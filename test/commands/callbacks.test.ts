@@ -40,7 +40,7 @@ test("a project's callbacks are listed, and sent again after its address was dis
   expect(receiver.received.map(({ id }) => id)).toEqual(["one", "one", "two", "two"]);
   expect((await listed()).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
 
-  // Another project's messages are nobody else's.
+  // Another project's messages are out of reach.
   expect(await run("redeliver", "two", "--project", "other")).toMatchObject({ code: 2 });
 }, 120_000);
 

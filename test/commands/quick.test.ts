@@ -12,8 +12,8 @@ const run = promisify(execFile);
 
 const LAUNCHER = fileURLToPath(new URL("../../bin/holderbook.mjs", import.meta.url));
 
-/** A database where nobody answers: a command ends when it would connect for the first time. */
-const NOBODY = "postgres://user@127.0.0.1:1/holderbook";
+/** A database that does not answer: a command ends when it would connect for the first time. */
+const UNREACHABLE = "postgres://user@127.0.0.1:1/holderbook";
 
 /** Writes down which modules of our own and of packages a process has loaded, one a line, as it ends. */
 const COUNTING = `
@@ -47,7 +47,7 @@ const loadedBy = async (args: readonly string[]): Promise<readonly string[]> => 
     PATH: process.env.PATH,
     NODE_OPTIONS: `--import=${join(folder, "counting.mjs")}`,
     LOADED: file,
-    DATABASE_URL: NOBODY,
+    DATABASE_URL: UNREACHABLE,
     DATA_DIR: join(folder, "data"),
     DEMO_HISTORY: "10",
     LOG_LEVEL: "silent",

@@ -4,7 +4,7 @@ import { freshDatabase } from "../postgres.ts";
 import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
-test("a pipeline is rebuilt from the log, and only while nobody writes it", async () => {
+test("a pipeline is rebuilt from the log, and only while no process writes it", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   const written = ["--checkpoints", "60", "--seed", "7", "--investors", "12"];

@@ -58,7 +58,7 @@ test("the printed commands, pasted into a second shell, show the whole circle up
   ];
   expect(said).toMatch(new RegExp(`^${shown.join("")}$`));
 
-  // The only file with a secret is the service's own, and nobody else's to read.
+  // The only file with a secret is the service's own, and no other user may read it.
   expect((await stat(join(dataDir, "demo-ta-key.json"))).mode & 0o777).toBe(0o600);
   expect(block).not.toMatch(/[^|] *> *\S+\.json/);
 }, 240_000);
@@ -68,7 +68,7 @@ test("with a hook of one's own the printed commands send it nothing but callback
   await using hook = await startReceiver();
   const dataDir = join(folder.path, "data");
   const settings = { DATA_DIR: dataDir, PORT: "0", DEMO_HISTORY: "50" };
-  // From now on the operator keeps keys of his own.
+  // From now on the operator has keys of their own.
   const own = await runProgram(["keys", "create", "--kind", "graphql"], settings);
   expect(own.code, own.stderr).toBe(0);
   await using program = startProgram(["start"], { ...settings, DEMO_CALLBACK_URL: hook.url });

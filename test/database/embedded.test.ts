@@ -154,12 +154,12 @@ test("a server that keeps ending is given up, with the reason; one that was well
   await unwell.stop();
 });
 
-test("a lock that a crash left behind keeps nobody out", async () => {
+test("a lock that a crash left behind stops no start", async () => {
   await using folder = await temporaryFolder();
   const before = await startEmbeddedPostgres({ dataDir: folder.path });
   const lock = await readFile(lockOf(folder.path), "utf8");
   await before.stop();
-  // The pid of nobody, and one that now is another program: this one.
+  // A pid of no program, and one that is another program now: this one.
   for (const pid of [4_194_000, process.pid]) {
     await writeFile(lockOf(folder.path), lock.replace(/^\d+/, String(pid)));
     const server = await startEmbeddedPostgres({ dataDir: folder.path });

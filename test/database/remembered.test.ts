@@ -14,7 +14,7 @@ test("a value is read once while it is fresh, by however many ask", async () => 
     "value 1",
   ]);
   clock.ms = 899;
-  // Not a promise any more: nobody waits for what is there.
+  // Not a promise any more: a value that is there is not waited for.
   expect(remembered.get("a", load)).toBe("value 1");
   clock.ms = 900;
   expect(await remembered.get("a", load)).toBe("value 2");
@@ -32,7 +32,7 @@ test("its age counts from the question: what changes while the answer travels is
   expect(await remembered.get("a", async () => "new")).toBe("new");
 });
 
-test("a reading that failed is remembered by nobody", async () => {
+test("a reading that failed is not remembered", async () => {
   const remembered = rememberedAt({ ms: 0 });
   const failing = remembered.get("a", () => Promise.reject(new Error("away")));
   await expect(failing).rejects.toThrow("away");
@@ -50,7 +50,7 @@ test("of a database that is silent only so much is asked at a time, and the rest
     name: "DatabaseUnavailableError",
     remedy: "retry",
   });
-  // Whoever asks for what is being read already waits with the others.
+  // A caller that asks for what is being read already waits with the others.
   const shared = remembered.get("7", async () => "never read");
   answer.resolve("there");
   expect(new Set(await Promise.all([...asked, shared]))).toEqual(new Set(["there"]));

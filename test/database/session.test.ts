@@ -203,7 +203,7 @@ test("a listener hears again after its connection was cut", async () => {
   expect(heard).toEqual([null, null, "hello"]);
 });
 
-test("statement timeout and read-only access hold for whoever asks for them", async () => {
+test("statement timeout and read-only access hold for sessions that ask for them", async () => {
   await using database = await withTable();
   await using careful = connect({
     url: database.url,

@@ -76,7 +76,7 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       (there) => there,
     );
 
-    // A coin that has moved on since: whoever names its old version is refused.
+    // A coin that has moved on since: a transaction that names its old version is refused.
     const early = await signedBy(relay, { ...order, holderId: null, groupId: 3 });
     const late = await signedBy(relay, { ...order, holderId: null, groupId: 4 });
     await relay.submit(early.signed, never, false);

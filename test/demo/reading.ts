@@ -1,4 +1,4 @@
-/** Folds the facts of a demo ledger plainly, the way nobody would in production. */
+/** Folds the facts of a demo ledger plainly, as one would not in production. */
 import type { DemoLedger } from "../../demo/demo-ledger.ts";
 import * as events from "../../src/ledger/contract/events.ts";
 import * as names from "../../src/ledger/contract/names.ts";

@@ -3,7 +3,7 @@ import { startDemoReceiver } from "../../demo/receiver.ts";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import { generateKeyPair, secretKeyOf } from "../../src/client/ed25519.mjs";
 
-test("whoever asks the demo's receiver about a request waits until its callback has come", async () => {
+test("a question to the demo's receiver about a request waits until its callback has come", async () => {
   const { publicKey, secretKey } = generateKeyPair();
   const received: unknown[] = [];
   await using receiver = await startDemoReceiver({

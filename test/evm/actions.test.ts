@@ -183,7 +183,7 @@ const groupsInside = async (token: Deployed, told: Scenario) => {
   told.expect("transfer", [["M", "B", 3]]);
 };
 
-/** Calls that reach the token through wallets and relays, and one that nobody can look into. */
+/** Calls that reach the token through wallets and relays, and one that cannot be looked into. */
 const throughOthers = async (token: Deployed, told: Scenario) => {
   const { at } = told;
   const wallet = await chain.deploy("Wallet");

@@ -89,7 +89,7 @@ test("a chain is read through a budget of 50 calls a second, over one endpoint o
   expect(one.seen.refused).toBeGreaterThan(0);
 });
 
-test("while an endpoint asked to be left alone nobody asks it, and then one at a time", async () => {
+test("while an endpoint asked to be left alone it is not asked, and then one at a time", async () => {
   const arrivals: { readonly at: number; readonly underWay: number }[] = [];
   const underWay = new Set<unknown>();
   let refusedAt = Number.POSITIVE_INFINITY;
@@ -143,7 +143,7 @@ test("calls refused one by one inside a batch are asked again, the answered ones
   expect(answered.length).toBe(30);
 });
 
-test("beside an endpoint that is ready nobody waits for one that wants fewer requests", async () => {
+test("beside an endpoint that is ready no work waits for one that wants fewer requests", async () => {
   await using proxy = await startProxy(chain.url, {
     http: (calls) =>
       calls.length > 1 ? { status: 429, headers: { "retry-after": "60" } } : undefined,

@@ -160,7 +160,7 @@ test.for<[string, (good: string, dead: string) => string[]]>([
   ["after", (good, dead) => [good, dead]],
   ["before", (good, dead) => [dead, good]],
 ])(
-  "an endpoint that cannot be reached, %s one that shows final blocks replaced, hides it from nobody",
+  "an endpoint that cannot be reached, %s one that shows final blocks replaced, does not hide it",
   async ([, order]) => {
     let dead = false;
     await using mortal = await startProxy(chain.url, { http: () => (dead ? "cut" : undefined) });
@@ -242,7 +242,7 @@ test("an endpoint that stands still is named and left for one that goes on, unti
   );
 });
 
-test("on a quiet chain the others are asked, and nobody is left behind", async () => {
+test("on a quiet chain the others are asked, and no endpoint is left behind", async () => {
   await using second = await startProxy(chain.url);
   const network = networkWith([chain.url, second.url]);
   await using follower = following(database, network, { reader: { stillMs: 50 } });
@@ -305,7 +305,7 @@ test("who is set aside, and who is waited for, is told with its label alone", as
   expect(waited).toMatchObject([{ reason: "status" }, { reason: "status" }]);
 });
 
-test("an endpoint that names a block it does not have leaves nobody behind", async () => {
+test("an endpoint that names a block it does not have leaves no endpoint behind", async () => {
   await using liar = await startProxy(chain.url, {
     answer: ({ method }, result) => (method === "eth_blockNumber" ? "0xfffff" : result),
   });

@@ -97,7 +97,7 @@ test("of several calls only the one that asks for exactly the transfer names it"
   expect(named({ to, input: both })).toBe("transfer");
   expect(named({ to, input: both }, { from: wallet(0) })).toBe("mint");
   expect(named({ to, input: both }, { amount: 6n })).toBe("unknown");
-  // Somebody else's call may have moved tokens as well.
+  // Another account's call may have moved tokens as well.
   const beside = aggregate(
     [tokenAddress, call("transfer", wallet(2), 5n)],
     [wallet(99), "0x12345678"],

@@ -84,7 +84,7 @@ export const startProxy = async (
       .writeHead(200, { "content-type": "application/json" })
       .end(JSON.stringify(Array.isArray(reply) ? replies : replies[0]));
   };
-  // The chain may be stopped while it is asked: whoever asked finds the connection closed.
+  // The chain may be stopped while it is asked: the caller then finds the connection closed.
   const server = createServer((request, response) => {
     pass(request, response).catch(() => response.destroy());
   });

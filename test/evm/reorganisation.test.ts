@@ -140,7 +140,7 @@ test("the log equals the chain after any history of blocks, reorganisations and 
   expect(follower.errors).toEqual([]);
 });
 
-test("a reorganisation while nobody reads is undone by the next start", async () => {
+test("a reorganisation while no reader runs is undone by the next start", async () => {
   const network = networkWith(12);
   {
     await using _ = following(network);

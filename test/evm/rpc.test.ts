@@ -210,7 +210,7 @@ test("a token's description is read once its first log is, and kept", async () =
 });
 
 test("a token that could not be asked when its first log came is asked again, without another log", async () => {
-  // Five questions, three attempts: the first time nobody answers.
+  // Five questions, three attempts: the first time there is no answer.
   let refusals = 15;
   await using proxy = await startProxy(chain.url, {
     answer: ({ method }, result) => {

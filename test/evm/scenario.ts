@@ -48,7 +48,7 @@ export const scenario = (chain: Anvil, token: Deployed, hasGroups: boolean): Sce
     expected,
     at: (name) => {
       const address = addresses.get(name);
-      if (address === undefined) throw new Error(`nobody is called ${name}`);
+      if (address === undefined) throw new Error(`no address is called ${name}`);
       return address;
     },
     name: (name, { address }) => void addresses.set(name, address),

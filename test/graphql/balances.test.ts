@@ -62,7 +62,7 @@ const holders = async (variables: Record<string, unknown> = {}): Promise<string[
   return rows.map(({ owner, balance }) => `${balance}:${owner}`);
 };
 
-test("a balance is tokens and what grants hold; decimals are null until somebody gave them", async () => {
+test("a balance is tokens and what grants hold; decimals are null until they are known", async () => {
   const ask = async () => (await api.query(BALANCE, { coin: ACME, owner: ALICE })).data;
   const balance = {
     owner: ALICE,

@@ -93,7 +93,7 @@ test("a request counts by its cost against the limit of its key, and introspecti
   expect(Number(spent.headers.get("retry-after"))).toBeGreaterThan(1);
 });
 
-test("a caller who hangs up gives back what he held, and what he asked for is not read", async () => {
+test("a caller who hangs up gives back the room held, and the pages asked for are not read", async () => {
   await api.database.transaction(async ({ sql }) => {
     await sql`lock table token_activity in access exclusive mode`;
     const body = JSON.stringify({ query: HEAVY });

@@ -71,7 +71,7 @@ test("a request heavier than all bounds comes alone", async () => {
   expect(await light.state()).toBe("in");
 });
 
-test("keys take turns: who has many waiting holds up nobody with one", async () => {
+test("keys take turns: one with many waiting does not hold up one with a single request", async () => {
   const admission = admissionOf({ perProcess: 100 });
   const running = inside(admission.enter("greedy", 100));
   const greedy = [1, 2, 3].map(() => waits(admission.enter("greedy", 100)));
@@ -115,7 +115,7 @@ test("who waits in vain is refused, and leaves no trace", async () => {
   inside(admission.enter("a", 100)).left();
 });
 
-test("a caller who hangs up leaves the line, and whoever fits then comes in", async () => {
+test("a caller who hangs up leaves the line, and the requests that fit then come in", async () => {
   const admission = admissionOf();
   inside(admission.enter("a", 60));
   const hangUp = new AbortController();

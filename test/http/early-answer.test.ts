@@ -72,7 +72,7 @@ test.each([
   ["/parsed", 413, "keep-alive"],
   ["/parsed", 413, "close"],
 ] as const)(
-  "whoever sends all of a body that %s refuses unread still gets the %d (%s)",
+  "a caller who sends all of a body that %s refuses unread still gets the %d (%s)",
   async (path, status, connection) => {
     for (let i = 0; i < TRIES; i += 1) {
       const socket = sender(path, connection);
@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test("a body that is thrown away holds up nobody's answer", async () => {
+test("a body that is thrown away holds up no answer", async () => {
   for (let i = 0; i < TRIES; i += 1) {
     const answer = await fetch(`${url}/parsed`, { method: "POST", headers: json, body: BODY });
     expect(answer.status).toBe(413);
@@ -110,7 +110,7 @@ test("a connection whose body was thrown away serves the next request", async ()
   expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 401", "HTTP/1.1 200"]);
 });
 
-test("whoever never stops sending is cut off", async () => {
+test("a caller who never stops sending is cut off", async () => {
   const { hostname, port } = new URL(url);
   const socket = connectSocket(Number(port), hostname).resume();
   socket.on("error", () => undefined);

@@ -6,7 +6,7 @@ import type { Unsent } from "../../src/http/unsent.ts";
 import { mountDocs } from "../../src/rest/docs.ts";
 import { serve } from "./service.ts";
 
-test("whoever works for a request is told when its caller hangs up, and not when it was answered", async () => {
+test("the work for a request is told when its caller hangs up, and not when it was answered", async () => {
   const signals: AbortSignal[] = [];
   const part: Part = {
     name: "rest",

@@ -9,7 +9,7 @@ import { sendRaw, serve } from "./service.ts";
 
 const MIB = 1024 * 1024;
 
-/** More than the system takes into a connection that nobody reads. */
+/** More than the system takes into a connection that is not read. */
 const PAGE_BYTES = 24 * MIB;
 
 /** A page, and a path whose requests are held until they are let go, one after the other. */
@@ -99,7 +99,7 @@ test("what waits on a connection that was hung up is not begun, and what was beg
       requestId: expect.any(String),
     }),
   ]);
-  // Its work ends for nobody: there is no second line.
+  // Its work ends without a caller: there is no second line.
   letGo();
   const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
   expect(await metrics()).toContain('requests_aborted_total{method="GET",route="/held/:n"} 1');
@@ -167,7 +167,7 @@ test("a large page is sent in the encoding that is taken, from bytes that are ma
   await expect.poll(() => unsent.bytes).toBe(0);
 });
 
-test("bytes that nobody takes are bounded, for an address and in all, and given back at a hang-up", async () => {
+test("bytes that are not taken are bounded, for an address and in all, and given back at a hang-up", async () => {
   const { part, unsent, made } = watched();
   await made;
   await using service = await serve({ parts: [part] });

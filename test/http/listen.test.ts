@@ -82,7 +82,7 @@ test("many who come in one turn of the event loop do not wait for as many turns"
   });
   const { hostname, port } = new URL(service.url);
   const callers = Array.from({ length: 200 }, () => connectSocket(Number(port), hostname));
-  // They are there, and nobody has looked yet.
+  // They are there, and the service has not looked yet.
   const looked: number[] = [];
   for (let turns = 0; came < callers.length; turns += 1) {
     const before = came;

@@ -110,7 +110,7 @@ test("bytes that are no HTTP request are answered as such and the connection end
   expect(huge).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test("a request without a host, one with two, and an expectation nobody meets are refused with an id, a body and a log line", async () => {
+test("a request without a host, one with two, and an unknown expectation are refused with an id, a body and a log line", async () => {
   await using service = await serve();
   const id = randomUUID();
   const own = `x-request-id: ${id}\r\nconnection: close\r\n\r\n`;

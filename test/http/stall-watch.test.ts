@@ -80,7 +80,7 @@ test("a pipeline that has never run is said to have never run", () => {
   expect(see(60, { next: null, goal: 900n }).reason).toBe("has never run; no progress for 60 s");
 });
 
-test("without a goal nobody is stalled: nobody knows of any work", () => {
+test("without a goal nothing is stalled: no work is known", () => {
   const { see } = watching();
   see(0, { next: 10n, goal: null });
   expect(see(3600, { next: 10n, goal: null }).state).toBe("ok");

@@ -47,7 +47,7 @@ describe.each([
   const checkpoint = decodeCheckpoint(raw);
   const [, busy] = checkpoint.transactions;
 
-  test("gives events as they were emitted, whoever's code ran", () => {
+  test("gives events as they were emitted, no matter whose code ran", () => {
     expect(busy?.events.map(({ index, type }) => [index, type])).toEqual([
       [0, `${FOREIGN}::shared_token::Transfer<${COIN_TYPE}>`],
       [1, `${OURS}::shared_token::Transfer<${COIN_TYPE}>`],

@@ -22,7 +22,7 @@ test("silence is the time in which a question waited, and an answer ends it", ()
   expect(contact.now()).toMatchObject({ answeredAgoMs: 5_000, silentMs: 5_000 });
   first[Symbol.dispose]();
   at(500);
-  // Nobody asked: our own commit took that long.
+  // No question was open: our own commit took that long.
   expect(contact.now()).toMatchObject({ answeredAgoMs: 480_000, silentMs: 5_000 });
   using _second = contact.asking();
   at(510);

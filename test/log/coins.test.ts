@@ -57,7 +57,7 @@ test("a coin type is found by short address and any letter case, when only one c
   expect(await resolved("0x1::never::Seen")).toBe(coin("1", "never::Seen"));
 });
 
-test("a coin type too long for an index, which anybody can make, keeps nobody from appending", async () => {
+test("a coin type too long for an index, which any account can make, does not stop the log", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   // Random, so that Postgres cannot compress it below its bound.

@@ -156,7 +156,7 @@ test("other packages are refused, and a first checkpoint given later changes not
   expect(notices).toEqual([expect.stringContaining("FIRST_CHECKPOINT 99")]);
 });
 
-test("a log nobody opened says so", async () => {
+test("a log that was never opened says so", async () => {
   await using database = await freshDatabase();
   await expect(factSource(database).highWater()).rejects.toThrow(LogNotOpenedError);
   expect(await factSource(database).readFacts({ from: 0n, names: NAMES, ...all })).toBeNull();

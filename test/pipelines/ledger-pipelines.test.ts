@@ -62,7 +62,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(before);
     });
 
-    test("a coin whose type is too long for an index holds up nobody: its facts make no rows", async () => {
+    test("a coin whose type is too long for an index holds up no pipeline: its facts make no rows", async () => {
       const empty = await projectedRows(database);
       const coinType = `0xbad::m::Coin<${randomBytes(4_000).toString("hex")}>`;
       await registerPipeline(database.sql, pipeline, log);

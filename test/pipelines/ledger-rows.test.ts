@@ -23,7 +23,7 @@ const at42 = (transaction: number, index: number) => ({
   timestampMs: 1_700_000_042_000n,
 });
 
-test("each movement becomes a row; a mint comes from nobody and a burn goes to nobody", () => {
+test("each movement becomes a row; a mint has no sender and a burn no recipient", () => {
   const rows = tokenActivityPipeline.rows(
     facts(
       [

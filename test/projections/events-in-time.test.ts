@@ -174,7 +174,7 @@ test("the newest event decides a role; foreign types of the same name are listed
     [1, true],
     [16, false],
   ]);
-  // Bits follow the configuration of whoever asks.
+  // Bits follow the configuration of the process that asks.
   const all = await walletRoles(database.db, {
     coinType: ACME,
     packages: [PACKAGE, `0x${FOREIGN}`],

@@ -116,7 +116,7 @@ test("a grant index that has never run is as far behind as the token index has c
   expect(await included()).toBe(false);
 });
 
-test("an owner or coin type nobody has heard of holds nothing", async () => {
+test("an unknown owner or coin type holds nothing", async () => {
   expect(await tokenBalance(database.db, { coinType: "0x1::no::NO", owner: A })).toEqual({
     owner: A,
     balance: 0n,

@@ -30,7 +30,7 @@ const PARTS = [
   })),
 ];
 
-/** What somebody may have written into a column, made of what stood there. */
+/** What may have been written into a column, made of what stood there. */
 const DAMAGE = ["0", "-1", "5", "standing", "standing + 1"];
 const COMBINATIONS = DAMAGE.flatMap((balance) => DAMAGE.map((count) => ({ balance, count })));
 

@@ -94,7 +94,7 @@ test.each(KNOWN)(
     await using session = await database.session({ runtime: PLANS_BY_KEY });
     await session.transaction(async (tx) => {
       await smallBatches(tx.sql, [0]);
-      // As another writer would add them: whoever has the plan is not told.
+      // As another writer would add them: the owner of the plan is not told.
       await tx.sql`
       insert into wallet_roles (coin_type, owner, role, position)
       select ${ACME}, '0x' || lpad(to_hex(n), 64, '0'), 'role', n

@@ -24,7 +24,7 @@ const FIXTURE = fileURLToPath(new URL("../fixtures/released-0000", import.meta.u
 /** Of the file as it was released: databases in the field know it by this. */
 const RELEASED = "46b59c5f49dd5263d67a3c7c4fb55ff440cde20b35e10a933aec712e36cb28fd";
 
-/** An address of loopback at which nobody listens. */
+/** An address of loopback without a listener. */
 const NOWHERE = "http://127.0.0.1:9";
 
 const about = z.object({

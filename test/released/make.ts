@@ -183,7 +183,7 @@ const callers = { graphqlKey, projectKey, secretKey, coinTypes, requestIds };
     const found = /"url":"(http[^"]+)"/.exec(serving.printed.stderr);
     return found ? { done: found } : { seen: serving.printed.stderr };
   });
-  // Nobody processes these: they stay open.
+  // No worker processes these: they stay open.
   await submit(url, "whitelist", { id: "inv-4", blockchain_wallet: wallet() });
   await submit(url, "kyc", { id: "inv-5", blockchain_wallet: wallet() });
   const answers = await answersOf(url, callers);

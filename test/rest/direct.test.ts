@@ -269,7 +269,7 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
     "127.0.0.1",
     "2001:db8::9",
     "203.0.113.9",
-    // What a caller made up is no address: his proxy's stands for him.
+    // What a caller made up is no address: the proxy's takes its place.
     "127.0.0.1",
   ]);
   expect(short.lines()[0]).toMatchObject({ route: LIST });
@@ -303,7 +303,7 @@ test("what goes wrong behind the key goes wrong alike: an error, no room, and wh
   }
 });
 
-test("a caller who hangs up is counted and logged alike, and his statement is called off", async () => {
+test("a caller who hangs up is counted and logged alike, and the statement is called off", async () => {
   const signals: AbortSignal[] = [];
   const waiting = (signal: AbortSignal | undefined) => {
     if (signal !== undefined) signals.push(signal);

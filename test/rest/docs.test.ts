@@ -96,7 +96,7 @@ test("the description is valid OpenAPI 3.1", async () => {
   expect(validator.version).toBe("3.1");
 });
 
-/** What a page asked of anybody but its own server. */
+/** What a page asked of other servers than its own. */
 const elsewhere = ({ requested }: Page) => {
   expect(requested).toContain(`${api.url}/openapi.json`);
   return requested.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== api.url);
@@ -105,7 +105,7 @@ const elsewhere = ({ requested }: Page) => {
 for (const bypassPolicy of [false, true]) {
   const how = bypassPolicy ? "even without its policy" : "under its policy";
   test.skipIf(chromium === undefined)(
-    `the page names every operation and asks nobody else for anything, ${how}`,
+    `the page names every operation and asks no other server for anything, ${how}`,
     async () => {
       await using page = await openPage(chromium ?? "", `${api.url}/docs`, { bypassPolicy });
       const named = summaries(await description());

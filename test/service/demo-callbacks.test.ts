@@ -50,7 +50,7 @@ test("the demo's receiver listens where it did before; where that port is taken 
   // It stays where callbacks were sent last.
   expect(await started()).toBe(second);
 
-  // The address of somebody else's receiver is not taken from him.
+  // The address of another program's receiver is not taken from it.
   await changeEndpoints(database, (tx) =>
     registerEndpoint(tx, LOCAL, { key: "ta:demo-a", url: `http://127.0.0.1:${port}/hook` }),
   );

@@ -91,7 +91,7 @@ test("a token that is not configured any more holds its chain back in no report"
   await atHead(look);
   expect(await look(100)).toMatchObject({ state: "ok" });
 
-  // Where it is still configured, nobody reads it; blocks are what is counted.
+  // Where it is still configured, it is not read; blocks are what is counted.
   const other = watching(both);
   await other();
   expect(await other(100)).toMatchObject({

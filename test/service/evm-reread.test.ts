@@ -75,7 +75,7 @@ const expectHealed = async (
   await waitFor(list, (listed) => listed === whole);
 };
 
-test("a token or a chain is read anew, only while nobody reads it, and its records stay listed", async () => {
+test("a token or a chain is read anew, only while no process reads it, and its records stay listed", async () => {
   const projects = project(asset(first), asset(second));
   await using api = await serve(database, projects);
   {

@@ -66,7 +66,7 @@ process.on("exit", () => {
 });
 `;
 
-test("an idle service holds neither what speaks to EVM chains nor the text of pages that nobody opened", async () => {
+test("an idle service holds neither what speaks to EVM chains nor the text of pages that were not opened", async () => {
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   const counting = join(folder.path, "counting.mjs");

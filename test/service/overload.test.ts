@@ -26,7 +26,7 @@ beforeAll(async () => {
     const seen = await healthOf();
     return seen.status === "ok" ? { done: seen } : { seen };
   });
-  // Somebody has opened the page before.
+  // The page was opened before.
   expect((await fetch(`${url}/graphiql`)).status).toBe(200);
 }, 240_000);
 afterAll(async () => {
@@ -100,7 +100,7 @@ const expectUnimpressed = (seen: Awaited<ReturnType<typeof during>>) => {
   expect(seen.behind, "checkpoints behind").toBeLessThanOrEqual(20);
 };
 
-test("1,500 pages asked for at once on one connection, and hung up on, hold up nobody else", async () => {
+test("1,500 pages asked for at once on one connection, and hung up on, hold up no other caller", async () => {
   const seen = await during(async () => {
     const socket = await pipelined(1_500, { reads: true });
     await delay(1_000);
@@ -114,7 +114,7 @@ test.each([
   // As many as may wait on a connection, and nothing of the answers is taken.
   ["as many at once as may be, and not read", 17, false],
 ] as const)(
-  "400 connections that each ask for pages %s hold up nobody else",
+  "400 connections that each ask for pages %s hold up no other caller",
   async (_how, count, reads) => {
     const seen = await during(async () => {
       const sockets = await Promise.all(
@@ -124,7 +124,7 @@ test.each([
       for (const socket of sockets) socket.destroy();
     });
     expectUnimpressed(seen);
-    // And the page is there again for whoever wants to read it.
+    // And the page is there again for readers.
     const page = await fetch(`${url}/graphiql`);
     expect([page.status, (await page.text()).includes("<script>")]).toEqual([200, true]);
   },

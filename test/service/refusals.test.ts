@@ -5,7 +5,7 @@ import { runCommand } from "../commands/run-command.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
 import { temporaryFolder } from "./process.ts";
 
-test("a database that nobody answers for is one line that names the setting", async () => {
+test("a database that does not answer is one line that names the setting", async () => {
   const url = "postgres://user:hidden@127.0.0.1:1/holderbook";
   const { code, stdout, stderr } = await runCommand(["status"], { DATABASE_URL: url });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

@@ -75,7 +75,7 @@ test("an Idempotency-Key that nothing signs makes no new request of a body, and 
   for (const key of ["u1", "u2"]) expect(await unsigned("unsigned", key)).toEqual(one);
   expect(await ask("unsigned", "inv-unsigned")).toEqual(one);
   await expect(unsigned("other", "u1")).rejects.toThrow(IdempotencyKeyReusedError);
-  // A signed one, of somebody who has the secret key, does.
+  // A signed one, of a caller with the secret key, does.
   expect((await ask("unsigned", "inv-unsigned", "u3")).requestId).not.toBe(one.requestId);
   await later(1);
   expect(await unsigned("unsigned", "u1")).toEqual(one);
@@ -141,7 +141,7 @@ test("a body with an Idempotency-Key and the same without one do not wait for ea
       },
       (found) => found === count,
     );
-  // Whoever comes first is the first to get the lane, and wants what the other has meanwhile.
+  // The one that comes first gets the lane first, and wants what the other has meanwhile.
   const both = await database.transaction(async ({ sql }) => {
     await sql`select 1 from ta_lanes where investor_id = 'inv-cross' for update`;
     const keyed = ask("cross", "inv-cross", "cross-key");
@@ -176,14 +176,14 @@ test("after 24 hours the same body is a new request; after 30 days the same Idem
   const [unkeyed, keyed] = [await ask("old", "inv-old"), await ask("old", "inv-old", "kept")];
   expect(unkeyed.requestId).not.toBe(first[0]?.requestId);
   expect(keyed).toEqual(first[1]);
-  // Removed or not: nobody gets it any more.
+  // Removed or not: it is not given any more.
   expect(await forgetAnswers(database)).toBeGreaterThanOrEqual(0);
   expect(await ask("old", "inv-old", "kept")).toEqual(keyed);
   await later(30);
   expect((await ask("old", "inv-old", "kept")).requestId).not.toBe(keyed.requestId);
 });
 
-test("answers that nobody gets any more are removed, all of them", async () => {
+test("answers that are not given any more are removed, all of them", async () => {
   const { ask } = accepting();
   await ask("kept", "inv-kept");
   await database.sql`
@@ -273,7 +273,7 @@ test("rotation seals with the new key, after which the old one is needed no more
   await expect(vault.open(requestId, "old")).rejects.toThrow("sealed with key second");
 });
 
-test("a deleted investor is gone, his requests and what was done with his data are not", async () => {
+test("a deleted investor is gone, the requests and what was done with the data are not", async () => {
   const { ask, vault } = accepting();
   const { requestId } = await ask("delete", "inv-delete");
   expect(await vault.deleteInvestor({ asset: "acme", investorId: "inv-delete" }, "asked")).toBe(1);
@@ -310,7 +310,7 @@ test("what a lost key sealed is named and can be deleted, and nothing else is", 
   await expect(strange.checkKeys()).rejects.toThrow(PiiKeyLostError);
   await expect(vault.deleteSealedWith("first", "test")).rejects.toThrow(PiiKeyPresentError);
   expect(await vault.holds(requestId)).toBe(true);
-  // Whoever else has a key of that name has lost ours.
+  // A service with another key of that name has lost ours.
   const impostor = openVault(database, ringOf([key("first")]));
   await expect(impostor.checkKeys()).rejects.toThrow(
     "another key than the one that is named first",

@@ -1,4 +1,4 @@
-/** Large and slow bodies, whether or not whoever sends them can sign. */
+/** Large and slow bodies, whether or not their senders can sign. */
 import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -58,7 +58,7 @@ const large = (api: Api, keys: KeyPair): Promise<Reply> => {
 
 const BODY_BYTES = 100_000;
 
-test("bodies that are announced and do not come take no room from anybody", async () => {
+test("bodies that are announced and do not come take no room from others", async () => {
   await using api = await startApi({ bodyBytes: BODY_BYTES });
   const sockets = Array.from({ length: 30 }, () => {
     const socket = begin(api, api.keys.publicKey, BODY_BYTES);
@@ -71,7 +71,7 @@ test("bodies that are announced and do not come take no room from anybody", asyn
   for (const socket of sockets) socket.destroy();
 });
 
-test("whoever fills the room under one key leaves some for others of his address", async () => {
+test("a caller who fills the room under one key leaves some for other keys of the same address", async () => {
   await using api = await startApi({ bodyBytes: BODY_BYTES });
   const other = await api.newKeys("acme-sui");
   const sockets = Array.from({ length: 8 }, () => {

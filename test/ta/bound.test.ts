@@ -1,4 +1,4 @@
-/** Bound signatures: what somebody got hold of on its way is good for nothing but itself. */
+/** Bound signatures: a request that was intercepted is good for nothing but itself. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
@@ -163,7 +163,7 @@ test("replays of bound requests: the same body and the same Idempotency-Key are 
     const first = await ask();
     const one = await ask(`${id}-1`);
     expect(one.json.requestId).not.toBe(first.json.requestId);
-    // Signed anew, as whoever did not get the answer does.
+    // Signed anew, as a caller does who did not get the answer.
     expect((await ask(undefined, body, 1)).json).toEqual(first.json);
     expect((await ask(`${id}-1`, body, 1)).json).toEqual(one.json);
     expect((await ask(`${id}-2`)).json.requestId).not.toBe(one.json.requestId);

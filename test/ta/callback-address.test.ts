@@ -188,7 +188,7 @@ test("a key that was handed over leaves no result behind: what waits, what ends 
   expect(formerAddress).toMatchObject({ withdrawnReason: "no key has this address any more" });
 });
 
-test("whoever changes an address waits for a result that is being recorded, and takes it along", async () => {
+test("a change of an address waits for a result that is being recorded, and takes it along", async () => {
   await using assets = await startReceiver();
   await using sender = await startSender(assets.url);
   const { database } = sender;

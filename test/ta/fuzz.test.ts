@@ -215,7 +215,7 @@ test("bodies over the limit are refused, whether or not they say how long they a
   expect((await check(PATHS[0], init)).status).toBe(413);
 });
 
-test("a body that never ends holds up nobody, and goes with its connection", async () => {
+test("a body that never ends holds up no other request, and goes with its connection", async () => {
   const { hostname, port } = new URL(api.url);
   const body = JSON.stringify(bodyOf());
   const head = [

@@ -58,7 +58,7 @@ test("a public key is registered once, in the form in which it is presented", as
   expect(JSON.stringify(await listKeys(database))).not.toContain(made.secretKey ?? "");
 });
 
-test("what is no public key, or one that anybody can sign for, is not registered", async () => {
+test("what is no public key, or one that any caller can sign for, is not registered", async () => {
   await using database = await freshDatabase();
   const points = [
     Buffer.alloc(32),

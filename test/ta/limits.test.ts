@@ -21,7 +21,7 @@ const forged = (
     },
   });
 
-test("requests that the owner of a key did not sign take nothing from his limit", async () => {
+test("requests that the owner of a key did not sign take nothing from the owner's limit", async () => {
   await using api = await startApi({ limit: 10, attempts: 1_000 });
   for (let i = 0; i < 20; i += 1) {
     const answer = await forged(api, ["{}", "{", "[]"][i % 3]);
@@ -58,7 +58,7 @@ test("what a key alone opens is counted by address, and takes nothing from what 
   expect((await api.post(KYC, bodyOf())).status).toBe(201);
 });
 
-test("whoever keeps sending wrong signatures is slowed down, and who signs well is not", async () => {
+test("a caller who keeps sending wrong signatures is slowed down, and one who signs well is not", async () => {
   await using api = await startApi({ attempts: 3 });
   const statuses = [];
   for (let i = 0; i < 5; i += 1) statuses.push((await forged(api)).status);

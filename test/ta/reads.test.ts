@@ -242,7 +242,7 @@ test("what no database could look for is refused or found nowhere", async () => 
   expect((await api.post("/api/v1/investor/kyc", year0)).status).toBe(400);
 });
 
-test("anybody may see the callback keys and the health", async () => {
+test("the callback keys and the health are public", async () => {
   const keys = await api.send("/api/v1/callback_pk", {});
   expect(keys.json).toEqual(JSON.parse(JSON.stringify(await api.signingKeys.publicKeys())));
   const health = await api.send("/api/v1/health", {});

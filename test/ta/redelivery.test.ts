@@ -57,12 +57,12 @@ test("a message is sent again once for the same request, of which the body alone
   const dueBefore = await due();
   // That it is on its way is true for now; under an Idempotency-Key the first answer stays.
   for (const headers of [{}, {}, by("early")]) await asked("pending", ON_ITS_WAY, headers);
-  // Whoever has seen what was signed cannot use up its attempts.
+  // A caller who has seen what was signed cannot use up its attempts.
   expect(await due()).toBe(dueBefore);
   expect((await api.post("/api/v1/callbacks/again-1/redeliver", { a: 1 })).status).toBe(400);
   expect(await asked("delivered", ON_ITS_WAY, by("early"))).toBe(false);
   expect(await asked("delivered", SENT_AGAIN)).toBe(true);
-  // However often somebody repeats what was signed.
+  // However often the signed request is repeated.
   for (const before of ["delivered", "failed", "delivered"]) {
     expect(await asked(before, SENT_AGAIN)).toBe(false);
   }

@@ -55,7 +55,7 @@ test("a signed KYC request is accepted, verified now unless it says otherwise", 
   expect(Date.parse(verifiedAt)).toBeGreaterThanOrEqual(before - 1000);
 });
 
-test("when and whether somebody was verified stands sealed, but for what whitelisting goes by", async () => {
+test("when and whether an investor was verified stands sealed, but for what whitelisting goes by", async () => {
   const when = { verifiedStatus: false, verifiedAt: "2019-07-01T00:00:00Z" };
   await api.post(KYC, bodyOf({ id: "at-rest" }, when));
   await api.post(WHITELIST, bodyOf({ id: "at-rest" }, when));
@@ -237,7 +237,7 @@ test("the same request again gets the first answer, whatever Idempotency-Key sta
   expect((await api.post(KYC, body)).json.requestId).not.toBe(first.json.requestId);
   const keyed = (key: string, sent: JsonValue = body) =>
     api.post(WHITELIST, sent, { headers: { "idempotency-key": key } });
-  // Nothing signs it: whoever holds the signed body could write any.
+  // Nothing signs it: a caller with the signed body could write any.
   expect((await keyed("one")).json).toEqual(first.json);
   const other = bodyOf({ id: "again", first_name: "Other" });
   const second = await keyed("two", other);

@@ -1,4 +1,4 @@
-/// What somebody may do with a security token. Roles are types, so that other packages can add roles
+/// What an account may do with a security token. Roles are types, so that other packages can add roles
 /// of their own; only these five mean something here.
 module security_token::roles;
 

@@ -40,7 +40,7 @@ public struct ForceTransfer<phantom T> has copy, drop {
     amount: u64,
 }
 
-// === What anybody may see ===
+// === Public reads ===
 
 public fun owner<T>(token: &SharedToken<T>): address {
     token.owner

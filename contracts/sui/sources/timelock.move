@@ -114,7 +114,7 @@ public fun cancel<T>(
     shared_token::create(reclaimer, balance, ctx);
 }
 
-/// Deletes a grant that holds nothing any more. Anybody may.
+/// Deletes a grant that holds nothing any more. Any account may.
 public fun destroy_empty<T>(timelock: Timelock<T>) {
     assert!(timelock.left_balance.value() == 0, ENotEmpty);
     let Timelock { id, left_balance, .. } = timelock;

@@ -38,7 +38,7 @@ public fun transfer_amount<T>(
     shared_token::announce_transfer<T>(token_id, token.owner(), to, amount);
 }
 
-/// Hands a whole token to another wallet, whatever its owner thinks and whoever is frozen.
+/// Hands a whole token to another wallet, without its owner's consent and past any freeze.
 public fun force_transfer<T>(
     treasury: &ControlledTreasury<T>,
     token: &mut SharedToken<T>,

@@ -42,7 +42,7 @@ test("a genuine checkpoint alone in its range gives the same facts from a folder
   const raw = await openCheckpointFile(file, await readFile(file));
   const checkpoint = decodeCheckpoint(raw);
   const types = checkpoint.transactions.flatMap(({ events }) => events.map(({ type }) => type));
-  // Whoever emitted the first event stands for the contract.
+  // The package that emitted the first event stands for the contract.
   const packages = [parseType(types[0] ?? "").address];
   const ours = types.filter((type) => type.startsWith(`${packages[0]}::`));
 

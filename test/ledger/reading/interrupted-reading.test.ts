@@ -81,7 +81,7 @@ test("a reader that waits at the tip notices that its lock is gone, and stands b
     select pg_terminate_backend(pid) from pg_locks
     where locktype = 'advisory' and granted
       and database = (select oid from pg_database where datname = current_database())`;
-  // Whoever is faster has it; the other one knows that it has not.
+  // The faster one has it; the other one knows that it has not.
   await until(
     () =>
       first.seen.latest?.state === "standby" ||

@@ -44,7 +44,7 @@ export const start = (database: Database, ledger: Ledger, options: Partial<Reade
     },
     controller.signal,
   );
-  // Looked at in the end; meanwhile nobody may mind that it failed.
+  // Looked at in the end; meanwhile its failure must not count as unhandled.
   ended.catch(() => undefined);
   const stop = async () => {
     controller.abort();

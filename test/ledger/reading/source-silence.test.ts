@@ -168,7 +168,7 @@ test("a gRPC server that accepts and stays silent is a source that never answere
   expect(sockets.size).toBeGreaterThan(0);
 });
 
-test("a source where nobody listens never answered, and the reason says so", async () => {
+test("a source without a listener never answered, and the reason says so", async () => {
   await using database = await freshDatabase();
   const gone = await startObjectStore();
   await gone[Symbol.asyncDispose]();

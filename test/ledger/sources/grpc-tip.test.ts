@@ -32,7 +32,7 @@ test("a stream that breaks or ends mid-way leaves no gap and repeats nothing", a
     await subscribed(server, round);
     server.produce(7);
     server.breakStreams(round % 2 === 0 ? undefined : { code: status.UNAVAILABLE });
-    // Made while nobody listens.
+    // Made without a listener.
     server.state.newest += 4n;
   }
   expectSamples(await taking, numbers(0, 44));

@@ -100,7 +100,7 @@ test("a transaction whose nonce another one has used fails once that lies 64 blo
       return {
         sign: async (signal) => {
           const signed = await unsigned.sign(signal);
-          // Somebody uses the key for something else.
+          // The key is used for something else.
           if (!taken) await chain.send(token, "transfer", [chain.wallet(1), 1n]);
           taken = true;
           return signed;
@@ -166,7 +166,7 @@ test("a refusal counts at the first submission only: later the transaction may w
   await expect(relay.submit(signed, signal, false)).rejects.toThrow(SubmissionRefusedError);
 });
 
-test("a transaction that nobody mines is warned of by its request's id, and stays the only one", async () => {
+test("a transaction that is never mined is warned of by its request's id, and stays the only one", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   await using balancer = await startBalancer(chain.url);

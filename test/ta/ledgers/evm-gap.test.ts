@@ -32,7 +32,7 @@ const groupOf = ({ chain, token }: EvmCircle, wallet: string) =>
 const mined = ({ chain }: EvmCircle, key: keyof typeof ACCOUNT_OF) =>
   chain.client.getTransactionCount({ address: chain.wallet(ACCOUNT_OF[key]) });
 
-/** Takes the chain back to before the signer's last transaction, which nobody keeps. */
+/** Takes the chain back to before the signer's last transaction, which no node keeps. */
 const takeBack = async (circle: EvmCircle, key: keyof typeof ACCOUNT_OF, snapshot: unknown) => {
   const before = await mined(circle, key);
   await circle.chain.request("evm_revert", [snapshot]);

@@ -16,7 +16,7 @@ type Spoilt =
   | { readonly code: number; readonly message: string }
   | { readonly status: number; readonly body: string };
 
-/** An RPC whose URL holds a key; it asks nobody where there is no chain. */
+/** An RPC whose URL holds a key; it is not asked where there is no chain. */
 const startRpc = async (spoil: (method: string) => Spoilt | undefined, chain?: string) => {
   const seen = { sent: 0, spoilt: 0 };
   const server = createServer(async (request, response) => {

@@ -115,7 +115,7 @@ test("a remote signer signs EVM transactions, and only the one it was given", as
   await expect(another.sign(evmTransaction, ABOUT, never)).rejects.toThrow(SigningError);
 });
 
-test("a signature of somebody else, a refusal and a failure are told apart", async () => {
+test("a signature by another key, a refusal and a failure are told apart", async () => {
   let status = 200;
   await using service = await startService(async ({ transaction = "" }) => ({
     status,

@@ -6,7 +6,7 @@ import { decoded, openSuiNode, payingCoins, suiRelay } from "../../../src/ta/led
 import { startCircle } from "../processing/circle.ts";
 import { GAS_BUDGET } from "../processing/processor.ts";
 
-test("a coin that is too small for the budget pays for nothing, whoever sent it", () => {
+test("a coin that is too small for the budget pays for nothing, no matter who sent it", () => {
   const coins = [
     { objectId: "0x1", balance: 49n },
     { objectId: "0x2", balance: 50n },

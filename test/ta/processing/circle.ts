@@ -112,7 +112,7 @@ export type TestRequest = {
   readonly stored?: boolean;
 };
 
-/** A wallet that nobody has. */
+/** A wallet without an owner. */
 export const newWallet = () => `0x${randomBytes(32).toString("hex")}`;
 
 const fingerprint = fingerprints(randomBytes(32));

@@ -17,7 +17,7 @@ import { evmAsset } from "../../rest/service.ts";
 import { historyOf } from "./circle.ts";
 import { QUICK } from "./processor.ts";
 
-/** The first two of anvil's accounts, which everybody knows: the token's owner, and nobody. */
+/** The first two of anvil's accounts, which are public: the token's owner, and a stranger. */
 export const OWNER = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 export const STRANGER = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
@@ -25,7 +25,7 @@ export const STRANGER = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f46
 export const EVM_ASSET = "acme";
 export const EVM_GROUP = 5;
 
-/** A wallet that nobody has. */
+/** A wallet without an owner. */
 export const newEvmWallet = () => `0x${randomBytes(20).toString("hex")}`;
 
 /** Starts everything but the processing. A number as `finality` is blocks below the head. */

@@ -142,7 +142,7 @@ for (const later of [EVM_GROUP, 2]) {
     await using _processing = await circle.process(OWNER);
     const id = await acceptRequest(database, { asset: EVM_ASSET, investorId: "f-5", wallet });
     await atStep(circle, id, "submitted");
-    // One block: another sender's call, ours, his second one. The chain takes the higher fee first.
+    // One block: another sender's call, ours, the other sender's second one. The chain takes the higher fee first.
     const from = chain.wallet(1);
     const { baseFeePerGas } = await chain.client.getBlock();
     const nonce = await chain.client.getTransactionCount({ address: from });

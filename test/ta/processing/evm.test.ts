@@ -71,7 +71,7 @@ test("a token without transfer groups is refused before anything is asked of its
   }
 });
 
-test("an RPC that hangs holds nobody who is told to stop", async () => {
+test("an RPC that hangs does not hold a processor that is told to stop", async () => {
   const server = createServer(() => undefined);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {

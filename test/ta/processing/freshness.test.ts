@@ -41,7 +41,7 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
   const [lane] = await database.sql<{ id: bigint }[]>`
     select id from ta_lanes where investor_id = ${investorId}`;
   const claim = await investorLanes.claim(database.sql, lane?.id ?? -1n, 60_000);
-  if (claim === undefined) throw new Error("the lane is somebody else's");
+  if (claim === undefined) throw new Error("the lane is another worker's");
   const { request } = await readOpen(database.sql, claim);
   if (request === undefined) throw new Error("nothing is open");
   const logger = pino({ level: "silent" });
@@ -129,7 +129,7 @@ test("a request fails as refused only when the ledger has not executed its trans
   });
   const other = look(lane, { register: 90n, tip: 204n, relay: accepting });
   await other.catch(() => undefined);
-  // Nor does whoever waits for its coin submit it.
+  // Nor does the request that waits for its coin submit it.
   await circle.database
     .sql`update ta_reservations set claimed_at = claimed_at - interval '2 minutes'`;
   {

@@ -15,7 +15,7 @@ afterAll(async () => {
   await circle[Symbol.asyncDispose]();
 });
 
-/** Somebody else registers wallets under a holder of his own. */
+/** Another program registers wallets under a holder of its own. */
 const register = async (holderId: bigint, ...wallets: readonly string[]) => {
   const { source, registrar, coinType } = circle;
   const calls = [{ function: "addHolder", args: { coinType, holderId, wallets } }] as const;
@@ -55,7 +55,7 @@ test("a wallet in the group already tells whose holder the investor is, too", as
   expect(await holdersOf(second)).toEqual([78n]);
 });
 
-test("an investor with a holder keeps it when one of his wallets stands under another, and the history says so", async () => {
+test("an investor with a holder keeps it when one of the wallets stands under another, and the history says so", async () => {
   const [first, elsewhere, third] = [newWallet(), newWallet(), newWallet()];
   await whitelist("h-3", first);
   await register(79n, elsewhere);

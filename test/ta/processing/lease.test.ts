@@ -33,7 +33,7 @@ const takeOver = async (lane: bigint) => {
   return claim;
 };
 
-test("a call that takes four leases and ten turns keeps its lane: nobody else works on the request", async () => {
+test("a call that takes four leases and ten turns keeps its lane: no other worker takes the request", async () => {
   const { database } = circle;
   let submitted = 0;
   const slow = (relay: Relay): Relay => ({

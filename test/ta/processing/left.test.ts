@@ -39,7 +39,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
     const second = await acceptRequest(database, next);
     const missing = () => processing.logged.filter((line) => line.includes("put it back into"));
     await until("the request that cannot go on", missing, (lines) => lines.length > 0);
-    // What is held for a moment belongs to somebody who is at work.
+    // What is held for a moment belongs to a worker that is still busy.
     expect(await holdersOf(database)).toEqual([{ request_id: first }]);
     await letTimePass(database);
     expect(await ended(database, second)).toMatchObject({ status: "SUCCESS", reason: null });
@@ -53,7 +53,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
   expect(await ended(database, first)).toMatchObject({ status: "SUCCESS", reason: null });
 });
 
-test("a nonce that is held for nothing signed is free for others, unless somebody is at work on it", async () => {
+test("a nonce that is held for nothing signed is free for others, unless a worker is busy with it", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   const { sql } = database;

@@ -95,7 +95,7 @@ test("requests that wait for one wallet keep no worker from others, and are each
   let held = false;
   await using _processor = await startProcessor(circle, {
     concurrency: 2,
-    // A turn longer than the test: whoever waited in it would keep his worker.
+    // A turn longer than the test: a request that waited in it would keep its worker.
     turnMs: 60_000,
     around: (relay) => ({
       ...relay,

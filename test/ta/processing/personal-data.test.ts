@@ -165,7 +165,7 @@ test("nothing personal is in logs, metrics, answers, callbacks, the queue or a b
       expect({ place, member, found }).toEqual({ place, member, found: false });
     }
   }
-  // The data are there all the same, for whoever has the key.
+  // The data are there all the same, for anyone with the key.
   const sealed = await database.sql`select 1 from ta_pii_records`;
   expect(sealed.length).toBeGreaterThanOrEqual(3);
 });

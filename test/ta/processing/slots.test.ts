@@ -34,10 +34,10 @@ test("requests that wait for one coin keep no worker from others, and are each d
   const { database } = circle;
   const settings = {
     concurrency: 4,
-    // A turn longer than the test: whoever waited in it would keep his worker.
+    // A turn longer than the test: a request that waited in it would keep its worker.
     turnMs: 60_000,
     leaseMs: 60_000,
-    // Nobody looks by himself in the time of the test: he is given the coin.
+    // No lane looks by itself in the time of the test: it is given the coin.
     troubleMs: 60_000,
     wakeAgainMs: 60_000,
   };
@@ -62,7 +62,7 @@ test("requests that wait for one coin keep no worker from others, and are each d
   expect(await database.sql`select 1 from ta_reservations`).toEqual([]);
 });
 
-test("a coin that is released goes to the lane that has waited longest, and whoever comes meanwhile does not get it", async () => {
+test("a coin that is released goes to the lane that has waited longest, and one that comes meanwhile does not get it", async () => {
   const { sql } = circle.database;
   const names = ["q-0", "q-1", "q-2"];
   const requests = new Map<string, string>();
