@@ -186,7 +186,7 @@ export const redeliverHeld = async (
   if (pending && hasten) {
     await tx.sql`
       update callback_lanes set ${deliveryLanes.dueNow(tx.sql)}
-      where endpoint = ${endpoint} and lane = ${lane}`;
+      where endpoint = ${endpoint} and lane = ${lane} and ${deliveryLanes.free(tx.sql)}`;
   } else if (!pending) {
     await tx.sql`
       update callback_messages

@@ -151,7 +151,10 @@ export const lanesIn = (place: LaneTable) => {
       arrivals = ${before("arrivals")} + 1, wake_at = coalesce(${before("wake_at")}, now())`;
   };
 
-  /** What makes a lane due now. One that a worker has is left as that worker leaves it. */
+  /**
+   * What makes a lane due now. One that a worker has is left as that worker leaves it. The update locks the
+   * row also then: restrict it by `free` where the transaction already holds what the worker may want.
+   */
   const dueNow = (sql: Sql): Fragment => sql`
     due_at = least(due_at, now()),
     wake_at = case when ${free(sql)} then least(wake_at, now()) else wake_at end`;

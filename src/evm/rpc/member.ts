@@ -49,6 +49,8 @@ export type Pauses = {
   /** First pause of an endpoint that failed; doubles with each failure in a row. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
+  /** Whether an endpoint of another chain is left alone for good; else as one that failed. */
+  readonly waits: boolean;
 };
 
 /**
@@ -58,7 +60,7 @@ export type Pauses = {
 export const setAside = (member: Member, error: Error, began: number, pauses: Pauses): void => {
   member.lastError = error;
   member.lastErrorAtMs = Date.now();
-  if (error instanceof WrongChainError) {
+  if (error instanceof WrongChainError && pauses.waits) {
     member.wrongChain = error;
     return;
   }

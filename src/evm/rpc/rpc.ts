@@ -199,7 +199,7 @@ export const openRpc = (
           }
           if (!isRpcError(error)) throw error;
           setAside(member, error, began);
-          if (error instanceof WrongChainError) continue;
+          if (error instanceof WrongChainError && options.waits) continue;
           if (error instanceof FinalityViolatedError) {
             accusers.add(member);
             accusation = error;

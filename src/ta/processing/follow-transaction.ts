@@ -68,7 +68,7 @@ const refused = async (
   const resource = await keepOut(work.database.sql, request);
   if (resource !== undefined) {
     work.logger.warn(
-      { requestId: request.id, asset: asset.name, txId: request.txId, resource, refusal },
+      { requestId: request.id, asset: asset.name, txId: request.txId, purse: resource, refusal },
       `transfer agent: the ledger refused what ${resource} was to pay for; it pays for nothing until it ` +
         "has another version, or for half an hour",
     );

@@ -16,8 +16,8 @@ export const warnOfLeftRequests = async (
     where status in ('QUEUED', 'PENDING') group by asset`;
   for (const { asset, requests } of open) {
     if (assets.has(asset)) continue;
-    const holding = await sql<{ requestId: string; resource: string; txId: string | null }[]>`
-      select r.id as "requestId", p.resource, r.tx_id as "txId"
+    const holding = await sql<{ requestId: string; purse: string; txId: string | null }[]>`
+      select r.id as "requestId", p.resource as purse, r.tx_id as "txId"
       from ta_reservations p join ta_requests r on r.id = p.request_id
       where r.asset = ${asset} order by p.claimed_at limit ${NAMED}`;
     logger.warn(

@@ -93,7 +93,7 @@ test("at the start the open requests of an asset that is not configured are name
       level: 40,
       asset: "taken out",
       requests: 1,
-      holding: [{ requestId: id, resource: "evm:1:0x5", txId: null }],
+      holding: [{ requestId: id, purse: "evm:1:0x5", txId: null }],
       msg: expect.stringContaining("put it back"),
     },
   ]);
