@@ -41,50 +41,17 @@ export const indexCommand = () =>
       // The first connection to the database does not wait for the code that needs it.
       const ledger = await found.open();
       const { configuredAssets } = await import("../service/assets.ts");
-      const { openCallbackService } = await import("../service/callbacks.ts");
-      const { startDemoCallbacks, withDemoCallbacks } = await import(
-        "../service/demo-callbacks.ts"
-      );
-      const { startEvm } = await import("../service/evm.ts");
       const { startIndexing } = await import("../service/indexing.ts");
-      const { configuredVault } = await import("../service/pii.ts");
-      const { startTransferAgent } = await import("../service/ta.ts");
-      const { failUndelivered } = await import("../ta/processing/record.ts");
       await ledger.recordDecimals(storage);
       // A run up to a checkpoint is about the Sui ledger alone.
       const live = last === undefined && pipelines === undefined;
-      await using callbacks = live
-        ? await openCallbackService({
-            config: withDemoCallbacks(config),
-            logger,
-            storage,
-            onGivenUp: failUndelivered,
-          })
+      const { startBackgroundWork } = await import("../service/background-work.ts");
+      await using work = live
+        ? await startBackgroundWork({ config, logger, storage, ledger, signal })
         : undefined;
-      await using receiver =
-        callbacks && (await startDemoCallbacks({ config, logger, storage, callbacks }));
-      const assets = await configuredAssets(
-        config,
-        receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },
-      );
-      await callbacks?.deliver(assets);
-      await using _evm =
-        callbacks === undefined
-          ? undefined
-          : await startEvm({
-              config,
-              logger,
-              database: storage.write,
-              assets,
-              signal,
-            });
-      // It opens no data, and works without their keys; with wrong ones it would call lost data stored.
-      if (callbacks !== undefined && config.ta.piiKeys !== undefined) {
-        await (await configuredVault(config, storage)).checkKeys();
-      }
-      await using _agent =
-        callbacks &&
-        (await startTransferAgent({ config, logger, storage, assets, ledger, callbacks }));
+      // A fault in the assets file ends every run.
+      if (work === undefined) await configuredAssets(config);
+      await using _agent = await work?.startAgent({ opensData: false });
       const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
       const { ended } = startIndexing({
         config,

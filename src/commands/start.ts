@@ -20,35 +20,13 @@ export const startCommand = () =>
     await using storage = await openStorage(config, logger, { onLost: giveUp });
     // The first connection to the database does not wait for the code that needs it.
     const ledger = await found.open();
-    const { configuredAssets } = await import("../service/assets.ts");
-    const { openCallbackService } = await import("../service/callbacks.ts");
-    const { startDemoCallbacks, withDemoCallbacks } = await import("../service/demo-callbacks.ts");
-    const { evmStanding, startEvm } = await import("../service/evm.ts");
+    const { startBackgroundWork } = await import("../service/background-work.ts");
+    const { evmStanding } = await import("../service/evm.ts");
     const { startIndexing } = await import("../service/indexing.ts");
-    const { configuredVault } = await import("../service/pii.ts");
     const { demoTaKey, startKey } = await import("./start-key.ts");
-    const { startTransferAgent } = await import("../service/ta.ts");
-    const { failUndelivered } = await import("../ta/processing/record.ts");
     await ledger.recordDecimals(storage);
-    await using callbacks = await openCallbackService({
-      config: withDemoCallbacks(config),
-      logger,
-      storage,
-      onGivenUp: failUndelivered,
-    });
-    await using receiver = await startDemoCallbacks({ config, logger, storage, callbacks });
-    const assets = await configuredAssets(
-      config,
-      receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url },
-    );
-    await callbacks.deliver(assets);
-    await using evm = await startEvm({
-      config,
-      logger,
-      database: storage.write,
-      assets,
-      signal,
-    });
+    await using work = await startBackgroundWork({ config, logger, storage, ledger, signal });
+    const { assets, evm, receiver } = work;
     const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
     const indexing = startIndexing({
       config,
@@ -62,10 +40,7 @@ export const startCommand = () =>
     try {
       // Another chain's log must not be served as this one's.
       await indexing.opened;
-      // Before any request is processed: data that cannot be opened would be called stored.
-      await (await configuredVault(config, storage)).checkKeys();
-      const office = { config, logger, storage, assets, ledger, callbacks };
-      await using _agent = await startTransferAgent(office);
+      await using _agent = await work.startAgent({ opensData: true });
       const opening = { databaseUrl: storage.url, packages: [...ledger.packages], assets };
       const open = serving.open(opening, () => ({
         progress: indexing.local(),

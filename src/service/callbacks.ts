@@ -2,13 +2,13 @@
 
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
 import { openOutbound } from "../callbacks/outbound.ts";
-import type { GivenUpHook } from "../callbacks/record.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
-import type { Queues } from "../lanes/queues.ts";
+import { openQueues, type Queues } from "../lanes/queues.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
+import { failUndelivered } from "../ta/processing/record.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import type { Storage } from "./storage.ts";
@@ -28,15 +28,12 @@ export const openCallbackService = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
   readonly storage: Storage;
-  readonly onGivenUp?: GivenUpHook;
 }): Promise<CallbackService> => {
-  const { config, logger, storage, onGivenUp } = settings;
+  const { config, logger, storage } = settings;
   const { allowPrivate, ports, retrySeconds } = config.callbacks;
   const policy = { allowPrivate, ports };
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
   const rarely = createRareLines();
-  // Loaded only where callbacks are sent: a process that serves reads the keys of this file alone.
-  const { openQueues } = await import("../lanes/queues.ts");
   const queues = openQueues({
     databaseUrl: storage.url,
     redisUrl: config.redisUrl,
@@ -60,7 +57,7 @@ export const openCallbackService = async (settings: {
       signingKeys,
       logger,
       ...(retrySeconds !== undefined && { retrySeconds }),
-      ...(onGivenUp !== undefined && { onGivenUp }),
+      onGivenUp: failUndelivered,
     });
   };
   const close = async () => {

@@ -1,0 +1,65 @@
+/** What a process that indexes works on besides: callbacks, EVM chains, the transfer agent's requests. */
+import type { Logger } from "../logging/logger.ts";
+import type { Assets } from "../settings/assets.ts";
+import type { Config } from "../settings/config.ts";
+import { configuredAssets } from "./assets.ts";
+import { openCallbackService } from "./callbacks.ts";
+import { type DemoCallbacks, startDemoCallbacks, withDemoCallbacks } from "./demo-callbacks.ts";
+import { type EvmService, startEvm } from "./evm.ts";
+import type { Ledger } from "./ledger-source.ts";
+import { configuredVault } from "./pii.ts";
+import type { Storage } from "./storage.ts";
+import { startTransferAgent } from "./ta.ts";
+
+/** Disposing of it ends the work, and waits for what is under way. */
+export type BackgroundWork = AsyncDisposable & {
+  readonly assets: Assets;
+  /** Where the demo's assets send their callbacks; undefined outside the demo. */
+  readonly receiver: DemoCallbacks | undefined;
+  readonly evm: EvmService;
+  /**
+   * Processes requests from now on, until disposed of. To be called once, and disposed of first.
+   * @param opensData whether this process opens investors' data. If not, it works without their keys.
+   * @throws PiiKeysError | MasterKeyError (stop), ConfigError
+   */
+  startAgent(settings: { readonly opensData: boolean }): Promise<AsyncDisposable>;
+};
+
+/**
+ * Starts delivering callbacks and reading EVM chains.
+ * @throws AssetsFileError | CallbackAddressError | NetworkSettingsError (stop), ConfigError
+ */
+export const startBackgroundWork = async (settings: {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly storage: Storage;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+}): Promise<BackgroundWork> => {
+  const { config, logger, storage, ledger, signal } = settings;
+  await using opened = new AsyncDisposableStack();
+  const callbacks = opened.use(
+    await openCallbackService({ config: withDemoCallbacks(config), logger, storage }),
+  );
+  const receiver = opened.use(await startDemoCallbacks({ config, logger, storage, callbacks }));
+  const known = receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url };
+  const assets = await configuredAssets(config, known);
+  await callbacks.deliver(assets);
+  const evm = opened.use(
+    await startEvm({ config, logger, database: storage.write, assets, signal }),
+  );
+  const all = opened.move();
+  return {
+    assets,
+    receiver,
+    evm,
+    startAgent: async ({ opensData }) => {
+      // Before any request is processed: with wrong keys, lost data would be called stored.
+      if (opensData || config.ta.piiKeys !== undefined) {
+        await (await configuredVault(config, storage)).checkKeys();
+      }
+      return startTransferAgent({ config, logger, storage, assets, ledger, callbacks });
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+};
