@@ -19,9 +19,9 @@ import { encodeProtobuf } from "./wire/protobuf.ts";
 import { GAS_COIN_TYPE } from "./wire/type-tag.ts";
 
 /** 1 January 2025, 00:00 UTC. */
-export const DEFAULT_GENESIS_MS = 1_735_689_600_000n;
+const DEFAULT_GENESIS_MS = 1_735_689_600_000n;
 /** Milliseconds between checkpoints: about what the network takes. */
-export const DEFAULT_INTERVAL_MS = 250n;
+const DEFAULT_INTERVAL_MS = 250n;
 const DEFAULT_ACTIONS = 2;
 
 /** What a demo ledger is made from. The same options give the same bytes. */

@@ -164,12 +164,3 @@ export const balancesOf = (model: DemoModel, coinType: string): Map<string, Owne
   }
   return balances;
 };
-
-/**
- * All tokens of a coin type, owned or granted. Equal to the supply at every checkpoint.
- */
-export const accountedFor = (model: DemoModel, coinType: string): bigint => {
-  let sum = 0n;
-  for (const { tokens, grants } of balancesOf(model, coinType).values()) sum += tokens + grants;
-  return sum;
-};

@@ -18,7 +18,7 @@ const WHOLE_BPS = 10_000n;
  * portion; then the rest in `releaseCount - 1` equal steps, one every period, rounded down (all of it
  * at once when there is one release only).
  */
-export const unlockedAt = (terms: Terms, timeMs: bigint): bigint => {
+const unlockedAt = (terms: Terms, timeMs: bigint): bigint => {
   const start = terms.commencementTimestampMs + terms.delayUntilFirstReleaseMs;
   if (timeMs < start) return 0n;
   const steps = terms.releaseCount - 1n;

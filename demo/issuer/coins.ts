@@ -63,7 +63,7 @@ export const COINS: readonly CoinPlan[] = [
 ];
 
 /** The account that has the ContractAdmin role of a coin from the beginning. */
-export const adminOf = (stage: Stage, symbol: string): string => account(stage, `${symbol}/admin`);
+const adminOf = (stage: Stage, symbol: string): string => account(stage, `${symbol}/admin`);
 
 /** Publishes the package of a coin, with what describes it, and makes its treasury. */
 export const issueCoin = (stage: Stage, plan: CoinPlan): void => {

@@ -8,7 +8,7 @@ import { drawToken, drawWallet, type Staff } from "./people.ts";
 import { account, perform, type Stage, transact } from "./stage.ts";
 
 /** Label of an account that is in no register and has no role. */
-export const OUTSIDER = "outsider";
+const OUTSIDER = "outsider";
 
 /** A random transaction that fails. */
 export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => {

@@ -55,7 +55,7 @@ export const fundGrants = forEachCoin((stage, coin) => {
   }
 });
 
-export const grantsOf = (stage: Stage, coinType: string, owner: string) =>
+const grantsOf = (stage: Stage, coinType: string, owner: string) =>
   rostersOf(stage.world.securities, coinType)
     .grants.items.map((id) => stage.world.securities.model.grants.get(id))
     .filter((grant) => grant !== undefined)

@@ -60,10 +60,6 @@ export const objectType = (type: string): Uint8Array =>
     return writer.u8(OTHER).raw(structTag(text)).done();
   });
 
-/** First type parameter of a canonical type; undefined when it has none. */
-export const firstParameter = (type: string): string | undefined =>
-  parametersOf(type).parameters[0];
-
 const remembered = (
   cache: Map<string, Uint8Array>,
   type: string,

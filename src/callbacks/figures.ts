@@ -27,7 +27,7 @@ export type CallbackFigures = {
 const FAILING_AFTER = 3;
 
 /** Counting goes no further: a number for a scrape every few seconds must stay cheap. */
-export const COUNT_CAP = 100_000;
+const COUNT_CAP = 100_000;
 
 /** Endpoints shown of each kind: many that are disabled must not hide one that fails. */
 export const MOST_ENDPOINTS = 100;

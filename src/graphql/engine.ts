@@ -50,7 +50,7 @@ const STATEMENT_WEIGHT = 500;
 
 /** Its status says whether the request was understood; `application/json` is 200 for whatever ran. */
 export const RESPONSE_JSON = "application/graphql-response+json";
-export const JSON_TYPE = "application/json";
+const JSON_TYPE = "application/json";
 
 /** A body in the form nearly all have; others are for yoga to judge. */
 const plainBody = z.strictObject({

@@ -6,7 +6,7 @@ import { GrantIndexBehindError } from "../projections/grant-lag.ts";
 import type { RequestScope } from "./request.ts";
 
 /** Values of `extensions.code`. */
-export const ERROR_CODES = [
+const ERROR_CODES = [
   "UNAUTHENTICATED",
   "FORBIDDEN",
   "BAD_USER_INPUT",
@@ -29,7 +29,7 @@ export const badRequest = (message: string): GraphQLError =>
   });
 
 /** The code for an HTTP status. */
-export const codeOfStatus = (statusCode: number): ErrorCode => {
+const codeOfStatus = (statusCode: number): ErrorCode => {
   if (statusCode === 503) return "OVERLOADED";
   if (statusCode >= 500) return "INTERNAL";
   if (statusCode === 401) return "UNAUTHENTICATED";

@@ -6,7 +6,7 @@ import { canonicalAddress } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
 const DEFAULT_LIMIT = 100;
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 
 /** Rows that are skipped are read all the same; further on, `after` costs nothing. */
 export const MAX_OFFSET = 1_000_000;

@@ -67,7 +67,7 @@ export const answerOrLater = (error: unknown, requestId: string): Answer => {
  * What to answer to an error that reached the edge: its own words when it is an `HttpError`, or the
  * framework's refusal of a request (too large, not JSON, unsupported type); nothing of any other.
  */
-export const answerTo = (error: unknown, requestId: string): Answer => {
+const answerTo = (error: unknown, requestId: string): Answer => {
   if (error instanceof HttpError) {
     return { statusCode: error.statusCode, details: error.message, headers: error.headers };
   }

@@ -51,7 +51,7 @@ export const addressesOf = async (host: string): Promise<readonly string[]> => {
  * new connections out among them. Of 200 callers who hang up after 50 ms and come again others notice
  * seconds with 16 sockets, 0.4 s with 128. They take 20 ms to open and 2 MB.
  */
-export const SOCKETS_OF_PORT = process.platform === "linux" ? 128 : 1;
+const SOCKETS_OF_PORT = process.platform === "linux" ? 128 : 1;
 
 const isShared = SOCKETS_OF_PORT > 1;
 

@@ -61,14 +61,13 @@ export type WorkerSettings = {
   readonly concurrency: number;
   /**
    * Does what the lane's row asks for. `signal` aborts when the worker closes: come to a safe stop.
-   * A run that throws is reported through `onError` and gone: the row brings it back.
+   * It must not throw: `startLanes` reports its own errors. One that throws anyway goes to `onError`.
    */
   readonly run: (lane: bigint, signal: AbortSignal) => Promise<void>;
 };
 
 /** The queues of this process. */
 export type Queues = AsyncDisposable & {
-  readonly backend: "postgres" | "redis";
   queue(name: string): WakeQueue;
   worker(name: string, settings: WorkerSettings): WakeWorker;
   /** Closes workers, then queues. Safe to call twice. */
@@ -105,8 +104,7 @@ export class QueueTroubleError extends Error {
 /**
  * Prepares queues; the first use connects and, on Postgres, brings BullMQ's schema up to date.
  *
- * `onError` hears what goes wrong in the background: a QueueTroubleError, or the error a job's run
- * threw.
+ * `onError` hears what goes wrong in the background: a QueueTroubleError, or why a job failed.
  */
 export const openQueues = (settings: {
   readonly databaseUrl: string;
@@ -148,7 +146,7 @@ const leave = async (
 };
 
 const queuesOver = <Backend extends IQueueBackend, Connection>(
-  backend: Queues["backend"],
+  backend: "postgres" | "redis",
   bullmq: BackendClasses<Backend, Connection>,
   onError: (error: Error) => void,
   connection: () => Connection,
@@ -206,6 +204,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       },
     );
     inner.on("error", trouble(name));
+    // BullMQ gave the job up: it stalled, or its run threw. The lane's row brings the work back.
     inner.on("failed", (_job, error) => onError(error));
     let ended: Promise<void> | undefined;
     const close = () => {
@@ -233,5 +232,5 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     })();
     return closing;
   };
-  return { backend, queue, worker, close, [Symbol.asyncDispose]: close };
+  return { queue, worker, close, [Symbol.asyncDispose]: close };
 };

@@ -57,8 +57,6 @@ export type LaneTurn = {
 
 /** Workers that run. */
 export type LaneWorkers = AsyncDisposable & {
-  /** Lanes may be due that were not. */
-  poke(): void;
   /** Takes no more lanes, and resolves once turns under way have come to a stop. Safe to call twice. */
   stop(): Promise<void>;
 };
@@ -158,5 +156,5 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
     stopping ??= Promise.all([loop.stop(), worker.close()]).then(() => undefined);
     return stopping;
   };
-  return { poke: loop.poke, stop, [Symbol.asyncDispose]: stop };
+  return { stop, [Symbol.asyncDispose]: stop };
 };

@@ -44,18 +44,6 @@ const RESOLVE = `
   ) as meant
   order by rank limit 3`;
 
-/** Decimals of coin types; unknown ones are left out. */
-export const decimalsOf = async (
-  { sql }: Statements,
-  coinTypes: readonly string[],
-): Promise<ReadonlyMap<string, number>> => {
-  if (coinTypes.length === 0) return new Map();
-  const rows = await sql<{ coin_type: string; decimals: number }[]>`
-    select coin_type, decimals from log_coins
-    where coin_type = any(${texts(coinTypes)}::text[]) and decimals is not null`;
-  return new Map(rows.map((row) => [row.coin_type, row.decimals]));
-};
-
 /** Coin types of securities whose decimals are unknown: what to ask the network for. */
 export const securitiesWithoutDecimals = async ({
   sql,

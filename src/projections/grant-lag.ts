@@ -14,7 +14,7 @@ import {
 } from "./watermarks.ts";
 
 /** Checkpoints the grant index may trail by. */
-export const GRANT_LAG_LIMIT = 1000n;
+const GRANT_LAG_LIMIT = 1000n;
 
 /** Next checkpoint of a pipeline; 0 for one that has never run. */
 const next = (watermark: typeof tokens | typeof grants): string =>

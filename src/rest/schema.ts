@@ -3,8 +3,8 @@ import { z } from "zod";
 import { errorAnswer } from "../http/api-description.ts";
 
 /** Most records of one page, and the default. */
-export const MOST_RECORDS = 1_000;
-export const USUAL_RECORDS = 100;
+const MOST_RECORDS = 1_000;
+const USUAL_RECORDS = 100;
 
 /** An integer of any size, exact: beyond 2^53 a JSON parser must not round it. */
 export const exactInteger = z.union([z.int(), z.bigint()]).meta({

@@ -115,5 +115,5 @@ const print = (
  * A number for a token that follows from chain and address alone: 48 bits of their hash, positive and
  * exact in every JSON parser. Two tokens of one project would have to be several millions for a clash.
  */
-export const tokenId = ({ chainId, address }: Pick<EvmToken, "chainId" | "address">): number =>
+const tokenId = ({ chainId, address }: Pick<EvmToken, "chainId" | "address">): number =>
   createHash("sha256").update(`${chainId}:${address}`).digest().readUIntBE(0, 6) + 1;

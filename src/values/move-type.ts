@@ -59,12 +59,6 @@ export const canonicalType = (text: string): string => new Parser(text, "0x").wh
 export const canonicalTypeName = (text: string): string => new Parser(text, "bare").whole();
 
 /**
- * Takes the type of a struct apart; accepts what `canonicalType` accepts.
- * @throws MoveTypeError (stop) also for primitives and vectors, which have no address
- */
-export const parseType = (text: string): MoveType => splitType(canonicalType(text));
-
-/**
  * Takes a type apart that is canonical already, as every type from a checkpoint is.
  * @throws MoveTypeError (stop) when it is no struct's type
  */

@@ -3,11 +3,20 @@
 import { type ReaderSettings, readChain } from "../../src/evm/chain/reader.ts";
 import type { Address } from "../../src/evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../../src/evm/contract/network.ts";
-import { type ChainState, type EvmBatch, emptyChain } from "../../src/evm/log/chain-state.ts";
+import type { ChainState, EvmBatch } from "../../src/evm/log/chain-state.ts";
 import { type Reading, readTransfers } from "../../src/evm/movements/transfers.ts";
 import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
 import type { EvmToken } from "../../src/settings/assets.ts";
 import { evmAsset } from "./asset.ts";
+
+/** A chain that was never read. */
+export const emptyChain: ChainState = {
+  blocks: [],
+  finalBlock: -1n,
+  nextBlock: new Map(),
+  firstBlock: new Map(),
+  schedules: new Map(),
+};
 
 /** Whatever waits in these tests waits no longer. */
 export const DEADLINE_MS = 20_000;

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ReaderSettings } from "../../src/evm/chain/reader.ts";
 import type { EvmNetwork, Finality } from "../../src/evm/contract/network.ts";
-import { emptyChain } from "../../src/evm/log/chain-state.ts";
 import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log/reads.ts";
 import { openEvmLog } from "../../src/evm/log/store.ts";
 import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";
@@ -18,7 +17,7 @@ import {
   atHead as standsAtHead,
   following as startFollowing,
 } from "./following.ts";
-import { batchesUpTo, networkOf, quickRpc } from "./reading.ts";
+import { batchesUpTo, emptyChain, networkOf, quickRpc } from "./reading.ts";
 
 let chain: Anvil;
 let token: Deployed;

@@ -150,16 +150,11 @@ test("amounts, ids and times keep all 64 bits", () => {
   });
 });
 
-test("what follows a treasury's supply and a coin's decimals is not read", () => {
+test("what follows a coin's decimals is not read", () => {
   const id = Buffer.alloc(32, 7);
   const rest = Buffer.alloc(100, 0xee);
-  const supply = Buffer.from("0500000000000000", "hex");
   const text = `0x${"07".repeat(32)}`;
   for (const more of [rest, Buffer.alloc(0)]) {
-    expect(objects.decodeControlledTreasury(Buffer.concat([id, supply, more]))).toEqual({
-      id: text,
-      totalSupply: 5n,
-    });
     for (const decode of [objects.decodeCoinMetadata, objects.decodeCurrency]) {
       expect(decode(Buffer.concat([id, Buffer.of(9), more]))).toEqual({ id: text, decimals: 9 });
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Checkpoint, RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
-import { decodeCheckpoint, readHeader, readSequenceOf } from "../../src/ledger/decode/decode.ts";
+import { decodeCheckpoint, readSequenceOf } from "../../src/ledger/decode/decode.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { checkDigests } from "../../src/ledger/reading/inspect.ts";
@@ -27,7 +27,6 @@ const outcomes = (raw: RawCheckpoint, packages: readonly string[]) => ({
   whole: attempt(() => decodeCheckpoint(raw)),
   facts: attempt(() => factsOf(decodeCheckpoint(raw, createWanted(packages)))),
   read: attempt(() => createCheckpointReader(packages)(raw)),
-  header: attempt(() => readHeader(raw)),
   sequence: attempt(() => readSequenceOf(raw.encoding, raw.bytes)),
   digests: attempt(() => checkDigests(raw)),
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
-import { decodeCheckpoint, readHeader } from "../../src/ledger/decode/decode.ts";
+import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { canonicalJson, checkDigests } from "../../src/ledger/reading/inspect.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { expectedOf, GENUINE_FOLDER, genuineExpected, genuineFiles } from "../genuine.ts";
@@ -36,10 +36,7 @@ describe("genuine checkpoints of the network", () => {
     const raw = await open(name);
     const checkpoint = decodeCheckpoint(raw);
     expect(decodeCheckpoint(protobufOf(raw))).toEqual(checkpoint);
-    const { transactions, ...header } = checkpoint;
-    expect(readHeader(raw)).toEqual(header);
-    expect(readHeader(protobufOf(raw))).toEqual(header);
-    expect(transactions.length).toBeGreaterThan(0);
+    expect(checkpoint.transactions.length).toBeGreaterThan(0);
   });
 
   test.each(genuineFiles)("every digest in %s is what its bytes give", async (name) => {

@@ -1,14 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import {
-  decimalsOf,
-  recordDecimals,
-  resolveCoin,
-  securitiesWithoutDecimals,
-} from "../../src/log/coins.ts";
+import { recordDecimals, resolveCoin, securitiesWithoutDecimals } from "../../src/log/coins.ts";
 import { openLog } from "../../src/log/log.ts";
 import { canonicalType } from "../../src/values/move-type.ts";
 import { freshDatabase } from "../postgres.ts";
+import { decimalsOf } from "./decimals.ts";
 import { batch, COIN, fact, PACKAGE } from "./facts.ts";
 
 const identity = { chainId: null, packages: [PACKAGE], firstCheckpoint: 0n };

@@ -1,7 +1,6 @@
 /** A short history in which every pipeline has something to do, in several batches. */
 import { SHARED_TOKEN, TIMELOCK } from "../../src/ledger/contract/names.ts";
 import {
-  ACME,
   address,
   addressAdded,
   BETA,
@@ -79,6 +78,3 @@ const checkpoints: readonly (readonly SaidCheckpoint[])[] = [
 
 /** Its batches, in order; each holds facts for every pipeline. */
 export const exampleHistory = checkpoints.map(batchOf);
-
-/** The coin types it is about. */
-export const exampleCoins = [ACME, BETA];

@@ -211,6 +211,6 @@ test("the five pipelines are those that indexerStatus lists, and want every name
   ]);
   const wanted = ledgerPipelines.flatMap(({ facts }) => facts);
   const folded = Object.values(names).filter((name) => /::/.test(name));
-  const elsewhere = [names.CONTROLLED_TREASURY, names.COIN_METADATA, names.CURRENCY];
+  const elsewhere = [names.COIN_METADATA, names.CURRENCY];
   expect([...wanted, ...elsewhere].sort()).toEqual(folded.sort());
 });

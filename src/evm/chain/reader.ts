@@ -45,7 +45,7 @@ export type ReaderSettings = {
   readonly onQuiet: () => void;
 };
 
-export const readerDefaults: ReaderSettings = {
+const readerDefaults: ReaderSettings = {
   pollMs: 1_000,
   followDepth: 64,
   followBlocks: 100,

@@ -33,7 +33,7 @@ export const movingFunctions = parseAbi([
 ]);
 
 /** Functions that administrate and never move a token: a relay may call them beside a movement. */
-export const quietFunctions = parseAbi([
+const quietFunctions = parseAbi([
   "function approve(address spender, uint256 amount)",
   "function increaseAllowance(address spender, uint256 amount)",
   "function decreaseAllowance(address spender, uint256 amount)",

@@ -66,12 +66,4 @@ export type ChainStore = {
   append(batch: EvmBatch): Promise<void>;
 };
 
-export const emptyChain: ChainState = {
-  blocks: [],
-  finalBlock: -1n,
-  nextBlock: new Map(),
-  firstBlock: new Map(),
-  schedules: new Map(),
-};
-
 export const scheduleKey = (token: Address, scheduleId: bigint): string => `${token}/${scheduleId}`;

@@ -12,7 +12,7 @@ import { type Movement, movementsOf } from "../contract/movements.ts";
 export type Moved = { readonly from: Address; readonly to: Address; readonly amount: bigint };
 
 /** Shown where no method can be told. */
-export const unknownMethod = "unknown";
+const unknownMethod = "unknown";
 
 /** Forwarders inside forwarders: real ones nest two or three deep. */
 const MAX_DEPTH = 8;

@@ -7,7 +7,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Socket } from "node:net";
 
 /** Requests of a connection that wait behind the one being answered. */
-export const MOST_WAITING = 16;
+const MOST_WAITING = 16;
 
 /** Of those that waited, so many are begun before others are looked at again. */
 const BEGUN_AT_ONCE = 8;

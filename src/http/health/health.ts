@@ -130,7 +130,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
 };
 
 /** Judges one look at everything. `watch` remembers what it saw before. */
-export const judge = (
+const judge = (
   { pipelines, reader }: Progress,
   watch: StallWatch,
   nowMs: number,

@@ -5,7 +5,7 @@
 
 import { bcs } from "@mysten/sui/bcs";
 import { address, amount, decoder, u64 } from "./layout.ts";
-import { COIN_METADATA, CONTROLLED_TREASURY, CURRENCY, SHARED_TOKEN, TIMELOCK } from "./names.ts";
+import { COIN_METADATA, CURRENCY, SHARED_TOKEN, TIMELOCK } from "./names.ts";
 
 /** `shared_token::SharedToken<T>`: tokens of one owner. */
 export const sharedToken = bcs.struct("SharedToken", {
@@ -41,22 +41,6 @@ export type Timelock = typeof timelock.$inferType;
 
 /** @throws ContractLayoutError (stop) */
 export const decodeTimelock = decoder<Timelock>(TIMELOCK, timelock, "nothing");
-
-/** The fields of `controlled_treasury::ControlledTreasury<T>` that are read; others follow. */
-export const controlledTreasury = bcs.struct("ControlledTreasury", {
-  id: address,
-  totalSupply: amount,
-});
-
-/** The treasury of a security; `totalSupply` in the coin's smallest unit. */
-export type ControlledTreasury = typeof controlledTreasury.$inferType;
-
-/** @throws ContractLayoutError (stop) */
-export const decodeControlledTreasury = decoder<ControlledTreasury>(
-  CONTROLLED_TREASURY,
-  controlledTreasury,
-  "unread",
-);
 
 /** How the framework's `coin::CoinMetadata<T>` and `coin_registry::Currency<T>` both begin. */
 export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: bcs.u8() });

@@ -3,7 +3,7 @@
  * files hold after their first byte.
  */
 
-import type { Checkpoint, CheckpointHeader, Transaction } from "./checkpoint.ts";
+import type { Checkpoint, Transaction } from "./checkpoint.ts";
 import { type ContentsEntry, readContents } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import { readEffects } from "./effects.ts";
@@ -14,9 +14,6 @@ import { readSequence, readSummary, skipCertificate } from "./summary.ts";
 import { type Reading, readTransaction, type Span } from "./transaction.ts";
 import { readTransactionData } from "./transaction-data.ts";
 import { skipStructTag } from "./type-tag.ts";
-
-/** Reads the header; what comes after the summary is not looked at. */
-export const readDataHeader = (cursor: Cursor): CheckpointHeader => readSummary(cursor).header;
 
 /** Reads the checkpoint's number alone. */
 export const readDataSequence = (cursor: Cursor): bigint => readSequence(cursor);

@@ -1,13 +1,8 @@
 import type { Checkpoint, CheckpointHeader, Encoding, RawCheckpoint } from "./checkpoint.ts";
-import { readCheckpointData, readDataHeader, readDataSequence } from "./checkpoint-data.ts";
+import { readCheckpointData, readDataSequence } from "./checkpoint-data.ts";
 import { Cursor } from "./cursor.ts";
 import type { Wanted } from "./events.ts";
-import {
-  readCheckpointMessage,
-  readMessageHeader,
-  readMessageSequence,
-  skimCheckpointMessage,
-} from "./protobuf.ts";
+import { readCheckpointMessage, readMessageSequence, skimCheckpointMessage } from "./protobuf.ts";
 import type { Reading } from "./transaction.ts";
 import { refusing, type Verifier } from "./verify.ts";
 
@@ -54,15 +49,6 @@ export const skimCheckpoint = (raw: RawCheckpoint): CheckpointHeader => {
     verifier: outline,
   });
   return header;
-};
-
-/**
- * Reads only what identifies a checkpoint; what comes after its summary is not looked at.
- * @throws CheckpointDecodeError (stop)
- */
-export const readHeader = (raw: RawCheckpoint): CheckpointHeader => {
-  const cursor = new Cursor(raw.bytes, raw.sequence);
-  return raw.encoding === "bcs" ? readDataHeader(cursor) : readMessageHeader(cursor);
 };
 
 /**

@@ -54,11 +54,6 @@ type Parts = {
   objects: Span | null;
 };
 
-/** Reads the header: the summary alone, the other parts are stepped over by their lengths. */
-export const readMessageHeader = (cursor: Cursor): CheckpointHeader => {
-  return readMessageSummary(cursor, findParts(cursor)).header;
-};
-
 /** Reads the checkpoint's number alone, from the summary. */
 export const readMessageSequence = (cursor: Cursor): bigint => {
   const { start, end } = bcsOf(cursor, findParts(cursor).summary, () => "summary");

@@ -6,8 +6,8 @@ import type { Checkpoint, Transaction } from "../decode/checkpoint.ts";
 import type { TypeHead, Wanted } from "../decode/decode.ts";
 
 /** Most transactions of a checkpoint and events of a transaction that a position has room for. */
-export const MAX_TRANSACTIONS = 100_000;
-export const MAX_EVENTS = 10_000;
+const MAX_TRANSACTIONS = 100_000;
+const MAX_EVENTS = 10_000;
 
 /**
  * A checkpoint has more transactions, or a transaction more events, than positions can number

@@ -14,7 +14,7 @@ import { readSequenceOf } from "../decode/decode.ts";
 export const CHK_BCS = 1;
 
 /** What a checkpoint may have after decompression, unless configured otherwise: 256 MiB. */
-export const DEFAULT_MAX_CHECKPOINT_BYTES = 256 * 1024 * 1024;
+const DEFAULT_MAX_CHECKPOINT_BYTES = 256 * 1024 * 1024;
 
 /** A file is no checkpoint file, or is damaged on the outside. Fetch it again, or give another. */
 export class CheckpointFileError extends Error {

@@ -31,7 +31,7 @@ import { type Executed, RelayUnavailableError, SubmissionRefusedError } from "./
  * Blocks that a nonce must have been spent for before a transaction without a receipt is given up:
  * final on Ethereum, and within the 128 that a node without history can answer for.
  */
-export const SETTLED_BLOCKS = 64n;
+const SETTLED_BLOCKS = 64n;
 
 /** What an RPC fails with, as relays say it: to be tried again, in words without keys. */
 export const relayError = (error: unknown): unknown =>

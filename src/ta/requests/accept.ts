@@ -42,7 +42,7 @@ export class AcceptanceRacedError extends Error {
 }
 
 /** The message of a request that waits. */
-export const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
+const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
   whitelist: "accepted; the wallet will be whitelisted",
   kyc: "accepted; the investor's data will be stored",
 };

@@ -9,7 +9,7 @@ import { writeDemoLedger } from "../../../demo/write.ts";
 import { createCheckpointReader } from "../../../src/ledger/reading/read.ts";
 import { runReader } from "../../../src/ledger/reading/reader.ts";
 import { openSource } from "../../../src/ledger/sources/open-source.ts";
-import { decimalsOf } from "../../../src/log/coins.ts";
+import { decimalsOf } from "../../log/decimals.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { startGrpcServer } from "../sources/grpc-server.ts";
 import { startObjectStore } from "../sources/object-store-server.ts";

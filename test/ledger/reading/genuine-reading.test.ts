@@ -11,7 +11,7 @@ import { createCheckpointReader } from "../../../src/ledger/reading/read.ts";
 import { runReader } from "../../../src/ledger/reading/reader.ts";
 import { openCheckpointFile } from "../../../src/ledger/sources/chk-file.ts";
 import { openSource } from "../../../src/ledger/sources/open-source.ts";
-import { parseType } from "../../../src/values/move-type.ts";
+import { canonicalType, splitType } from "../../../src/values/move-type.ts";
 import { GENUINE_FOLDER } from "../../genuine.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { asProtobuf } from "../as-protobuf.ts";
@@ -43,7 +43,7 @@ test("a genuine checkpoint alone in its range gives the same facts from a folder
   const checkpoint = decodeCheckpoint(raw);
   const types = checkpoint.transactions.flatMap(({ events }) => events.map(({ type }) => type));
   // The package that emitted the first event stands for the contract.
-  const packages = [parseType(types[0] ?? "").address];
+  const packages = [splitType(canonicalType(types[0] ?? "")).address];
   const ours = types.filter((type) => type.startsWith(`${packages[0]}::`));
 
   const directory = await mkdtemp(join(tmpdir(), "genuine-"));

@@ -6,9 +6,9 @@ import {
   CheckpointOutOfOrderError,
 } from "../../../src/ledger/reading/pass.ts";
 import { SourceUnavailableError } from "../../../src/ledger/sources/source-errors.ts";
-import { decimalsOf } from "../../../src/log/coins.ts";
 import { factSource } from "../../../src/log/log.ts";
 import { ChainMismatchError } from "../../../src/log/log-errors.ts";
+import { decimalsOf } from "../../log/decimals.ts";
 import { COIN, PACKAGE } from "../../log/facts.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { contentsOf, nextOf, reached, start, undisturbed } from "./running.ts";
