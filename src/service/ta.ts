@@ -1,4 +1,5 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
+import { readGrpcAddress } from "../ledger/sources/grpc-address.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
@@ -78,14 +79,15 @@ const configuredAccess = async (
   };
 };
 
+/** @throws ConfigError */
 const nodeOf = ({ ta, ledgerSource, ledgerHeaders }: Config): SuiNode | undefined => {
-  const found = /^grpc\+(https?):\/\/([^/]+)/.exec(ta.node ?? ledgerSource);
-  const [, scheme, host] = found ?? [];
-  if (host === undefined) return undefined;
-  const tls = scheme === "https";
-  const named = /:\d+$/.test(host) ? host : `${host}:${tls ? 443 : 80}`;
+  const node = ta.node ?? ledgerSource;
+  if (!node.startsWith("grpc+")) return undefined;
+  const address = readGrpcAddress(node);
+  // The ledger's source was opened from the same text: only a TA_NODE can be wrong here.
+  if ("problem" in address) throw new ConfigError(`TA_NODE: ${address.problem}`);
   // Headers are the source's: a provider's key goes to no other host.
-  return openSuiNode({ host: named, tls, headers: ta.node === undefined ? ledgerHeaders : {} });
+  return openSuiNode({ ...address, headers: ta.node === undefined ? ledgerHeaders : {} });
 };
 
 const suiSignerOf = async ({ ta }: Config): Promise<SuiSigner | undefined> => {

@@ -3,6 +3,7 @@ import { shownUrl } from "../../settings/shown-url.ts";
 import { directorySource } from "./directory.ts";
 import type { OnSetback } from "./fetch-attempts.ts";
 import { grpcSource } from "./grpc.ts";
+import { readGrpcAddress } from "./grpc-address.ts";
 import { objectStoreSource } from "./object-store.ts";
 import type { CheckpointSource } from "./source.ts";
 import type { Hearing } from "./source-contact.ts";
@@ -71,13 +72,9 @@ export const openSource = (
       return objectStoreSource({ base: url, startsAt: firstCheckpoint, ...shared });
     case "grpc+http:":
     case "grpc+https:": {
-      if (url.hostname === "") throw new SourceSettingError(setting, "names no host");
-      if (!["", "/"].includes(url.pathname) || url.search !== "") {
-        throw new SourceSettingError(setting, "must end after the host and port");
-      }
-      const tls = url.protocol === "grpc+https:";
-      const host = `${url.hostname}:${url.port || (tls ? 443 : 80)}`;
-      return grpcSource({ host, tls, ...shared });
+      const address = readGrpcAddress(setting);
+      if ("problem" in address) throw new SourceSettingError(setting, address.problem);
+      return grpcSource({ ...address, ...shared });
     }
     default:
       throw new SourceSettingError(setting, "is not a source");
