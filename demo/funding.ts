@@ -1,5 +1,6 @@
 /** Gas coins for the accounts that sign transactions outside the simulation. */
-import { setTimeout as delay } from "node:timers/promises";
+import { aborted } from "../src/waiting/aborted.ts";
+import { pause } from "../src/waiting/backoff.ts";
 import type { DemoSource } from "./source.ts";
 
 /** Gas coins of each registrar: how many of its transactions can be under way at a time. */
@@ -19,18 +20,15 @@ export const fundRegistrars = async (
 ): Promise<void> => {
   const [first] = source.coinTypes;
   while (first === undefined || source.object(first.treasuryId) === undefined) {
-    await delay(CHECK_MS, undefined, { signal });
+    await pause(CHECK_MS, signal);
+    if (signal.aborted) return;
   }
   for (const coinType of coinTypes) {
-    // A listener that is added after the abort is not called.
     if (signal.aborted) return;
     const { registrar } = source.staff(coinType);
     if (source.gasCoinsOf(registrar).length > 0) continue;
     const given = source.submit({ sender: registrar, calls: [], gasCoins: GAS_COINS });
-    const aborted = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await Promise.race([given, aborted]);
+    await Promise.race([given, aborted(signal)]);
     given.catch(() => undefined);
   }
 };

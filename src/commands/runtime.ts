@@ -55,10 +55,3 @@ const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
     },
   };
 };
-
-/** Resolves when the signal aborts. */
-export const ended = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -5,7 +5,8 @@ import { findAssets } from "../service/assets.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { checkLedgerNamed } from "../settings/ledger-named.ts";
-import { ended, openRuntime } from "./runtime.ts";
+import { aborted } from "../waiting/aborted.ts";
+import { openRuntime } from "./runtime.ts";
 
 /** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */
 export const serveCommand = () =>
@@ -34,7 +35,7 @@ export const serveCommand = () =>
         only,
       });
       logger.info({ url }, "serving");
-      await ended(signal);
+      await aborted(signal);
     });
 
 /** The packages of the configuration, or else those the log was begun with. */

@@ -2,8 +2,9 @@ import { Command } from "commander";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { openStorage } from "../service/storage.ts";
 import { keepServing } from "../serving-process/keep.ts";
+import { aborted } from "../waiting/aborted.ts";
 import { progressLine } from "./progress-line.ts";
-import { ended, openRuntime } from "./runtime.ts";
+import { openRuntime } from "./runtime.ts";
 import { welcome } from "./welcome.ts";
 
 /** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
@@ -48,7 +49,7 @@ export const startCommand = () =>
         ...ownFigures(),
       }));
       // It may take as long as the process that serves has no memory; being told to end does not wait.
-      await Promise.race([open, ended(signal)]);
+      await Promise.race([open, aborted(signal)]);
       if (signal.aborted) {
         open.catch(() => undefined);
         return;
@@ -57,7 +58,7 @@ export const startCommand = () =>
       const demo = receiver && { ...receiver, taKeyFile: await demoTaKey(config, storage) };
       line.clear();
       process.stdout.write(welcome({ config, ledger, storage, url: serving.url, key, demo }));
-      await ended(signal);
+      await aborted(signal);
     } finally {
       ending.abort();
       // Before what it reads is closed.

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { aborted } from "../waiting/aborted.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { type ConnectionSettings, openSession } from "./session.ts";
@@ -18,8 +18,7 @@ export const listenUntil = async (
     await using session = await openSession(settings, (_, payload) => heard(payload));
     await session.sql.unsafe(`listen ${name}`);
     heard(null);
-    const either = AbortSignal.any([session.lost, signal]);
-    if (!either.aborted) await once(either, "abort");
+    await aborted(AbortSignal.any([session.lost, signal]));
     session.lost.throwIfAborted();
   };
   // The reason shows where the database is needed; here only the next attempt matters.

@@ -25,7 +25,7 @@ export class ServingProcessError extends Error {
 }
 
 /** Settings that only the process that serves finds wrong end the program as all others do. */
-const errorOf = (ended: Ended): Error =>
+const failureOf = (ended: Ended): Error =>
   ended.failure?.settings === true
     ? new ConfigError(ended.failure.message)
     : new ServingProcessError(ended);
@@ -76,7 +76,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
 
   let life = launch({ bodyBytes });
   const beginning = await Promise.race([life.listening, life.ended]);
-  if (!("url" in beginning)) throw errorOf(beginning);
+  if (!("url" in beginning)) throw failureOf(beginning);
   const { url, port } = beginning;
 
   const openIt = (one: Life) => {
@@ -103,7 +103,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
       const ended = await life.ended;
       if (stopping.signal.aborted) return;
       if (!wasOpen && ended.failure?.passing === false) {
-        opened.reject(errorOf(ended));
+        opened.reject(failureOf(ended));
         return;
       }
       if (performance.now() - startedAt > WELL_MS) ends = 1;

@@ -2,13 +2,13 @@
  * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
  * asked. It ends with `start`, however that ends: then their channel closes.
  */
-import { once } from "node:events";
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/edge/front.ts";
 import { type IndexingWatch, watchIndexing } from "../http/health/indexing-process.ts";
 import { createLogger, openTerminal } from "../logging/logger.ts";
 import { configFromEnvironment } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
+import { aborted } from "../waiting/aborted.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
@@ -59,7 +59,7 @@ const run = async (): Promise<void> => {
   await tell({ kind: "listening", url, port: front.port });
   // Loaded while the database is opened elsewhere: it takes longer than all of the above.
   const { serve } = await import("./serve.ts");
-  const ended = ending.signal.aborted ? Promise.resolve() : once(ending.signal, "abort");
+  const ended = aborted(ending.signal);
   const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
   if (open === undefined) return;
   await using _serving = await onceThereIsADatabase(

@@ -2,6 +2,7 @@
  * Starts the embedded Postgres again when it ends without being told to: killed, out of memory, or on a
  * full disk. Its journal brings back everything committed, and connections come back by themselves.
  */
+import { aborted } from "../../waiting/aborted.ts";
 import { type Backoff, fullBackoffMs, pause } from "../../waiting/backoff.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { EmbeddedPostgresError } from "./postgres-process.ts";
@@ -48,9 +49,7 @@ export const keepRunning = (settings: {
   const restarts = { ...RESTARTS, ...settings.restarts };
   const stopping = new AbortController();
   const { signal } = stopping;
-  const told = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  const told = aborted(signal);
   let server = settings.server;
   let running = true;
   /** In a row. */

@@ -2,7 +2,7 @@
 import { backoffMs } from "../../waiting/backoff.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { RpcUnavailableError, WrongChainError } from "./errors.ts";
-import { MAX_RETRY_AFTER_MS } from "./pace.ts";
+import { askedPauseMs } from "./pace.ts";
 
 /** For health, metrics and the log. */
 export type EndpointStatus = {
@@ -75,7 +75,7 @@ export const setAside = (member: Member, error: Error, began: number, pauses: Pa
   const ms =
     asked === undefined
       ? backoffMs(member.failures, { firstMs: pauses.pauseMs, maxMs: pauses.maxPauseMs })
-      : Math.min(asked, MAX_RETRY_AFTER_MS) + Math.random() * pauses.pauseMs;
+      : askedPauseMs(asked, pauses.pauseMs);
   member.pausedUntil = Math.max(member.pausedUntil, now + ms);
 };
 

@@ -33,10 +33,19 @@ export type Pace = {
 };
 
 /** Longest that an endpoint's own `Retry-After` is honoured. */
-export const MAX_RETRY_AFTER_MS = 5 * 60_000;
+const MAX_RETRY_AFTER_MS = 5 * 60_000;
+
+/**
+ * How long to leave an endpoint alone that asked for it, milliseconds. Part of it is random, so that
+ * processes that were refused together do not come back together.
+ */
+export const askedPauseMs = (retryAfterMs: number, jitterMs: number): number =>
+  Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) + Math.random() * jitterMs;
 
 /** Budgets of calls are counted by the second, where an endpoint does not say otherwise. */
 const UNSAID_RETRY_AFTER_MS = 1_000;
+
+const JITTER_MS = 100;
 
 /** Requests under way at one endpoint: more than the reader ever has at once. */
 const MOST_LANES = 32;
@@ -87,9 +96,7 @@ export const openPace = (batchCalls: number): Pace => {
     },
     limited: (began, retryAfterMs = UNSAID_RETRY_AFTER_MS) => {
       const now = performance.now();
-      // Not all at once, where several processes were refused together.
-      const ms = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) + Math.random() * 100;
-      pausedUntil = Math.max(pausedUntil, now + ms);
+      pausedUntil = Math.max(pausedUntil, now + askedPauseMs(retryAfterMs, JITTER_MS));
       if (began < limitedAt) return false;
       // Keep the size when a working budget was used up. Halve it when nothing was answered since the last
       // refusal, or when all lanes were open.
