@@ -64,7 +64,7 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
     work: (taken, turn) => sendLane(work, taken, turn),
     onTrouble: {
       waking: (err, retryMs, repeats) =>
-        logger.warn({ err, retryMs, ...repeats }, "callbacks: the relay could not work"),
+        logger.warn({ err, retryMs, ...repeats }, "callbacks: lanes cannot be woken; trying again"),
       // The lane's number is all there is to say about whose it is.
       working: (err, lane, repeats) =>
         logger.error(

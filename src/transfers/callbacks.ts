@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { type Callback, enqueueCallbacks } from "../callbacks/enqueue.ts";
 import type { Tx } from "../database/connect.ts";
-import { recordValue, tokenPlace } from "./record-json.ts";
+import { recordValue, tokenKey } from "./record-json.ts";
 import { AT, type TransferEvent, textAt, transferEventsOfBlocks } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
 
@@ -32,7 +32,7 @@ export const enqueueFinal = async (
     toBlock: finalBlock,
     limit: STEP_CALLBACKS,
   });
-  await scope.book.load(tx, events.map(tokenPlace));
+  await scope.book.load(tx, events.map(tokenKey));
   const callbacks = events.map((event) => callbackOf(scope, event));
   await enqueueCallbacks(tx, callbacks);
   return { notifiedBlock: lastBlock, callbacks: callbacks.length };
@@ -42,15 +42,15 @@ export const enqueueFinal = async (
 const callbackOf = ({ project, book }: TransferScope, event: TransferEvent): Callback => {
   const text = (column: number) => textAt(event, column).toString();
   const id = text(AT.id);
-  const place = tokenPlace(event);
-  const token = book.of(place);
-  if (token === null) throw new Error(`record ${id} of ${place.token} has no token`);
+  const key = tokenKey(event);
+  const token = book.of(key);
+  if (token === null) throw new Error(`record ${id} of ${key.token} has no token`);
   // By its place on the chain: a record that a reorganisation moved is another message, one that was
   // made anew with other settings is not, whatever its id.
-  const cause = `${project} ${place.chainId} ${text(AT.block)} ${text(AT.txHash)} ${text(AT.logIndex)}`;
+  const cause = `${project} ${key.chainId} ${text(AT.block)} ${text(AT.txHash)} ${text(AT.logIndex)}`;
   return {
     endpoint: callbackEndpoint(project),
-    lane: `${place.chainId}:${place.token}`,
+    lane: `${key.chainId}:${key.token}`,
     id: `te_${createHash("sha256").update(cause).digest("hex").slice(0, 40)}`,
     type: "transfer_event",
     reference: id,

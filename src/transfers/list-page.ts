@@ -6,7 +6,7 @@ import { asInt8 } from "../database/column-types.ts";
 import type { Db } from "../database/connect.ts";
 import type { Parameter, RawReads } from "../database/readers.ts";
 import { bytesOf } from "../values/hex-bytes.ts";
-import { printRecord, tokenPlace } from "./record-json.ts";
+import { printRecord, tokenKey } from "./record-json.ts";
 import { AT, TRANSFER_EVENT, type TransferEvent, textAt } from "./records.ts";
 import type { TokenBook } from "./token-json.ts";
 
@@ -89,7 +89,7 @@ export const listPage = async (
   const page = events.slice(0, limit);
   let printed = printPage(page, tokens);
   if (!printed.complete) {
-    await tokens.load(db, page.map(tokenPlace));
+    await tokens.load(db, page.map(tokenKey));
     printed = printPage(page, tokens);
   }
   const last = events.length > limit ? page.at(-1) : undefined;
@@ -106,7 +106,7 @@ const printPage = (page: readonly TransferEvent[], tokens: TokenBook) => {
   const pieces: Buffer[] = [BEGIN];
   let complete = true;
   for (const event of page) {
-    const token = tokens.of(tokenPlace(event));
+    const token = tokens.of(tokenKey(event));
     // After it was asked for: indexed with another assets file than this process has.
     if (token === null) complete = false;
     else printRecord(event, token, pieces.length > 1, pieces);

@@ -7,7 +7,7 @@ import type { JsonValue } from "../client/canonical-json.mjs";
 import { parseExactly } from "../client/exact-json.mjs";
 import { printedOnce } from "./printed-once.ts";
 import { AT, type TransferEvent, textAt } from "./records.ts";
-import type { PrintedToken, TokenPlace } from "./token-json.ts";
+import type { PrintedToken, TokenKey } from "./token-json.ts";
 
 /**
  * Adds the record's JSON to what was printed before, in pieces; members in the order of the
@@ -43,8 +43,8 @@ export const recordValue = (event: TransferEvent, token: PrintedToken): JsonValu
   return parseExactly(Buffer.concat(pieces).toString()) as JsonValue;
 };
 
-/** Where the record's token is. */
-export const tokenPlace = (event: TransferEvent): TokenPlace => ({
+/** Which token the record is about. */
+export const tokenKey = (event: TransferEvent): TokenKey => ({
   chainId: numberOf(textAt(event, AT.chainId)),
   token: textAt(event, AT.token).toString(),
 });

@@ -19,8 +19,8 @@ export type PrintedToken = {
   scheduleName(id: string): Buffer;
 };
 
-/** Where a token is; its address in lower case. */
-export type TokenPlace = { readonly chainId: number; readonly token: string };
+/** Which token a record is about; its address in lower case. */
+export type TokenKey = { readonly chainId: number; readonly token: string };
 
 /** Prints the tokens of a project. */
 export type TokenBook = {
@@ -28,12 +28,12 @@ export type TokenBook = {
    * The token of a record; null for one that the assets file does not list, or that has not described
    * itself yet (no record of it exists then), or that has to be read again (see `load`).
    */
-  of(place: TokenPlace): PrintedToken | null;
+  of(key: TokenKey): PrintedToken | null;
   /**
    * Reads the descriptions of tokens among these that are not known yet, or have told only a part: what
    * is missing they may tell later.
    */
-  load(db: Db, tokens: readonly TokenPlace[]): Promise<void>;
+  load(db: Db, tokens: readonly TokenKey[]): Promise<void>;
 };
 
 /** A configured token, and how it is printed once it has described itself. */
@@ -57,10 +57,10 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
     chains.set(token.chainId, entries);
     entries.set(token.address, { token, printed: null, staleAtMs: 0 });
   }
-  const entryOf = ({ chainId, token }: TokenPlace) => chains.get(chainId)?.get(token);
+  const entryOf = ({ chainId, token }: TokenKey) => chains.get(chainId)?.get(token);
   return {
-    of: (place) => {
-      const entry = entryOf(place);
+    of: (key) => {
+      const entry = entryOf(key);
       if (entry === undefined) return null;
       const { staleAtMs } = entry;
       const isStale = staleAtMs !== NEVER && staleAtMs <= performance.now();

@@ -50,9 +50,11 @@ export const requestWithHistory = async (
 /** A step of a request. */
 export type Step = { readonly at: string; readonly status: string; readonly message: string };
 
-type Row = Omit<RequestOverview, "ageSeconds" | "txId" | "waitsFor"> & {
+type Row = Omit<RequestOverview, "ageSeconds" | "txId" | "waitsFor" | "purse"> & {
   readonly age_seconds: number;
   readonly tx_id: string | null;
+  /** The gas coin or nonce reserved for it. */
+  readonly resource: string | null;
   readonly open: boolean;
   /** An earlier request of the same investor, which is not final. */
   readonly before: string | null;
@@ -63,7 +65,7 @@ type Row = Omit<RequestOverview, "ageSeconds" | "txId" | "waitsFor"> & {
 const isOpen = (sql: Sql) => sql`r.status in ('QUEUED', 'PENDING')`;
 
 const overview = (sql: Sql) => sql`
-  select r.id, r.asset, r.kind, r.status, r.reason, r.tx_id, r.message, p.resource as purse,
+  select r.id, r.asset, r.kind, r.status, r.reason, r.tx_id, r.message, p.resource,
          floor(extract(epoch from now() - r.created_at))::float8 as age_seconds,
          ${isOpen(sql)} as open, w.request_id as wallet_of,
          (select e.id from ta_requests e
@@ -76,7 +78,7 @@ const overview = (sql: Sql) => sql`
     on w.asset = r.asset and w.wallet = r.wallet and w.request_id <> r.id and r.kind = 'whitelist'`;
 
 const shown = (row: Row): RequestOverview => {
-  const { id, asset, kind, status, reason, message, purse } = row;
+  const { id, asset, kind, status, reason, message, resource } = row;
   return {
     id,
     asset,
@@ -86,7 +88,7 @@ const shown = (row: Row): RequestOverview => {
     ageSeconds: row.age_seconds,
     txId: row.tx_id,
     waitsFor: row.open ? waitsFor(row) : null,
-    purse,
+    purse: resource,
     message,
   };
 };
@@ -99,7 +101,7 @@ const waitsFor = ({
   before,
   wallet_of,
   tx_id,
-  purse,
+  resource,
   message,
 }: Row): string => {
   if (before !== null) return `the investor's request before it, ${before}`;
@@ -107,6 +109,6 @@ const waitsFor = ({
   if (tx_id !== null) return `its transaction (${message})`;
   if (kind === "kyc") return `a process that works for ${asset}`;
   if (wallet_of !== null) return `the request that has its wallet, ${wallet_of}`;
-  if (purse !== null) return "its signer";
+  if (resource !== null) return "its signer";
   return "the register to reach the ledger's end, then a coin or nonce that is free";
 };
