@@ -2,8 +2,10 @@
 import type { Hex } from "viem";
 import { byteas } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
+import { columnsByKey } from "../../database/table-rows.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Address, EvmFact, EvmTransaction, ReleaseSchedule } from "../contract/fact.ts";
+import { evmFacts } from "./tables.ts";
 
 /** A token's facts from one block on. */
 export type FactsRead = {
@@ -26,11 +28,11 @@ export const readFacts = async (
 ): Promise<FactsRead> => {
   const address = bytesOf(token);
   // One statement, so that facts and coverage are of the same moment.
-  const rows = await db.sql<(FactRow & { next_block: bigint })[]>`
-    select t.next_block, f.*
+  const rows = await db.sql<Row[]>`
+    select t.next_block as "nextBlock", f.*
     from evm_tokens t
     left join lateral (
-      select * from evm_facts
+      select ${db.sql.unsafe(COLUMNS)} from evm_facts
       where chain_id = t.chain_id and token = t.address and block >= ${from}
         and block <= coalesce((
           select block from evm_facts
@@ -39,11 +41,9 @@ export const readFacts = async (
       order by block, log_index) f on true
     where t.chain_id = ${chainId} and t.address = ${address}`;
   const [first] = rows;
-  if (first === undefined || first.block === null) {
-    return { facts: [], nextBlock: first === undefined ? from : first.next_block };
-  }
-  const facts = factsOf(token, rows);
-  if (facts.length <= limit) return { facts, nextBlock: first.next_block };
+  if (first === undefined) return { facts: [], nextBlock: from };
+  const facts = factsOf(token, rows.filter(isFact));
+  if (facts.length <= limit) return { facts, nextBlock: first.nextBlock };
   // One fact too many: its block is cut off, unless it is the only one.
   const lastBlock = facts.at(-1)?.block.number ?? from;
   const whole = facts.filter(({ block }) => block.number < lastBlock);
@@ -52,21 +52,14 @@ export const readFacts = async (
     : { facts, nextBlock: lastBlock + 1n };
 };
 
-type FactRow = {
-  block: bigint | null;
-  log_index: number;
-  block_hash: Buffer;
-  block_timestamp: bigint;
-  tx_hash: Buffer;
-  tx_index: number;
-  tx_from: Buffer;
-  tx_to: Buffer | null;
-  tx_nonce: bigint;
-  tx_input: Buffer | null;
-  address: Buffer;
-  topics: Buffer;
-  data: Buffer;
-};
+const COLUMNS = columnsByKey(evmFacts);
+
+type FactRow = typeof evmFacts.$inferSelect;
+
+/** The left join finds no fact where there is none to read: then `block` is null, as all of the fact is. */
+type Row = (FactRow | { readonly block: null }) & { readonly nextBlock: bigint };
+
+const isFact = (row: Row): row is FactRow & Row => row.block !== null;
 
 const factsOf = (token: Address, rows: readonly FactRow[]): readonly EvmFact[] => {
   let block: EvmFact["block"] | undefined;
@@ -74,20 +67,20 @@ const factsOf = (token: Address, rows: readonly FactRow[]): readonly EvmFact[] =
   return rows.map((row) => {
     if (block?.number !== row.block) {
       block = {
-        number: row.block ?? 0n,
-        hash: hexOf(row.block_hash),
-        timestamp: row.block_timestamp,
+        number: row.block,
+        hash: hexOf(row.blockHash),
+        timestamp: row.blockTimestamp,
       };
     }
     // The input stands on a transaction's first fact alone; blocks are read whole, so it comes first.
-    if (transaction === undefined || row.tx_input !== null) {
+    if (transaction === undefined || row.txInput !== null) {
       transaction = {
-        hash: hexOf(row.tx_hash),
-        index: row.tx_index,
-        from: hexOf(row.tx_from),
-        to: row.tx_to === null ? null : hexOf(row.tx_to),
-        nonce: row.tx_nonce,
-        input: row.tx_input === null ? "0x" : hexOf(row.tx_input),
+        hash: hexOf(row.txHash),
+        index: row.txIndex,
+        from: hexOf(row.txFrom),
+        to: row.txTo === null ? null : hexOf(row.txTo),
+        nonce: row.txNonce,
+        input: row.txInput === null ? "0x" : hexOf(row.txInput),
       };
     }
     return {
@@ -95,14 +88,14 @@ const factsOf = (token: Address, rows: readonly FactRow[]): readonly EvmFact[] =
       address: hexOf(row.address),
       topics: topicsOf(row.topics),
       data: hexOf(row.data),
-      logIndex: row.log_index,
+      logIndex: row.logIndex,
       block,
       transaction,
     };
   });
 };
 
-const topicsOf = (bytes: Buffer): readonly [Hex, ...Hex[]] => {
+const topicsOf = (bytes: Uint8Array): readonly [Hex, ...Hex[]] => {
   const rest: Hex[] = [];
   for (let at = 32; at < bytes.length; at += 32) rest.push(hexOf(bytes.subarray(at, at + 32)));
   return [hexOf(bytes.subarray(0, 32)), ...rest];
