@@ -11,7 +11,7 @@ export default defineConfig({
     reporters: ["default", "json"],
     outputFile: { json: "node_modules/.holderbook/test-results.json" },
     // One Postgres for the whole run; each test file makes databases of its own in it.
-    globalSetup: ["test/postgres-setup.ts"],
+    globalSetup: ["test/postgres-setup.ts", "test/evm/contracts-setup.ts"],
     // The same examples each time; test/soak/main.ts looks for others.
     setupFiles: ["test/random.ts"],
     provide: { soak: null },

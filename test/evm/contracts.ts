@@ -37,6 +37,11 @@ export type Compiled = { readonly abi: Abi; readonly bytecode: Hex };
 
 let compiled: ReadonlyMap<string, Compiled> | undefined;
 
+/** Compiles the contracts, or finds them compiled. */
+export const compileContracts = (): void => {
+  compiled ??= compileAll();
+};
+
 /** @throws when the sources do not compile, or there is no contract of that name */
 export const contract = (name: string): Compiled => {
   compiled ??= compileAll();
