@@ -31,6 +31,13 @@ const CUT_DEADLINE: Deadline = { ms: 500 };
 /** What a job carries. */
 type LaneData = { readonly lane: string };
 
+/**
+ * How long a worker takes no jobs after trouble. BullMQ pauses by itself only where a connection was
+ * refused: a server that takes it and says no, such as one without the database, would be asked ten
+ * times a second.
+ */
+const REST_MS = 2_000;
+
 /** Connections for everything but the one that waits for jobs. */
 const POSTGRES_POOL = 3;
 
@@ -203,12 +210,22 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
         removeOnFail: { count: 0 },
       },
     );
-    inner.on("error", trouble(name));
+    let rest: NodeJS.Timeout | undefined;
+    inner.on("error", (error) => {
+      trouble(name)(error);
+      if (rest !== undefined || closed.signal.aborted) return;
+      void inner.pause(true);
+      rest = setTimeout(() => {
+        rest = undefined;
+        if (!closed.signal.aborted) void inner.resume();
+      }, REST_MS);
+    });
     // BullMQ gave the job up: it stalled, or its run threw. The lane's row brings the work back.
     inner.on("failed", (_job, error) => onError(error));
     let ended: Promise<void> | undefined;
     const close = () => {
       closed.abort();
+      clearTimeout(rest);
       ended ??= (async () => {
         const left = inner.close();
         await Promise.allSettled([...runs]);

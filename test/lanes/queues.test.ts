@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import {
   openQueues,
   type Queues,
@@ -7,6 +7,7 @@ import {
   type Wake,
 } from "../../src/lanes/queues.ts";
 import { freshDatabase } from "../postgres.ts";
+import { inServer } from "../postgres-setup.ts";
 import { redisServerPath, startRedis } from "./redis-server.ts";
 import { until } from "./until.ts";
 
@@ -205,6 +206,50 @@ test("a connection the database cuts is reported without its settings, and work 
     expect(error).toBeInstanceOf(QueueTroubleError);
     expect(Object.keys(error).toSorted()).toEqual(["name", "remedy"]);
   }
+});
+
+test("a worker asks a server that has lost the database a few times a second at most, and works again", async () => {
+  await using database = await freshDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  const failedAtMs: number[] = [];
+  await using queues = openQueues({
+    databaseUrl: database.url,
+    onError: () => failedAtMs.push(performance.now()),
+  });
+  const lanes: bigint[] = [];
+  const worker = queues.worker("lanes", {
+    concurrency: 4,
+    run: async (lane) => void lanes.push(lane),
+  });
+  await worker.ready();
+  await queues.queue("lanes").add([wakeFor(1n)]);
+  await until(
+    "the first job",
+    () => lanes,
+    (list) => list.length === 1,
+  );
+  const renamed = (from: string, to: string) =>
+    inServer(inject("postgresUrl"), async (sql) => {
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${from}`;
+      await sql.unsafe(`alter database ${from} rename to ${to}`);
+    });
+  await renamed(name, `${name}_away`);
+  const since = failedAtMs.length;
+  await until(
+    "errors over more than two seconds",
+    () => (failedAtMs.at(-1) ?? 0) - (failedAtMs[since] ?? Number.POSITIVE_INFINITY),
+    (overMs) => overMs > 2_500,
+  );
+  const overMs = (failedAtMs.at(-1) ?? 0) - (failedAtMs[since] ?? 0);
+  expect((failedAtMs.length - since) / (overMs / 1_000)).toBeLessThan(4);
+
+  await renamed(`${name}_away`, name);
+  await queues.queue("lanes").add([wakeFor(2n)]);
+  await until(
+    "a job after the database was back",
+    () => lanes,
+    (list) => list.includes(2n),
+  );
 });
 
 test.skipIf(redisPath === undefined)("closing does not wait for a Redis that is gone", async () => {
