@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { loseActivity, whileBalancesAreLocked } from "../projections/damage.ts";
 import { startApi } from "./api.ts";
 import { ACME } from "./rows.ts";
 
@@ -10,7 +11,7 @@ const HOLDERS = `query ($coin: String!) {
 
 test("a failure of ours is masked: the caller gets the request's id, the log gets the cause", async () => {
   await using api = await startApi();
-  await api.database.sql`drop table token_activity`;
+  await loseActivity(api.database);
   const id = randomUUID();
   const reply = await api.query(HOLDERS, { coin: ACME }, { "x-request-id": id });
   expect(reply.headers.get("x-request-id")).toBe(id);
@@ -35,10 +36,9 @@ test("a failure of ours is masked: the caller gets the request's id, the log get
 
 test("a query that runs too long is cancelled and says so", async () => {
   await using api = await startApi({ statementTimeoutMs: 150 });
-  const reply = await api.database.transaction(async ({ sql }) => {
-    await sql`lock table balances in access exclusive mode`;
-    return api.query(HOLDERS, { coin: ACME });
-  });
+  const reply = await whileBalancesAreLocked(api.database, () =>
+    api.query(HOLDERS, { coin: ACME }),
+  );
   expect(reply.data).toEqual({ tokenHolders: null, tokenActivity: [] });
   expect(reply.errors).toEqual([
     expect.objectContaining({

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
 import { until } from "../lanes/until.ts";
+import { whileActivityIsLocked } from "../projections/damage.ts";
 import { type Api, startApi } from "./api.ts";
 import { ACME, activity, addActivity, knowCoin, setWatermarks } from "./rows.ts";
 
@@ -94,8 +95,7 @@ test("a request counts by its cost against the limit of its key, and introspecti
 });
 
 test("a caller who hangs up gives back the room held, and the pages asked for are not read", async () => {
-  await api.database.transaction(async ({ sql }) => {
-    await sql`lock table token_activity in access exclusive mode`;
+  await whileActivityIsLocked(api.database, async (waiting) => {
     const body = JSON.stringify({ query: HEAVY });
     const sockets = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -107,13 +107,10 @@ test("a caller who hangs up gives back the room held, and the pages asked for ar
         return socket;
       }),
     );
-    const asked = () => sql<{ count: number }[]>`
-      select count(*)::int4 as count from pg_locks l join pg_class c on c.oid = l.relation
-      where c.relname = 'token_activity' and not l.granted`;
-    await until("statements that wait for the table", asked, ([row]) => (row?.count ?? 0) > 0);
+    await until("statements that wait for the table", waiting, (count) => count > 0);
     for (const socket of sockets) socket.destroy();
     // Those that ran are cancelled, those that waited never begin.
-    await until("statements that are gone", asked, ([row]) => row?.count === 0);
+    await until("statements that are gone", waiting, (count) => count === 0);
   });
   const after = await api.query(HEAVY);
   expect(after.status).toBe(200);

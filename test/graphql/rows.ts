@@ -1,6 +1,7 @@
 /** Rows as the pipelines write them, through the projections' own writes. */
-import { getTableName } from "drizzle-orm";
 import { upsertCoins } from "../../src/log/coins.ts";
+import type { CheckpointMark } from "../../src/log/fact.ts";
+import { openLog } from "../../src/log/log.ts";
 import { appendHolderEvents, type HolderEventRow } from "../../src/projections/holder-events.ts";
 import { positionOf } from "../../src/projections/position.ts";
 import { foldRoleEvents, type RoleEventRow } from "../../src/projections/roles.ts";
@@ -12,6 +13,7 @@ import {
 } from "../../src/projections/token-activity.ts";
 import type { WatermarkTable } from "../../src/projections/watermark.ts";
 import type { TestDatabase } from "../postgres.ts";
+import * as projections from "../projections/set-watermark.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
 
 /** `0x` and 64 digits. */
@@ -151,36 +153,29 @@ export const knowCoin = (database: TestDatabase, coinType: string, decimals?: nu
     decimals === undefined ? [] : [{ coinType, decimals }],
   );
 
+const markOf = (checkpoint: bigint): CheckpointMark => ({
+  sequence: checkpoint,
+  digest: digestOf(checkpoint),
+  timestampMs: timestampMs(checkpoint),
+});
+
 /** Puts a watermark after a checkpoint. */
-export const setWatermark = async (
+export const setWatermark = (
   database: TestDatabase,
   table: WatermarkTable,
   checkpoint: bigint,
-): Promise<void> => {
-  const { sql } = database;
-  const name = getTableName(table);
-  await sql`
-    insert into ${sql(name)} (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-    values (${name.replace(/_watermark$/, "")}, ${checkpoint + 1n}, ${checkpoint},
-            ${digestOf(checkpoint)}, ${timestampMs(checkpoint)})
-    on conflict (pipeline) do update
-    set next_checkpoint = excluded.next_checkpoint, last_checkpoint = excluded.last_checkpoint,
-        last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
-        committed_at = now()`;
-};
+): Promise<void> => projections.setWatermark(database, table, markOf(checkpoint));
 
 /** Puts all five after the same checkpoint. */
 export const setWatermarks = async (database: TestDatabase, checkpoint: bigint): Promise<void> => {
   for (const { watermark } of PIPELINES) await setWatermark(database, watermark, checkpoint);
 };
 
-/** Moves the log's high-water mark after a checkpoint. */
-export const setHighWater = async ({ sql }: TestDatabase, checkpoint: bigint): Promise<void> => {
-  await sql`
-    insert into log_high_water (packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-    values (array[${PACKAGE}], 0, ${checkpoint + 1n}, ${checkpoint}, ${digestOf(checkpoint)}, ${timestampMs(checkpoint)})
-    on conflict (id) do update
-    set next_checkpoint = excluded.next_checkpoint, last_checkpoint = excluded.last_checkpoint,
-        last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
-        committed_at = now()`;
+/** Moves the log's high-water mark after a checkpoint, unless it is there already. */
+export const setHighWater = async (database: TestDatabase, checkpoint: bigint): Promise<void> => {
+  const identity = { chainId: null, packages: [PACKAGE], firstCheckpoint: 0n };
+  const log = await openLog(database, identity);
+  const { nextCheckpoint: first } = await log.highWater();
+  if (first > checkpoint) return;
+  await log.append({ first, last: markOf(checkpoint), facts: [], marks: [] }, []);
 };

@@ -4,6 +4,7 @@ import { databaseProgress, type LocalProgress } from "../../src/http/health/prog
 import * as watermarks from "../../src/projections/watermarks.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
+import { loseHighWater } from "../log/damage.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 let database: TestDatabase;
@@ -197,7 +198,7 @@ test("over HTTP: 200 with all five pipelines; 503 without the database, and noth
     status: 503,
     body: { ready: false, reason: "migrations are missing" },
   });
-  await api.database.sql`drop table log_high_water`;
+  await loseHighWater(api.database);
   await expect
     .poll(() => ask("/health"), { timeout: 3000 })
     .toMatchObject({

@@ -6,6 +6,7 @@ import { createKey } from "../../src/http/keys.ts";
 import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
 import { appendTransferEvents } from "../../src/transfers/records.ts";
 import { bytesOf } from "../../src/values/hex-bytes.ts";
+import { addToken } from "../evm/logged-token.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { storedRecord } from "../transfers/stored-record.ts";
 import { type Api, evmAsset, type Project, serve } from "./service.ts";
@@ -18,12 +19,15 @@ const txHash = (n: number) => `0x${n.toString(16).padStart(64, "a")}` as const;
 const token = wallet(0xacce);
 const HUGE = 2n ** 256n - 1n;
 
-const project = (name: string): Project => ({
-  name,
-  tokens: [
-    evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"], name: `${name}-evm` }),
-  ],
-});
+const asset = (project: string) =>
+  evmAsset({
+    address: token,
+    chainId: CHAIN,
+    rpc: ["http://127.0.0.1:1"],
+    name: `${project}-evm`,
+  });
+
+const project = (name: string): Project => ({ name, tokens: [asset(name)] });
 
 let database: TestDatabase;
 let api: Api & { readonly key: string };
@@ -51,12 +55,9 @@ const records = (project: string, count: number) =>
 
 beforeAll(async () => {
   database = await freshDatabase({ max: 8 });
-  await database.sql`
-    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
-    values (${CHAIN}, ${Buffer.from(token.slice(2), "hex")}, 0, 0, 'Acme "A" Shares', 'ACME', 18, now())`;
-  await database.sql`
-    insert into evm_chains (chain_id, network, final_block, head_block, head_timestamp)
-    values (${CHAIN}, 'local', -1, 25, 1700000000)`;
+  const description = { name: 'Acme "A" Shares', symbol: "ACME", decimals: 18 };
+  const head = { number: 25n, hash: txHash(25), timestamp: 1_700_000_000n };
+  await addToken(database, asset("acme"), description, head);
   await database.transaction(async (tx) => {
     await appendTransferEvents(tx, records("acme", 25));
     await appendTransferEvents(tx, records("other", 2));

@@ -1,10 +1,15 @@
 /** Callbacks of transfer events: final ones only, signed, in order, each once. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { listDeliveries } from "../../src/callbacks/deliveries.ts";
 import { parseExactly } from "../../src/client/exact-json.mjs";
 import { verifyCallback } from "../../src/client/index.mjs";
+import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
+import { readProgress } from "../../src/transfers/progress.ts";
+import { closeOutbox } from "../callbacks/damage.ts";
 import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { forgetRecords } from "../transfers/damage.ts";
 import { deliver, evmAsset, index, type Project, serve, waitFor } from "./service.ts";
 
 let chain: Anvil;
@@ -112,13 +117,13 @@ test("what a reorganisation replaced was never called back; what took its place 
 
 test("records made anew are not called back again, and a later address gets what comes after it", async () => {
   const silent = [projectWith(0, undefined)];
+  const scope = { project: "acme", chainId: chain.chainId };
   {
     await using _index = await index(database, silent);
     await waitFor(
       async () => {
-        const [row] = await database.sql<{ block: bigint }[]>`
-          select notified_block as block from transfer_event_progress`;
-        return row?.block ?? -1n;
+        const progress = await readProgress(database.db, scope);
+        return progress?.notifiedBlock ?? -1n;
       },
       (block) => block > 0n,
     );
@@ -133,7 +138,7 @@ test("records made anew are not called back again, and a later address gets what
   expect(amounts()).toEqual([10]);
 
   // Everything is made anew: the same messages, which are there already, and the one of before.
-  await database.sql`truncate transfer_events, transfer_event_groups, transfer_event_progress`;
+  await forgetRecords(database);
   await pay(20);
   await using _index = await index(database, projects);
   await waitFor(amounts, (seen) => seen.includes(20));
@@ -145,7 +150,7 @@ test("records made anew are not called back again, and a later address gets what
 test("an enqueued callback and its record appear together or not at all", async () => {
   const projects = [projectWith(0, receiver.url)];
   // The outbox refuses: the record must not appear without its callback.
-  await database.sql`alter table callback_messages add constraint closed check (type <> 'transfer_event')`;
+  await closeOutbox(database);
   await using indexing = await index(database, projects);
   await using api = await serve(database, projects);
   await waitFor(
@@ -153,5 +158,6 @@ test("an enqueued callback and its record appear together or not at all", async 
     (states) => states.includes("stopped"),
   );
   expect(await api.list()).toEqual([]);
-  expect(await database.sql`select 1 from callback_messages`).toHaveLength(0);
+  const endpoints = [callbackEndpoint("acme")];
+  expect(await listDeliveries(database, { endpoints, limit: 1 })).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { HttpError } from "../../src/http/http-error.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { appendTransferEvents } from "../../src/transfers/records.ts";
 import { bytesOf } from "../../src/values/hex-bytes.ts";
+import { addToken } from "../evm/logged-token.ts";
 import { sendRaw } from "../http/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { storedRecord } from "../transfers/stored-record.ts";
@@ -18,10 +19,8 @@ const ID = "00000000-0000-4000-8000-000000000003";
 const hex = (n: number, digits: number) => `0x${n.toString(16).padStart(digits, "0")}` as const;
 const token = hex(0xacce, 40);
 
-const project: Project = {
-  name: "acme",
-  tokens: [evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"] })],
-};
+const asset = evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"] });
+const project: Project = { name: "acme", tokens: [asset] };
 
 const record = (n: number) => {
   const vesting = n % 2 === 0 ? BigInt(n) : null;
@@ -56,9 +55,8 @@ let key: string;
 
 beforeAll(async () => {
   database = await freshDatabase({ max: 8 });
-  await database.sql`
-    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
-    values (${CHAIN}, ${Buffer.from(token.slice(2), "hex")}, 0, 0, 'Aktien "Ö" 株', 'ACME', 18, now())`;
+  const description = { name: 'Aktien "Ö" 株', symbol: "ACME", decimals: 18 };
+  await addToken(database, asset, description);
   await database.transaction((tx) => appendTransferEvents(tx, RECORDS.map(record)));
   ({ secret: key } = await createKey(database, { kind: "project", subject: "acme" }));
 });

@@ -9,8 +9,12 @@ import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
 import * as answers from "../../src/ta/api/answer-schema.ts";
 import { taApi } from "../../src/ta/api/openapi.ts";
 import { submissionSchema } from "../../src/ta/requests/investor.ts";
+import { appendTransferEvents } from "../../src/transfers/records.ts";
+import { bytesOf } from "../../src/values/hex-bytes.ts";
 import { chromiumPath, openPage, type Page } from "../chromium.ts";
+import { addToken } from "../evm/logged-token.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { storedRecord } from "../transfers/stored-record.ts";
 import { type Api, evmAsset, type Project, serve } from "./service.ts";
 
 const chromium = await chromiumPath();
@@ -24,23 +28,23 @@ const token = `0x${"acce".padStart(40, "0")}` as const;
 const wallet = `0x${"abc".padStart(40, "0")}` as const;
 const LARGE = 79_228_162_514_264_337_593_543_950_336n;
 
-const acme: Project = {
-  name: "acme",
-  tokens: [evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"] })],
-};
+const asset = evmAsset({ address: token, chainId: CHAIN, rpc: ["http://127.0.0.1:1"] });
+const acme: Project = { name: "acme", tokens: [asset] };
 const bounds = { bodyBytes: 15_728_640, fileBytes: 5_242_880, allBodiesBytes: 268_435_456 };
 
 beforeAll(async () => {
   database = await freshDatabase();
-  await database.sql`
-    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
-    values (${CHAIN}, ${Buffer.from(token.slice(2), "hex")}, 0, 0, 'Acme Shares', 'ACME', 18, now())`;
-  await database.sql`
-    insert into transfer_events (project, id, chain_id, block, block_timestamp, log_index, tx_hash,
-      token, method_name, amount, sender, recipient)
-    values ('acme', 1, ${CHAIN}, 1, 1700000000, 0, sha256('1'), ${Buffer.from(token.slice(2), "hex")},
-            'transfer', ${LARGE.toString()}, ${Buffer.from(wallet.slice(2), "hex")},
-            ${Buffer.from(wallet.slice(2), "hex")})`;
+  await addToken(database, asset, { name: "Acme Shares", symbol: "ACME", decimals: 18 });
+  const record = storedRecord({
+    project: "acme",
+    id: 1n,
+    chainId: BigInt(CHAIN),
+    token: bytesOf(token),
+    amount: LARGE,
+    sender: bytesOf(wallet),
+    recipient: bytesOf(wallet),
+  });
+  await database.transaction((tx) => appendTransferEvents(tx, [record]));
   api = await serve(database, [acme], {
     others: [taApi({ bounds, platformName: "platform" })],
   });

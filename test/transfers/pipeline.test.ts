@@ -8,6 +8,7 @@ import {
   remakeTransferEvents,
   TransferEventsMovedError,
 } from "../../src/transfers/progress.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { Refusal, startProxy } from "../evm/proxy.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -302,10 +303,8 @@ test("a token that is read anew from an earlier block has the records of that bl
     expect(amounts(await api.until(({ length }) => length === 2))).toEqual([1_000_000, 20]);
   }
   // As the refusal of an earlier block tells an operator to.
-  const { address } = other;
-  const bytes = Buffer.from(address.slice(2), "hex");
-  await database.sql`delete from evm_facts where token = ${bytes}`;
-  await database.sql`delete from evm_tokens where address = ${bytes}`;
+  const reread = ["evm", "reread", "--chain", String(chain.chainId), "--token", other.address];
+  expect(await runCommand(reread, { DATABASE_URL: database.url })).toMatchObject({ code: 0 });
   await using _index = await index(database, [from(1)]);
   const records = await api.until(({ length }) => length === 3);
   expect(amounts(records)).toEqual([1_000_000, 500, 20]);

@@ -2,14 +2,14 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { parseExactly } from "../../src/client/exact-json.mjs";
-import type { Db } from "../../src/database/connect.ts";
 import { transferEventSchema } from "../../src/rest/schema.ts";
 import { printedOnce } from "../../src/transfers/printed-once.ts";
 import { numberOf, printRecord, recordValue } from "../../src/transfers/record-json.ts";
 import { AT, type TransferEvent } from "../../src/transfers/records.ts";
 import { type PrintedToken, tokenBook } from "../../src/transfers/token-json.ts";
 import { evmAsset } from "../evm/asset.ts";
-import { freshDatabase } from "../postgres.ts";
+import { addToken, describeToken } from "../evm/logged-token.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 const place = { chainId: 43_113, token: `0x${"ac".repeat(20)}` } as const;
 const HUGE = `${2n ** 256n - 1n}`;
@@ -48,30 +48,24 @@ const vesting = {
   periodBetweenReleasesInSeconds: "1",
 };
 
+const asset = evmAsset({
+  name: "acme",
+  chainId: place.chainId,
+  rpc: [],
+  groups: { "1": "Reg A" },
+  schedules: { "0": "Cliff" },
+  address: place.token,
+});
+
 /** A book of one token, which has not told its symbol. */
-const bookOver = async (db: Db) => {
-  await db.sql`
-    insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol, decimals, described_at)
-    values (${place.chainId}, ${Buffer.from(place.token.slice(2), "hex")}, 0, 0, 'Aktien "Ö" 株', null, 18, now())`;
-  return tokenBook({
-    name: "acme",
-    callbackUrl: undefined,
-    tokens: [
-      evmAsset({
-        name: "acme",
-        chainId: place.chainId,
-        rpc: [],
-        groups: { "1": "Reg A" },
-        schedules: { "0": "Cliff" },
-        address: place.token,
-      }),
-    ],
-  });
+const bookOver = async (database: TestDatabase) => {
+  await addToken(database, asset, { name: 'Aktien "Ö" 株', decimals: 18 });
+  return tokenBook({ name: "acme", callbackUrl: undefined, tokens: [asset] });
 };
 
-const printedToken = async (db: Db): Promise<PrintedToken> => {
-  const book = await bookOver(db);
-  await book.load(db, [place]);
+const printedToken = async (database: TestDatabase): Promise<PrintedToken> => {
+  const book = await bookOver(database);
+  await book.load(database.db, [place]);
   const token = book.of(place);
   if (token === null) throw new Error("the token has not described itself");
   return token;
@@ -95,7 +89,7 @@ const list = (events: readonly Texts[], token: PrintedToken): unknown[] => {
 
 test("the list and callbacks print the same record, whatever is null in it and however large", async () => {
   await using database = await freshDatabase();
-  const token = await printedToken(database.db);
+  const token = await printedToken(database);
   const events: readonly Texts[] = [
     event,
     { ...event, ...vesting },
@@ -128,7 +122,7 @@ test("the list and callbacks print the same record, whatever is null in it and h
 
 test("times are those of a date, on whatever day and in whatever order", async () => {
   await using database = await freshDatabase();
-  const token = await printedToken(database.db);
+  const token = await printedToken(database);
   const times = [0, 59, 60, 86_399, 86_400, 951_782_400, 1_700_000_000, 253_402_300_799];
   // Beyond four digits of a year, and back.
   const seconds = [...times, 253_402_300_800, ...times.toReversed(), 1_700_000_000];
@@ -144,17 +138,17 @@ test("times are those of a date, on whatever day and in whatever order", async (
 
 test("what a token tells later is in the list seconds after, and what it has told is read no more", async () => {
   await using database = await freshDatabase();
-  const { db, sql } = database;
+  const { db } = database;
   vi.useFakeTimers({ toFake: ["performance"] });
   try {
-    const book = await bookOver(db);
+    const book = await bookOver(database);
     const symbol = () => {
       const token = book.of(place);
       return token === null ? "to be read" : recordValue(sent(event), token);
     };
     expect(symbol()).toBe("to be read");
     await book.load(db, [place]);
-    await sql`update evm_tokens set symbol = 'ACME'`;
+    await describeToken(database, asset, { symbol: "ACME" });
     expect(symbol()).toMatchObject({ token: { symbol: null } });
     vi.advanceTimersByTime(5_000);
     expect(symbol()).toBe("to be read");

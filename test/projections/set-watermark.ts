@@ -1,0 +1,20 @@
+import { getTableName } from "drizzle-orm";
+import type { CheckpointMark } from "../../src/log/fact.ts";
+import type { WatermarkTable } from "../../src/projections/watermark.ts";
+import type { TestDatabase } from "../postgres.ts";
+
+/** Puts a pipeline's watermark after a checkpoint, from wherever it stands. */
+export const setWatermark = async (
+  { sql }: TestDatabase,
+  table: WatermarkTable,
+  { sequence, digest, timestampMs }: CheckpointMark,
+): Promise<void> => {
+  const name = getTableName(table);
+  await sql`
+    insert into ${sql(name)} (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
+    values (${name.replace(/_watermark$/, "")}, ${sequence + 1n}, ${sequence}, ${digest}, ${timestampMs})
+    on conflict (pipeline) do update
+    set next_checkpoint = excluded.next_checkpoint, last_checkpoint = excluded.last_checkpoint,
+        last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
+        committed_at = now()`;
+};
