@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
 import { startProgram, temporaryFolder } from "../service/process.ts";
+import { piiAccesses } from "../ta/pii-accesses.ts";
 import { bodyOf, submission } from "../ta/submissions.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -104,8 +105,7 @@ test("from the command line: a key, a signature, an accepted request, new data k
   });
   expect((await refused([...show, " "], both)).code).toBe(2);
   expect((await refused(show.slice(0, -1), both)).code).toBe(2);
-  const accesses = await database.sql`select request_id, action, purpose from ta_pii_accesses`;
-  expect(accesses).toEqual([
+  expect(await piiAccesses(database)).toEqual([
     {
       request_id: requestId,
       action: "open",
@@ -126,11 +126,11 @@ test("from the command line: a key, a signature, an accepted request, new data k
     stdout: '{"deleted":1}\n',
     stderr: expect.stringContaining("new Idempotency-Key"),
   });
-  const deletions = await database.sql`
-    select request_id, purpose from ta_pii_accesses where action = 'delete'`;
-  expect([...deletions]).toEqual([
+  const accesses = await piiAccesses(database);
+  expect(accesses.filter(({ action }) => action === "delete")).toEqual([
     {
       request_id: requestId,
+      action: "delete",
       purpose: expect.stringMatching(/^command: pii delete, by \S.*: he asked$/),
     },
   ]);

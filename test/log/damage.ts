@@ -1,4 +1,43 @@
+/** A log that is lost, or that cannot be appended to for a while; and who appends to it. */
 import type { TestDatabase } from "../postgres.ts";
 
 /** Loses the table of the high-water mark for good. */
 export const loseHighWater = ({ sql }: TestDatabase) => sql`drop table log_high_water`;
+
+/** Has every append wait until the end of the scope; the log can be read meanwhile. */
+export const withoutAppends = async (database: TestDatabase): Promise<AsyncDisposable> => {
+  const locked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = database.transaction(async ({ sql }) => {
+    await sql`lock table log_high_water in share mode`;
+    locked.resolve();
+    await release.promise;
+  });
+  await Promise.race([locked.promise, holding]);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      release.resolve();
+      await holding;
+    },
+  };
+};
+
+/** From now on keeps who writes facts: how many connections, and whether all held an advisory lock. */
+export const noteWriters = async ({ sql }: TestDatabase) => {
+  await sql.unsafe(`
+    create table written_by (pid int not null, holds_lock boolean not null);
+    create function note_writer() returns trigger language plpgsql as $$
+    begin
+      insert into written_by
+      select pg_backend_pid(), exists (
+        select from pg_locks where locktype = 'advisory' and granted and pid = pg_backend_pid());
+      return null;
+    end $$;
+    create trigger note_writer after insert on log_facts
+    for each statement execute function note_writer();`);
+  return async () => {
+    const [written] = await sql<{ writers: bigint; locked: boolean }[]>`
+      select count(distinct pid) as writers, bool_and(holds_lock) as locked from written_by`;
+    return written;
+  };
+};

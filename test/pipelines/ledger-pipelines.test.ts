@@ -9,8 +9,8 @@ import { WatermarkMovedError } from "../../src/projections/watermark.ts";
 import { remedyOf } from "../../src/waiting/remedy.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { projectedRows } from "../projections/projected-rows.ts";
 import { exampleHistory } from "./example-history.ts";
-import { projectedRows } from "./projected-rows.ts";
 import { wantedBy } from "./token-facts.ts";
 
 /** A log that holds the example history. */

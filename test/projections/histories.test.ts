@@ -9,7 +9,6 @@ import { roleEvents, walletRoles } from "../../src/projections/roles.ts";
 import { tokenObjects } from "../../src/projections/shared-token-objects.ts";
 import { tokenTimelocks } from "../../src/projections/timelock-objects.ts";
 import { tokenActivity } from "../../src/projections/token-activity.ts";
-import { projectedRows } from "../pipelines/projected-rows.ts";
 import {
   batchOf,
   PACKAGE,
@@ -20,6 +19,7 @@ import {
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { search } from "../random.ts";
 import { modelOf } from "./plain-model.ts";
+import { projectedRows } from "./projected-rows.ts";
 import { COINS, cut, cuts, history, OWNERS } from "./random-history.ts";
 
 let database: TestDatabase;

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { randomFor, rounds, tally } from "../random.ts";
+import { allEndedOnce, openRequests } from "../ta/processing/all-ended.ts";
 import { acceptRequest } from "../ta/processing/circle.ts";
 import {
   EVM_ASSET,
@@ -14,7 +15,6 @@ import {
 } from "../ta/processing/evm-circle.ts";
 import type { WorkerProcessSettings } from "../ta/processing/worker-process.ts";
 import { WorkerProcesses } from "../worker-processes.ts";
-import { allEndedOnce, openRequests } from "./requests.ts";
 
 const PROGRAM = new URL("../ta/processing/worker-process.ts", import.meta.url);
 /** More are accepted when fewer than this are open. */

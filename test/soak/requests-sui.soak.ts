@@ -9,10 +9,10 @@ import { startReceiver } from "../callbacks/receiver.ts";
 import { redisServerPath, startRedis } from "../lanes/redis-server.ts";
 import { until } from "../lanes/until.ts";
 import { randomFor, rounds, tally } from "../random.ts";
+import { allEndedOnce, openRequests } from "../ta/processing/all-ended.ts";
 import { ASSET, acceptMany, GROUP, startCircle } from "../ta/processing/circle.ts";
 import type { WorkerProcessSettings } from "../ta/processing/worker-process.ts";
 import { WorkerProcesses } from "../worker-processes.ts";
-import { allEndedOnce, openRequests } from "./requests.ts";
 
 const PROGRAM = new URL("../ta/processing/worker-process.ts", import.meta.url);
 const INVESTORS = 20;

@@ -1,10 +1,9 @@
 /** Bound signatures: a request that was intercepted is good for nothing but itself. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
-import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { canonicalJson, type JsonValue, signRequest } from "../../src/client/index.mjs";
 import { findKey } from "../../src/http/keys.ts";
+import { restingMessage } from "../callbacks/resting-message.ts";
 import { type Api, type KeyPair, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";
 
@@ -85,7 +84,7 @@ test("a captured request does not come back as one whose body alone is signed", 
   expect((await send(WHITELIST, { ...captured, headers: stripped })).status).toBe(401);
 
   // What a signature covers is JSON: sent as the body, it would be the body that was signed.
-  await redeliverable("other-form", either);
+  const message = await redeliverable("other-form", either);
   const again = "/api/v1/callbacks/other-form/redeliver";
   const covered = (value: JsonValue) => ({ body: canonicalJson(value), headers: stripped });
   const { createHash } = await import("node:crypto");
@@ -105,7 +104,7 @@ test("a captured request does not come back as one whose body alone is signed", 
   const headers = { ...asPost, "content-type": "application/json" };
   const reply = await send(again, { body: canonicalJson(list), headers });
   expect(reply).toMatchObject({ status: 401, json: { details: refusal } });
-  expect(await statusOf("other-form")).toBe("delivered");
+  expect(await message.status()).toBe("delivered");
 });
 
 test("a key made with --require-bound takes no other form, and says which it takes", async () => {
@@ -174,27 +173,15 @@ test("replays of bound requests: the same body and the same Idempotency-Key are 
 
 /** A delivered message of the key. */
 const redeliverable = async (id: string, keys: KeyPair) => {
-  const url = "http://127.0.0.1:9/";
-  await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
   const keyId = (await findKey(api.database, keys.publicKey))?.id ?? "";
-  await api.database.transaction((tx) =>
-    enqueueCallback(tx, { endpoint: "ta:acme-sui", lane: id, id, type: "kyc", body: {}, keyId }),
-  );
-  await becomes(id, "delivered");
-};
-
-const becomes = (id: string, status: string) =>
-  api.database.sql`update callback_messages set status = ${status} where id = ${id}`;
-
-const statusOf = async (id: string) => {
-  const [row] = await api.database.sql<{ status: string }[]>`
-    select status from callback_messages where id = ${id}`;
-  return row?.status;
+  const message = await restingMessage(api.database, { endpoint: "ta:acme-sui", id, keyId });
+  await message.becomes("delivered");
+  return message;
 };
 
 test("a bound signature redelivers once, however often and at whatever moment it comes; a new one redelivers again", async () => {
   for (const { keys, id } of both("again")) {
-    await redeliverable(id, keys);
+    const message = await redeliverable(id, keys);
     const path = `/api/v1/callbacks/${id}/redeliver`;
     const signed = (seconds: number) =>
       api.bound(path, {}, { keys, now: new Date(Date.now() + seconds * 1_000) });
@@ -205,34 +192,33 @@ test("a bound signature redelivers once, however often and at whatever moment it
     expect(first?.status).toBe(202);
     expect(first?.json.message).toMatch(/^it is sent again; /);
     for (const reply of rest) expect(reply.text).toBe(first?.text);
-    expect(await statusOf(id)).toBe("pending");
+    expect(await message.status()).toBe("pending");
 
-    await becomes(id, "delivered");
+    await message.becomes("delivered");
     for (let times = 0; times < 3; times += 1) {
       expect((await send(path, captured)).text).toBe(first?.text);
-      expect(await statusOf(id)).toBe("delivered");
+      expect(await message.status()).toBe("delivered");
     }
     expect((await send(path, signed(1))).status).toBe(202);
-    expect(await statusOf(id)).toBe("pending");
+    expect(await message.status()).toBe("pending");
 
     // One that found the message on its way did what it was for, too.
     const early = signed(2);
     expect((await send(path, early)).json.message).toMatch(/^it is still on its way/);
-    await becomes(id, "delivered");
+    await message.becomes("delivered");
     await send(path, early);
-    expect(await statusOf(id)).toBe("delivered");
-    await api.database.sql`delete from callback_lanes`;
+    expect(await message.status()).toBe("delivered");
   }
 });
 
 test("{} signed alone redelivers a message once a day, whatever Idempotency-Key or body stands beside it", async () => {
-  await redeliverable("daily", either);
+  const message = await redeliverable("daily", either);
   const path = "/api/v1/callbacks/daily/redeliver";
   const resent = async (body: JsonValue, idempotencyKey?: string) => {
-    await becomes("daily", "delivered");
+    await message.becomes("delivered");
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     expect((await api.post(path, body, { headers })).status).toBe(202);
-    return (await statusOf("daily")) === "pending";
+    return (await message.status()) === "pending";
   };
   expect(await resent({})).toBe(true);
   for (const key of [undefined, "one", "two"]) expect(await resent({}, key)).toBe(false);
@@ -247,8 +233,8 @@ test("signatures that were taken are forgotten once they are good for nothing, a
   const kept = async () => {
     const [row] = await api.database.sql<{ count: number; longest: number }[]>`
       select count(*)::int4 as count,
-             extract(epoch from max(expires_at) - now())::int4 as longest from ta_answers a
-      join api_keys k on k.id = a.key_id where k.label is null and k.id = ${keyId}`;
+             extract(epoch from max(expires_at) - now())::int4 as longest from ta_answers
+      where key_id = ${keyId}`;
     return row;
   };
   const keys = await api.newKeys("acme-sui", { requireBound: true });

@@ -1,9 +1,10 @@
 /** Sending a callback again by the API: how often, and whose it is once a key was handed over. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
-import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
+import { deliveryLanes } from "../../src/callbacks/lanes.ts";
 import { findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
+import { moveArrivals, takeDue } from "../../src/lanes/due.ts";
 import { handOver } from "../../src/ta/requests/caller-keys.ts";
+import { restingMessage } from "../callbacks/resting-message.ts";
 import { type Api, type KeyPair, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";
 
@@ -16,49 +17,36 @@ afterAll(() => api[Symbol.asyncDispose]());
 const KYC = "/api/v1/investor/kyc";
 
 test("a message is sent again once for the same request, of which the body alone is signed", async () => {
-  const url = "http://127.0.0.1:9/";
-  await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
   const key = await findKey(api.database, api.keys.publicKey);
-  const callback = { endpoint: "ta:acme-sui", lane: "again", id: "again-1", type: "kyc", body: {} };
-  await api.database.transaction((tx) =>
-    enqueueCallback(tx, { ...callback, keyId: key?.id ?? "" }),
-  );
-  const becomes = (status: string) =>
-    api.database.sql`update callback_messages set status = ${status} where id = 'again-1'`;
-  const status = async () => {
-    const [row] = await api.database.sql<
-      { status: string }[]
-    >`select status from callback_messages where id = 'again-1'`;
-    return row?.status;
-  };
+  const message = await restingMessage(api.database, {
+    endpoint: "ta:acme-sui",
+    id: "again-1",
+    keyId: key?.id ?? "",
+  });
   const ON_ITS_WAY = /^it is still on its way/;
   const SENT_AGAIN = /^it is sent again; .* a new bound signature sends it once more$/;
   /** Asks for it when it has this status, and returns whether it is to be sent then. */
   const asked = async (
     before: string,
-    message: RegExp,
+    said: RegExp,
     headers: Readonly<Record<string, string>> = {},
   ) => {
-    await becomes(before);
+    await message.becomes(before);
     const reply = await api.post("/api/v1/callbacks/again-1/redeliver", {}, { headers });
     expect(reply.status).toBe(202);
-    expect(reply.json).toEqual({ id: "again-1", message: expect.stringMatching(message) });
-    return (await status()) === "pending";
+    expect(reply.json).toEqual({ id: "again-1", message: expect.stringMatching(said) });
+    return (await message.status()) === "pending";
   };
   const by = (idempotencyKey: string) => ({ "idempotency-key": idempotencyKey });
 
   const { sql } = api.database;
-  await sql`update callback_lanes set due_at = now() + interval '1 hour' where lane = 'again'`;
-  const due = async () => {
-    const [row] = await sql<{ due_at: string }[]>`
-      select due_at from callback_lanes where lane = 'again'`;
-    return row?.due_at;
-  };
-  const dueBefore = await due();
+  // Its lane is due in an hour.
+  expect(await moveArrivals(sql, deliveryLanes, 10, 3_600_000)).toMatchObject({ moved: 1 });
   // That it is on its way is true for now; under an Idempotency-Key the first answer stays.
   for (const headers of [{}, {}, by("early")]) await asked("pending", ON_ITS_WAY, headers);
   // A caller who has seen what was signed cannot use up its attempts.
-  expect(await due()).toBe(dueBefore);
+  expect(await moveArrivals(sql, deliveryLanes, 10, 0)).toEqual({ moved: 0, fresh: [] });
+  expect(await takeDue(sql, deliveryLanes, 10, 0)).toEqual([]);
   expect((await api.post("/api/v1/callbacks/again-1/redeliver", { a: 1 })).status).toBe(400);
   expect(await asked("delivered", ON_ITS_WAY, by("early"))).toBe(false);
   expect(await asked("delivered", SENT_AGAIN)).toBe(true);
@@ -90,19 +78,12 @@ test("what a revoked key asked for belongs to the key it was handed to, and to n
   const { json } = await api.post(KYC, bodyOf({ id: "former" }), { keys: former });
   const request = `/api/v1/requests/${json.requestId}`;
   const { id: keyId } = (await findKey(api.database, former.publicKey)) ?? { id: "" };
-  const url = "http://127.0.0.1:9/";
-  await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
-  await api.database.transaction((tx) =>
-    enqueueCallback(tx, {
-      endpoint: "ta:acme-sui",
-      lane: "former",
-      id: "former-1",
-      type: "kyc",
-      reference: String(json.requestId),
-      keyId,
-      body: {},
-    }),
-  );
+  await restingMessage(api.database, {
+    endpoint: "ta:acme-sui",
+    id: "former-1",
+    reference: String(json.requestId),
+    keyId,
+  });
   const seen = async (keys?: KeyPair) => {
     const { json: listed } = await api.get("/api/v1/callbacks?limit=1000", keys);
     return [

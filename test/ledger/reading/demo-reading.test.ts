@@ -9,12 +9,13 @@ import { writeDemoLedger } from "../../../demo/write.ts";
 import { createCheckpointReader } from "../../../src/ledger/reading/read.ts";
 import { runReader } from "../../../src/ledger/reading/reader.ts";
 import { openSource } from "../../../src/ledger/sources/open-source.ts";
+import { readHighWater } from "../../../src/log/high-water.ts";
+import { contentsOf } from "../../log/contents.ts";
 import { decimalsOf } from "../../log/decimals.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { startGrpcServer } from "../sources/grpc-server.ts";
 import { startObjectStore } from "../sources/object-store-server.ts";
 import { until } from "../sources/taking.ts";
-import { contentsOf } from "./running.ts";
 
 const CHECKPOINTS = 400;
 const NEWEST = BigInt(CHECKPOINTS - 1);
@@ -53,8 +54,9 @@ test("folder, object store and full node lead to the same log, decimals included
       AbortSignal.timeout(20_000),
     );
     await source.close();
-    const [row] = await database.sql`select chain_id from log_high_water`;
-    expect(row).toEqual({ chain_id: knowsChain ? chainId : null });
+    expect(await readHighWater(database.sql)).toMatchObject({
+      chainId: knowsChain ? chainId : null,
+    });
     const decimals = await decimalsOf(
       database,
       coinTypes.map(({ coinType }) => coinType),

@@ -5,14 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Database } from "../../../src/database/connect.ts";
 import { decodeCheckpoint } from "../../../src/ledger/decode/decode.ts";
 import { createCheckpointReader } from "../../../src/ledger/reading/read.ts";
 import { runReader } from "../../../src/ledger/reading/reader.ts";
 import { openCheckpointFile } from "../../../src/ledger/sources/chk-file.ts";
 import { openSource } from "../../../src/ledger/sources/open-source.ts";
+import { readHighWater } from "../../../src/log/high-water.ts";
 import { canonicalType, splitType } from "../../../src/values/move-type.ts";
 import { GENUINE_FOLDER } from "../../genuine.ts";
+import { factsIn } from "../../log/contents.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { asProtobuf } from "../as-protobuf.ts";
 
@@ -26,15 +27,8 @@ const factsThrough = async (setting: string, packages: readonly string[]) => {
   const range = { firstCheckpoint: SEQUENCE, last: SEQUENCE };
   await runReader({ ...options, ...range }, AbortSignal.timeout(20_000));
   await source.close();
-  return await logged(database);
-};
-
-const logged = async ({ sql }: Database) => {
-  const facts = await sql<{ kind: number; type: string; index: number; contents: Buffer | null }[]>`
-    select kind, type, index, contents from log_facts order by transaction, kind, index`;
-  const [mark] = await sql<{ last_checkpoint: bigint; last_digest: string }[]>`
-    select last_checkpoint, last_digest from log_high_water`;
-  return { facts: [...facts], mark };
+  const highWater = await readHighWater(database.sql);
+  return { facts: await factsIn(database), last: highWater?.last };
 };
 
 test("a genuine checkpoint alone in its range gives the same facts from a folder and from an object store", async () => {
@@ -65,6 +59,6 @@ test("a genuine checkpoint alone in its range gives the same facts from a folder
   expect(ours.length).toBeGreaterThan(0);
   const events = fromFolder.facts.filter(({ kind }) => kind === 0).map(({ type }) => type);
   expect(events).toEqual(ours);
-  expect(fromFolder.mark).toEqual({ last_checkpoint: SEQUENCE, last_digest: checkpoint.digest });
+  expect(fromFolder.last).toMatchObject({ sequence: SEQUENCE, digest: checkpoint.digest });
   expect(fromStore).toEqual(fromFolder);
 });

@@ -1,9 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { connect } from "../../../src/database/connect.ts";
+import { contentsOf } from "../../log/contents.ts";
+import { noteWriters } from "../../log/damage.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { until } from "../sources/taking.ts";
-import { contentsOf, nextOf, reached, reported, start, undisturbed } from "./running.ts";
+import { nextOf, reached, reported, start, undisturbed } from "./running.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
 
 test("ended at any moment and begun again, it leaves the same log as an undisturbed reading", async () => {
@@ -95,19 +97,7 @@ test("a reader that waits at the tip notices that its lock is gone, and stands b
 
 test("writes through the connection that holds its lock, so that losing the lock ends the writing", async () => {
   await using database = await freshDatabase();
-  await database.sql.unsafe(`
-    create table written_by (pid int not null, holds_lock boolean not null);
-    create function note_writer() returns trigger language plpgsql as $$
-    begin
-      insert into written_by
-      select pg_backend_pid(), exists (
-        select from pg_locks where locktype = 'advisory' and granted and pid = pg_backend_pid());
-      return null;
-    end $$;
-    create trigger note_writer after insert on log_facts
-    for each statement execute function note_writer();`);
+  const writers = await noteWriters(database);
   await start(database, createScriptedLedger({ newest: 100n }), { last: 100n }).ended;
-  const [written] = await database.sql<{ writers: bigint; locked: boolean }[]>`
-    select count(distinct pid) as writers, bool_and(holds_lock) as locked from written_by`;
-  expect(written).toEqual({ writers: 1n, locked: true });
+  expect(await writers()).toEqual({ writers: 1n, locked: true });
 });

@@ -8,10 +8,11 @@ import {
 import { SourceUnavailableError } from "../../../src/ledger/sources/source-errors.ts";
 import { factSource } from "../../../src/log/log.ts";
 import { ChainMismatchError } from "../../../src/log/log-errors.ts";
+import { contentsOf } from "../../log/contents.ts";
 import { decimalsOf } from "../../log/decimals.ts";
 import { COIN, PACKAGE } from "../../log/facts.ts";
 import { freshDatabase } from "../../postgres.ts";
-import { contentsOf, nextOf, reached, start, undisturbed } from "./running.ts";
+import { nextOf, reached, start, undisturbed } from "./running.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
 
 test("reads to the last checkpoint asked for, and ends", async () => {

@@ -7,6 +7,8 @@ import {
   runReader,
 } from "../../../src/ledger/reading/reader.ts";
 import type { FactBatch } from "../../../src/log/fact.ts";
+import { readHighWater } from "../../../src/log/high-water.ts";
+import { contentsOf } from "../../log/contents.ts";
 import { PACKAGE } from "../../log/facts.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
@@ -66,11 +68,8 @@ export const reached = async (database: Database, next: bigint, withinMs = 10_00
   }
 };
 
-export const nextOf = async (database: Database): Promise<bigint> => {
-  const [row] = await database.sql<{ next: bigint }[]>`
-    select next_checkpoint as next from log_high_water`;
-  return row?.next ?? 0n;
-};
+export const nextOf = async ({ sql }: Database): Promise<bigint> =>
+  (await readHighWater(sql))?.nextCheckpoint ?? 0n;
 
 /** Waits for a report; the deadline tells the last one. */
 export const reported = async (
@@ -86,18 +85,6 @@ export const reported = async (
     }
     await wait(5);
   }
-};
-
-/** The whole log, as text: what two readings must agree on to the byte. */
-export const contentsOf = async ({ sql }: Database): Promise<string> => {
-  const facts = await sql`select * from log_facts order by checkpoint, transaction, kind, index`;
-  const checkpoints = await sql`select * from log_checkpoints order by checkpoint`;
-  const coins = await sql`select * from log_coins order by coin_type`;
-  const mark = await sql`
-    select next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms from log_high_water`;
-  return JSON.stringify([facts, checkpoints, coins, mark], (_, value) =>
-    typeof value === "bigint" ? `${value}n` : value,
-  );
 };
 
 /** What an undisturbed reading leaves in the log. */

@@ -12,6 +12,7 @@ import type { CheckpointReader } from "../../../src/ledger/reading/read.ts";
 import { openSource } from "../../../src/ledger/sources/open-source.ts";
 import { createContact } from "../../../src/ledger/sources/source-contact.ts";
 import { until } from "../../lanes/until.ts";
+import { withoutAppends } from "../../log/damage.ts";
 import { mark } from "../../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { startObjectStore } from "../sources/object-store-server.ts";
@@ -199,20 +200,12 @@ test("a folder to which nothing is added is not stalled", async () => {
 test("a commit that takes long is not the source's silence", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 500n });
-  const release = Promise.withResolvers<void>();
-  const locked = Promise.withResolvers<void>();
-  const holding = database.transaction(async ({ sql }) => {
-    await sql`lock table log_high_water in share mode`;
-    locked.resolve();
-    await release.promise;
-  });
-  await locked.promise;
+  const holding = await withoutAppends(database);
   const running = start(database, ledger, { waits: QUICK });
   const { serves } = watchBoth(database, running);
   await neverStalls({ reads: serves, serves });
   expect(await nextOf(database)).toBe(0n);
-  release.resolve();
-  await holding;
+  await holding[Symbol.asyncDispose]();
   await reached(database, 501n);
   await running.stop();
 });

@@ -7,6 +7,7 @@ import pino from "pino";
 import { type DemoNode, startDemoNode } from "../../../demo/execution.ts";
 import { type DemoSource, demoSource } from "../../../demo/source.ts";
 import { registerEndpoint } from "../../../src/callbacks/endpoints.ts";
+import { type HolderEvent, holderEvents } from "../../../src/projections/holder-events.ts";
 import { startIndexing } from "../../../src/service/indexing.ts";
 import { readConfig } from "../../../src/settings/config.ts";
 import { ringOf } from "../../../src/ta/pii/pii-keys.ts";
@@ -173,6 +174,15 @@ export const ended = async (
   const [row] = rows;
   if (row === undefined) throw new Error(`no request ${id}`);
   return row;
+};
+
+/** What the register says happened to a wallet, oldest first. */
+export const registerOf = async (
+  { database, coinType }: Circle,
+  wallet: string,
+): Promise<readonly HolderEvent[]> => {
+  const all = await holderEvents(database.db, { coinType, limit: 1_000_000 });
+  return all.filter(({ address }) => address === wallet);
 };
 
 /** Statuses and messages a request went through. */

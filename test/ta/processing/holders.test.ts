@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { acceptRequest, type Circle, ended, historyOf, newWallet, startCircle } from "./circle.ts";
+import {
+  acceptRequest,
+  type Circle,
+  ended,
+  historyOf,
+  newWallet,
+  registerOf,
+  startCircle,
+} from "./circle.ts";
 import { type Processor, startProcessor } from "./processor.ts";
 
 let circle: Circle;
@@ -29,10 +37,8 @@ const whitelist = async (investorId: string, wallet: string) => {
 
 /** Holders that a wallet was ever registered under. */
 const holdersOf = async (wallet: string) => {
-  const rows = await circle.database.sql<{ holder_id: string }[]>`
-    select holder_id from holder_events
-    where coin_type = ${circle.coinType} and address = ${wallet} and holder_id is not null`;
-  return rows.map(({ holder_id }) => BigInt(holder_id));
+  const events = await registerOf(circle, wallet);
+  return events.flatMap(({ holderId }) => holderId ?? []);
 };
 
 test("an investor whose first wallet stands under a holder already gets no second holder", async () => {

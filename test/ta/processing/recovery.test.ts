@@ -9,7 +9,16 @@ import {
 import { recordSigned, recordStep } from "../../../src/ta/processing/record.ts";
 import { investorLanes } from "../../../src/ta/requests/lanes.ts";
 import { until } from "../../lanes/until.ts";
-import { acceptRequest, type Circle, ended, GROUP, historyOf, startCircle } from "./circle.ts";
+import {
+  acceptRequest,
+  type Circle,
+  ended,
+  GROUP,
+  historyOf,
+  newWallet,
+  registerOf,
+  startCircle,
+} from "./circle.ts";
 import { startProcessor } from "./processor.ts";
 
 let circle: Circle;
@@ -94,14 +103,18 @@ test("a transaction that the node has forgotten and refuses is a success when th
       },
     }),
   });
-  const id = await acceptRequest(database, { investorId: "r-9" });
-  const [stored] = await until(
+  const wallet = newWallet();
+  const id = await acceptRequest(database, { investorId: "r-9", wallet });
+  const [joined] = await until(
     "the register to show it",
-    () => database.sql<{ tx_id: string }[]>`
-      select t.tx_id from ta_transactions t join holder_events h on h.tx_digest = t.tx_id
-      where t.request_id = ${id} and h.event_type = 'address_joined_group'`,
-    (rows) => rows.length > 0,
+    async () => {
+      const events = await registerOf(circle, wallet);
+      return events.filter(({ eventType }) => eventType === "address_joined_group");
+    },
+    ({ length }) => length > 0,
   );
+  const stored = await database.sql`select tx_id from ta_transactions where request_id = ${id}`;
+  expect(stored).toEqual([{ tx_id: joined?.txDigest }]);
   await before[Symbol.asyncDispose]();
 
   await using _after = await startProcessor(circle, {
@@ -117,7 +130,7 @@ test("a transaction that the node has forgotten and refuses is a success when th
   expect(await ended(database, id)).toMatchObject({
     status: "SUCCESS",
     reason: null,
-    tx_id: stored?.tx_id,
+    tx_id: joined?.txDigest,
   });
 });
 

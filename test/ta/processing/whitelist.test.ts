@@ -11,6 +11,7 @@ import {
   GROUP,
   historyOf,
   newWallet,
+  registerOf,
   startCircle,
 } from "./circle.ts";
 import { startProcessor } from "./processor.ts";
@@ -26,17 +27,19 @@ afterAll(async () => {
 });
 
 test("an accepted request puts the wallet into the group, by one transaction of its own", async () => {
-  const { database, coinType } = circle;
+  const { database } = circle;
   await using _processor = await startProcessor(circle);
   const wallet = newWallet();
   const done = await ended(database, await acceptRequest(database, { investorId: "i-1", wallet }));
   expect(done).toMatchObject({ status: "SUCCESS", reason: null });
-  const events = await database.sql`
-    select event_type, tx_digest, group_id from holder_events
-    where coin_type = ${coinType} and address = ${wallet} order by position`;
+  const events = (await registerOf(circle, wallet)).map(({ eventType, txDigest, groupId }) => ({
+    eventType,
+    txDigest,
+    groupId,
+  }));
   expect(events).toEqual([
-    { event_type: "holder_address_added", tx_digest: done.tx_id, group_id: null },
-    { event_type: "address_joined_group", tx_digest: done.tx_id, group_id: String(GROUP) },
+    { eventType: "holder_address_added", txDigest: done.tx_id, groupId: null },
+    { eventType: "address_joined_group", txDigest: done.tx_id, groupId: BigInt(GROUP) },
   ]);
   const history = await historyOf(database, done.id);
   expect(history).toEqual([
@@ -61,17 +64,17 @@ test("an accepted request puts the wallet into the group, by one transaction of 
 });
 
 test("a second wallet of an investor joins the same holder", async () => {
-  const { database, coinType } = circle;
+  const { database } = circle;
   await using _processor = await startProcessor(circle);
   const wallets = [newWallet(), newWallet()];
   for (const wallet of wallets) {
     await ended(database, await acceptRequest(database, { investorId: "i-2", wallet }));
   }
-  const holders = await database.sql<{ holder_id: string }[]>`
-    select distinct holder_id from holder_events
-    where coin_type = ${coinType} and address in ${database.sql(wallets)}
-      and event_type = 'holder_address_added'`;
-  expect(holders).toHaveLength(1);
+  const added = (await Promise.all(wallets.map((wallet) => registerOf(circle, wallet))))
+    .flat()
+    .filter(({ eventType }) => eventType === "holder_address_added");
+  expect(new Set(added.map(({ holderId }) => holderId)).size).toBe(1);
+  expect(added).toHaveLength(2);
 });
 
 test("a wallet that is in the group already fails without a transaction", async () => {

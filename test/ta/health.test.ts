@@ -10,7 +10,7 @@ import { createAcceptance } from "../../src/ta/requests/accept.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { taDetails, taMetrics } from "../../src/ta/requests/health.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { submission } from "../ta/submissions.ts";
+import { submission } from "./submissions.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** What the soaks of both kinds of ledger hold the transfer agent's requests to. */
 import { expect } from "vitest";
-import { until } from "../lanes/until.ts";
-import type { TestDatabase } from "../postgres.ts";
+import { until } from "../../lanes/until.ts";
+import type { TestDatabase } from "../../postgres.ts";
 
 const DRAIN_MS = 300_000;
 

@@ -1,0 +1,20 @@
+/** What is in the log, to compare one reading with another. */
+import type { Database } from "../../src/database/connect.ts";
+
+/** The whole log, as text: what two readings must agree on to the byte. */
+export const contentsOf = async ({ sql }: Database): Promise<string> => {
+  const facts = await sql`select * from log_facts order by checkpoint, transaction, kind, index`;
+  const checkpoints = await sql`select * from log_checkpoints order by checkpoint`;
+  const coins = await sql`select * from log_coins order by coin_type`;
+  const mark = await sql`
+    select next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms from log_high_water`;
+  return JSON.stringify([facts, checkpoints, coins, mark], (_, value) =>
+    typeof value === "bigint" ? `${value}n` : value,
+  );
+};
+
+/** Facts of a log of one checkpoint, by transaction; those of kind 0 are events. */
+export const factsIn = async ({ sql }: Database) => [
+  ...(await sql<{ kind: number; type: string; index: number; contents: Buffer | null }[]>`
+    select kind, type, index, contents from log_facts order by transaction, kind, index`),
+];
