@@ -123,8 +123,8 @@ const prepare = () => {
 
 const counting = (pipeline: RunnablePipeline, made: (rows: number) => void): RunnablePipeline => ({
   ...pipeline,
-  prepare: (facts) => {
-    const rows = pipeline.prepare(facts);
+  prepare: async (facts, on) => {
+    const rows = await pipeline.prepare(facts, on);
     made(rows.count);
     return rows;
   },

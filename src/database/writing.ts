@@ -30,6 +30,24 @@ export type AtOnce = (first: number) => Writing | undefined;
 /** Of a batch without rows. */
 export const NOTHING: Writing = { parts: [], parameters: [] };
 
+/** Several as one, in this order; one of them at most has a check. Undefined when one is too much. */
+export const together =
+  (all: readonly AtOnce[]): AtOnce =>
+  (first) => {
+    const parts: string[] = [];
+    const parameters: string[] = [];
+    let rest: Pick<Writing, "check" | "explain"> = {};
+    for (const one of all) {
+      const writing = one(first + parameters.length);
+      if (writing === undefined) return undefined;
+      const { check, explain } = writing;
+      parts.push(...writing.parts);
+      parameters.push(...writing.parameters);
+      if (check !== undefined) rest = { check, ...(explain && { explain }) };
+    }
+    return { parts, parameters, ...rest };
+  };
+
 /** Up to here parameters are quicker than COPY, which takes two round trips more. */
 export const AT_ONCE_UP_TO_ROWS = 200;
 
@@ -66,6 +84,7 @@ export const appendAtOnce =
     instead: Readonly<Record<string, string>> = {},
   ): AtOnce =>
   (first) => {
+    if (rows.length === 0) return NOTHING;
     if (rows.length > AT_ONCE_UP_TO_ROWS) return undefined;
     const { part, parameters } = appendingPart(table, rows, first, instead);
     return { parts: [part], parameters };

@@ -68,6 +68,38 @@ export const logCheckpoints = pgTable(
   ],
 );
 
+/**
+ * Time and digest of every checkpoint read, also of those without facts: blocks of consecutive
+ * checkpoints, one for each append. Never updated or deleted (drizzle/0005_history.sql).
+ */
+export const logBlocks = pgTable(
+  "log_blocks",
+  {
+    firstCheckpoint: int8("first_checkpoint").primaryKey(),
+    /** Of checkpoints. */
+    count: integer("count").notNull(),
+    /** Milliseconds since the Unix epoch, 8 bytes big-endian for each checkpoint. */
+    times: bytea("times").notNull(),
+    /** Digests, 32 bytes for each checkpoint. */
+    digests: bytea("digests").notNull(),
+    /** The latest time up to and including this block: it never falls, where the chain's time may. */
+    reachedMs: int8("reached_ms").notNull(),
+  },
+  (t) => [index("log_blocks_in_time").on(t.reachedMs, t.firstCheckpoint)],
+);
+
+/**
+ * Addresses of the contract's package whose facts are kept, besides those the log began with, in the
+ * order in which they joined.
+ */
+export const logPackages = pgTable("log_packages", {
+  /** Canonical. */
+  address: text("address").primaryKey(),
+  /** The checkpoint that published it, and the transaction's index in it. */
+  checkpoint: int8("checkpoint").notNull(),
+  transaction: integer("transaction").notNull(),
+});
+
 /** How far the log is complete, and of which chain: one row. */
 export const logHighWater = pgTable(
   "log_high_water",
@@ -84,6 +116,8 @@ export const logHighWater = pgTable(
     lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
     lastTimestampMs: int8("last_timestamp_ms"),
+    /** The latest time of any checkpoint read, ms since the Unix epoch; null before the first. */
+    reachedMs: int8("reached_ms"),
     /** Facts in the log, and their bytes as `factBytes` counts them. */
     factsTotal: int8("facts_total").notNull().default(sql`0`),
     bytesTotal: int8("bytes_total").notNull().default(sql`0`),

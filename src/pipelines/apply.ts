@@ -19,7 +19,7 @@ export const applyBatch = async (
   pipeline: RunnablePipeline,
   batch: FactBatch,
 ): Promise<number> => {
-  const rows = pipeline.prepare(batch.facts);
+  const rows = await pipeline.prepare(batch.facts, on);
   const moving = moveWatermark(pipeline, batch);
   const atOnce = rows.atOnce(moving.given.length + 1);
   const move = async (sql: Sql, writing: Writing) => {

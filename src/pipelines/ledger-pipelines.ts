@@ -1,5 +1,5 @@
 import { holderLifecyclePipeline } from "./holder-lifecycle.ts";
-import { type RunnablePipeline, runnable } from "./pipeline.ts";
+import { type RunnablePipeline, runnable, runnableStateful } from "./pipeline.ts";
 import { roleChangesPipeline } from "./role-changes.ts";
 import { sharedTokenObjectsPipeline } from "./shared-token-objects.ts";
 import { timelockObjectsPipeline } from "./timelock-objects.ts";
@@ -8,8 +8,8 @@ import { tokenActivityPipeline } from "./token-activity.ts";
 /** The pipelines over the Sui ledger's log, in the order `indexerStatus` lists them. */
 export const ledgerPipelines: readonly RunnablePipeline[] = [
   runnable(tokenActivityPipeline),
-  runnable(sharedTokenObjectsPipeline),
-  runnable(timelockObjectsPipeline),
+  runnableStateful(sharedTokenObjectsPipeline),
+  runnableStateful(timelockObjectsPipeline),
   runnable(holderLifecyclePipeline),
   runnable(roleChangesPipeline),
 ];

@@ -1,4 +1,4 @@
-import type { Tx } from "../database/connect.ts";
+import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { type AtOnce, NOTHING } from "../database/writing.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
 import type { WatermarkTable } from "../projections/watermark.ts";
@@ -28,13 +28,35 @@ export type Pipeline<Row> = {
   reset(tx: Tx): Promise<void>;
 };
 
+/**
+ * A pipeline whose rows depend on how its own tables stood before the batch. `standing` reads that,
+ * outside the transaction: only this pipeline writes the tables, and where another process has taken
+ * it over, the watermark has moved.
+ */
+export type StatefulPipeline<Rows, Standing> = Pick<
+  Pipeline<never>,
+  "name" | "facts" | "watermark" | "reset"
+> & {
+  /** Of its tables: raised where a version adds tables that are to be filled from the log. */
+  readonly layout: number;
+  standing(sql: Sql, facts: readonly Fact[]): Promise<Standing>;
+  /** Pure. @throws UndecodableFactError (stop) */
+  rows(facts: readonly Fact[], standing: Standing): Rows;
+  /** How many rows that is; none are not written. */
+  count(rows: Rows): number;
+  write(tx: Tx, rows: Rows): Promise<void>;
+  writeAtOnce(rows: Rows): AtOnce;
+};
+
 /** A pipeline with its row type hidden: what lists, the runner and `applyBatch` take. */
 export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "watermark" | "reset"> & {
+  /** Of its tables; 1 unless a version has added some. */
+  readonly layout: number;
   /**
    * Makes the rows of a batch, outside any transaction, and returns what writes them inside one.
    * @throws UndecodableFactError (stop)
    */
-  prepare(facts: readonly Fact[]): PreparedRows;
+  prepare(facts: readonly Fact[], on: Transactor): Promise<PreparedRows>;
 };
 
 /** Rows of one batch, waiting for their transaction. */
@@ -49,20 +71,46 @@ export type PreparedRows = {
 /** Facts about no coin go on: whether there may be such is for the pipeline to say. */
 const isServed = ({ coinType }: Fact): boolean => coinType === null || isIndexable(coinType);
 
+const served = (facts: readonly Fact[]): readonly Fact[] =>
+  facts.every(isServed) ? facts : facts.filter(isServed);
+
 /** Closes over the row type, so that pipelines with different rows fit in one list. */
 export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
   name: pipeline.name,
   facts: pipeline.facts,
   watermark: pipeline.watermark,
+  layout: 1,
   reset: (tx) => pipeline.reset(tx),
-  prepare: (facts) => {
-    const rows = pipeline.rows(facts.every(isServed) ? facts : facts.filter(isServed));
+  prepare: async (facts) => {
+    const rows = pipeline.rows(served(facts));
     return {
       count: rows.length,
       atOnce: (first) => (rows.length === 0 ? NOTHING : pipeline.writeAtOnce?.(rows)(first)),
       write: async (tx) => {
         if (rows.length > 0) await pipeline.write(tx, rows);
       },
+    };
+  },
+});
+
+/** The same for one that looks at its own tables first. */
+export const runnableStateful = <Rows, Standing>(
+  pipeline: StatefulPipeline<Rows, Standing>,
+): RunnablePipeline => ({
+  name: pipeline.name,
+  facts: pipeline.facts,
+  watermark: pipeline.watermark,
+  layout: pipeline.layout,
+  reset: (tx) => pipeline.reset(tx),
+  prepare: async (all, on) => {
+    const facts = served(all);
+    if (facts.length === 0) return { count: 0, atOnce: () => NOTHING, write: async () => {} };
+    const standing = await on.statement((sql) => pipeline.standing(sql, facts));
+    const rows = pipeline.rows(facts, standing);
+    return {
+      count: pipeline.count(rows),
+      atOnce: pipeline.writeAtOnce(rows),
+      write: (tx) => pipeline.write(tx, rows),
     };
   },
 });

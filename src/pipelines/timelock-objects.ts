@@ -1,25 +1,37 @@
 /**
- * The vesting grants (`Timelock` objects) that stand now, and the grant part of their owners' balances.
+ * The vesting grants (`Timelock` objects), the grant part of their owners' balances, and how both came
+ * to be.
  *
  * Facts in:  Timelock objects, written and removed
- * Rows out:  timelock_objects, keyed by object; folded into balances
+ * Rows out:  timelock_objects, keyed by object, and timelock_ranges; folded into balances;
+ *            grant_changes, keyed by (coin type, owner, transaction)
  */
 import { TIMELOCK } from "../ledger/contract/names.ts";
 import { decodeTimelock } from "../ledger/contract/objects.ts";
-import type { ObjectFact } from "../log/fact.ts";
-import type { ObjectChange } from "../projections/live-objects.ts";
+import type { Fact, ObjectFact } from "../log/fact.ts";
+import type { BalanceChangeRow } from "../projections/balance-changes.ts";
+import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
 import {
   clearTimelocks,
   foldTimelocks,
   foldTimelocksAtOnce,
+  type GrantRows,
+  standingTimelocks,
   type TimelockState,
 } from "../projections/timelock-objects.ts";
 import { timelockObjectsWatermark } from "../projections/watermarks.ts";
-import { finalStates } from "./final-states.ts";
-import type { Pipeline } from "./pipeline.ts";
+import { balanceKey, grantMovement, Movements, transactionsOf } from "./movements.ts";
+import { ObjectStates, type Step } from "./object-states.ts";
+import type { StatefulPipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const NAME = "timelock_objects";
+
+type Standing = {
+  readonly grants: Map<string, TimelockState>;
+  /** By `balanceKey`. */
+  readonly balances: Map<string, bigint>;
+};
 
 const stateOf = (fact: ObjectFact): TimelockState => {
   const { id: _, ...grant } = contentsOf(NAME, fact, decodeTimelock);
@@ -27,12 +39,50 @@ const stateOf = (fact: ObjectFact): TimelockState => {
   return { coinType: coinTypeOf(NAME, fact), ...grant, version, checkpoint };
 };
 
-/** Keeps the live grants of every coin. */
-export const timelockObjectsPipeline: Pipeline<ObjectChange<TimelockState>> = {
+const readStanding: StatefulPipeline<GrantRows, Standing>["standing"] = async (sql, facts) => {
+  const ids = new Set(facts.flatMap((fact) => (fact.kind === "event" ? [] : [fact.objectId])));
+  const grants = await standingTimelocks(sql, [...ids]);
+  const owners = new Map<string, OwnerOfCoin>();
+  const meet = ({ coinType, owner }: OwnerOfCoin) =>
+    owners.set(balanceKey({ coinType, owner }), { coinType, owner });
+  for (const grant of grants.values()) meet(grant);
+  for (const fact of facts) if (fact.kind === "object") meet(stateOf(fact));
+  const balances = await standingBalances(sql, "grant", [...owners.values()]);
+  return { grants, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
+};
+
+const rowsOf = (facts: readonly Fact[], { grants, balances }: Standing): GrantRows => {
+  const objects = new ObjectStates(grants, stateOf);
+  const changes: BalanceChangeRow[] = [];
+  for (const transaction of transactionsOf(facts)) {
+    const movements = new Movements();
+    for (const fact of transaction) if (fact.kind !== "event") move(movements, objects.step(fact));
+    changes.push(...movements.rows(transaction[0], balances));
+  }
+  return { objects: objects.changes, ended: objects.ended, changes };
+};
+
+const move = (movements: Movements, { before, after }: Step<TimelockState>): void => {
+  if (before) movements.held(before.coinType, before.owner, -before.leftBalance);
+  if (after) movements.held(after.coinType, after.owner, after.leftBalance);
+  const { coinType, owner } = after ?? before ?? {};
+  // A grant that changed hands is not of the contract as it is known: its movement stays unknown.
+  if (coinType === undefined || owner === undefined || (before && before.owner !== owner)) return;
+  const { funded, claimed, cancelled } = grantMovement(before, after);
+  if (funded > 0n) movements.because(coinType, owner, "GRANT_FUNDED", funded);
+  if (claimed > 0n) movements.because(coinType, owner, "GRANT_CLAIMED", -claimed);
+  if (cancelled > 0n) movements.because(coinType, owner, "GRANT_CANCELLED", -cancelled);
+};
+
+/** Keeps the grants of every coin, as they stand and as they stood. */
+export const timelockObjectsPipeline: StatefulPipeline<GrantRows, Standing> = {
   name: NAME,
   facts: [TIMELOCK],
   watermark: timelockObjectsWatermark,
-  rows: (facts) => finalStates(facts, stateOf),
+  layout: 2,
+  standing: readStanding,
+  rows: rowsOf,
+  count: ({ objects, ended, changes }) => objects.length + ended.length + changes.length,
   write: foldTimelocks,
   writeAtOnce: foldTimelocksAtOnce,
   reset: clearTimelocks,

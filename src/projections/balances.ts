@@ -11,8 +11,9 @@
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import postgres from "postgres";
+import { texts } from "../database/column-arrays.ts";
 import { identifier, sumOfU64 } from "../database/column-types.ts";
-import type { Tx } from "../database/connect.ts";
+import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Writing } from "../database/writing.ts";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -98,6 +99,28 @@ export const foldBalances = (
     explain,
     parameters: query.parameters,
   };
+};
+
+/** A coin and an owner. */
+export type OwnerOfCoin = { readonly coinType: string; readonly owner: string };
+
+/** One part of the balances of these owners; those without a row are left out. */
+export const standingBalances = async (
+  sql: Sql,
+  part: BalancePart,
+  owners: readonly OwnerOfCoin[],
+): Promise<readonly (OwnerOfCoin & { readonly held: bigint })[]> => {
+  if (owners.length === 0) return [];
+  const rows = await sql.unsafe<(OwnerOfCoin & { readonly held: string })[]>(
+    `select given.coin_type as "coinType", given.owner, stood.held
+     from unnest($1::text[], $2::text[]) as given (coin_type, owner), lateral (
+       select b.${part}_balance as held from balances b
+       where b.coin_type = given.coin_type and b.owner = given.owner limit 1
+     ) stood`,
+    [texts(owners.map(({ coinType }) => coinType)), texts(owners.map(({ owner }) => owner))],
+    { prepare: true },
+  );
+  return rows.map((row) => ({ ...row, held: BigInt(row.held) }));
 };
 
 /**

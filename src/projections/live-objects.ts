@@ -12,11 +12,19 @@
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Tx } from "../database/connect.ts";
-import { columnNames, copyRows, type Row, type RowSource } from "../database/table-rows.ts";
+import { texts } from "../database/column-arrays.ts";
+import type { Sql, Tx } from "../database/connect.ts";
+import {
+  columnNames,
+  columnsByKey,
+  copyRows,
+  type Row,
+  type RowSource,
+} from "../database/table-rows.ts";
 import {
   AT_ONCE_UP_TO_ROWS,
   type AtOnce,
+  NOTHING,
   rowsAfterMark,
   type Writing,
   writeNow,
@@ -46,6 +54,7 @@ export const foldChanges = async <State extends Cells>(
   set: LiveSet,
   changes: readonly ObjectChange<State>[],
 ): Promise<void> => {
+  if (changes.length === 0) return;
   // In this order: nothing may be sent while rows are copied.
   const [, source] = await Promise.all([
     planAfresh(tx.sql),
@@ -57,10 +66,11 @@ export const foldChanges = async <State extends Cells>(
 /** The same for few changes, as parts of the statement that moves the watermark. */
 export const foldAtOnce =
   <State extends Cells>(set: LiveSet, changes: readonly ObjectChange<State>[]): AtOnce =>
-  (first) =>
-    changes.length > AT_ONCE_UP_TO_ROWS
-      ? undefined
-      : folding(set, rowsAfterMark(set.table, rowsOf(changes), first));
+  (first) => {
+    if (changes.length === 0) return NOTHING;
+    if (changes.length > AT_ONCE_UP_TO_ROWS) return undefined;
+    return folding(set, rowsAfterMark(set.table, rowsOf(changes), first));
+  };
 
 type Cells = Readonly<Record<string, string | bigint>>;
 
@@ -118,6 +128,20 @@ const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<
   await Promise.all([made.execute(), copyRows(tx.sql, name, shape, rows)]);
   return name;
 };
+
+/** Objects of these ids as they stand, with the table's keys; numbers as Postgres sends them. */
+export const standing = async <Row extends object>(
+  sql: Sql,
+  { table }: LiveSet,
+  objectIds: readonly string[],
+): Promise<Row[]> =>
+  objectIds.length === 0
+    ? []
+    : await sql.unsafe<Row[]>(
+        `select ${columnsByKey(table)} from ${getTableName(table)} where object_id = any($1::text[])`,
+        [texts(objectIds)],
+        { prepare: true },
+      );
 
 /** Empties a live set and takes its part out of the balances, before a rebuild. */
 export const clearLiveSet = async (tx: Tx, { table, part }: LiveSet): Promise<void> => {

@@ -44,6 +44,8 @@ export const roleEventsTable = pgTable(
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
     index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
+    // The newest of an owner's role, at or before a checkpoint.
+    index("role_events_of_role").on(t.coinType, t.owner, t.role, t.position),
   ],
 );
 

@@ -1,18 +1,29 @@
 /**
  * The `SharedToken` objects that stand now.
  */
-import { index, pgTable } from "drizzle-orm/pg-core";
+import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Tx } from "../database/connect.ts";
+import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import type { AtOnce } from "../database/writing.ts";
+import { appendRows } from "../database/table-rows.ts";
+import { type AtOnce, appendAtOnce, together, writeNow } from "../database/writing.ts";
+import { type BalanceChangeRow, tokenChangesTable } from "./balance-changes.ts";
 import {
   clearLiveSet,
   foldAtOnce,
   foldChanges,
   type LiveSet,
   type ObjectChange,
+  standing,
 } from "./live-objects.ts";
+import {
+  keepGrantsAtOnce,
+  keepingGrants,
+  keepTokens,
+  keepTokensAtOnce,
+  type SeenGrant,
+  type TokenNews,
+} from "./tokens.ts";
 
 export const sharedTokenObjectsTable = pgTable(
   "shared_token_objects",
@@ -29,27 +40,93 @@ export const sharedTokenObjectsTable = pgTable(
   (t) => [index("shared_token_objects_of_owner").on(t.coinType, t.owner, t.objectId)],
 );
 
+/**
+ * How objects stood before: each state at the end of a checkpoint that a later one replaced or ended.
+ * The row of an object that stands now is in `shared_token_objects` alone.
+ */
+export const sharedTokenRangesTable = pgTable(
+  "shared_token_ranges",
+  {
+    objectId: identifier("object_id").notNull(),
+    coinType: identifier("coin_type").notNull(),
+    owner: identifier("owner").notNull(),
+    balance: u64("balance").notNull(),
+    version: u64("version").notNull(),
+    /** The first checkpoint it stood like this after. */
+    checkpoint: int8("checkpoint").notNull(),
+    /** The first checkpoint it no longer did. */
+    until: int8("until").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.objectId, t.checkpoint] }),
+    index("shared_token_ranges_of_owner").on(t.coinType, t.owner, t.objectId, t.until),
+  ],
+);
+
 /** A `SharedToken` as it stands. */
 export type SharedTokenState = Omit<typeof sharedTokenObjectsTable.$inferSelect, "objectId">;
 
 const liveSet: LiveSet = { table: sharedTokenObjectsTable, held: "balance", part: "token" };
 
+/** What a batch says of tokens. */
+export type TokenRows = {
+  /** How its objects stand at its end. */
+  readonly objects: readonly ObjectChange<SharedTokenState>[];
+  /** How they stood between, and before. */
+  readonly ended: readonly (typeof sharedTokenRangesTable.$inferSelect)[];
+  readonly changes: readonly BalanceChangeRow[];
+  readonly grants: readonly SeenGrant[];
+  readonly tokens: TokenNews;
+};
+
+/** The objects of these ids, as they stand. */
+export const standingTokens = async (
+  sql: Sql,
+  objectIds: readonly string[],
+): Promise<Map<string, SharedTokenState>> => {
+  const rows = await standing<StoredToken>(sql, liveSet, objectIds);
+  return new Map(
+    rows.map(({ objectId, ...row }) => [
+      objectId,
+      { ...row, balance: BigInt(row.balance), version: BigInt(row.version) },
+    ]),
+  );
+};
+
+/** As Postgres sends it. */
+type StoredToken = Omit<typeof sharedTokenObjectsTable.$inferSelect, "balance" | "version"> & {
+  readonly balance: string;
+  readonly version: string;
+};
+
 /**
- * Folds the changes of a batch into the live objects and the token part of their owners' balances.
+ * Folds a batch into the live objects, the token part of their owners' balances and the history of both.
  * @throws ImpossibleBalanceError (stop)
  */
-export const foldSharedTokens = (
-  tx: Tx,
-  changes: readonly ObjectChange<SharedTokenState>[],
-): Promise<void> => foldChanges(tx, liveSet, changes);
+export const foldSharedTokens = async (tx: Tx, rows: TokenRows): Promise<void> => {
+  await foldChanges(tx, liveSet, rows.objects);
+  await appendRows(tx.sql, sharedTokenRangesTable, rows.ended);
+  await appendRows(tx.sql, tokenChangesTable, rows.changes);
+  await writeNow(tx.sql, keepingGrants(rows.grants, 1));
+  await keepTokens(tx, rows.tokens);
+};
 
-/** The same for few changes, as parts of the statement that moves the watermark. */
-export const foldSharedTokensAtOnce = (
-  changes: readonly ObjectChange<SharedTokenState>[],
-): AtOnce => foldAtOnce(liveSet, changes);
+/** The same for few rows, as parts of the statement that moves the watermark. */
+export const foldSharedTokensAtOnce = (rows: TokenRows): AtOnce =>
+  together([
+    foldAtOnce(liveSet, rows.objects),
+    appendAtOnce(sharedTokenRangesTable, rows.ended),
+    appendAtOnce(tokenChangesTable, rows.changes),
+    keepGrantsAtOnce(rows.grants),
+    keepTokensAtOnce(rows.tokens),
+  ]);
 
-/** Forgets all objects and the token part of all balances, before a rebuild. */
-export const clearSharedTokens = (tx: Tx): Promise<void> => clearLiveSet(tx, liveSet);
+/** Forgets all of it, and the token part of all balances, before a rebuild. */
+export const clearSharedTokens = async (tx: Tx): Promise<void> => {
+  await tx.sql`
+    truncate shared_token_ranges, token_changes, token_grants, tokens, token_supplies`;
+  await clearLiveSet(tx, liveSet);
+};
 
 /** A live object of one owner. */
 export type TokenObject = {

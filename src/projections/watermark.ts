@@ -1,4 +1,4 @@
-import { pgTable, text } from "drizzle-orm/pg-core";
+import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { at, int8 } from "../database/column-types.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
@@ -20,6 +20,11 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
     lastTimestampMs: int8("last_timestamp_ms"),
+    /**
+     * Layout of the pipeline's tables that its rows are complete in: behind the pipeline's own after an
+     * upgrade that added tables, until they are filled from the log.
+     */
+    layout: integer("layout").notNull().default(1),
     /** When the row was last moved, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
   });

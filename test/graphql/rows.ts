@@ -1,4 +1,5 @@
 /** Rows as the pipelines write them, through the projections' own writes. */
+
 import { upsertCoins } from "../../src/log/coins.ts";
 import type { CheckpointMark } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";
@@ -13,6 +14,7 @@ import {
 } from "../../src/projections/token-activity.ts";
 import type { WatermarkTable } from "../../src/projections/watermark.ts";
 import type { TestDatabase } from "../postgres.ts";
+import { grantRows, tokenRows } from "../projections/object-rows.ts";
 import * as projections from "../projections/set-watermark.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
 
@@ -108,10 +110,13 @@ export const setTokens = (
   database.transaction((tx) =>
     foldSharedTokens(
       tx,
-      objects.map(({ id, owner, balance }) => ({
-        objectId: address(id),
-        state: balance === null ? null : { coinType, owner, balance, version: 7n, checkpoint: 42n },
-      })),
+      tokenRows(
+        objects.map(({ id, owner, balance }) => ({
+          objectId: address(id),
+          state:
+            balance === null ? null : { coinType, owner, balance, version: 7n, checkpoint: 42n },
+        })),
+      ),
     ),
   );
 
@@ -139,10 +144,7 @@ export const setGrants = (
   grants: readonly { readonly id: string; readonly state: TimelockState | null }[],
 ) =>
   database.transaction((tx) =>
-    foldTimelocks(
-      tx,
-      grants.map(({ id, state }) => ({ objectId: address(id), state })),
-    ),
+    foldTimelocks(tx, grantRows(grants.map(({ id, state }) => ({ objectId: address(id), state })))),
   );
 
 /** A coin seen as a security; its decimals, when its metadata was seen. */

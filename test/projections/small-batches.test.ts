@@ -13,6 +13,7 @@ import {
 } from "../../src/projections/shared-token-objects.ts";
 import { ACME, address } from "../pipelines/token-facts.ts";
 import { freshDatabase } from "../postgres.ts";
+import { tokenRows } from "./object-rows.ts";
 
 /** Rows that Postgres knew of when it made its plans: of none, or of one, everything is cheap. */
 const KNOWN = [0, 1, 2, 4, 8];
@@ -59,7 +60,7 @@ const holderEvents = (numbers: readonly number[]) =>
 const smallBatches = async (sql: Sql, numbers: readonly number[]) => {
   for (const batch of [
     foldRoleEventsAtOnce(grants(numbers, false)),
-    foldSharedTokensAtOnce(objects(numbers, false)),
+    foldSharedTokensAtOnce(tokenRows(objects(numbers, false))),
     appendHolderEventsAtOnce(holderEvents(numbers.map((n) => n + 1_000_000))),
   ]) {
     const writing = batch(1);
@@ -86,7 +87,7 @@ test.each(KNOWN)(
     const few = Array.from({ length: known }, (_, n) => n);
     await database.transaction(async (tx) => {
       await foldRoleEvents(tx, grants(few, true));
-      await foldSharedTokens(tx, objects(few, true));
+      await foldSharedTokens(tx, tokenRows(objects(few, true)));
       await appendHolderEvents(tx, holderEvents(few));
     });
     // All that Postgres knows of the tables is that they are a page each, or empty.

@@ -6,6 +6,7 @@
 /** Objects. All of them are shared. */
 export const SHARED_TOKEN = "shared_token::SharedToken";
 export const TIMELOCK = "timelock::Timelock";
+export const TREASURY = "controlled_treasury::ControlledTreasury";
 
 /** Objects of the framework (0x2). */
 export const COIN_METADATA = "coin::CoinMetadata";

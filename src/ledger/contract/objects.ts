@@ -5,7 +5,7 @@
 
 import { bcs } from "@mysten/sui/bcs";
 import { address, amount, decoder, u64 } from "./layout.ts";
-import { COIN_METADATA, CURRENCY, SHARED_TOKEN, TIMELOCK } from "./names.ts";
+import { COIN_METADATA, CURRENCY, SHARED_TOKEN, TIMELOCK, TREASURY } from "./names.ts";
 
 /** `shared_token::SharedToken<T>`: tokens of one owner. */
 export const sharedToken = bcs.struct("SharedToken", {
@@ -42,10 +42,24 @@ export type Timelock = typeof timelock.$inferType;
 /** @throws ContractLayoutError (stop) */
 export const decodeTimelock = decoder<Timelock>(TIMELOCK, timelock, "nothing");
 
-/** How the framework's `coin::CoinMetadata<T>` and `coin_registry::Currency<T>` both begin. */
-export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: bcs.u8() });
+/** How `controlled_treasury::ControlledTreasury<T>` begins; the rest is the contract's own. */
+export const treasury = bcs.struct("ControlledTreasury", { id: address, totalSupply: amount });
 
-/** What is read of a coin's metadata; decimals from 0 to 255. */
+/** The treasury of a token; its supply in the coin's smallest unit. */
+export type Treasury = typeof treasury.$inferType;
+
+/** @throws ContractLayoutError (stop) */
+export const decodeTreasury = decoder<Treasury>(TREASURY, treasury, "unread");
+
+/** How the framework's `coin::CoinMetadata<T>` and `coin_registry::Currency<T>` both begin. */
+export const coinMetadata = bcs.struct("CoinMetadata", {
+  id: address,
+  decimals: bcs.u8(),
+  name: bcs.string(),
+  symbol: bcs.string(),
+});
+
+/** What is read of a coin's metadata; decimals from 0 to 255. Any account can write any text here. */
 export type CoinMetadata = typeof coinMetadata.$inferType;
 
 /** @throws ContractLayoutError (stop) */

@@ -1,0 +1,141 @@
+/**
+ * Why balances moved: what a transaction's objects and events say, as one movement for each coin and
+ * owner. Pure: states come in, rows go out, the same whatever the batches were.
+ */
+import type { Fact } from "../log/fact.ts";
+import { type BalanceChangeRow, CAUSES, type Cause } from "../projections/balance-changes.ts";
+import { positionOf } from "../projections/position.ts";
+
+/** The facts of one transaction, in chain order; never empty. */
+export type TransactionFacts = readonly [Fact, ...Fact[]];
+
+/** Facts in chain order, by transaction. */
+export const transactionsOf = (facts: readonly Fact[]): readonly TransactionFacts[] => {
+  const transactions: [Fact, ...Fact[]][] = [];
+  for (const fact of facts) {
+    const open = transactions.at(-1);
+    if (open?.[0].checkpoint === fact.checkpoint && open[0].transaction === fact.transaction) {
+      open.push(fact);
+    } else transactions.push([fact]);
+  }
+  return transactions;
+};
+
+/** What counts of a grant for the causes. */
+export type GrantAmounts = { readonly leftBalance: bigint; readonly tokensTransferred: bigint };
+
+/** What a transaction did to a grant; none is negative. */
+export type GrantMovement = {
+  readonly funded: bigint;
+  readonly claimed: bigint;
+  readonly cancelled: bigint;
+};
+
+/**
+ * Claimed is the rise of what was transferred. What else the balance rose by was funded, what else it
+ * fell by was cancelled.
+ */
+export const grantMovement = (
+  before: GrantAmounts | undefined,
+  after: GrantAmounts | undefined,
+): GrantMovement => {
+  const rise = after ? after.tokensTransferred - (before?.tokensTransferred ?? 0n) : 0n;
+  const claimed = rise > 0n ? rise : 0n;
+  const rest = (after?.leftBalance ?? 0n) - (before?.leftBalance ?? 0n) + claimed;
+  return { funded: rest > 0n ? rest : 0n, claimed, cancelled: rest < 0n ? -rest : 0n };
+};
+
+type Moved = {
+  readonly coinType: string;
+  readonly owner: string;
+  /** By how much the balance changed. */
+  net: bigint;
+  /** The part of it that something explains. */
+  explained: bigint;
+  /** Amounts by what they are for. */
+  readonly sums: Map<Cause, bigint>;
+};
+
+/** Names of Move types and addresses hold no space. */
+export const balanceKey = ({ coinType, owner }: { coinType: string; owner: string }): string =>
+  `${coinType} ${owner}`;
+
+/** Gathers what one transaction did to one part of the balances. */
+export class Movements {
+  readonly #moved = new Map<string, Moved>();
+  /** What was cancelled, by coin type, that no increase has been named for yet. */
+  readonly #cancelled = new Map<string, bigint>();
+
+  /** An object of the owner holds more, or (negative) less. */
+  held(coinType: string, owner: string, by: bigint): void {
+    this.#of(coinType, owner).net += by;
+  }
+
+  /** Something says that the balance moved `by`, and why. */
+  because(coinType: string, owner: string, cause: Cause, by: bigint): void {
+    const moved = this.#of(coinType, owner);
+    moved.explained += by;
+    add(moved.sums, cause, by < 0n ? -by : by);
+  }
+
+  /** Tokens left a grant for a wallet that nothing names. */
+  cancelled(coinType: string, amount: bigint): void {
+    add(this.#cancelled, coinType, amount);
+  }
+
+  /**
+   * A row for each coin and owner whose balance is another one, by coin and owner.
+   * @param standing balances by `balanceKey`; brought up to date
+   */
+  rows(at: Fact, standing: Map<string, bigint>): readonly BalanceChangeRow[] {
+    const { txDigest, timestampMs } = at;
+    const position = positionOf({ ...at, index: 0 });
+    const rows: BalanceChangeRow[] = [];
+    const inOrder = [...this.#moved].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [key, { coinType, owner, net, explained, sums }] of inOrder) {
+      this.#nameTheRest(coinType, net - explained, sums);
+      if (net === 0n) continue;
+      const balanceAfter = (standing.get(key) ?? 0n) + net;
+      standing.set(key, balanceAfter);
+      const place = { coinType, owner, position, txDigest, timestampMs };
+      rows.push({ ...place, cause: largest(sums), change: net, balanceAfter });
+    }
+    return rows;
+  }
+
+  /** An increase that nothing explains came from what was cancelled, as far as that goes. */
+  #nameTheRest(coinType: string, rest: bigint, sums: Map<Cause, bigint>): void {
+    const cancelled = this.#cancelled.get(coinType) ?? 0n;
+    const share = rest <= 0n ? 0n : rest < cancelled ? rest : cancelled;
+    if (share > 0n) {
+      add(sums, "GRANT_CANCELLED", share);
+      add(this.#cancelled, coinType, -share);
+    }
+    const unknown = rest - share;
+    if (unknown !== 0n) add(sums, "UNKNOWN", unknown < 0n ? -unknown : unknown);
+  }
+
+  #of(coinType: string, owner: string): Moved {
+    const key = balanceKey({ coinType, owner });
+    const found = this.#moved.get(key);
+    if (found !== undefined) return found;
+    const made = { coinType, owner, net: 0n, explained: 0n, sums: new Map() };
+    this.#moved.set(key, made);
+    return made;
+  }
+}
+
+const add = <Key>(sums: Map<Key, bigint>, key: Key, amount: bigint): void => {
+  sums.set(key, (sums.get(key) ?? 0n) + amount);
+};
+
+/** The cause with the largest sum; of equal ones the first in the list. */
+const largest = (sums: ReadonlyMap<Cause, bigint>): Cause => {
+  let found: Cause = "UNKNOWN";
+  let most = 0n;
+  for (const cause of CAUSES) {
+    const sum = sums.get(cause) ?? 0n;
+    if (sum > most) [found, most] = [cause, sum];
+  }
+  return found;
+};

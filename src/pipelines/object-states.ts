@@ -1,0 +1,54 @@
+/** How objects stood, fact by fact: what a batch leaves behind of each, and what it replaces. */
+import type { Fact, ObjectFact } from "../log/fact.ts";
+import type { ObjectChange } from "../projections/live-objects.ts";
+
+/** A state knows the checkpoint that wrote it. */
+type Written = { readonly checkpoint: bigint };
+
+/** A state that no longer stands: after `until` it did not. */
+export type EndedState<State> = State & { readonly objectId: string; readonly until: bigint };
+
+/** What became of an object in one fact; undefined where it does not stand. */
+export type Step<State> = {
+  readonly before: State | undefined;
+  readonly after: State | undefined;
+};
+
+/** Objects of one kind, from how they stood before a batch on. */
+export class ObjectStates<State extends Written> {
+  readonly #now: Map<string, State>;
+  readonly #touched = new Map<string, State | null>();
+  readonly #ended: EndedState<State>[] = [];
+  readonly #stateOf: (fact: ObjectFact) => State;
+
+  /** @param before the objects that the batch names, as far as they stood; it is used up */
+  constructor(before: Map<string, State>, stateOf: (fact: ObjectFact) => State) {
+    this.#now = before;
+    this.#stateOf = stateOf;
+  }
+
+  /** Goes on by one fact. An object deleted or wrapped no longer stands; an unwrapped one does again. */
+  step(fact: Exclude<Fact, { kind: "event" }>): Step<State> {
+    const { objectId, checkpoint } = fact;
+    const before = this.#now.get(objectId);
+    const after = fact.kind === "object" ? this.#stateOf(fact) : undefined;
+    // How it stood in the middle of a checkpoint can be asked for by nothing.
+    if (before !== undefined && before.checkpoint < checkpoint) {
+      this.#ended.push({ ...before, objectId, until: checkpoint });
+    }
+    if (after === undefined) this.#now.delete(objectId);
+    else this.#now.set(objectId, after);
+    this.#touched.set(objectId, after ?? null);
+    return { before, after };
+  }
+
+  /** The last word on each object of the batch. One created and gone within it is reported gone. */
+  get changes(): readonly ObjectChange<State>[] {
+    return [...this.#touched].map(([objectId, state]) => ({ objectId, state }));
+  }
+
+  /** States at the end of a checkpoint that a later one of the batch replaced or ended. */
+  get ended(): readonly EndedState<State>[] {
+    return this.#ended;
+  }
+}

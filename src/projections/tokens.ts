@@ -1,0 +1,169 @@
+/**
+ * The tokens that were seen, what they are called, and their supply as the treasury says. Written by
+ * `shared_token_objects`, together with what that needs of grants.
+ */
+import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
+import { identifier, int8, u64 } from "../database/column-types.ts";
+import type { Sql, Tx } from "../database/connect.ts";
+import { appendRows, columnsByKey } from "../database/table-rows.ts";
+import {
+  AT_ONCE_UP_TO_ROWS,
+  type AtOnce,
+  appendAtOnce,
+  NOTHING,
+  rowsAfterMark,
+  together,
+  type Writing,
+  writeNow,
+} from "../database/writing.ts";
+
+/** Coin types: of the contract, and any that metadata was seen of. */
+export const tokensTable = pgTable("tokens", {
+  coinType: identifier("coin_type").primaryKey(),
+  /** Of the first token, grant, treasury or movement; null for a coin that is no token of the contract. */
+  firstCheckpoint: int8("first_checkpoint"),
+  /** As the newest metadata says; null while none was seen. */
+  symbol: identifier("symbol"),
+  name: identifier("name"),
+});
+
+/**
+ * What the treasury said the supply was, at the end of each checkpoint that wrote it; the newest one
+ * counts. In the coin's smallest unit.
+ */
+export const tokenSuppliesTable = pgTable(
+  "token_supplies",
+  {
+    coinType: identifier("coin_type").notNull(),
+    checkpoint: int8("checkpoint").notNull(),
+    supply: u64("supply").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.coinType, t.checkpoint] })],
+);
+
+/**
+ * Grants as far as the causes of token movements need them. A table of its own, because
+ * `timelock_objects` is at another checkpoint.
+ */
+export const tokenGrantsTable = pgTable("token_grants", {
+  objectId: identifier("object_id").primaryKey(),
+  tokensTransferred: u64("tokens_transferred").notNull(),
+  leftBalance: u64("left_balance").notNull(),
+});
+
+/** A grant as a batch leaves it; without amounts it is gone. */
+export type SeenGrant = {
+  readonly objectId: string;
+  readonly tokensTransferred?: bigint;
+  readonly leftBalance?: bigint;
+};
+
+/** What a batch tells of the tokens themselves. */
+export type TokenNews = {
+  /** Coin types of the contract, each with the first checkpoint of the batch that says something of it. */
+  readonly seen: readonly { readonly coinType: string; readonly firstCheckpoint: bigint }[];
+  /** The newest metadata of each coin type. */
+  readonly named: readonly {
+    readonly coinType: string;
+    readonly symbol: string;
+    readonly name: string;
+  }[];
+  readonly supplies: readonly (typeof tokenSuppliesTable.$inferSelect)[];
+};
+
+/** Amounts of grants that the causes of later movements need, as they stand. */
+export const standingGrants = async (
+  sql: Sql,
+  objectIds: readonly string[],
+): Promise<Map<string, { readonly tokensTransferred: bigint; readonly leftBalance: bigint }>> => {
+  if (objectIds.length === 0) return new Map();
+  const rows = await sql.unsafe<
+    {
+      readonly objectId: string;
+      readonly tokensTransferred: string;
+      readonly leftBalance: string;
+    }[]
+  >(
+    `select ${columnsByKey(tokenGrantsTable)} from token_grants where object_id = any($1::text[])`,
+    [texts(objectIds)],
+    { prepare: true },
+  );
+  return new Map(
+    rows.map((row) => [
+      row.objectId,
+      {
+        tokensTransferred: BigInt(row.tokensTransferred),
+        leftBalance: BigInt(row.leftBalance),
+      },
+    ]),
+  );
+};
+
+/** What keeps grants as a batch leaves them, with parameters that are numbered from `first` on. */
+export const keepingGrants = (grants: readonly SeenGrant[], first: number): Writing => {
+  if (grants.length === 0) return NOTHING;
+  const { text, parameters } = rowsAfterMark(tokenGrantsTable, grants, first);
+  return {
+    parts: [
+      `seen_grants as materialized (${text})`,
+      `kept_grants as (
+        insert into token_grants (object_id, tokens_transferred, left_balance)
+        select object_id, tokens_transferred, left_balance from seen_grants
+        where left_balance is not null
+        on conflict (object_id) do update set
+          tokens_transferred = excluded.tokens_transferred, left_balance = excluded.left_balance
+      )`,
+      `gone_grants as (
+        delete from token_grants g
+        where g.object_id = any(array(select object_id from seen_grants where left_balance is null))
+      )`,
+    ],
+    parameters,
+  };
+};
+
+export const keepGrantsAtOnce =
+  (grants: readonly SeenGrant[]): AtOnce =>
+  (first) =>
+    grants.length > AT_ONCE_UP_TO_ROWS ? undefined : keepingGrants(grants, first);
+
+/** What keeps the news of tokens; the first checkpoint of a token stays the first. */
+const keepingTokens = ({ seen, named }: TokenNews, first: number): Writing => {
+  const news = new Map<string, typeof tokensTable.$inferSelect>();
+  for (const token of seen) news.set(token.coinType, { symbol: null, name: null, ...token });
+  for (const metadata of named) {
+    const firstCheckpoint = news.get(metadata.coinType)?.firstCheckpoint ?? null;
+    news.set(metadata.coinType, { firstCheckpoint, ...metadata });
+  }
+  if (news.size === 0) return NOTHING;
+  const { text, parameters } = rowsAfterMark(tokensTable, [...news.values()], first);
+  return {
+    parts: [
+      `kept_tokens as (
+        insert into tokens as known (coin_type, first_checkpoint, symbol, name) ${text}
+        on conflict (coin_type) do update set
+          first_checkpoint = coalesce(known.first_checkpoint, excluded.first_checkpoint),
+          symbol = coalesce(excluded.symbol, known.symbol),
+          name = coalesce(excluded.name, known.name)
+        where known.first_checkpoint is null and excluded.first_checkpoint is not null
+          or excluded.symbol is not null
+      )`,
+    ],
+    parameters,
+  };
+};
+
+export const keepTokensAtOnce = (news: TokenNews): AtOnce =>
+  together([
+    (first) =>
+      news.seen.length + news.named.length > AT_ONCE_UP_TO_ROWS
+        ? undefined
+        : keepingTokens(news, first),
+    appendAtOnce(tokenSuppliesTable, news.supplies),
+  ]);
+
+export const keepTokens = async (tx: Tx, news: TokenNews): Promise<void> => {
+  await writeNow(tx.sql, keepingTokens(news, 1));
+  await appendRows(tx.sql, tokenSuppliesTable, news.supplies);
+};
