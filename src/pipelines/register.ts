@@ -41,8 +41,8 @@ export const registerPipeline = async (
 ): Promise<WatermarkState> => {
   const table = sql(getTableName(pipeline.watermark));
   await sql`
-    insert into ${table} (pipeline, chain_id, next_checkpoint)
-    values (${pipeline.name}, ${log.chainId}, ${log.firstCheckpoint})
+    insert into ${table} (pipeline, chain_id, next_checkpoint, layout)
+    values (${pipeline.name}, ${log.chainId}, ${log.firstCheckpoint}, ${pipeline.layout})
     on conflict (pipeline) do update set chain_id = excluded.chain_id
     where ${table}.chain_id is null and excluded.chain_id is not null`;
   const [row] = await sql<Row[]>`

@@ -7,6 +7,9 @@
  */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, sumOfU64 } from "../database/column-types.ts";
+import { type Reads, read } from "../database/readers.ts";
+import { LAYOUT_WITH_PAST, NotYetIndexedError, STILL_FILLING } from "./past.ts";
+import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 
 /**
  * Why a balance moved, the earlier in this list the stronger where two explain as much of it. `UNKNOWN`
@@ -61,3 +64,112 @@ export const grantChangesTable = changesTable("grant_changes");
 
 /** A movement as it is stored. */
 export type BalanceChangeRow = typeof tokenChangesTable.$inferSelect;
+
+/** One movement; amounts in the coin's smallest unit, times in milliseconds. */
+export type BalanceChange = Omit<BalanceChangeRow, "coinType"> & {
+  readonly part: ChangedPart;
+  readonly checkpoint: bigint;
+};
+
+/** Where a page of movements ended. */
+export type ChangePlace = {
+  readonly position: bigint;
+  readonly owner: string;
+  readonly part: ChangedPart;
+};
+
+const COLUMNS = `
+  owner, position, cause, change, balance_after as "balanceAfter", tx_digest as "txDigest",
+  timestamp_ms as "timestampMs"`;
+
+/** Added to an owner, it sorts behind that one and before all others. */
+const BEHIND_OWNER = "!";
+
+/** What both balance pipelines have committed, and whether both have a past at all. */
+const TOLD = `
+  select least(
+           (select next_checkpoint from shared_token_objects_watermark),
+           (select next_checkpoint from timelock_objects_watermark)
+         ) * 1000000000 as ending,
+         coalesce((select min(layout) from (
+           select layout from shared_token_objects_watermark
+           union all select layout from timelock_objects_watermark
+         ) of_both), ${LAYOUT_WITH_PAST}) >= ${LAYOUT_WITH_PAST} as filled`;
+
+/**
+ * A page in one direction, from position $3 on and there from an owner on: $4 in the tokens' table, $5 in
+ * the grants'.
+ */
+const changesPage = (from: ">=" | "<", direction: "asc" | "desc", condition: string): string => {
+  const of = (table: string, part: ChangedPart, fromOwner: string) => `
+    (select ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank from ${table}
+     where coin_type = $1 ${condition} and position < told.ending
+       and (position, owner) ${from} ($3::int8, ${fromOwner})
+     order by ${table}.position ${direction}, ${table}.owner ${direction}
+     limit (select $2::int8))`;
+  return `
+    select told.filled, changes.* from (${TOLD}) as told
+    -- One row comes always: whether the tables are filled is to be known of an empty page, too.
+    left join lateral (
+      ${of("token_changes", "TOKENS", "$4")}
+      union all
+      ${of("grant_changes", "GRANTS", "$5")}
+      order by position ${direction}, owner ${direction}, rank ${direction}
+      limit (select $2::int8)
+    ) as changes on told.filled`;
+};
+
+const PAGES = {
+  asc: { all: changesPage(">=", "asc", ""), ofOwner: changesPage(">=", "asc", "and owner = $6") },
+  desc: { all: changesPage("<", "desc", ""), ofOwner: changesPage("<", "desc", "and owner = $6") },
+} as const;
+
+type ListedChange = Omit<BalanceChange, "change" | "balanceAfter" | "checkpoint" | "position"> & {
+  readonly filled: boolean;
+  readonly position: bigint | null;
+  readonly change: string;
+  readonly balanceAfter: string;
+};
+
+/**
+ * Movements of a coin's balances, or of one owner's, by position, owner and part (tokens first), or the
+ * other way round; empty for an unknown one of either. Up to the checkpoint that both balance pipelines
+ * have committed: nothing ever appears before a place already given.
+ * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ */
+export const balanceChanges = async (
+  on: Reads,
+  query: {
+    readonly coinType: string;
+    readonly owner?: string | undefined;
+    readonly limit: number;
+    readonly order: "asc" | "desc";
+    readonly after?: ChangePlace | undefined;
+  },
+): Promise<BalanceChange[]> => {
+  const { coinType, owner, limit, order, after } = query;
+  const position = after?.position ?? (order === "asc" ? BEFORE_ALL : BEHIND_ALL);
+  // Of the two parts of one place, the one that is second in the order may still be to come.
+  const [here, beyond] = [after?.owner ?? "", `${after?.owner ?? ""}${BEHIND_OWNER}`];
+  const fromTokens = after?.part === "GRANTS" || order === "asc" ? beyond : here;
+  const fromGrants = after?.part === "TOKENS" || order === "desc" ? here : beyond;
+  const given = [coinType, limit, position, fromTokens, fromGrants];
+  const pages = PAGES[order];
+  const rows = await (owner === undefined
+    ? read<ListedChange>(on, pages.all, given)
+    : read<ListedChange>(on, pages.ofOwner, [...given, owner]));
+  if (rows[0]?.filled === false) throw new NotYetIndexedError(STILL_FILLING);
+  return rows.flatMap(({ filled: _, position, change, balanceAfter, ...row }) =>
+    position === null
+      ? []
+      : [
+          {
+            ...row,
+            position,
+            checkpoint: placeOf(position).checkpoint,
+            change: BigInt(change),
+            balanceAfter: BigInt(balanceAfter),
+          },
+        ],
+  );
+};

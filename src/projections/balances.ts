@@ -18,6 +18,7 @@ import { type Reads, read } from "../database/readers.ts";
 import type { Writing } from "../database/writing.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { GRANTS_INCLUDED } from "./grant-lag.ts";
+import { positionsEnd } from "./position.ts";
 
 export const balancesTable = pgTable(
   "balances",
@@ -170,12 +171,35 @@ type BalanceRow = {
   readonly grantCount: number | null;
 };
 
-/** One owner's balance; zero for an unknown coin type or owner. */
+const changedTo = (table: string) => `
+  (select balance_after from ${table}
+   where coin_type = $1 and owner = $2 and position < $4 order by position desc limit 1)`;
+
+const stoodAt = (live: string, ranges: string) => `
+  ((select count(*) from ${live} where coin_type = $1 and owner = $2 and checkpoint <= $3)
+   + (select count(*) from ${ranges}
+      where coin_type = $1 and owner = $2 and checkpoint <= $3 and until > $3))::int4`;
+
+/** The last changes at or before a checkpoint, $3; $4 is the end of its positions. */
+const BALANCE_AT = `
+  select true as included, ${changedTo("token_changes")} as "tokenBalance",
+         ${changedTo("grant_changes")} as "grantBalance",
+         ${stoodAt("shared_token_objects", "shared_token_ranges")} as "tokenCount",
+         ${stoodAt("timelock_objects", "timelock_ranges")} as "grantCount"`;
+
+/** One owner's balance, now or at the end of checkpoint `at`; zero for an unknown coin type or owner. */
 export const tokenBalance = async (
   on: Reads,
-  { coinType, owner }: { readonly coinType: string; readonly owner: string },
+  query: {
+    readonly coinType: string;
+    readonly owner: string;
+    readonly at?: bigint | undefined;
+  },
 ): Promise<TokenBalance> => {
-  const [row] = await read<BalanceRow>(on, BALANCE, [coinType, owner]);
+  const { coinType, owner, at } = query;
+  const [row] = await (at === undefined
+    ? read<BalanceRow>(on, BALANCE, [coinType, owner])
+    : read<BalanceRow>(on, BALANCE_AT, [coinType, owner, at, positionsEnd(at)]));
   const timelocksIncluded = row?.included ?? false;
   const timelockBalance = timelocksIncluded ? BigInt(row?.grantBalance ?? 0) : 0n;
   return {

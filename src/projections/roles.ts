@@ -20,7 +20,7 @@ import {
   rangeStatements,
   readRange,
 } from "./chain-time.ts";
-import { placeOf } from "./position.ts";
+import { placeOf, positionsEnd } from "./position.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",
@@ -136,18 +136,36 @@ export type WalletRole = {
   readonly roles: string[];
 };
 
+type HeldRole = { readonly owner: string; readonly role: string };
+
 const HELD = `
   select owner, role from wallet_roles where coin_type = $1 order by owner, role`;
 
+/** The newest event of each owner and role up to a checkpoint, whose positions end at $2. */
+const HELD_AT = `
+  select owner, role from (
+    select distinct on (owner, role) owner, role, granted from role_events
+    where coin_type = $1 and position < $2
+    order by owner desc, role desc, position desc
+  ) newest
+  where granted order by owner, role`;
+
 /**
- * Every owner with at least one role now, ascending: the full state, empty for an unknown coin type.
+ * Every owner with at least one role, now or at the end of checkpoint `at`, ascending: the full state, empty for an unknown coin type.
  * `packages`: addresses of the configured contract, whose role types have bits.
  */
 export const walletRoles = async (
   on: Reads,
-  { coinType, packages }: { readonly coinType: string; readonly packages: readonly string[] },
+  query: {
+    readonly coinType: string;
+    readonly packages: readonly string[];
+    readonly at?: bigint | undefined;
+  },
 ): Promise<WalletRole[]> => {
-  const rows = await read<{ readonly owner: string; readonly role: string }>(on, HELD, [coinType]);
+  const { coinType, packages, at } = query;
+  const rows = await (at === undefined
+    ? read<HeldRole>(on, HELD, [coinType])
+    : read<HeldRole>(on, HELD_AT, [coinType, positionsEnd(at)]));
   const byOwner = Map.groupBy(rows, (row) => row.owner);
   return [...byOwner].map(([owner, held]) => ({
     owner,

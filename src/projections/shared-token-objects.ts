@@ -137,10 +137,26 @@ export type TokenObject = {
   readonly checkpoint: bigint;
 };
 
+const OBJECT_COLUMNS = `object_id as "objectId", owner, balance, version, checkpoint`;
+
+const OF_OWNER = "coin_type = $1 and owner = $2 and object_id > $4";
+
 const OBJECTS = `
-  select object_id as "objectId", owner, balance, version, checkpoint from shared_token_objects
-  where coin_type = $1 and owner = $2
+  select ${OBJECT_COLUMNS} from shared_token_objects
+  where ${OF_OWNER}
   order by object_id
+  limit (select $3::int8)`;
+
+/** Of what stands now, and of what has ended since. */
+const OBJECTS_AT = `
+  (select ${OBJECT_COLUMNS} from shared_token_objects
+   where ${OF_OWNER} and checkpoint <= $5
+   order by object_id limit (select $3::int8))
+  union all
+  (select ${OBJECT_COLUMNS} from shared_token_ranges
+   where ${OF_OWNER} and checkpoint <= $5 and until > $5
+   order by object_id limit (select $3::int8))
+  order by "objectId"
   limit (select $3::int8)`;
 
 type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
@@ -148,12 +164,25 @@ type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
   readonly version: string;
 };
 
-/** An owner's live objects of one coin, by object id ascending; empty for an unknown one of either. */
+/**
+ * An owner's objects of one coin, now or at the end of checkpoint `at`, by object id ascending; empty for
+ * an unknown one of either. `after`: object id of the last row seen.
+ */
 export const tokenObjects = async (
   on: Reads,
-  query: { readonly coinType: string; readonly owner: string; readonly limit: number },
+  query: {
+    readonly coinType: string;
+    readonly owner: string;
+    readonly limit: number;
+    readonly after?: string | undefined;
+    readonly at?: bigint | undefined;
+  },
 ): Promise<TokenObject[]> => {
-  const rows = await read<ObjectRow>(on, OBJECTS, [query.coinType, query.owner, query.limit]);
+  const { coinType, owner, limit, after = "", at } = query;
+  const given = [coinType, owner, limit, after];
+  const rows = await (at === undefined
+    ? read<ObjectRow>(on, OBJECTS, given)
+    : read<ObjectRow>(on, OBJECTS_AT, [...given, at]));
   return rows.map((row) => ({
     ...row,
     balance: BigInt(row.balance),

@@ -143,25 +143,39 @@ export type TokenTimelock = Omit<
   "coinType" | "version" | "checkpoint"
 >;
 
-const grants = (condition: string) => `
+const GRANT_COLUMNS = `
+  object_id as "objectId", owner, funder, release_schedule_id as "releaseScheduleId",
+  release_count as "releaseCount", delay_until_first_release_ms as "delayUntilFirstReleaseMs",
+  period_between_releases_ms as "periodBetweenReleasesMs",
+  initial_release_portion_bps as "initialReleasePortionBps",
+  commencement_timestamp_ms as "commencementTimestampMs", total_amount as "totalAmount",
+  tokens_transferred as "tokensTransferred", left_balance as "leftBalance"`;
+
+const IN_ORDER = `
+  order by GRANTS.commencement_timestamp_ms, GRANTS.object_id limit (select $2::int8)`;
+
+/** A page of a table: of the coin, or of an owner, behind the last row seen. */
+const page = (table: string, condition: string): string => `
+  select ${GRANT_COLUMNS} from ${table}
+  where coin_type = $1 and (commencement_timestamp_ms, object_id) > ($3::numeric, $4) ${condition}
+  ${IN_ORDER.replaceAll("GRANTS", table)}`;
+
+const present = (condition: string) => `
   select included, grants.* from (select ${GRANTS_INCLUDED} as included) as told
   -- One row comes always, so that an empty list can be told from one that must not be shown.
-  left join lateral (
-    select object_id as "objectId", owner, funder, release_schedule_id as "releaseScheduleId",
-           release_count as "releaseCount",
-           delay_until_first_release_ms as "delayUntilFirstReleaseMs",
-           period_between_releases_ms as "periodBetweenReleasesMs",
-           initial_release_portion_bps as "initialReleasePortionBps",
-           commencement_timestamp_ms as "commencementTimestampMs", total_amount as "totalAmount",
-           tokens_transferred as "tokensTransferred", left_balance as "leftBalance"
-    from timelock_objects
-    where told.included and coin_type = $1 ${condition}
-    order by timelock_objects.commencement_timestamp_ms, timelock_objects.object_id
-    limit (select $2::int8)
-  ) as grants on true`;
+  left join lateral (${page("timelock_objects", `and told.included ${condition}`)}) as grants on true`;
 
-const OF_COIN = grants("");
-const OF_OWNER = grants("and owner = $3");
+/** Of what stands now, and of what has ended since; $5 is the checkpoint. */
+const past = (condition: string) => `
+  (${page("timelock_objects", `and checkpoint <= $5 ${condition}`)})
+  union all
+  (${page("timelock_ranges", `and checkpoint <= $5 and until > $5 ${condition}`)})
+  order by "commencementTimestampMs", "objectId" limit (select $2::int8)`;
+
+const OF_COIN = present("");
+const OF_OWNER = present("and owner = $5");
+const OF_COIN_AT = past("");
+const OF_OWNER_AT = past("and owner = $6");
 
 /** As Postgres sends it: numbers as digits. */
 type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
@@ -169,27 +183,36 @@ type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
 /** All but `included` are null in the row of an empty list. */
 type ListedGrant = { readonly included: boolean } & GrantRow;
 
+/** Where a page of grants ended: the commencement, in milliseconds, and object id of its last row. */
+export type GrantPlace = { readonly commencementTimestampMs: bigint; readonly objectId: string };
+
+/** Before every grant: times are not negative. */
+const BEFORE_ALL_GRANTS: GrantPlace = { commencementTimestampMs: -1n, objectId: "" };
+
 /**
- * Live grants of a coin, or of one owner, earliest commencement first, then by object id; empty for an
- * unknown coin type or owner.
- * @throws GrantIndexBehindError (wait) while the list could hold grants that are gone
+ * Grants of a coin, or of one owner, now or at the end of checkpoint `at`, earliest commencement first,
+ * then by object id; empty for an unknown coin type or owner.
+ * @throws GrantIndexBehindError (wait) while the list of now could hold grants that are gone
  */
 export const tokenTimelocks = async (
   on: Reads,
-  {
-    coinType,
-    owner,
-    limit,
-  }: {
+  query: {
     readonly coinType: string;
     readonly owner?: string | undefined;
     readonly limit: number;
+    readonly after?: GrantPlace | undefined;
+    readonly at?: bigint | undefined;
   },
 ): Promise<TokenTimelock[]> => {
-  const rows =
-    owner === undefined
-      ? await read<ListedGrant>(on, OF_COIN, [coinType, limit])
-      : await read<ListedGrant>(on, OF_OWNER, [coinType, limit, owner]);
+  const { coinType, owner, limit, after = BEFORE_ALL_GRANTS, at } = query;
+  const given = [coinType, limit, after.commencementTimestampMs.toString(), after.objectId];
+  const ofOwner = owner === undefined ? [] : [owner];
+  if (at !== undefined) {
+    const text = owner === undefined ? OF_COIN_AT : OF_OWNER_AT;
+    return (await read<GrantRow>(on, text, [...given, at, ...ofOwner])).map(grantOf);
+  }
+  const text = owner === undefined ? OF_COIN : OF_OWNER;
+  const rows = await read<ListedGrant>(on, text, [...given, ...ofOwner]);
   const [first] = rows;
   if (first?.included !== true) throw new GrantIndexBehindError();
   return first.objectId === null ? [] : rows.map(grantOf);
