@@ -3,8 +3,8 @@
  * written the way the network writes it, and a plain model says what is true after each.
  */
 import { deserialize, serialize } from "node:v8";
-import { base58 } from "../src/ledger/decode/base58.ts";
 import type { Encoding } from "../src/ledger/decode/checkpoint.ts";
+import { base58 } from "../src/values/base58.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
 import type { LiveObject } from "./chain/state.ts";

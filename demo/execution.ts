@@ -16,8 +16,8 @@ import {
 } from "@grpc/grpc-js";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import type { ServiceInfo } from "@protobuf-ts/runtime-rpc";
-import { base58 } from "../src/ledger/decode/base58.ts";
 import { digestOf } from "../src/ledger/decode/digest.ts";
+import { base58 } from "../src/values/base58.ts";
 import { canonicalAddress } from "../src/values/move-type.ts";
 import { coinBalance } from "./chain/coins.ts";
 import { GAS_PRICE } from "./chain/execute.ts";

@@ -4,7 +4,7 @@
  */
 import { createPublicKey, verify } from "node:crypto";
 import { bcs } from "@mysten/sui/bcs";
-import { base58 } from "../src/ledger/decode/base58.ts";
+import { base58 } from "../src/values/base58.ts";
 import { canonicalAddress, canonicalType } from "../src/values/move-type.ts";
 import { GAS_PRICE } from "./chain/execute.ts";
 import { idText } from "./chain/ids.ts";

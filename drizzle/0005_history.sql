@@ -3,7 +3,8 @@ CREATE TABLE "log_blocks" (
 	"count" integer NOT NULL,
 	"times" "bytea" NOT NULL,
 	"digests" "bytea" NOT NULL,
-	"reached_ms" bigint NOT NULL
+	"reached_ms" bigint NOT NULL,
+	"filled" boolean NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "log_packages" (
@@ -93,7 +94,7 @@ ALTER TABLE "role_changes_watermark" ADD COLUMN "layout" integer DEFAULT 1 NOT N
 ALTER TABLE "shared_token_objects_watermark" ADD COLUMN "layout" integer DEFAULT 1 NOT NULL;--> statement-breakpoint
 ALTER TABLE "timelock_objects_watermark" ADD COLUMN "layout" integer DEFAULT 1 NOT NULL;--> statement-breakpoint
 ALTER TABLE "token_activity_watermark" ADD COLUMN "layout" integer DEFAULT 1 NOT NULL;--> statement-breakpoint
-CREATE INDEX "log_blocks_in_time" ON "log_blocks" USING btree ("reached_ms","first_checkpoint");--> statement-breakpoint
+CREATE INDEX "log_blocks_in_time" ON "log_blocks" USING btree ("filled","reached_ms","first_checkpoint");--> statement-breakpoint
 CREATE INDEX "grant_changes_in_order" ON "grant_changes" USING btree ("coin_type","position","owner");--> statement-breakpoint
 CREATE INDEX "token_changes_in_order" ON "token_changes" USING btree ("coin_type","position","owner");--> statement-breakpoint
 CREATE INDEX "shared_token_ranges_of_owner" ON "shared_token_ranges" USING btree ("coin_type","owner","object_id","until");--> statement-breakpoint

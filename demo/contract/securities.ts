@@ -3,7 +3,7 @@
  * types come from, who may do what, and how events are announced and remembered.
  */
 
-import { base58 } from "../../src/ledger/decode/base58.ts";
+import { base58 } from "../../src/values/base58.ts";
 import type { Draft } from "../chain/draft.ts";
 import { type Execution, MoveAbort, SimulationError } from "../chain/execution.ts";
 import type { CoinModel, DemoModel, EventPlace, RegisterModel } from "../model.ts";

@@ -1,6 +1,6 @@
 /** Transactions from outside the simulation, such as a transfer agent's. */
 
-import { base58 } from "../../src/ledger/decode/base58.ts";
+import { base58 } from "../../src/values/base58.ts";
 import type { Remedy } from "../../src/waiting/remedy.ts";
 import { SimulationError } from "../chain/execution.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";

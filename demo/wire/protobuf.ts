@@ -2,7 +2,7 @@
  * Protobuf of `sui.rpc.v2.Checkpoint`, written by hand: the message types of `@mysten/sui` need longer
  * for it than the whole simulation. Tests read it with them, and have them write the same bytes.
  */
-import { base58 } from "../../src/ledger/decode/base58.ts";
+import { base58 } from "../../src/values/base58.ts";
 import { quorumSignature, type SealedCheckpoint, type StoredObject } from "./checkpoint.ts";
 
 /** Wire types of protobuf. */

@@ -70,7 +70,11 @@ export const logCheckpoints = pgTable(
 
 /**
  * Time and digest of every checkpoint read, also of those without facts: blocks of consecutive
- * checkpoints, one for each append. Never updated or deleted (drizzle/0005_history.sql).
+ * checkpoints, one for each append, several for a long one. Never updated or deleted
+ * (drizzle/0005_history.sql).
+ *
+ * A log that is older than this table has two stretches of blocks. One follows the appends from its first
+ * one on; the other is filled in from the source, from the log's first checkpoint up to there.
  */
 export const logBlocks = pgTable(
   "log_blocks",
@@ -82,10 +86,15 @@ export const logBlocks = pgTable(
     times: bytea("times").notNull(),
     /** Digests, 32 bytes for each checkpoint. */
     digests: bytea("digests").notNull(),
-    /** The latest time up to and including this block: it never falls, where the chain's time may. */
+    /**
+     * The latest time up to and including this block, ms since the Unix epoch: within its stretch it
+     * never falls, where the chain's time may.
+     */
     reachedMs: int8("reached_ms").notNull(),
+    /** Of the stretch that was filled in. */
+    filled: boolean("filled").notNull(),
   },
-  (t) => [index("log_blocks_in_time").on(t.reachedMs, t.firstCheckpoint)],
+  (t) => [index("log_blocks_in_time").on(t.filled, t.reachedMs, t.firstCheckpoint)],
 );
 
 /**

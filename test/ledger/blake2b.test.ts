@@ -2,8 +2,8 @@ import { toBase58 } from "@mysten/sui/utils";
 import { blake2b } from "@noble/hashes/blake2.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { base58 } from "../../src/ledger/decode/base58.ts";
 import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
+import { base58 } from "../../src/values/base58.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const reference = (prefix: Uint8Array, data: Uint8Array) =>

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { base58 } from "./base58.ts";
+import { base58 } from "../../values/base58.ts";
 import { CheckpointDecodeError } from "./decode-error.ts";
 
 /** Largest length BCS allows for a vector, string or byte string: 2^31 - 1. */

@@ -1,4 +1,4 @@
-import { base58 } from "./base58.ts";
+import { base58 } from "../../values/base58.ts";
 import type { Cursor } from "./cursor.ts";
 import { type DigestOf, digestOf } from "./digest.ts";
 
