@@ -6,6 +6,7 @@ import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
 import { appendRows, columnsByKey } from "../database/table-rows.ts";
 import {
   AT_ONCE_UP_TO_ROWS,
@@ -17,6 +18,7 @@ import {
   type Writing,
   writeNow,
 } from "../database/writing.ts";
+import { BEHIND_ALL } from "./position.ts";
 
 /** Coin types: of the contract, and any that metadata was seen of. */
 export const tokensTable = pgTable("tokens", {
@@ -167,3 +169,45 @@ export const keepTokens = async (tx: Tx, news: TokenNews): Promise<void> => {
   await writeNow(tx.sql, keepingTokens(news, 1));
   await appendRows(tx.sql, tokenSuppliesTable, news.supplies);
 };
+
+/** A token that was seen. */
+export type Token = {
+  readonly coinType: string;
+  readonly firstCheckpoint: bigint;
+  readonly symbol: string | null;
+  readonly name: string | null;
+  /** As the treasury says, in the coin's smallest unit; null while it was not seen. */
+  readonly totalSupply: bigint | null;
+};
+
+const TOKENS = `
+  select coin_type as "coinType", first_checkpoint as "firstCheckpoint", symbol, name,
+    (select supply from token_supplies s where s.coin_type = tokens.coin_type and s.checkpoint <= $3
+     order by s.checkpoint desc limit 1) as "totalSupply"
+  from tokens
+  where first_checkpoint is not null and first_checkpoint <= $3`;
+
+const TOKEN_PAGE = `${TOKENS} and coin_type > $1 order by coin_type limit (select $2::int8)`;
+const ONE_TOKEN = `${TOKENS} and coin_type = $1 limit (select $2::int8)`;
+
+type TokenRow = Omit<Token, "totalSupply"> & { readonly totalSupply: string | null };
+
+const readTokens = async (on: Reads, text: string, given: readonly [string, number, bigint]) => {
+  const rows = await read<TokenRow>(on, text, [...given]);
+  return rows.map((row) => ({
+    ...row,
+    totalSupply: row.totalSupply === null ? null : BigInt(row.totalSupply),
+  }));
+};
+
+/** Tokens by coin type, ascending, as they stand now; `after` is the coin type of the last row seen. */
+export const tokens = (
+  on: Reads,
+  { limit, after = "" }: { readonly limit: number; readonly after?: string | undefined },
+): Promise<Token[]> => readTokens(on, TOKEN_PAGE, [after, limit, BEHIND_ALL]);
+
+/** One token, now or at the end of checkpoint `at`; null when it was not seen by then. */
+export const token = async (
+  on: Reads,
+  { coinType, at = BEHIND_ALL }: { readonly coinType: string; readonly at?: bigint | undefined },
+): Promise<Token | null> => (await readTokens(on, ONE_TOKEN, [coinType, 1, at]))[0] ?? null;

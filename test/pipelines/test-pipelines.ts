@@ -53,7 +53,7 @@ export const createTables = async (database: TestDatabase, ...names: readonly st
     await database.sql`
       create table ${database.sql(`${name}_watermark`)} (
         pipeline text primary key, chain_id text, next_checkpoint int8 not null,
-        last_checkpoint int8, last_digest text, last_timestamp_ms int8,
+        last_checkpoint int8, last_digest text, last_timestamp_ms int8, layout int not null default 1,
         committed_at timestamptz not null default now())`;
   }
 };
