@@ -11,6 +11,7 @@ import pino from "pino";
 import { createDemoLedger } from "../demo/demo-ledger.ts";
 import type { Database } from "../src/database/connect.ts";
 import { createCheckpointReader } from "../src/ledger/reading/read.ts";
+import { createBlockBuilder } from "../src/log/block.ts";
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../src/log/fact.ts";
 import { createFeed } from "../src/log/feed.ts";
 import { openLog } from "../src/log/log.ts";
@@ -27,6 +28,7 @@ const MIB = 1024 * 1024;
 const TABLES = [
   "log_facts",
   "log_checkpoints",
+  "log_blocks",
   "token_activity",
   "shared_token_objects",
   "timelock_objects",
@@ -106,16 +108,18 @@ const prepare = () => {
     const facts: Fact[] = [];
     const coins: CoinDecimals[] = [];
     const marks: CheckpointMark[] = [];
+    const block = createBlockBuilder();
     while (facts.length < BATCH_FACTS) {
       const { sequence, raw } = ledger.next();
       const seen = read({ sequence, encoding: "bcs", bytes: raw("bcs") });
       facts.push(...seen.facts);
       coins.push(...seen.coins);
       marks.push(seen.mark);
+      block.add(seen.mark);
     }
     const last = marks.at(-1);
     if (last === undefined) break;
-    batches.push({ batch: { first, last, marks, facts }, coins });
+    batches.push({ batch: { first, last, marks, block: block.packed(), facts }, coins });
     total += facts.length;
   }
   return { ledger, batches, facts: total };

@@ -204,7 +204,8 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     // Nothing is made before its time, so that it holds what is submitted until then.
     await due(range.first, signal);
     const ledger = await openAt(range.first, signal);
-    reading = ledger;
+    // What is read again, up to an end, is not what the ledger holds now.
+    if (range.last === undefined || reading === undefined) reading = ledger;
     for (let made = 1; range.last === undefined || ledger.nextSequence <= range.last; made += 1) {
       if (made % AT_A_STRETCH === 0) await othersTurn();
       await due(ledger.nextSequence, signal);

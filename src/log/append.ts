@@ -1,12 +1,13 @@
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
 import { appendingPart, writeAfter } from "../database/writing.ts";
+import { blockRows, countOf } from "./block.ts";
 import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
-import { logCheckpoints, logFacts } from "./tables.ts";
+import { logBlocks, logCheckpoints, logFacts } from "./tables.ts";
 
 /** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
 const INSERT_UP_TO_FACTS = 32;
@@ -52,13 +53,17 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
  */
 const moveHighWater = async (
   sql: Sql,
-  { first, last }: AppendBatch,
+  { first, last, block }: AppendBatch,
   checkpoints: readonly CheckpointRow[],
   facts: readonly Fact[],
 ): Promise<void> => {
   const { facts: count = 0, bytes = 0 } = checkpoints.at(-1) ?? {};
   const { sequence, digest, timestampMs } = last;
-  const given = [first, sequence + 1n, sequence, digest, timestampMs, `${count}`, `${bytes}`];
+  // The latest times among themselves; what was reached before is known where the statement runs.
+  const blocks = blockRows(first, block, { reachedMs: 0n, filled: false });
+  const reachedMs = blocks.at(-1)?.reachedMs ?? timestampMs;
+  const totals = [`${count}`, `${bytes}`];
+  const given = [first, sequence + 1n, sequence, digest, timestampMs, ...totals, reachedMs];
   // What a checkpoint leaves of the batch after it: taken off the totals that the mark then has.
   const marks = checkpoints.map((row) => ({
     checkpoint: row.sequence,
@@ -72,15 +77,23 @@ const moveHighWater = async (
     facts_total: "mark.facts_total - given.facts_total",
     bytes_total: "mark.bytes_total - given.bytes_total",
   });
-  const withFacts = appendingPart(logFacts, facts.map(rowOf), next + appended.parameters.length);
+  const afterMarks = next + appended.parameters.length;
+  const inTime = appendingPart(logBlocks, blocks, afterMarks, {
+    reached_ms: `greatest(given.reached_ms, ${REACHED_BEFORE})`,
+  });
+  const withFacts = appendingPart(
+    logFacts,
+    facts.map(rowOf),
+    afterMarks + inTime.parameters.length,
+  );
   // Sent at once: what only begins to be awaited leaves after statements that are executed.
   const moved = await writeAfter(
     sql,
     { mark: MOVE, given },
     {
-      parts: [appended.part, withFacts.part],
+      parts: [appended.part, inTime.part, withFacts.part],
       check: `pg_notify('${LOG_CHANNEL}', mark.next_checkpoint::text)`,
-      parameters: [...appended.parameters, ...withFacts.parameters],
+      parameters: [...appended.parameters, ...inTime.parameters, ...withFacts.parameters],
     },
   );
   if (!moved) throw new HighWaterMovedError(first);
@@ -90,9 +103,16 @@ const MOVE = `
   update log_high_water
   set next_checkpoint = $2, last_checkpoint = $3, last_digest = $4, last_timestamp_ms = $5,
       facts_total = facts_total + $6, bytes_total = bytes_total + $7,
+      reached_ms = greatest(reached_ms, last_timestamp_ms, $8),
       committed_at = clock_timestamp()
   where next_checkpoint = $1
   returning next_checkpoint, facts_total, bytes_total`;
+
+/**
+ * As it was before the statement, whose parts all see the table as it stood then. A log that is older than
+ * this column begins with the time of its last checkpoint.
+ */
+const REACHED_BEFORE = "(select greatest(reached_ms, last_timestamp_ms) from log_high_water)";
 
 type CheckpointRow = CheckpointMark & {
   /** Facts of the batch up to this checkpoint, its own included, and their bytes. */
@@ -104,9 +124,13 @@ type CheckpointRow = CheckpointMark & {
  * One row per checkpoint that holds facts, ascending.
  * @throws InvalidBatchError when the batch contradicts itself
  */
-const totalsByCheckpoint = ({ first, last, marks, facts }: AppendBatch): CheckpointRow[] => {
+const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): CheckpointRow[] => {
   const invalid = (what: string) => new InvalidBatchError(first, last.sequence, what);
   if (first > last.sequence) throw invalid("it ends before it begins");
+  const count = countOf(block);
+  if (count === null || BigInt(count) !== last.sequence - first + 1n) {
+    throw invalid("its block is not of its checkpoints");
+  }
   const rows: CheckpointRow[] = [];
   let at = 0;
   let bytes = 0;

@@ -80,11 +80,24 @@ export type FactBatch = {
   readonly facts: readonly Fact[];
 };
 
-/**
- * What the reader appends: a batch, and the marks of those of its checkpoints that hold facts,
- * ascending (the log plans its reads by them, and a batch read back can end at any of them).
- */
-export type AppendBatch = FactBatch & { readonly marks: readonly CheckpointMark[] };
+/** Times and digests of consecutive checkpoints, ascending and packed (block.ts). */
+export type Block = {
+  /** Milliseconds since the Unix epoch, 8 bytes big-endian for each checkpoint. */
+  readonly times: Uint8Array;
+  /** 32 bytes for each checkpoint. */
+  readonly digests: Uint8Array;
+};
+
+/** What the reader appends: a batch, and what the log remembers of its checkpoints. */
+export type AppendBatch = FactBatch & {
+  /**
+   * Those of the checkpoints that hold facts, ascending: the log plans its reads by them, and a batch
+   * read back can end at any of them.
+   */
+  readonly marks: readonly CheckpointMark[];
+  /** Time and digest of every checkpoint. */
+  readonly block: Block;
+};
 
 /** Decimals of a coin as a metadata object on the ledger gave them. */
 export type CoinDecimals = { readonly coinType: string; readonly decimals: number };

@@ -1,5 +1,5 @@
 /**
- * Base58 of 32-byte digests, in Bitcoin's alphabet as Sui prints them.
+ * Base58 of 32-byte digests, in Bitcoin's alphabet as Sui prints them, and back.
  *
  * A number of 16-bit words is turned into one of limbs to the base 58^5 by a table that says what each
  * word is worth in limbs: 16 products of 46 bits add up to less than 2^53, so plain numbers do. Some ten
@@ -7,6 +7,17 @@
  */
 
 import { Buffer } from "node:buffer";
+import type { Remedy } from "../waiting/remedy.ts";
+
+/** A text is not the base58 of 32 bytes. Correct what gave it. */
+export class Base58Error extends Error {
+  override readonly name = "Base58Error";
+  readonly remedy: Remedy = "stop";
+
+  constructor(text: string) {
+    super(`not the base58 of 32 bytes: "${text.slice(0, 100)}"`);
+  }
+}
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const ONE = 0x31;
@@ -69,4 +80,52 @@ const toDigits = (): void => {
       rest = quotient;
     }
   }
+};
+
+/** A word of three bytes and a group of four digits: their product is below 2^48. */
+const TRIPLE = 2 ** 24;
+const GROUP_DIGITS = 4;
+/** 33 bytes: the first one stays 0. */
+const TRIPLES = 11;
+
+/** Value of each digit by its character code; 255 where there is none. */
+const values = Buffer.alloc(128, 255);
+codes.forEach((code, value) => {
+  values[code] = value;
+});
+const triples = new Float64Array(TRIPLES);
+
+/**
+ * Writes the 32 bytes whose base58 `text` is into `into`, from `offset` on.
+ * @throws Base58Error (stop) for any text that `base58` would not give; `into` may be changed then
+ */
+export const readBase58 = (text: string, into: Uint8Array, offset = 0): void => {
+  triples.fill(0);
+  for (let at = 0; at < text.length; at += GROUP_DIGITS) {
+    let group = 0;
+    let scale = 1;
+    for (let i = at; i < Math.min(at + GROUP_DIGITS, text.length); i++) {
+      const value = values[text.charCodeAt(i)] ?? 255;
+      if (value === 255) throw new Base58Error(text);
+      group = group * 58 + value;
+      scale *= 58;
+    }
+    for (let i = TRIPLES - 1; i >= 0; i--) {
+      const sum = (triples[i] ?? 0) * scale + group;
+      group = Math.floor(sum / TRIPLE);
+      triples[i] = sum - group * TRIPLE;
+    }
+    if (group > 0) throw new Base58Error(text);
+  }
+  if ((triples[0] ?? 0) >= 2 ** 16) throw new Base58Error(text);
+  for (let i = 0; i < 32; i++) {
+    const word = triples[Math.floor((i + 1) / 3)] ?? 0;
+    into[offset + i] = word >>> (8 * (2 - ((i + 1) % 3)));
+  }
+  // One leading digit of zero stands for each leading byte of zero, and no other.
+  let zeros = 0;
+  while (zeros < 32 && into[offset + zeros] === 0) zeros++;
+  let ones = 0;
+  while (text.charCodeAt(ones) === ONE) ones++;
+  if (zeros !== ones) throw new Base58Error(text);
 };

@@ -13,6 +13,7 @@ import {
   type TokenActivityRow,
 } from "../../src/projections/token-activity.ts";
 import type { WatermarkTable } from "../../src/projections/watermark.ts";
+import { blockOf, mark, marksOf } from "../log/facts.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { grantRows, tokenRows } from "../projections/object-rows.ts";
 import * as projections from "../projections/set-watermark.ts";
@@ -156,8 +157,7 @@ export const knowCoin = (database: TestDatabase, coinType: string, decimals?: nu
   );
 
 const markOf = (checkpoint: bigint): CheckpointMark => ({
-  sequence: checkpoint,
-  digest: digestOf(checkpoint),
+  ...mark(checkpoint),
   timestampMs: timestampMs(checkpoint),
 });
 
@@ -179,5 +179,6 @@ export const setHighWater = async (database: TestDatabase, checkpoint: bigint): 
   const log = await openLog(database, identity);
   const { nextCheckpoint: first } = await log.highWater();
   if (first > checkpoint) return;
-  await log.append({ first, last: markOf(checkpoint), facts: [], marks: [] }, []);
+  const block = blockOf([...marksOf(first, checkpoint)].map(({ sequence }) => markOf(sequence)));
+  await log.append({ first, last: markOf(checkpoint), facts: [], marks: [], block }, []);
 };

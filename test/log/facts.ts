@@ -1,16 +1,19 @@
 /** Facts and batches for tests of the log and of pipelines: plain, small, one coin type. */
 import { createHash } from "node:crypto";
-import type { AppendBatch, CheckpointMark, Fact } from "../../src/log/fact.ts";
+import { createBlockBuilder } from "../../src/log/block.ts";
+import type { AppendBatch, Block, CheckpointMark, Fact } from "../../src/log/fact.ts";
+import { base58 } from "../../src/values/base58.ts";
 
 export const PACKAGE = `0x${"5e".repeat(32)}`;
 export const COIN = `0x${"c0".repeat(32)}::acme::ACME`;
 
-const hex = (text: string) => `0x${createHash("sha256").update(text).digest("hex")}`;
+const hash = (text: string) => createHash("sha256").update(text).digest();
+const hex = (text: string) => `0x${hash(text).toString("hex")}`;
 
 /** The mark of a checkpoint, always the same one for the same number. */
 export const mark = (sequence: bigint): CheckpointMark => ({
   sequence,
-  digest: `digest-${sequence}`,
+  digest: base58(hash(`checkpoint ${sequence}`)),
   timestampMs: 1_700_000_000_000n + sequence * 250n,
 });
 
@@ -53,12 +56,25 @@ export const fact = (
   }
 };
 
+/** The block of these checkpoints. */
+export const blockOf = (marks: Iterable<CheckpointMark>): Block => {
+  const builder = createBlockBuilder();
+  for (const one of marks) builder.add(one);
+  return builder.packed();
+};
+
+/** The marks of checkpoints `first` to `last`. */
+export function* marksOf(first: bigint, last: bigint): Generator<CheckpointMark> {
+  for (let sequence = first; sequence <= last; sequence += 1n) yield mark(sequence);
+}
+
 /** The batch of checkpoints `first` to `last` with these facts, and marks where there are some. */
 export const batch = (first: bigint, last: bigint, facts: readonly Fact[] = []): AppendBatch => ({
   first,
   last: mark(last),
   facts,
   marks: [...new Set(facts.map((fact) => fact.checkpoint))].map(mark),
+  block: blockOf(marksOf(first, last)),
 });
 
 /** Checkpoints `first` to `last`, each with `perCheckpoint` events of one transaction each. */

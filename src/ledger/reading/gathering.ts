@@ -1,3 +1,4 @@
+import { type BlockBuilder, createBlockBuilder } from "../../log/block.ts";
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../../log/fact.ts";
 import { factBytes } from "../../log/fact-size.ts";
 import { createWaker } from "../../waiting/waker.ts";
@@ -49,6 +50,7 @@ type Building = {
   readonly first: bigint;
   last: CheckpointMark;
   readonly marks: CheckpointMark[];
+  readonly block: BlockBuilder;
   readonly facts: Fact[];
   readonly coins: CoinDecimals[];
   factBytes: number;
@@ -87,6 +89,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         first: mark.sequence,
         last: mark,
         marks: [],
+        block: createBlockBuilder(),
         facts: [],
         coins: [],
         factBytes: 0,
@@ -95,6 +98,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         rawBytes: 0,
       };
       building.last = mark;
+      building.block.add(mark);
       building.checkpoints += 1;
       building.skipped += skipped ? 1 : 0;
       building.rawBytes += rawBytes;
@@ -119,10 +123,10 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         if (building !== null) {
           const due = dueInMs(building, lingerMs());
           if (due === 0) {
-            const { first, last, marks, facts, coins, ...took } = building;
+            const { first, last, marks, block, facts, coins, ...took } = building;
             building = null;
             other.wake();
-            return { ...took, coins, batch: { first, last, marks, facts } };
+            return { ...took, coins, batch: { first, last, marks, block: block.packed(), facts } };
           }
           await other.since(other.mark(), due, signal);
         } else if (ended) {

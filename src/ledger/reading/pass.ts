@@ -14,7 +14,7 @@ import {
   type GatheredBatch,
   type Gathering,
 } from "./gathering.ts";
-import type { CheckpointReader, ReadCheckpoint } from "./read.ts";
+import type { CheckpointPlace, CheckpointReader, ReadCheckpoint } from "./read.ts";
 
 /** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used: stop. */
 export class CheckpointOutOfOrderError extends Error {
@@ -45,7 +45,11 @@ export class CheckpointChainError extends Error {
   readonly remedy: Remedy = "stop";
   readonly sequence: bigint;
 
-  constructor(source: string, { mark: { sequence }, previousDigest }: ReadCheckpoint, due: string) {
+  constructor(
+    source: string,
+    { mark: { sequence }, previousDigest }: CheckpointPlace,
+    due: string,
+  ) {
     super(
       `${source}: checkpoint ${sequence} follows one of digest ${previousDigest ?? "none"}, but checkpoint ${sequence - 1n} has ${due}; the source or the log is of another chain, or damaged`,
     );
@@ -81,7 +85,7 @@ export type Pass = {
 const REFETCH_PAUSE_MS = 500;
 
 /** Decoding longer than this at a stretch would keep everything else in the process waiting. */
-const LONGEST_STRETCH_MS = 5;
+export const LONGEST_STRETCH_MS = 5;
 
 /**
  * Reads and appends at the same time: while one batch is being appended, the next is decoded. At most

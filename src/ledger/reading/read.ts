@@ -29,6 +29,15 @@ export type ReadCheckpoint = {
  */
 export type CheckpointReader = (raw: RawCheckpoint) => ReadCheckpoint;
 
+/** What a summary says: enough to know a checkpoint's time, and that it belongs to the chain. */
+export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
+
+/**
+ * Reads the summary of a raw checkpoint, and makes sure that the rest is whole.
+ * @throws CheckpointDecodeError (stop)
+ */
+export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
+
 /**
  * Makes the reader of these packages.
  * @param packages addresses, in any form `canonicalAddress` accepts
@@ -39,8 +48,7 @@ export const createCheckpointReader = (packages: readonly string[]): CheckpointR
   const wanted = createWanted(packages);
   return (raw) => {
     if (!mayHoldFacts(raw)) {
-      const header = skimCheckpoint(raw);
-      return { ...placeOf(header), facts: [], coins: [], skipped: true };
+      return { ...readPlace(raw), facts: [], coins: [], skipped: true };
     }
     const checkpoint = decodeCheckpoint(raw, wanted);
     const facts = factsOf(checkpoint);

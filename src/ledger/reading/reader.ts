@@ -15,13 +15,15 @@ import { followingAbort } from "../../waiting/following-abort.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { createWaker } from "../../waiting/waker.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { createContact, type SourceContact } from "../sources/source-contact.ts";
 import { searchDecimals } from "./decimals.ts";
 import type { BatchBounds, GatheredBatch } from "./gathering.ts";
 import { runPass } from "./pass.ts";
+import { fillPastBlocks } from "./past-blocks.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
-import type { CheckpointReader } from "./read.ts";
+import { type CheckpointPlace, type CheckpointReader, readPlace } from "./read.ts";
 import { askChainId, openSourceNotes, watchTip } from "./watch-source.ts";
 
 export type { ReaderProgress, ReaderState } from "./progress.ts";
@@ -33,6 +35,8 @@ export type ReaderOptions = {
   readonly contact?: SourceContact | undefined;
   /** Decodes for the same packages. */
   readonly read: CheckpointReader;
+  /** Reads summaries alone, of checkpoints read before; `readPlace` unless given. */
+  readonly readPlace?: (raw: RawCheckpoint) => CheckpointPlace;
   /** Contract packages, canonical, original first: what the log is of. */
   readonly packages: readonly string[];
   /** Where an empty log begins; one that has begun goes on where it ends. */
@@ -59,6 +63,8 @@ export type ReaderWaits = {
   readonly noteEveryMs: number;
   /** Between questions for decimals that are still unknown. */
   readonly decimalsEveryMs: number;
+  /** Between attempts to learn the times of checkpoints read before the log kept them. */
+  readonly past: Backoff;
   /** How long a batch waits for an idle source while catching up. */
   readonly lingerMs: number;
   /** How often a checkpoint that cannot be decoded is fetched anew. */
@@ -78,6 +84,7 @@ const DEFAULT_WAITS: ReaderWaits = {
   tipEveryMs: 5_000,
   noteEveryMs: 5_000,
   decimalsEveryMs: 60_000,
+  past: { firstMs: 30_000, maxMs: 3_600_000 },
   lingerMs: 100,
   refetches: 2,
 };
@@ -203,7 +210,19 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   using during = followingAbort(signal);
   // While waiting at the tip nothing is written: without this a lost lock would go unnoticed there.
   lock.session.lost.addEventListener("abort", () => during.abort(), { once: true });
-  await runPass(
+  const isBehind = () => (progress.now().lag ?? 0n) > CATCHING_UP;
+  const filling = fillPastBlocks(
+    {
+      source,
+      on: lock.session,
+      readPlace: options.readPlace ?? readPlace,
+      isBehind,
+      backoff: waits.past,
+      onNotice,
+    },
+    during.signal,
+  );
+  const reading = runPass(
     {
       source,
       contact,
@@ -215,14 +234,15 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       previousDigest: mark?.digest ?? null,
       last,
       bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
-      lingerMs: () => {
-        const { lag } = progress.now();
-        return lag !== null && lag > CATCHING_UP ? waits.lingerMs : 0;
-      },
+      lingerMs: () => (isBehind() ? waits.lingerMs : 0),
       refetches: waits.refetches,
       onAppended: appended,
     },
     during.signal,
   );
+  await reading.finally(async () => {
+    during.abort();
+    await filling;
+  });
   if (!signal.aborted) lock.session.lost.throwIfAborted();
 };

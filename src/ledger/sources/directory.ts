@@ -131,13 +131,13 @@ export const directorySource = ({
         (most, one) => (most === null || one > most ? one : most),
         null,
       ),
-    checkpoints: async function* ({ first, last }, signal) {
+    checkpoints: async function* ({ first, last, atOnce }, signal) {
       using changes = watchFolder(path);
       const ahead = { fetch: read, concurrency: { limit: concurrency }, bounds: window };
       try {
         for (let next = first; last === undefined || next <= last; ) {
           const reached = yield* fetchAhead(
-            { ...ahead, range: { first: next, last }, startWith: concurrency },
+            { ...ahead, range: { first: next, last, atOnce }, startWith: concurrency },
             signal,
           );
           next = reached.next;

@@ -1,5 +1,6 @@
 import { followingAbort } from "../../waiting/following-abort.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
+import type { CheckpointRange } from "./source.ts";
 
 /** Fetches one checkpoint, decompressed; null when it is not there (yet). Retries by itself. */
 export type FetchCheckpoint = (
@@ -16,7 +17,7 @@ export type WindowBounds = {
 };
 
 export type FetchAhead = {
-  readonly range: { readonly first: bigint; readonly last?: bigint | undefined };
+  readonly range: CheckpointRange;
   readonly fetch: FetchCheckpoint;
   /** Read anew before every start, so that it may move. */
   readonly concurrency: { readonly limit: number };
@@ -59,6 +60,7 @@ export async function* fetchAhead(
   let heldBytes = 0;
   /** Moving average size, bytes: what a fetch under way may be expected to bring. */
   let expectedBytes = 0;
+  const most = Math.min(bounds.checkpoints, range.atOnce ?? bounds.checkpoints);
   let ahead = Math.max(1, startWith);
 
   const closeFrom = (sequence: bigint) => {
@@ -69,7 +71,7 @@ export async function* fetchAhead(
     (closedFrom === null || nextToStart < closedFrom) &&
     (slots.length === 0 ||
       (underWay < concurrency.limit &&
-        slots.length < Math.min(ahead, bounds.checkpoints) &&
+        slots.length < Math.min(ahead, most) &&
         heldBytes + (underWay + 1) * expectedBytes < bounds.bytes));
 
   const start = (sequence: bigint) => {
@@ -122,7 +124,7 @@ export async function* fetchAhead(
     if (head.raw === null) return { next: head.sequence, laterSeen: highestReady(slots) };
     slots.shift();
     heldBytes -= head.raw.bytes.byteLength;
-    ahead = Math.min(ahead * 2, bounds.checkpoints);
+    ahead = Math.min(ahead * 2, most);
     fill();
     yield head.raw;
     if (signal.aborted) return { next: head.sequence + 1n, laterSeen: null };

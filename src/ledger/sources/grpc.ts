@@ -13,7 +13,7 @@ import {
 } from "./fetch-attempts.ts";
 import { connectGrpc, type GrpcBounds, type NodeInfo } from "./grpc-connection.ts";
 import { isNotOffered } from "./grpc-failure.ts";
-import type { CheckpointSource } from "./source.ts";
+import type { CheckpointRange, CheckpointSource } from "./source.ts";
 import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
 import {
   CheckpointPrunedError,
@@ -123,14 +123,15 @@ export const grpcSource = ({
   /** Fetches up to `last`, moving `cursor`: the node, or its neighbour, said to have all of them. */
   async function* fetched(
     cursor: Cursor,
-    last: bigint,
+    { last, atOnce }: { readonly last: bigint; readonly atOnce?: number | undefined },
     signal: AbortSignal,
   ): AsyncGenerator<RawCheckpoint, void, undefined> {
     const ahead = { fetch: fetchOne, concurrency, bounds: window };
     let behindSince: number | null = null;
     while (cursor.next <= last) {
       const before = cursor.next;
-      for await (const raw of fetchAhead({ ...ahead, range: { first: before, last } }, signal)) {
+      const range = { first: before, last, atOnce };
+      for await (const raw of fetchAhead({ ...ahead, range }, signal)) {
         cursor.next = raw.sequence + 1n;
         yield raw;
       }
@@ -182,7 +183,7 @@ export const grpcSource = ({
       const upTo = last === undefined || sequence < last ? sequence : last;
       const inHand = bytes !== null && sequence === upTo;
       const missingUpTo = inHand ? upTo - 1n : upTo;
-      if (missingUpTo >= cursor.next) yield* fetched(cursor, missingUpTo, signal);
+      if (missingUpTo >= cursor.next) yield* fetched(cursor, { last: missingUpTo }, signal);
       if (signal.aborted) break;
       if (inHand) {
         cursor.next = upTo + 1n;
@@ -194,7 +195,7 @@ export const grpcSource = ({
   }
 
   async function* checkpoints(
-    { first, last }: { readonly first: bigint; readonly last?: bigint | undefined },
+    { first, last, atOnce }: CheckpointRange,
     signal: AbortSignal,
   ): AsyncGenerator<RawCheckpoint, void, undefined> {
     const cursor: Cursor = { next: first };
@@ -207,7 +208,7 @@ export const grpcSource = ({
       }
       const upTo = last === undefined || newest < last ? newest : last;
       const far = upTo - cursor.next >= nearTip;
-      if (cursor.next <= upTo) yield* fetched(cursor, upTo, signal);
+      if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, atOnce }, signal);
       // Near the tip do not ask again first: while it moves faster than an answer comes, there would
       // always be one more to fetch. What appears meanwhile is a gap before the stream's first frame.
       if (far || upTo === last) continue;

@@ -164,12 +164,15 @@ export const objectStoreSource = ({
     chainId: async () => chainId,
     latest: (signal) =>
       newestPresent((sequence) => isThere(sequence, signal), highestSeen ?? startsAt),
-    checkpoints: async function* ({ first, last }, signal) {
+    checkpoints: async function* ({ first, last, atOnce }, signal) {
       try {
         // At the tip nearly everything ahead is absent: begin with one and double while they come.
         const ahead = { fetch: fetchOne, concurrency, bounds: window, startWith: 1 };
         for (let next = first; last === undefined || next <= last; ) {
-          const reached = yield* fetchAhead({ ...ahead, range: { first: next, last } }, signal);
+          const reached = yield* fetchAhead(
+            { ...ahead, range: { first: next, last, atOnce } },
+            signal,
+          );
           next = reached.next;
           if (signal.aborted || (last !== undefined && next > last)) return;
           const raw = await waitFor(next, reached.laterSeen, signal);

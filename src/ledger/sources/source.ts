@@ -1,5 +1,13 @@
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 
+/** Which checkpoints are asked for, bounds included; without `last` there is no end. */
+export type CheckpointRange = {
+  readonly first: bigint;
+  readonly last?: bigint | undefined;
+  /** Most that are asked for at a time, where the source asks for several; its own bound unless given. */
+  readonly atOnce?: number | undefined;
+};
+
 /**
  * Somewhere checkpoints come from: a full node, an object store, a folder, the demo ledger.
  *
@@ -30,10 +38,7 @@ export type CheckpointSource = {
    * (without it: for ever, waiting at the tip). Ends quietly when `signal` aborts.
    * How many are held ready at once is bounded by the source's own settings.
    */
-  checkpoints(
-    range: { readonly first: bigint; readonly last?: bigint | undefined },
-    signal: AbortSignal,
-  ): AsyncIterable<RawCheckpoint>;
+  checkpoints(range: CheckpointRange, signal: AbortSignal): AsyncIterable<RawCheckpoint>;
 
   /**
    * Decimals of a coin as the network knows them now, for metadata older than the first checkpoint

@@ -1,0 +1,125 @@
+/**
+ * Blocks of what was read before the log had any: filled in from the log's first checkpoint on, until they
+ * meet the first block that an append wrote.
+ */
+import type { Sql, Transactor } from "../database/connect.ts";
+import { appendRows } from "../database/table-rows.ts";
+import { base58 } from "../values/base58.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { blockRows, countOf, markAt } from "./block.ts";
+import { STRETCHES, type Stretches } from "./blocks.ts";
+import type { Block, CheckpointMark } from "./fact.ts";
+import { markOf } from "./high-water.ts";
+import { logBlocks } from "./tables.ts";
+
+/**
+ * A checkpoint is another one than the log knows under its number: the source is of another chain, or
+ * damaged. Nothing of it was used. Point LEDGER_SOURCE at the log's chain.
+ */
+export class OtherCheckpointError extends Error {
+  override readonly name = "OtherCheckpointError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ sequence, digest }: CheckpointMark, known: string) {
+    super(
+      `checkpoint ${sequence} has digest ${digest}, but the log has ${known}; the source or the log is of another chain, or damaged`,
+    );
+  }
+}
+
+/** What is left to fill in. */
+export type PastStretch = {
+  /** Next checkpoint to fill in. */
+  readonly next: bigint;
+  /** The last one to fill in. */
+  readonly last: bigint;
+  /** Digest of the checkpoint before `next`; null when the log begins there. */
+  readonly previousDigest: string | null;
+  /** The latest time of a checkpoint filled in so far, ms since the Unix epoch; 0 before the first. */
+  readonly reachedMs: bigint;
+  /** The checkpoint at or after the end whose digest is known: `last`, or the one after it. */
+  readonly known: Pick<CheckpointMark, "sequence" | "digest">;
+};
+
+type Row = Stretches & {
+  readonly previousDigest: Buffer | null;
+  readonly reachedMs: bigint | null;
+  readonly appendedTime: Buffer | null;
+  readonly appendedDigest: Buffer | null;
+  readonly lastCheckpoint: bigint | null;
+  readonly lastDigest: string | null;
+  readonly lastTimestampMs: bigint | null;
+};
+
+/** What is left to fill in; null when nothing is. */
+export const pastStretch = async (sql: Sql): Promise<PastStretch | null> => {
+  const [row] = await sql.unsafe<Row[]>(STRETCH, [], { prepare: true });
+  if (row === undefined || row.filledTo >= row.appendedFrom) return null;
+  const { filledTo: next, appendedFrom, previousDigest, reachedMs } = row;
+  const { appendedTime, appendedDigest } = row;
+  const last = appendedFrom - 1n;
+  const known =
+    appendedTime === null || appendedDigest === null
+      ? markOf(row.lastCheckpoint, row.lastDigest, row.lastTimestampMs)
+      : markAt(appendedFrom, { times: appendedTime, digests: appendedDigest }, 0);
+  if (known === null)
+    throw new Error("log_high_water: checkpoints were read, and none was the last");
+  return {
+    next,
+    last,
+    previousDigest: previousDigest && base58(previousDigest),
+    reachedMs: reachedMs ?? 0n,
+    known,
+  };
+};
+
+const STRETCH = `
+  select ${STRETCHES},
+         filled.digest as "previousDigest", filled.reached_ms as "reachedMs",
+         appended.time as "appendedTime", appended.digest as "appendedDigest",
+         log.last_checkpoint as "lastCheckpoint", log.last_digest as "lastDigest",
+         log.last_timestamp_ms as "lastTimestampMs"
+  from log_high_water log
+  left join lateral (
+    select substring(digests from (count - 1) * 32 + 1 for 32) as digest, reached_ms
+    from log_blocks where filled order by reached_ms desc, first_checkpoint desc limit 1
+  ) as filled on true
+  left join lateral (
+    select substring(times for 8) as time, substring(digests for 32) as digest
+    from log_blocks where not filled order by reached_ms, first_checkpoint limit 1
+  ) as appended on true`;
+
+/**
+ * Fills in the checkpoints from `stretch.next` on, at most up to its last one, and returns what is left.
+ * @param on the session that holds the lock of the log
+ * @throws OtherCheckpointError (stop) when one of them holds facts in the log under another digest or time;
+ *   nothing is written then
+ */
+export const fillIn = async (
+  on: Transactor,
+  stretch: PastStretch,
+  block: Block,
+): Promise<PastStretch> => {
+  const { next: first, reachedMs } = stretch;
+  const count = countOf(block) ?? 0;
+  const next = first + BigInt(count);
+  const rows = blockRows(first, block, { reachedMs, filled: true });
+  await on.transaction(async ({ sql }) => {
+    const withFacts = await sql<{ checkpoint: bigint; digest: string; timestamp_ms: bigint }[]>`
+      select checkpoint, digest, timestamp_ms from log_checkpoints
+      where checkpoint >= ${first} and checkpoint < ${next} order by checkpoint`;
+    for (const { checkpoint, digest, timestamp_ms } of withFacts) {
+      const mark = markAt(first, block, Number(checkpoint - first));
+      if (mark.digest !== digest || mark.timestampMs !== timestamp_ms) {
+        throw new OtherCheckpointError(mark, digest);
+      }
+    }
+    await appendRows(sql, logBlocks, rows);
+  });
+  return {
+    ...stretch,
+    next,
+    previousDigest: count === 0 ? stretch.previousDigest : markAt(first, block, count - 1).digest,
+    reachedMs: rows.at(-1)?.reachedMs ?? reachedMs,
+  };
+};
