@@ -8,6 +8,9 @@
  * A long one has a connection to itself, so that a caller who hangs up can have it cancelled: cancelling
  * addresses a connection, not a statement, and the next one comes only when it has been delivered.
  *
+ * Requests that need several statements run them in one snapshot, on a connection of their own meanwhile:
+ * light ones on some that are kept for them, heavy ones where long statements run.
+ *
  * What waits for a connection is dropped when its caller hangs up.
  */
 import postgres from "postgres";
@@ -15,6 +18,14 @@ import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
 import { createSeats, type Seat, type Seats } from "./seats.ts";
 import { type ConnectionSettings, connectionOptions } from "./session.ts";
+import {
+  type Answered,
+  type Ask,
+  type Client,
+  createSnapshot,
+  type Snapshot,
+  type SnapshotSeats,
+} from "./snapshot.ts";
 
 /** What travels as a parameter; the cast in the statement says as what. */
 export type Parameter = string | number | boolean | bigint | Uint8Array | null;
@@ -50,6 +61,8 @@ export type Readers = AsyncDisposable & {
    *   given
    */
   for(signal: AbortSignal | undefined, weight?: number): Reads & RawReads;
+  /** The same for a request whose statements must agree: all see one state of the database. */
+  snapshot(signal: AbortSignal | undefined, weight?: number): Snapshot;
   /** Statements waiting for a connection. */
   readonly waiting: number;
   /** Waits up to 5 s for what runs, then ends all connections. */
@@ -74,6 +87,9 @@ const SHORT_WEIGHT = 5_000;
 
 /** Of all connections, for short statements: the fewer, the more of them travel together. */
 const SHARE_OF_SHORT = 0.3;
+
+/** Of all connections, for snapshots of light requests. */
+const SHARE_OF_LIGHT = 0.2;
 
 /** Short statements on a connection at once. */
 const TOGETHER = 12;
@@ -100,19 +116,14 @@ const PAGES_BY_INDEX = {
   jit: "off",
 } as const;
 
-type Client = postgres.Sql<{ bigint: bigint }>;
-
-/** Rows, and what the driver tells of them. */
-type Answered<Row> = Row[] & { readonly count: number; readonly state: { readonly pid: number } };
-
 type Running<Row> = {
   /** Sends the statement. */
-  readonly ask: (client: Client) => PromiseLike<Answered<Row>>;
+  readonly ask: Ask<Row>;
   readonly signal: AbortSignal | undefined;
 };
 
 /**
- * Prepares `max` connections, two at the least; each is made when it is first needed, and again when it
+ * Prepares `max` connections, three at the least; each is made when it is first needed, and again when it
  * was lost.
  */
 export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
@@ -139,11 +150,10 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     capacity: TOGETHER,
     open: openWith({ statement_timeout: Math.min(SHORT_MS, statementTimeoutMs) }),
   });
-  const long = createSeats({
-    seats: Math.max(1, settings.max - forShort),
-    capacity: 1,
-    open: openWith({}),
-  });
+  const forLight = Math.max(1, Math.round(settings.max * SHARE_OF_LIGHT));
+  const apart = (seats: number) => createSeats({ seats, capacity: 1, open: openWith({}) });
+  const light = apart(forLight);
+  const long = apart(Math.max(1, settings.max - forShort - forLight));
   /** Its statements are never waited for by a caller, nor cancelled. */
   const canceller = postgres(settings.url, { ...options, max: 1, connection });
 
@@ -153,9 +163,9 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   const runOn = async <Row>(
     seats: Seats<Client>,
     seat: Seat<Client>,
-    { ask }: Running<Row>,
+    client: Client,
+    ask: Ask<Row>,
   ): Promise<Row[]> => {
-    const { client } = seat;
     try {
       const rows = await withinDeadline(ask(client), deadline, lost);
       processes.set(client, rows.state.pid);
@@ -167,11 +177,11 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   };
 
   const runTogether = async <Row>(running: Running<Row>): Promise<Row[]> => {
-    const { signal } = running;
+    const { ask, signal } = running;
     const seat = await short.take(signal);
     try {
       signal?.throwIfAborted();
-      return await runOn(short, seat, running);
+      return await runOn(short, seat, seat.client, ask);
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTimeout(error) || statementTimeoutMs <= SHORT_MS) throw error;
@@ -181,34 +191,50 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     return runAlone(running);
   };
 
-  const runAlone = async <Row>(running: Running<Row>): Promise<Row[]> => {
-    const { signal } = running;
-    const seat = await long.take(signal);
-    const { client } = seat;
+  /** Cancels what runs on a connection when the caller is gone and it has lasted. */
+  const watch: SnapshotSeats["watch"] = (signal, client) => {
     let cancelled: Promise<unknown> | undefined;
-    let settled: (() => void) | undefined;
-    const watch = (caller: AbortSignal) =>
-      whenLasting(caller, () => {
+    const settled =
+      signal &&
+      whenLasting(signal, () => {
         // Unknown on a new connection: then the statement's own timeout ends it.
         const process = processes.get(client);
         if (process === undefined) return;
         // One that cannot be sent leaves the statement to its timeout.
         cancelled = canceller`select pg_cancel_backend(${process})`.catch(() => undefined);
       });
+    return () => {
+      settled?.();
+      return cancelled;
+    };
+  };
+
+  const runAlone = async <Row>({ ask, signal }: Running<Row>): Promise<Row[]> => {
+    const seat = await long.take(signal);
+    const { client } = seat;
+    let settled: ReturnType<typeof watch> | undefined;
     try {
       signal?.throwIfAborted();
-      settled = signal && watch(signal);
-      return await runOn(long, seat, running);
+      settled = watch(signal, client);
+      return await runOn(long, seat, client, ask);
     } finally {
-      settled?.();
+      const cancelled = settled?.();
       // Its own answer does not wait for that; the connection does.
       if (cancelled === undefined) long.giveBack(seat);
       else void cancelled.then(() => long.giveBack(seat));
     }
   };
 
+  const snapshotsOn = (seats: Seats<Client>): SnapshotSeats => ({
+    seats,
+    runOn: (seat, client, ask) => runOn(seats, seat, client, ask),
+    processOf: (client) => processes.get(client),
+    watch,
+  });
+  const [lightSnapshots, longSnapshots] = [snapshotsOn(light), snapshotsOn(long)];
+
   const close = async () => {
-    await Promise.all([short.close(), long.close(), canceller.end({ timeout: 5 })]);
+    await Promise.all([short.close(), light.close(), long.close(), canceller.end({ timeout: 5 })]);
   };
   return {
     for: (signal, weight = Number.POSITIVE_INFINITY) => {
@@ -228,8 +254,10 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
           run<RawRow>((client) => client.unsafe(text, parameters, { prepare: true }).raw()),
       };
     },
+    snapshot: (signal, weight = Number.POSITIVE_INFINITY) =>
+      createSnapshot(weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots, signal),
     get waiting() {
-      return short.waiting + long.waiting;
+      return short.waiting + light.waiting + long.waiting;
     },
     close,
     [Symbol.asyncDispose]: close,

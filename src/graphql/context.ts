@@ -1,15 +1,20 @@
 import type { Readers, Reads } from "../database/readers.ts";
 import { createRemembered, type Soon } from "../database/remembered.ts";
+import type { Snapshot } from "../database/snapshot.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
 import { type KnownCoin, resolveCoin } from "../log/coins.ts";
 import type { WatchedPipeline } from "../projections/read-watermarks.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
+import type { RoleQuery, Statements } from "./statements.ts";
 
 /** What the API is made over; the same for all requests. */
 export type GraphSources = {
   /** For what the queries ask, and coin types; read-only, with a statement timeout. */
-  readonly readers: { for(...request: Parameters<Readers["for"]>): Reads };
+  readonly readers: {
+    for(...request: Parameters<Readers["for"]>): Reads;
+    snapshot(...request: Parameters<Readers["snapshot"]>): Reads & Pick<Snapshot, "end">;
+  };
   /** Addresses of the security-token package, canonical: roles of these types have bits. */
   readonly packages: readonly string[];
   /** In the order `indexerStatus` lists them. */
@@ -18,9 +23,14 @@ export type GraphSources = {
   readonly now: () => number;
 };
 
-type Remembering = {
-  get(coinType: string): number | undefined;
-  set(coinType: string, rows: number): void;
+/** A list of roles; those of the past have lengths of their own. */
+export type RoleList = { readonly coinType: string; readonly isPast: boolean };
+
+/** How many rows lists without a limit had last time. */
+type ListLengths = {
+  /** As long as last time, or longer by little: read as quickly as a page. Not known: perhaps long. */
+  isShort(list: RoleList): boolean;
+  set(list: RoleList, rows: number): void;
 };
 
 /** What the resolvers of one request share. */
@@ -29,8 +39,7 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
   readonly reads: Reads;
   /** The same, for one that may take long although its answer is small. */
   readonly longReads: Reads;
-  /** Rows that a list without a limit had last time, by coin type; absent: not known. */
-  readonly listLengths: Remembering;
+  readonly listLengths: ListLengths;
   /**
    * Reads what may be of any length, one at a time of all requests.
    * @throws HttpError (503) when it cannot wait, or waited in vain
@@ -53,13 +62,24 @@ const LOOK_UP_WEIGHT = 1;
 
 const KEPT_COINS = 1_000;
 
+/** Rows that are read as quickly as a page. */
+const SHORT_LIST = 300;
+
 /** Longer ones fit no index; they are looked up each time. */
 const LONGEST_KEPT = 1_024;
+
+/** A request whose resolvers are about to run. */
+export type RequestContext = {
+  readonly context: GraphContext;
+  /** Called when its execution has ended, whatever became of it. */
+  end(): void;
+};
 
 /**
  * Makes the contexts of requests.
  * @param signal aborts when the caller of the request hangs up
  * @param weight of the request, see `Admission`
+ * @param statements of the request; one unless given
  */
 export const contextsOver = (sources: GraphSources) => {
   const { readers, packages, pipelines, now } = sources;
@@ -74,11 +94,12 @@ export const contextsOver = (sources: GraphSources) => {
 
   const ones = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
   const lengths = new Map<string, number>();
-  const listLengths: Remembering = {
-    get: (coinType) => lengths.get(coinType),
-    set: (coinType, rows) => {
+  const listName = ({ coinType, isPast }: RoleList) => (isPast ? `past ${coinType}` : coinType);
+  const listLengths: ListLengths = {
+    isShort: (list) => (lengths.get(listName(list)) ?? Number.POSITIVE_INFINITY) <= SHORT_LIST,
+    set: (list, rows) => {
       if (lengths.size >= KEPT_COINS) lengths.clear();
-      lengths.set(coinType, rows);
+      lengths.set(listName(list), rows);
     },
   };
 
@@ -89,7 +110,8 @@ export const contextsOver = (sources: GraphSources) => {
       : coins.get(canonical, () => resolveCoin(lookUps, canonical));
   };
 
-  return (signal: AbortSignal | undefined, weight?: number): GraphContext => {
+  /** What all resolvers of a request are given, besides how it reads. */
+  const shared = (): Omit<GraphContext, "reads" | "longReads" | "alone"> => {
     const met = new Map<string, number | null>();
     const meet = ({ coinType, decimals }: KnownCoin): string => {
       met.set(coinType, decimals);
@@ -99,13 +121,7 @@ export const contextsOver = (sources: GraphSources) => {
       packages,
       pipelines,
       now,
-      reads: readers.for(signal, weight),
-      longReads: readers.for(signal),
       listLengths,
-      alone: async (work) => {
-        const place = await ones.enter("", 1, signal);
-        return work().finally(place.left);
-      },
       coinType: (input) => {
         const coin = coinOf(input);
         return coin instanceof Promise ? coin.then(meet) : meet(coin);
@@ -113,6 +129,59 @@ export const contextsOver = (sources: GraphSources) => {
       decimals: (coinType) => met.get(coinType) ?? null,
     };
   };
+
+  /** A caller's list is short when its coin type is spelt as the ledger does, and was so last time. */
+  const isLong = ({ coinType, isPast }: RoleQuery): boolean => {
+    const canonical = orUndefined(coinType);
+    return canonical !== undefined && !listLengths.isShort({ coinType: canonical, isPast });
+  };
+
+  /** One snapshot for all statements. What may be of any length waits before it is taken, not inside. */
+  const inSnapshot = async (
+    signal: AbortSignal | undefined,
+    weight: number | undefined,
+    { long, lists }: Statements,
+  ): Promise<RequestContext> => {
+    const isAlone = lists.some(isLong);
+    const place = isAlone ? await ones.enter("", 1, signal) : undefined;
+    const reads = long || isAlone ? readers.snapshot(signal) : readers.snapshot(signal, weight);
+    return {
+      context: { ...shared(), reads, longReads: reads, alone: (work) => work() },
+      end: () => {
+        reads.end();
+        place?.left();
+      },
+    };
+  };
+
+  return (
+    signal: AbortSignal | undefined,
+    weight?: number,
+    statements?: Statements,
+  ): Soon<RequestContext> => {
+    if (statements?.several) return inSnapshot(signal, weight, statements);
+    return {
+      context: {
+        ...shared(),
+        reads: readers.for(signal, weight),
+        longReads: readers.for(signal),
+        alone: async (work) => {
+          const place = await ones.enter("", 1, signal);
+          return work().finally(place.left);
+        },
+      },
+      end: () => undefined,
+    };
+  };
+};
+
+/** Undefined for what is refused where it is used. */
+const orUndefined = (coinType: string): string | undefined => {
+  try {
+    return canonicalType(coinType);
+  } catch {
+    return undefined;
+  }
 };
 
 const canonicalOf = (input: string): string => {

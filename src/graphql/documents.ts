@@ -18,6 +18,7 @@ import {
 } from "graphql";
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import { aliasRule, depthRule, LIMITS } from "./limits.ts";
+import { type Coerced, fieldsOf, type Statements, statementsOf } from "./statements.ts";
 
 /** One operation of a document. */
 export type Operation = {
@@ -29,6 +30,8 @@ export type Operation = {
   costOf(variables: Readonly<Record<string, unknown>>): number;
   /** Statements or the like that it begins: fields of the query itself. */
   readonly rootFields: number;
+  /** What these are like, with variables as they were coerced. */
+  statements(variables: Coerced): Statements;
   /** How often it asks for the schema: much work that its cost does not show. */
   readonly introspections: number;
   /** Counts a use; gives the compiled form from the second one on, where there is one. */
@@ -139,15 +142,18 @@ const operationOf = (
   );
   // Without the operations beside it: neither the cost nor the compiler is to take one of those.
   const alone: DocumentNode = { kind: Kind.DOCUMENT, definitions: [node, ...fragments] };
-  const names = [...rootFieldsOf(node, fragments).values()];
-  const introspections = names.filter((name) => name === "__schema" || name === "__type").length;
+  const fields = [...fieldsOf(node.selectionSet, fragments).values()];
+  const introspections = fields.filter(
+    ({ name }) => name.value === "__schema" || name.value === "__type",
+  ).length;
   const compiles = introspections === 0 && isCompilable(node, fragments);
   let uses = 0;
   let compiled: CompiledQuery | undefined;
   return {
     node,
     costOf: costs(schema, alone),
-    rootFields: names.length,
+    rootFields: fields.length,
+    statements: statementsOf(schema, fields, fragments),
     introspections,
     use: () => {
       uses += 1;
@@ -231,29 +237,4 @@ const costs = (schema: GraphQLSchema, alone: DocumentNode): Operation["costOf"] 
     if (known.size < KEPT_COSTS) known.set(choice, complexity);
     return complexity;
   };
-};
-
-/** Fields on the query itself by the name they have in the answer, through fragments too. */
-const rootFieldsOf = (
-  { selectionSet }: OperationDefinitionNode,
-  fragments: readonly FragmentDefinitionNode[],
-): ReadonlyMap<string, string> => {
-  const fields = new Map<string, string>();
-  // A fragment adds nothing the second time, and fragments that spread others twice would never end.
-  const left = new Map(fragments.map(({ name, selectionSet }) => [name.value, selectionSet]));
-  const gather = (set: SelectionSetNode): void => {
-    for (const selection of set.selections) {
-      if (selection.kind === Kind.FIELD) {
-        fields.set((selection.alias ?? selection.name).value, selection.name.value);
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        gather(selection.selectionSet);
-      } else {
-        const spread = left.get(selection.name.value);
-        left.delete(selection.name.value);
-        if (spread !== undefined) gather(spread);
-      }
-    }
-  };
-  gather(selectionSet);
-  return fields;
 };

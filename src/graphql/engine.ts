@@ -13,6 +13,7 @@ import { createDocuments, type KnownDocument, type Operation } from "./documents
 import { printed, reportTo } from "./errors.ts";
 import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
+import type { Statements } from "./statements.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
 
 /** A request that was read and not run. */
@@ -69,6 +70,8 @@ type Plain = {
   readonly variables: Readonly<Record<string, unknown>>;
   /** Of the operation with these variables; 0 when they do not fit. */
   readonly cost: number;
+  /** Absent when it cannot run. */
+  readonly statements?: Statements | undefined;
   /** Whether it can run: its variables fit, and nothing is refused. */
   readonly fits: boolean;
   readonly refusal?: GraphQLError | undefined;
@@ -93,7 +96,9 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     if (variableValues === undefined) return none;
     const cost = operation.costOf(variableValues.coerced);
     const refusal = refusalOf(cost, operation);
-    return { ...none, cost, fits: refusal === undefined, refusal };
+    const fits = refusal === undefined;
+    const statements = fits ? operation.statements(variableValues) : undefined;
+    return { ...none, cost, fits, refusal, statements };
   };
 
   return {
@@ -107,15 +112,20 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         compiled: compiled !== undefined,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const context = contextOf(scope.signal, weight);
-          if (compiled !== undefined && plain !== undefined) {
-            return {
-              status: 200,
-              contentType: `${contentType}; charset=utf-8`,
-              body: await run(compiled, context, plain.variables, scope),
-            };
+          const begun = contextOf(scope.signal, weight, plain?.statements);
+          const { context, end } = begun instanceof Promise ? await begun : begun;
+          try {
+            if (compiled !== undefined && plain !== undefined) {
+              return {
+                status: 200,
+                contentType: `${contentType}; charset=utf-8`,
+                body: await run(compiled, context, plain.variables, scope),
+              };
+            }
+            return await interpreter({ body, contentType, context, ...judged(plain) }, scope);
+          } finally {
+            end();
           }
-          return interpreter({ body, contentType, context, ...judged(plain) }, scope);
         },
       };
     },

@@ -3,6 +3,7 @@ import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
 import { GrantIndexBehindError } from "../projections/grant-lag.ts";
+import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";
 
 /** Values of `extensions.code`. */
@@ -11,6 +12,7 @@ const ERROR_CODES = [
   "FORBIDDEN",
   "BAD_USER_INPUT",
   "GRANT_INDEX_BEHIND",
+  "NOT_YET_INDEXED",
   "RATE_LIMITED",
   "OVERLOADED",
   "INTERNAL",
@@ -96,6 +98,8 @@ const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): T
   ): Told => ({ message, extensions: { code, ...more } });
 
   if (cause instanceof GrantIndexBehindError) return as("GRANT_INDEX_BEHIND", cause.message);
+  if (cause instanceof NotYetIndexedError) return as("NOT_YET_INDEXED", cause.message);
+  if (cause instanceof BeforeLogError) return as("BAD_USER_INPUT", cause.message);
   if (cause instanceof HttpError) return as(codeOfStatus(cause.statusCode), cause.message);
   if (cause instanceof GraphQLError && !isOurFault(cause, error)) {
     return as(ownCode(cause) ?? "BAD_USER_INPUT", cause.message);

@@ -2,6 +2,7 @@
  * Arguments of the queries: how they are described, and how what a caller wrote becomes a value.
  * Everything here that is refused is `BAD_USER_INPUT` with the bound or the form in the message.
  */
+import type { GrantPlace } from "../projections/timelock-objects.ts";
 import { canonicalAddress } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
@@ -16,6 +17,9 @@ const MAX_POSITION = 2n ** 63n - 1n;
 
 /** Largest balance of one owner that can be stored: sums of u64 in 39 digits. */
 const MAX_BALANCE_DIGITS = 39;
+
+/** Of times of grants. */
+const MAX_U64_DIGITS = 20;
 
 export const coinTypeArgument = {
   required: true,
@@ -106,6 +110,25 @@ export const holderCursorOf = (
   return { balance: BigInt(balance), owner: addressIn(owner, "the owner in after") };
 };
 
+/** Object id of the last row seen. @throws BAD_USER_INPUT when it is none */
+export const objectCursorOf = (after: string | null | undefined): string | undefined =>
+  after === null || after === undefined ? undefined : addressIn(after, "after");
+
+/** `<commencementTimestampMs>:<objectId>` of the last grant seen. @throws BAD_USER_INPUT otherwise */
+export const grantCursorOf = (after: string | null | undefined): GrantPlace | undefined => {
+  if (after === null || after === undefined) return undefined;
+  const [time = "", objectId = "", ...rest] = after.split(":");
+  if (!/^\d+$/.test(time) || time.length > MAX_U64_DIGITS || rest.length > 0) {
+    throw badInput(
+      `after must be "<commencementTimestampMs>:<objectId>" of the last grant seen, such as "1700000000000:0x2a"; it is ${show(after)}`,
+    );
+  }
+  return {
+    commencementTimestampMs: BigInt(time),
+    objectId: addressIn(objectId, "the object id in after"),
+  };
+};
+
 const addressIn = (text: string, name: string): string => {
   if (!/^0x[0-9a-f]{1,64}$/i.test(text)) {
     throw badInput(`${name} must be an address, 0x and 1 to 64 hex digits; it is ${show(text)}`);
@@ -114,5 +137,5 @@ const addressIn = (text: string, name: string): string => {
 };
 
 /** What was given, short enough for a message. */
-const show = (text: string): string =>
+export const show = (text: string): string =>
   JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -12,12 +12,10 @@ import {
   offsetOf,
   positionOf,
 } from "./input.ts";
+import { SHORT_OFFSET } from "./statements.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
-
-/** Beyond it skipping takes longer than a page does. */
-const SHORT_OFFSET = 1_000;
 
 const SortOrder = builder.enumType("SortOrder", {
   description: "Order along the chain.",

@@ -1,7 +1,9 @@
 /** What one owner holds: `tokenBalance`. */
 import { type TokenBalance as Row, tokenBalance } from "../projections/balances.ts";
+import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { coinTypeArgument, ownerArgument, ownerOf } from "./input.ts";
+import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
 
 /** Said of every figure that grants are part of. */
 export const TIMELOCKS_INCLUDED =
@@ -52,11 +54,17 @@ builder.queryField("tokenBalance", (t) =>
     args: {
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string(ownerArgument),
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
     },
     resolve: async (_root, args, context) => {
-      const owner = ownerOf(args.owner);
+      const [owner, asked] = [ownerOf(args.owner), askedOf(args)];
       const coinType = await context.coinType(args.coinType);
-      return { ...(await tokenBalance(context.reads, { coinType, owner })), coinType };
+      const { reads } = context;
+      const balance = await readAsOf(reads, FOR_BALANCES, asked, (at) =>
+        tokenBalance(reads, { coinType, owner, at }),
+      );
+      return { ...balance, coinType };
     },
   }),
 );

@@ -1,4 +1,5 @@
 /** The objects an owner's tokens are in: `tokenObjects`. */
+import { FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type TokenObject as Row, tokenObjects } from "../projections/shared-token-objects.ts";
 import { builder } from "./builder.ts";
 import {
@@ -6,9 +7,11 @@ import {
   limitArgument,
   limitOf,
   listCost,
+  objectCursorOf,
   ownerArgument,
   ownerOf,
 } from "./input.ts";
+import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
 
 const TokenObject = builder.objectRef<Row>("TokenObject").implement({
   description: "A live SharedToken object.",
@@ -40,11 +43,22 @@ builder.queryField("tokenObjects", (t) =>
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string(ownerArgument),
       limit: t.arg.int(limitArgument),
+      after: t.arg.string({ description: "Object id of the last row seen: only those behind it." }),
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
     },
     complexity: listCost,
     resolve: async (_root, args, { reads, coinType }) => {
-      const [owner, limit] = [ownerOf(args.owner), limitOf(args.limit)];
-      return tokenObjects(reads, { coinType: await coinType(args.coinType), owner, limit });
+      const page = {
+        owner: ownerOf(args.owner),
+        limit: limitOf(args.limit),
+        after: objectCursorOf(args.after),
+      };
+      const asked = askedOf(args);
+      const coin = await coinType(args.coinType);
+      return readAsOf(reads, FOR_TOKEN_OBJECTS, asked, (at) =>
+        tokenObjects(reads, { ...page, coinType: coin, at }),
+      );
     },
   }),
 );

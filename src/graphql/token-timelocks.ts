@@ -1,14 +1,17 @@
 /** Live vesting grants: `tokenTimelocks`. */
+import { FOR_GRANTS } from "../projections/needed.ts";
 import { type TokenTimelock as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
 import { builder } from "./builder.ts";
 import {
   coinTypeArgument,
+  grantCursorOf,
   limitArgument,
   limitOf,
   listCost,
   ownerArgument,
   ownerOf,
 } from "./input.ts";
+import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
 
 const TokenTimelock = builder
   .objectRef<Row & { readonly coinType: string }>("TokenTimelock")
@@ -79,13 +82,26 @@ builder.queryField("tokenTimelocks", (t) =>
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string({ ...ownerArgument, required: false }),
       limit: t.arg.int(limitArgument),
+      after: t.arg.string({
+        description:
+          "`<commencementTimestampMs>:<objectId>` of the last row seen: only the grants behind it.",
+      }),
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
     },
     complexity: listCost,
     resolve: async (_root, args, context) => {
-      const limit = limitOf(args.limit);
-      const owner = args.owner == null ? undefined : ownerOf(args.owner);
+      const page = {
+        owner: args.owner == null ? undefined : ownerOf(args.owner),
+        limit: limitOf(args.limit),
+        after: grantCursorOf(args.after),
+      };
+      const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
-      const grants = await tokenTimelocks(context.reads, { coinType, owner, limit });
+      const { reads } = context;
+      const grants = await readAsOf(reads, FOR_GRANTS, asked, (at) =>
+        tokenTimelocks(reads, { ...page, coinType, at }),
+      );
       return grants.map((grant) => ({ ...grant, coinType }));
     },
   }),

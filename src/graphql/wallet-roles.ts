@@ -1,13 +1,14 @@
 /** Who may administer a token now: `walletRoles`. */
+import type { Reads } from "../database/readers.ts";
+import { FOR_ROLES } from "../projections/needed.ts";
 import { type WalletRole as Row, walletRoles } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
+import type { RoleList } from "./context.ts";
 import { coinTypeArgument } from "./input.ts";
+import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
 
 /** Administrators of one token; the list has no limit, so its cost is a guess on the safe side. */
 const EXPECTED_OWNERS = 100;
-
-/** Rows that are read as quickly as a page. */
-const SHORT_LIST = 300;
 
 const WalletRole = builder.objectRef<Row>("WalletRole").implement({
   description: "An address with at least one role now.",
@@ -32,21 +33,23 @@ builder.queryField("walletRoles", (t) =>
       "Addresses that may administer the token now, ascending: the full state, the newest event of each " +
       "owner and role decides. Partial during a backfill: look at the age of role_changes in " +
       "indexerStatus before replacing a copy of your own.",
-    args: { coinType: t.arg.string(coinTypeArgument) },
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
+    },
     complexity: { field: 1, multiplier: EXPECTED_OWNERS },
-    resolve: async (
-      _root,
-      args,
-      { reads, longReads, alone, listLengths, packages, ...context },
-    ) => {
+    resolve: async (_root, args, context) => {
+      const asked = askedOf(args);
+      const { packages, listLengths } = context;
       const coinType = await context.coinType(args.coinType);
-      const query = { coinType, packages };
-      // As long as last time, or longer by little; not known: perhaps long.
-      const isShort = (listLengths.get(coinType) ?? Number.POSITIVE_INFINITY) <= SHORT_LIST;
-      const found = isShort
-        ? await walletRoles(reads, query)
-        : await alone(() => walletRoles(longReads, query));
-      listLengths.set(coinType, found.length);
+      const list: RoleList = { coinType, isPast: asked !== undefined };
+      const rolesOn = (reads: Reads) =>
+        readAsOf(reads, FOR_ROLES, asked, (at) => walletRoles(reads, { coinType, packages, at }));
+      const found = listLengths.isShort(list)
+        ? await rolesOn(context.reads)
+        : await context.alone(() => rolesOn(context.longReads));
+      listLengths.set(list, found.length);
       return found;
     },
   }),

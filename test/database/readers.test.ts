@@ -18,7 +18,7 @@ const LIGHT = 100;
 
 test("long statements wait for a free connection, one at a time on each", async () => {
   await using database = await freshDatabase();
-  await using readers = readersOf(database.url, 3);
+  await using readers = readersOf(database.url, 4);
   const reads = readers.for(undefined);
   const all = Promise.all([1, 2, 3, 4, 5].map(() => processOf(reads, 0.05)));
   expect(readers.waiting).toBe(3);
@@ -41,7 +41,7 @@ test("what waits for a caller who has hung up is dropped before it begins", asyn
 
 test("a long statement of a caller who has hung up is cancelled; its neighbours run on", async () => {
   await using database = await freshDatabase();
-  await using readers = readersOf(database.url, 3);
+  await using readers = readersOf(database.url, 4);
   // Connections that have answered before are known by number.
   await Promise.all([1, 2].map(() => processOf(readers.for(undefined), 0.05)));
   const caller = new AbortController();

@@ -1,0 +1,121 @@
+/** Questions about the past: the arguments `atCheckpoint` and `atTimestamp` of many queries. */
+import type { Reads } from "../database/readers.ts";
+import { checkpointBefore } from "../log/blocks.ts";
+import {
+  assertCommitted,
+  BeforeLogError,
+  type Needed,
+  NotYetIndexedError,
+  readCommitted,
+  STILL_FILLING,
+} from "../projections/past.ts";
+import { badInput } from "./errors.ts";
+import { show } from "./input.ts";
+
+export const atCheckpointArgument = {
+  description:
+    "Answer as of the end of this checkpoint, decimal; such an answer never changes. " +
+    "Fails with the code NOT_YET_INDEXED while the checkpoint is not indexed.",
+} as const;
+
+export const atTimestampArgument = {
+  description:
+    "Answer as of the end of this second, unix seconds, decimal: as of the checkpoint before the first " +
+    "one with a larger checkpointTimestamp. NOT_YET_INDEXED until that one is indexed. Not together with atCheckpoint.",
+} as const;
+
+/** What a caller asks about; undefined is the present. */
+export type Asked =
+  | { readonly kind: "checkpoint"; readonly checkpoint: bigint }
+  | { readonly kind: "second"; readonly unixSeconds: bigint };
+
+/** Digits of the largest u64. */
+const MAX_DIGITS = 20;
+
+/** Larger checkpoints fit no position: no log will ever have them. */
+const MAX_CHECKPOINT = 9_000_000_000n;
+
+/** Milliseconds beyond it do not fit 63 bits. */
+const MAX_SECONDS = 9_000_000_000_000_000n;
+
+/** @throws BAD_USER_INPUT when both are given, or one is no decimal number */
+export const askedOf = (args: {
+  readonly atCheckpoint?: string | null | undefined;
+  readonly atTimestamp?: string | null | undefined;
+}): Asked | undefined => {
+  const { atCheckpoint, atTimestamp } = args;
+  const [checkpoint, unixSeconds] = [
+    numberIn(atCheckpoint, "atCheckpoint must be a checkpoint"),
+    numberIn(atTimestamp, "atTimestamp must be unix seconds"),
+  ];
+  if (checkpoint !== undefined && unixSeconds !== undefined) {
+    throw badInput("give atCheckpoint or atTimestamp, not both");
+  }
+  if (checkpoint !== undefined) return { kind: "checkpoint", checkpoint };
+  return unixSeconds === undefined ? undefined : { kind: "second", unixSeconds };
+};
+
+const numberIn = (text: string | null | undefined, must: string): bigint | undefined => {
+  if (text === null || text === undefined) return undefined;
+  if (!/^\d+$/.test(text) || text.length > MAX_DIGITS) {
+    throw badInput(`${must}, decimal, such as "1700000000"; it is ${show(text)}`);
+  }
+  return BigInt(text);
+};
+
+/**
+ * Reads rows as of what was asked for; `rowsAt` is given undefined for the present.
+ * @throws BeforeLogError (stop), NotYetIndexedError (wait)
+ */
+export const readAsOf = async <Rows>(
+  reads: Reads,
+  needed: readonly Needed[],
+  asked: Asked | undefined,
+  rowsAt: (at: bigint | undefined) => Promise<Rows>,
+): Promise<Rows> => {
+  if (asked === undefined) return rowsAt(undefined);
+  if (asked.kind === "second" || asked.checkpoint > MAX_CHECKPOINT) {
+    return rowsAt(await checkpointOf(reads, needed, asked));
+  }
+  // Both travel together; rows of a checkpoint that is not to be answered for are thrown away.
+  const rows = rowsAt(asked.checkpoint);
+  rows.catch(() => undefined);
+  assertCommitted(asked.checkpoint, await readCommitted(reads, needed));
+  return rows;
+};
+
+/**
+ * The checkpoint that was asked about.
+ * @throws BeforeLogError (stop), NotYetIndexedError (wait)
+ */
+export const checkpointOf = async (
+  reads: Reads,
+  needed: readonly Needed[],
+  asked: Asked,
+): Promise<bigint> => {
+  if (asked.kind === "checkpoint") {
+    assertCommitted(asked.checkpoint, await readCommitted(reads, needed));
+    return asked.checkpoint;
+  }
+  const { unixSeconds } = asked;
+  const [committed, before] = await Promise.all([
+    readCommitted(reads, needed),
+    unixSeconds > MAX_SECONDS
+      ? { kind: "not_yet" as const, filling: false }
+      : checkpointBefore(reads, unixSeconds),
+  ]);
+  if (before.kind === "before_log") {
+    throw new BeforeLogError(`the second ${unixSeconds}`, before.firstCheckpoint);
+  }
+  if (before.kind === "not_yet" && before.filling) throw new NotYetIndexedError(STILL_FILLING);
+  const { last } = committed;
+  // The one beyond the second must be committed, too: until then more may come that belongs to it.
+  if (before.kind === "not_yet" || last === null || before.checkpoint >= last) {
+    const reached = last === null ? "none is" : `the last one is ${last}`;
+    throw new NotYetIndexedError(
+      `no checkpoint after the second ${unixSeconds} is indexed yet; ${reached}`,
+    );
+  }
+  assertCommitted(before.checkpoint, committed);
+  return before.checkpoint;
+};

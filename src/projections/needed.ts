@@ -1,0 +1,36 @@
+/** Which pipelines an answer about the past needs. */
+import type { Needed } from "./past.ts";
+import * as watermarks from "./watermarks.ts";
+
+const TOKENS: Needed = {
+  name: "shared_token_objects",
+  watermark: watermarks.sharedTokenObjectsWatermark,
+  hasLayout: true,
+};
+const GRANTS: Needed = {
+  name: "timelock_objects",
+  watermark: watermarks.timelockObjectsWatermark,
+  hasLayout: true,
+};
+const HOLDERS: Needed = {
+  name: "holder_lifecycle",
+  watermark: watermarks.holderLifecycleWatermark,
+  hasLayout: false,
+};
+const ROLES: Needed = {
+  name: "role_changes",
+  watermark: watermarks.roleChangesWatermark,
+  hasLayout: false,
+};
+const ACTIVITY: Needed = {
+  name: "token_activity",
+  watermark: watermarks.tokenActivityWatermark,
+  hasLayout: false,
+};
+
+export const FOR_BALANCES: readonly Needed[] = [TOKENS, GRANTS];
+export const FOR_TOKEN_OBJECTS: readonly Needed[] = [TOKENS];
+export const FOR_GRANTS: readonly Needed[] = [GRANTS];
+export const FOR_ROLES: readonly Needed[] = [ROLES];
+export const FOR_CAP_TABLES: readonly Needed[] = [TOKENS, GRANTS, HOLDERS];
+export const ALL: readonly Needed[] = [ACTIVITY, TOKENS, GRANTS, HOLDERS, ROLES];
