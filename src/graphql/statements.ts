@@ -70,7 +70,9 @@ export const statementsOf = (
     if (!several) return ONE;
     return {
       several,
-      long: each.some(({ field, args }) => isWide(field) || Number(args.offset ?? 0) > SHORT_OFFSET),
+      long: each.some(
+        ({ field, args }) => isWide(field) || Number(args.offset ?? 0) > SHORT_OFFSET,
+      ),
       lists: each.flatMap(({ field, args, isPast }) =>
         field.name.value === "walletRoles" ? [{ coinType: String(args.coinType), isPast }] : [],
       ),

@@ -8,6 +8,12 @@ import { freshDatabase } from "../postgres.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
 import { ACME, activity, addActivity, address, knowCoin } from "./rows.ts";
 
+/** One and the same for whatever a request needs. */
+const readersOver = (reads: Reads) => ({
+  for: () => reads,
+  snapshot: () => ({ ...reads, end: () => undefined }),
+});
+
 /** The same database, the texts of its prepared statements gathered. */
 const counting = (db: Db) => {
   const statements: string[] = [];
@@ -44,17 +50,15 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
     c: tokenBalance(coinType: "0xACCE::acme::ACME", owner: "0x1") { decimals }
     d: tokenActivity(coinType: $other, limit: 500) { decimals }
   }`;
-  const { data, errors } = await graphql({
-    schema,
-    source: query,
-    variableValues: { other },
-    contextValue: contextsOver({
-      readers: { for: () => counted },
-      packages: [PACKAGE],
-      pipelines: PIPELINES,
-      now: Date.now,
-    })(undefined),
+  const contextOf = contextsOver({
+    readers: readersOver(counted),
+    packages: [PACKAGE],
+    pipelines: PIPELINES,
+    now: Date.now,
   });
+  const { context: contextValue } = await contextOf(undefined);
+  const variableValues = { other };
+  const { data, errors } = await graphql({ schema, source: query, variableValues, contextValue });
   expect(errors).toBeUndefined();
   expect(data?.c).toEqual({ decimals: 6 });
   expect(data?.d).toEqual(Array.from({ length: 500 }, () => ({ decimals: 2 })));
@@ -81,22 +85,21 @@ test("a list of unknown length is read alone the first time, a short one beside 
     },
   };
   const contextOf = contextsOver({
-    readers: { for: () => watched },
+    readers: readersOver(watched),
     packages: [PACKAGE],
     pipelines: PIPELINES,
     now: Date.now,
   });
   const source = `{ walletRoles(coinType: "${ACME}") { owner } }`;
-  const ask = () => graphql({ schema, source, contextValue: contextOf(undefined) });
+  const ask = async (asked = source) => {
+    const { context: contextValue } = await contextOf(undefined);
+    return graphql({ schema, source: asked, contextValue });
+  };
   // The coin type is known from here on, and nothing but the lists is read.
-  await graphql({
-    schema,
-    source: `{ tokenBalance(coinType: "${ACME}", owner: "0x1") { decimals } }`,
-    contextValue: contextOf(undefined),
-  });
+  await ask(`{ tokenBalance(coinType: "${ACME}", owner: "0x1") { decimals } }`);
   const most = async () => {
     under.most = 0;
-    const answers = await Promise.all(Array.from({ length: 5 }, ask));
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask()));
     expect(answers.map(({ errors }) => errors)).toEqual(Array(5).fill(undefined));
     return under.most;
   };
