@@ -174,8 +174,12 @@ export const setWatermarks = async (database: TestDatabase, checkpoint: bigint):
 };
 
 /** Moves the log's high-water mark after a checkpoint, unless it is there already. */
-export const setHighWater = async (database: TestDatabase, checkpoint: bigint): Promise<void> => {
-  const identity = { chainId: null, packages: [PACKAGE], firstCheckpoint: 0n };
+export const setHighWater = async (
+  database: TestDatabase,
+  checkpoint: bigint,
+  firstCheckpoint = 0n,
+): Promise<void> => {
+  const identity = { chainId: "c4a1", packages: [PACKAGE], firstCheckpoint };
   const log = await openLog(database, identity);
   const { nextCheckpoint: first } = await log.highWater();
   if (first > checkpoint) return;

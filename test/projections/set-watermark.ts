@@ -1,5 +1,6 @@
 import { getTableName } from "drizzle-orm";
 import type { CheckpointMark } from "../../src/log/fact.ts";
+import { LAYOUT_WITH_PAST } from "../../src/projections/past.ts";
 import type { WatermarkTable } from "../../src/projections/watermark.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -11,8 +12,9 @@ export const setWatermark = async (
 ): Promise<void> => {
   const name = getTableName(table);
   await sql`
-    insert into ${sql(name)} (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-    values (${name.replace(/_watermark$/, "")}, ${sequence + 1n}, ${sequence}, ${digest}, ${timestampMs})
+    insert into ${sql(name)} (pipeline, layout, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
+    values (${name.replace(/_watermark$/, "")}, ${LAYOUT_WITH_PAST}, ${sequence + 1n}, ${sequence},
+            ${digest}, ${timestampMs})
     on conflict (pipeline) do update
     set next_checkpoint = excluded.next_checkpoint, last_checkpoint = excluded.last_checkpoint,
         last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
