@@ -1,9 +1,7 @@
-import { toBase58 } from "@mysten/sui/utils";
 import { blake2b } from "@noble/hashes/blake2.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
-import { base58 } from "../../src/values/base58.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const reference = (prefix: Uint8Array, data: Uint8Array) =>
@@ -41,17 +39,5 @@ test("BLAKE2b-256 agrees with another implementation on any bytes", () => {
         expect(hex(blake2b256(prefix, data))).toBe(reference(prefix, data));
       },
     ),
-  );
-});
-
-test("base58 agrees with another implementation, leading zeros and all", () => {
-  const digest = fc.uint8Array({ minLength: 32, maxLength: 32 });
-  fc.assert(
-    fc.property(digest, fc.integer({ min: 0, max: 32 }), (bytes, zeros) => {
-      bytes.fill(0, 0, zeros);
-      expect(base58(bytes)).toBe(toBase58(bytes));
-      expect(base58(Buffer.concat([Buffer.alloc(5, 9), bytes]), 5)).toBe(toBase58(bytes));
-    }),
-    { numRuns: 500 },
   );
 });

@@ -41,3 +41,12 @@ export const noteWriters = async ({ sql }: TestDatabase) => {
     return written;
   };
 };
+
+/** Makes the log one of a version that kept no blocks: they are gone, and the latest time with them. */
+export const forgetBlocks = ({ transaction }: TestDatabase) =>
+  transaction(async ({ sql }) => {
+    await sql`alter table log_blocks disable trigger user`;
+    await sql`delete from log_blocks`;
+    await sql`alter table log_blocks enable trigger user`;
+    await sql`update log_high_water set reached_ms = null`;
+  });

@@ -8,6 +8,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { databaseRemedy, type Session } from "../../database/connect.ts";
 import { BLOCK_CHECKPOINTS, type BlockBuilder, createBlockBuilder } from "../../log/block.ts";
+import type { CheckpointMark } from "../../log/fact.ts";
 import {
   fillIn,
   OtherCheckpointError,
@@ -100,56 +101,64 @@ const digestOfLast = async (
   { source, readPlace }: PastBlocks,
   { last, known }: PastStretch,
   signal: AbortSignal,
-): Promise<string | null> => {
+): Promise<string> => {
   const { sequence, digest } = known;
   for await (const raw of given(source, { first: sequence, last: sequence }, signal)) {
     const place = readPlace(raw);
     if (place.mark.digest !== digest) throw new OtherCheckpointError(place.mark, digest);
-    return sequence === last ? digest : place.previousDigest;
+    if (sequence === last) return digest;
+    // Of the summary that has this digest, so it is as certain.
+    if (place.previousDigest !== null) return place.previousDigest;
   }
   throw new SourceEndedError(source.description, sequence);
 };
 
 /** The stretch, and the digest it must end with. */
-type Ending = PastStretch & { readonly lastDigest: string | null };
+type Ending = PastStretch & { readonly lastDigest: string };
 
-/** Reads the next block into `builder`: what is in it when an error is thrown is right. */
+/**
+ * Reads the next block into `builder`. A checkpoint is added when the one after it has named its digest, so
+ * that what is in there is right also when an error is thrown; the last one of all is the one that is known.
+ */
 const gather = async (
   { source, readPlace, isBehind }: PastBlocks,
   { next, last: end, previousDigest, lastDigest }: Ending,
   builder: BlockBuilder,
   signal: AbortSignal,
 ): Promise<void> => {
-  const full = next + BigInt(BLOCK_CHECKPOINTS) - 1n;
-  const last = full < end ? full : end;
+  const beyond = next + BigInt(BLOCK_CHECKPOINTS);
+  const last = beyond < end ? beyond : end;
   const atOnce = isBehind() ? AT_ONCE_BEHIND : AT_ONCE;
   const startedAt = performance.now();
   let stretchFrom = startedAt;
   let expected = next;
-  let before = previousDigest;
+  let unnamed: CheckpointMark | null = null;
   for await (const raw of given(source, { first: next, last, atOnce }, signal)) {
     if (raw.sequence !== expected) {
       throw new CheckpointOutOfOrderError(source.description, expected, raw.sequence);
     }
     const place = readPlace(raw);
+    const before: string | null = unnamed?.digest ?? previousDigest;
     if (before !== null && place.previousDigest !== before) {
       throw new CheckpointChainError(source.description, place, before);
     }
-    const { mark } = place;
-    if (mark.sequence === end && lastDigest !== null && mark.digest !== lastDigest) {
-      throw new OtherCheckpointError(mark, lastDigest);
-    }
-    builder.add(mark);
-    before = mark.digest;
+    if (unnamed !== null) builder.add(unnamed);
+    unnamed = place.mark;
     expected += 1n;
     const now = performance.now();
-    if (now - startedAt > LONGEST_BLOCK_MS) return;
+    if (now - startedAt > LONGEST_BLOCK_MS && builder.count > 0) return;
     if (now - stretchFrom > LONGEST_STRETCH_MS) {
       await (isBehind() ? pause(REST_MS, signal) : turn());
       stretchFrom = performance.now();
     }
   }
-  if (expected <= last && !signal.aborted) throw new SourceEndedError(source.description, expected);
+  if (expected <= last) {
+    if (signal.aborted) return;
+    throw new SourceEndedError(source.description, expected);
+  }
+  if (last < end || unnamed === null) return;
+  if (unnamed.digest !== lastDigest) throw new OtherCheckpointError(unnamed, lastDigest);
+  builder.add(unnamed);
 };
 
 /** What the source gives; ends early when it gives nothing for long. */
