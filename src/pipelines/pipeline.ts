@@ -1,3 +1,4 @@
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { type AtOnce, NOTHING } from "../database/writing.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
@@ -39,6 +40,10 @@ export type StatefulPipeline<Rows, Standing> = Pick<
 > & {
   /** Of its tables: raised where a version adds tables that are to be filled from the log. */
   readonly layout: number;
+  /** The tables that it alone writes. */
+  readonly tables: readonly PgTable[];
+  /** Those of them that came with the newest layout. */
+  readonly added: readonly PgTable[];
   standing(sql: Sql, facts: readonly Fact[]): Promise<Standing>;
   /** Pure. @throws UndecodableFactError (stop) */
   rows(facts: readonly Fact[], standing: Standing): Rows;
@@ -52,6 +57,9 @@ export type StatefulPipeline<Rows, Standing> = Pick<
 export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "watermark" | "reset"> & {
   /** Of its tables; 1 unless a version has added some. */
   readonly layout: number;
+  /** The tables that it alone writes, and those of them that came with the layout: see refill.ts. */
+  readonly tables: readonly PgTable[];
+  readonly added: readonly PgTable[];
   /**
    * Makes the rows of a batch, outside any transaction, and returns what writes them inside one.
    * @throws UndecodableFactError (stop)
@@ -80,6 +88,8 @@ export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
   facts: pipeline.facts,
   watermark: pipeline.watermark,
   layout: 1,
+  tables: [],
+  added: [],
   reset: (tx) => pipeline.reset(tx),
   prepare: async (facts) => {
     const rows = pipeline.rows(served(facts));
@@ -101,6 +111,8 @@ export const runnableStateful = <Rows, Standing>(
   facts: pipeline.facts,
   watermark: pipeline.watermark,
   layout: pipeline.layout,
+  tables: pipeline.tables,
+  added: pipeline.added,
   reset: (tx) => pipeline.reset(tx),
   prepare: async (all, on) => {
     const facts = served(all);

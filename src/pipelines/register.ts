@@ -11,6 +11,8 @@ export type WatermarkState = {
   readonly nextCheckpoint: bigint;
   /** The last committed checkpoint; null before the first. */
   readonly last: CheckpointMark | null;
+  /** Of the tables that its rows are complete in. */
+  readonly layout: number;
 };
 
 /**
@@ -46,7 +48,7 @@ export const registerPipeline = async (
     on conflict (pipeline) do update set chain_id = excluded.chain_id
     where ${table}.chain_id is null and excluded.chain_id is not null`;
   const [row] = await sql<Row[]>`
-    select chain_id, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms
+    select chain_id, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms, layout
     from ${table} where pipeline = ${pipeline.name}`;
   if (row === undefined) throw new Error(`${pipeline.name}: the watermark lost its row`);
   if (row.chain_id !== null && log.chainId !== null && row.chain_id !== log.chainId) {
@@ -58,6 +60,7 @@ export const registerPipeline = async (
   return {
     nextCheckpoint: row.next_checkpoint,
     last: markOf(row.last_checkpoint, row.last_digest, row.last_timestamp_ms),
+    layout: row.layout,
   };
 };
 
@@ -67,6 +70,7 @@ type Row = {
   last_checkpoint: bigint | null;
   last_digest: string | null;
   last_timestamp_ms: bigint | null;
+  layout: number;
 };
 
 /**

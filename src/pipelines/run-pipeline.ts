@@ -5,11 +5,13 @@ import type { FeedPlace } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
 import type { Backoff } from "../waiting/backoff.ts";
-import { errorOf } from "../waiting/remedy.ts";
+import { followingAbort } from "../waiting/following-abort.ts";
+import { errorOf, type Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { applyBatch } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
+import { refill } from "./refill.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
 import type { PipelineStatus } from "./status.ts";
 
@@ -71,13 +73,34 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   });
   const { session } = lock;
   const start = await registerPipeline(session.sql, pipeline, await log.highWater());
-  report({ ...start, state: "running", error: null });
+  const { nextCheckpoint, last } = start;
+  report({ nextCheckpoint, last, state: "running", error: null });
+  using own = followingAbort(signal);
+  const filled = start.layout < pipeline.layout ? fill(run, own.signal) : undefined;
   const place = run.openFeed?.();
   try {
     await applyBatches(run, session, start, place, onProgress);
+    // A run with a last checkpoint ends when everything is there.
+    if (!signal.aborted) await filled;
   } finally {
     place?.close();
+    own.abort();
+    await filled;
   }
+};
+
+/** Fills the tables that an upgrade added; what goes wrong is told, and tried again. Never rejects. */
+const fill = async (run: PipelineRun, signal: AbortSignal): Promise<void> => {
+  const { report } = run;
+  const onProgress = (filling: bigint) => report({ filling });
+  const trouble = {
+    backoff: BACKOFF,
+    // Whatever it is, what is there is served meanwhile.
+    remedy: (): Remedy => "retry",
+    onTrouble: (error: Error) => report({ fillError: error }),
+  };
+  await retrying(() => refill({ ...run, signal, onProgress }), trouble, signal);
+  if (!signal.aborted) report({ filling: null, fillError: null });
 };
 
 const applyBatches = async (

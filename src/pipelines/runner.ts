@@ -92,6 +92,7 @@ const logChange = (
   before: PipelineStatus,
   after: PipelineStatus,
 ): void => {
+  logFilling(logger, rarely, before, after);
   const { pipeline, state, nextCheckpoint, error } = after;
   if (state === before.state && error === before.error) return;
   const where = { pipeline, nextCheckpoint: nextCheckpoint?.toString() };
@@ -106,5 +107,25 @@ const logChange = (
     rarely(`${pipeline} ${error.message}`, (repeats) =>
       logger.warn({ ...where, err: error, ...repeats }, "pipeline failed; trying again"),
     );
+  }
+};
+
+/** Once in a while how far the filling is, and when it is done. */
+const logFilling = (
+  logger: Logger,
+  rarely: RareLines,
+  before: PipelineStatus,
+  { pipeline, filling, fillError, nextCheckpoint }: PipelineStatus,
+): void => {
+  if (fillError !== null && fillError !== before.fillError) {
+    rarely(`${pipeline} filling: ${fillError.message}`, (repeats) =>
+      logger.warn({ pipeline, err: fillError, ...repeats }, "filling history failed; trying again"),
+    );
+  }
+  if (filling === before.filling) return;
+  if (filling === null) logger.info({ pipeline }, "history is filled in");
+  else {
+    const where = { pipeline, filledTo: `${filling - 1n}`, of: nextCheckpoint?.toString() };
+    rarely(`${pipeline} filling`, () => logger.info(where, "history is being filled in"));
   }
 };

@@ -30,17 +30,30 @@ import {
   decodeTreasury,
 } from "../ledger/contract/objects.ts";
 import type { EventFact, Fact, ObjectFact } from "../log/fact.ts";
-import type { BalanceChangeRow, Cause } from "../projections/balance-changes.ts";
+import {
+  type BalanceChangeRow,
+  type Cause,
+  tokenChangesTable,
+} from "../projections/balance-changes.ts";
 import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
+import { LAYOUT_WITH_PAST } from "../projections/past.ts";
 import {
   clearSharedTokens,
   foldSharedTokens,
   foldSharedTokensAtOnce,
   type SharedTokenState,
+  sharedTokenObjectsTable,
+  sharedTokenRangesTable,
   standingTokens,
   type TokenRows,
 } from "../projections/shared-token-objects.ts";
-import { standingGrants, type TokenNews } from "../projections/tokens.ts";
+import {
+  standingGrants,
+  type TokenNews,
+  tokenGrantsTable,
+  tokenSuppliesTable,
+  tokensTable,
+} from "../projections/tokens.ts";
 import { sharedTokenObjectsWatermark } from "../projections/watermarks.ts";
 import {
   balanceKey,
@@ -195,12 +208,23 @@ const newsOf = (facts: readonly Fact[]): TokenNews => {
   };
 };
 
+/** Tables that came with the past. */
+const ADDED = [
+  sharedTokenRangesTable,
+  tokenChangesTable,
+  tokenGrantsTable,
+  tokensTable,
+  tokenSuppliesTable,
+];
+
 /** Keeps the tokens of every coin, as they stand and as they stood. */
 export const sharedTokenObjectsPipeline: StatefulPipeline<TokenRows, Standing> = {
   name: NAME,
   facts: [SHARED_TOKEN, TIMELOCK, TREASURY, COIN_METADATA, CURRENCY, ...Object.keys(EVENTS)],
   watermark: sharedTokenObjectsWatermark,
-  layout: 2,
+  layout: LAYOUT_WITH_PAST,
+  tables: [sharedTokenObjectsTable, ...ADDED],
+  added: ADDED,
   standing: readStanding,
   rows: rowsOf,
   count: ({ objects, ended, changes, grants, tokens }) =>

@@ -22,6 +22,10 @@ export type PipelineStatus = {
   /** Facts applied and rows made by this process since it started. */
   readonly facts: number;
   readonly rows: number;
+  /** Next checkpoint to be filled in of tables that an upgrade added; null when none is. */
+  readonly filling: bigint | null;
+  /** What went wrong with that last; it is tried again. */
+  readonly fillError: Error | null;
   /** What went wrong, while it is `retrying` or `stopped`. */
   readonly error: Error | null;
 };
@@ -33,5 +37,7 @@ export const unstarted = (pipeline: string): PipelineStatus => ({
   last: null,
   facts: 0,
   rows: 0,
+  filling: null,
+  fillError: null,
   error: null,
 });

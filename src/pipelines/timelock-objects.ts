@@ -9,8 +9,9 @@
 import { TIMELOCK } from "../ledger/contract/names.ts";
 import { decodeTimelock } from "../ledger/contract/objects.ts";
 import type { Fact, ObjectFact } from "../log/fact.ts";
-import type { BalanceChangeRow } from "../projections/balance-changes.ts";
+import { type BalanceChangeRow, grantChangesTable } from "../projections/balance-changes.ts";
 import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
+import { LAYOUT_WITH_PAST } from "../projections/past.ts";
 import {
   clearTimelocks,
   foldTimelocks,
@@ -18,6 +19,8 @@ import {
   type GrantRows,
   standingTimelocks,
   type TimelockState,
+  timelockObjectsTable,
+  timelockRangesTable,
 } from "../projections/timelock-objects.ts";
 import { timelockObjectsWatermark } from "../projections/watermarks.ts";
 import { balanceKey, grantMovement, Movements, transactionsOf } from "./movements.ts";
@@ -74,12 +77,17 @@ const move = (movements: Movements, { before, after }: Step<TimelockState>): voi
   if (cancelled > 0n) movements.because(coinType, owner, "GRANT_CANCELLED", -cancelled);
 };
 
+/** Tables that came with the past. */
+const ADDED = [timelockRangesTable, grantChangesTable];
+
 /** Keeps the grants of every coin, as they stand and as they stood. */
 export const timelockObjectsPipeline: StatefulPipeline<GrantRows, Standing> = {
   name: NAME,
   facts: [TIMELOCK],
   watermark: timelockObjectsWatermark,
-  layout: 2,
+  layout: LAYOUT_WITH_PAST,
+  tables: [timelockObjectsTable, ...ADDED],
+  added: ADDED,
   standing: readStanding,
   rows: rowsOf,
   count: ({ objects, ended, changes }) => objects.length + ended.length + changes.length,

@@ -1,7 +1,13 @@
 /**
- * Cap tables: who held a coin at the end of a checkpoint, by holder, with what was locked.
+ * Registers of the past: who held a coin at the end of a checkpoint, wallet by wallet and holder by
+ * holder. Nothing keeps their order, so each is put together from the last movements at or before the
+ * checkpoint, and kept: whoever copies one asks for all its pages.
  */
-import type { Reads } from "../database/readers.ts";
+import { type Reads, read } from "../database/readers.ts";
+import type { HolderPlace, TokenHolder } from "./balances.ts";
+import { createKeptLists } from "./kept-lists.ts";
+import { createSumTree } from "./merkle-sum.ts";
+import { positionsEnd } from "./position.ts";
 
 /** A checkpoint that is asked for, and its time: what is unlocked depends on it. */
 export type AtMark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
@@ -10,6 +16,7 @@ export type AtMark = { readonly checkpoint: bigint; readonly timestampMs: bigint
 export type CapWallet = {
   readonly address: string;
   readonly balance: bigint;
+  /** Null when it is in no group. */
   readonly groupId: bigint | null;
   readonly isFrozen: boolean;
 };
@@ -19,7 +26,7 @@ export type CapRow = {
   readonly holderId: bigint | null;
   /** By address, ascending; empty ones too. */
   readonly wallets: readonly CapWallet[];
-  /** Tokens and grants. */
+  /** Tokens and grants, in the coin's smallest unit; more than 0. */
   readonly balance: bigint;
   readonly tokens: bigint;
   readonly granted: bigint;
@@ -32,6 +39,7 @@ export type CapRow = {
 export type CapPlace = {
   readonly balance: bigint;
   readonly holderId: bigint | null;
+  /** Empty where there is a holder. */
   readonly address: string;
 };
 
@@ -58,9 +66,250 @@ export type CapTables = {
   ): Promise<readonly CapRow[]>;
   /** What all of them come to. */
   totals(on: Reads, query: { readonly coinType: string; readonly at: AtMark }): Promise<CapTotals>;
+  /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
+  owners(
+    on: Reads,
+    query: {
+      readonly coinType: string;
+      readonly checkpoint: bigint;
+      readonly limit: number;
+      readonly after?: HolderPlace | undefined;
+    },
+  ): Promise<readonly TokenHolder[]>;
 };
 
-/** Cap tables as read by one process, which keeps the newest ones it was asked for. */
-export const createCapTables = (): CapTables => {
-  throw new Error("cap tables are being written");
+/** The balance of each owner after its last movement up to the end of the positions, $2. */
+const lastOf = (table: string) => `
+  select distinct on (owner) owner, balance_after as held from ${table}
+  where coin_type = $1 and position < $2
+  order by owner desc, position desc`;
+
+/** The newest event of each wallet of those that a condition picks. */
+const newestOf = (condition: string) => `
+  select distinct on (address) address, event_type, holder_id, group_id, is_frozen
+  from holder_events
+  where coin_type = $1 and position < $2 and ${condition}
+  order by address desc, position desc`;
+
+/** What the schedule unlocked by $4, as the contract computes it: see contracts/sui, timelock. */
+const UNLOCKED = `
+  case
+    when $4::numeric < commencement_timestamp_ms + delay_until_first_release_ms then 0
+    when release_count <= 1 then total_amount
+    else div(total_amount * initial_release_portion_bps, 10000)
+      + div(
+          (total_amount - div(total_amount * initial_release_portion_bps, 10000))
+          * case when period_between_releases_ms = 0 then release_count - 1
+              else least(release_count - 1, div(
+                $4::numeric - commencement_timestamp_ms - delay_until_first_release_ms,
+                period_between_releases_ms)) end,
+          release_count - 1)
+  end`;
+
+/** What of each grant could be claimed, at the end of checkpoint $3. */
+const claimableOf = (table: string, condition: string) => `
+  select owner, greatest(0, least(left_balance, ${UNLOCKED} - tokens_transferred)) as claimable
+  from ${table} where coin_type = $1 and checkpoint <= $3 ${condition}`;
+
+/** Rows behind ($5, $6, $7): the balance negated, the holder (null: none), the address of one without. */
+const ROWS = `
+  with parts as (
+    select owner as address, held as tokens, 0::numeric as granted, 0::numeric as unlocked,
+           null::numeric as holder_id, null::numeric as group_id, false as is_frozen
+    from (${lastOf("token_changes")}) t
+    union all
+    select owner, 0, held, 0, null, null, false from (${lastOf("grant_changes")}) g
+    union all
+    select owner, 0, 0, claimable, null, null, false from (
+      ${claimableOf("timelock_objects", "")}
+      union all
+      ${claimableOf("timelock_ranges", "and until > $3")}
+    ) c
+    union all
+    select address, 0, 0, 0, holder_id, null, false
+    from (${newestOf("holder_id is not null and address is not null")}) m
+    where event_type = 'holder_address_added'
+    union all
+    select address, 0, 0, 0, null, group_id, false from (${newestOf("group_id is not null")}) j
+    where event_type = 'address_joined_group'
+    union all
+    select address, 0, 0, 0, null, null, true from (${newestOf("is_frozen is not null")}) f
+    where is_frozen
+  ), wallets as (
+    select address, sum(tokens) as tokens, sum(granted) as granted, sum(unlocked) as unlocked,
+           max(holder_id) as holder_id, max(group_id) as group_id, bool_or(is_frozen) as is_frozen
+    from parts group by address
+  ), table_rows as (
+    select holder_id, case when holder_id is null then address else '' end as single,
+           sum(tokens + granted) as balance, sum(tokens) as tokens, sum(granted) as granted,
+           sum(unlocked) as unlocked,
+           json_agg(json_build_array(address, (tokens + granted)::text, group_id::text, is_frozen)
+                    order by address)::text as wallets
+    from wallets group by 1, 2 having sum(tokens + granted) > 0
+  )
+  select holder_id as "holderId", balance, tokens, granted, unlocked, wallets from table_rows r
+  where (- r.balance, coalesce(r.holder_id, ${2n ** 64n}), r.single) > ($5::numeric, $6::numeric, $7)
+  order by r.balance desc, r.holder_id nulls last, r.single
+  limit (select $8::int8)`;
+
+const OWNERS = `
+  select owner, balance, granted as "timelockBalance" from (
+    select owner, sum(held) as balance, sum(granted) as granted from (
+      select owner, held, 0::numeric as granted from (${lastOf("token_changes")}) t
+      union all
+      select owner, held, held from (${lastOf("grant_changes")}) g
+    ) parts
+    group by owner having sum(held) > 0
+  ) o
+  where (- o.balance, o.owner) > ($3::numeric, $4)
+  order by o.balance desc, o.owner
+  limit (select $5::int8)`;
+
+/** Above every holder id: where rows without one stand. */
+const NO_HOLDER = 2n ** 64n;
+
+/** Before every row. */
+const BEFORE_ROWS: CapPlace = { balance: 2n ** 128n, holderId: 0n, address: "" };
+const BEFORE_OWNERS: HolderPlace = { balance: 2n ** 128n, owner: "" };
+
+/** Rows that are read at once where a register is too long to be kept. */
+const AT_ONCE = 10_000;
+
+type StoredRow = {
+  readonly holderId: string | null;
+  readonly balance: string;
+  readonly tokens: string;
+  readonly granted: string;
+  readonly unlocked: string;
+  readonly wallets: string;
 };
+
+const rowOf = (row: StoredRow): CapRow => {
+  const [granted, unlocked] = [BigInt(row.granted), BigInt(row.unlocked)];
+  const wallets: readonly [string, string, string | null, boolean][] = JSON.parse(row.wallets);
+  return {
+    holderId: row.holderId === null ? null : BigInt(row.holderId),
+    wallets: wallets.map(([address, balance, groupId, isFrozen]) => ({
+      address,
+      balance: BigInt(balance),
+      groupId: groupId === null ? null : BigInt(groupId),
+      isFrozen,
+    })),
+    balance: BigInt(row.balance),
+    tokens: BigInt(row.tokens),
+    granted,
+    unlocked,
+    locked: granted - unlocked,
+  };
+};
+
+const placeOf = ({ balance, holderId, wallets }: CapRow): CapPlace => ({
+  balance,
+  holderId,
+  address: holderId === null ? (wallets[0]?.address ?? "") : "",
+});
+
+/** The order of rows: negative when `a` comes first. */
+const compareRows = (a: CapPlace, b: CapPlace): number => {
+  if (a.balance !== b.balance) return a.balance > b.balance ? -1 : 1;
+  const [one, other] = [a.holderId ?? NO_HOLDER, b.holderId ?? NO_HOLDER];
+  if (one !== other) return one < other ? -1 : 1;
+  return a.address === b.address ? 0 : a.address < b.address ? -1 : 1;
+};
+
+const compareOwners = (a: HolderPlace, b: HolderPlace): number => {
+  if (a.balance !== b.balance) return a.balance > b.balance ? -1 : 1;
+  return a.owner === b.owner ? 0 : a.owner < b.owner ? -1 : 1;
+};
+
+const readRows = async (
+  on: Reads,
+  coinType: string,
+  { checkpoint, timestampMs }: AtMark,
+  after: CapPlace,
+  limit: number,
+): Promise<CapRow[]> => {
+  const rows = await read<StoredRow>(on, ROWS, [
+    coinType,
+    positionsEnd(checkpoint),
+    checkpoint,
+    timestampMs.toString(),
+    (-after.balance).toString(),
+    (after.holderId ?? NO_HOLDER).toString(),
+    after.address,
+    limit,
+  ]);
+  return rows.map(rowOf);
+};
+
+const readOwners = async (
+  on: Reads,
+  coinType: string,
+  checkpoint: bigint,
+  after: HolderPlace,
+  limit: number,
+): Promise<TokenHolder[]> => {
+  const rows = await read<{
+    readonly owner: string;
+    readonly balance: string;
+    readonly timelockBalance: string;
+  }>(on, OWNERS, [
+    coinType,
+    positionsEnd(checkpoint),
+    (-after.balance).toString(),
+    after.owner,
+    limit,
+  ]);
+  return rows.map((row) => ({
+    owner: row.owner,
+    balance: BigInt(row.balance),
+    timelockBalance: BigInt(row.timelockBalance),
+    timelocksIncluded: true,
+  }));
+};
+
+/** Registers as one process reads them; it keeps those it was asked for last. */
+export const createCapTables = (): CapTables => {
+  const rows = createKeptLists<CapRow, CapPlace>(compareRows, placeOf);
+  const owners = createKeptLists<TokenHolder, HolderPlace>(compareOwners, (row) => row);
+  const totals = new Map<string, CapTotals>();
+  const page: CapTables["rows"] = (on, { coinType, at, limit, after = BEFORE_ROWS }) =>
+    rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
+      readRows(on, coinType, at, from, most),
+    );
+  return {
+    rows: page,
+    owners: (on, { coinType, checkpoint, limit, after = BEFORE_OWNERS }) =>
+      owners.page(`${coinType} ${checkpoint}`, after, limit, BEFORE_OWNERS, (from, most) =>
+        readOwners(on, coinType, checkpoint, from, most),
+      ),
+    totals: async (on, { coinType, at }) => {
+      const key = `${coinType} ${at.checkpoint}`;
+      const known = totals.get(key);
+      if (known !== undefined) return known;
+      const tree = createSumTree();
+      let [issued, holderCount, ownerCount] = [0n, 0, 0];
+      let after: CapPlace | undefined;
+      for (;;) {
+        const some = await page(on, { coinType, at, limit: AT_ONCE, after });
+        for (const { wallets, ...row } of some) {
+          const addresses = wallets.map(({ address }) => address);
+          tree.add({ coinType, checkpoint: at.checkpoint, ...row, addresses });
+          issued += row.balance;
+          holderCount += 1;
+          ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
+        }
+        const last = some.at(-1);
+        if (last === undefined || some.length < AT_ONCE) break;
+        after = placeOf(last);
+      }
+      const made = { issued, holderCount, ownerCount, root: tree.root() };
+      if (totals.size >= KEPT_TOTALS) totals.clear();
+      totals.set(key, made);
+      return made;
+    },
+  };
+};
+
+/** A few hundred bytes each. */
+const KEPT_TOTALS = 1_000;

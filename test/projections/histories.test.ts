@@ -1,49 +1,24 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { applyBatch } from "../../src/pipelines/apply.ts";
-import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
 import { tokenBalance, tokenHolders } from "../../src/projections/balances.ts";
 import { holderEvents } from "../../src/projections/holder-events.ts";
 import { roleEvents, walletRoles } from "../../src/projections/roles.ts";
 import { tokenObjects } from "../../src/projections/shared-token-objects.ts";
 import { tokenTimelocks } from "../../src/projections/timelock-objects.ts";
 import { tokenActivity } from "../../src/projections/token-activity.ts";
-import {
-  batchOf,
-  PACKAGE,
-  type SaidCheckpoint,
-  token,
-  wantedBy,
-} from "../pipelines/token-facts.ts";
+import { batchOf, PACKAGE, type SaidCheckpoint, token } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { search } from "../random.ts";
 import { modelOf } from "./plain-model.ts";
+import { project } from "./project.ts";
 import { projectedRows } from "./projected-rows.ts";
-import { COINS, cut, cuts, history, OWNERS } from "./random-history.ts";
+import { COINS, cuts, history, OWNERS } from "./random-history.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await freshDatabase({ max: 8 });
 });
 afterAll(() => database.close());
-
-/** Rebuilds all five from empty tables at once, each with its own batches. */
-const project = async (
-  checkpoints: readonly SaidCheckpoint[],
-  batchings: readonly (readonly boolean[])[],
-) => {
-  const nextCheckpoint = BigInt(checkpoints.length);
-  const log = { chainId: null, packages: [], firstCheckpoint: 0n, nextCheckpoint, last: null };
-  await Promise.all(
-    ledgerPipelines.map(async (pipeline, index) => {
-      await resetPipeline(database, pipeline);
-      await registerPipeline(database.sql, pipeline, log);
-      for (const batch of cut(checkpoints, batchings[index] ?? []))
-        await applyBatch(database, pipeline, wantedBy(pipeline, batchOf(batch)));
-    }),
-  );
-};
 
 const five = fc.tuple(cuts, cuts, cuts, cuts, cuts);
 const packages = [PACKAGE];
@@ -53,7 +28,7 @@ test("after any history in any batches, every read says what a plain model says"
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
-      await project(checkpoints, batchings);
+      await project(database, checkpoints, batchings);
       const model = modelOf(batchOf(checkpoints).facts);
 
       for (const coinType of COINS) {
@@ -98,9 +73,9 @@ test("after any history in any batches, every read says what a plain model says"
 test("however a history is cut into batches, the rows are the same, byte for byte", async () => {
   await search(
     fc.asyncProperty(history, five, five, async (checkpoints, some, others) => {
-      await project(checkpoints, some);
+      await project(database, checkpoints, some);
       const rows = await projectedRows(database);
-      await project(checkpoints, others);
+      await project(database, checkpoints, others);
       expect(await projectedRows(database)).toEqual(rows);
     }),
     10,
@@ -121,9 +96,9 @@ test("a large batch gives the rows that small ones give", async () => {
   const checkpoints = Array.from({ length: 8 }, (_, sequence) => written(BigInt(sequence)));
   const one = checkpoints.map(() => false);
   const each = checkpoints.map(() => true);
-  await project(checkpoints, [one, one, one, one, one]);
+  await project(database, checkpoints, [one, one, one, one, one]);
   const rows = await projectedRows(database);
   expect(rows.shared_token_objects).toHaveLength(400);
-  await project(checkpoints, [each, each, each, each, each]);
+  await project(database, checkpoints, [each, each, each, each, each]);
   expect(await projectedRows(database)).toEqual(rows);
 });

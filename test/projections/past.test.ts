@@ -1,18 +1,16 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { applyBatch } from "../../src/pipelines/apply.ts";
-import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
 import { type BalanceChange, balanceChanges } from "../../src/projections/balance-changes.ts";
 import { tokenBalance } from "../../src/projections/balances.ts";
 import { walletRoles } from "../../src/projections/roles.ts";
 import { tokenObjects } from "../../src/projections/shared-token-objects.ts";
 import { tokenTimelocks } from "../../src/projections/timelock-objects.ts";
-import { batchOf, PACKAGE, type SaidCheckpoint, wantedBy } from "../pipelines/token-facts.ts";
+import { batchOf, PACKAGE } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { search } from "../random.ts";
 import { modelOf } from "./plain-model.ts";
-import { COINS, cut, cuts, history, OWNERS } from "./random-history.ts";
+import { project } from "./project.ts";
+import { COINS, cuts, history, OWNERS } from "./random-history.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -24,22 +22,6 @@ const five = fc.tuple(cuts, cuts, cuts, cuts, cuts);
 const packages = [PACKAGE];
 const limit = 1_000;
 
-const project = async (
-  checkpoints: readonly SaidCheckpoint[],
-  batchings: readonly (readonly boolean[])[],
-) => {
-  const nextCheckpoint = BigInt(checkpoints.length);
-  const log = { chainId: null, packages: [], firstCheckpoint: 0n, nextCheckpoint, last: null };
-  await Promise.all(
-    ledgerPipelines.map(async (pipeline, index) => {
-      await resetPipeline(database, pipeline);
-      await registerPipeline(database.sql, pipeline, log);
-      for (const batch of cut(checkpoints, batchings[index] ?? []))
-        await applyBatch(database, pipeline, wantedBy(pipeline, batchOf(batch)));
-    }),
-  );
-};
-
 const sum = (changes: readonly BalanceChange[]) =>
   changes.reduce((total, { change }) => total + change, 0n);
 
@@ -47,7 +29,7 @@ test("after any history in any batches, every past checkpoint is answered for as
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
-      await project(checkpoints, batchings);
+      await project(database, checkpoints, batchings);
       for (let at = 0n; at < BigInt(checkpoints.length); at += 1n) {
         const model = modelOf(batchOf(checkpoints.slice(0, Number(at) + 1)).facts);
         for (const coinType of COINS) {
@@ -79,7 +61,7 @@ test("the movements of an owner add up to every balance it had, and each says th
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
-      await project(checkpoints, batchings);
+      await project(database, checkpoints, batchings);
       for (const coinType of COINS) {
         const all = await balanceChanges(db, { coinType, limit, order: "asc" });
         for (let at = 0n; at < BigInt(checkpoints.length); at += 1n) {
@@ -121,7 +103,7 @@ test("lists are paged behind the last row seen, now and in the past", async () =
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
-      await project(checkpoints, batchings);
+      await project(database, checkpoints, batchings);
       const middle = BigInt(Math.floor(checkpoints.length / 2));
       for (const at of [undefined, middle]) {
         for (const coinType of COINS) {

@@ -1,0 +1,146 @@
+/**
+ * Fills tables that an upgrade added, from the log, while the pipeline goes on.
+ *
+ * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its
+ * own (`search_path` leads there), and resumes after a restart. Once it has come to where the pipeline
+ * is, the rows of the new tables move over in one transaction, during which the pipeline waits and
+ * everything is still served; then the schema goes.
+ */
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Database, Session, Sql, Tx } from "../database/connect.ts";
+import { columnNames } from "../database/table-rows.ts";
+import type { FactSource } from "../log/log.ts";
+import { balancesTable } from "../projections/balances.ts";
+import { PLANS_BY_KEY } from "../projections/plans.ts";
+import { applyBatch } from "./apply.ts";
+import type { RunnablePipeline } from "./pipeline.ts";
+import { registerPipeline } from "./register.ts";
+
+/** What filling one pipeline's tables needs. */
+export type Refill = {
+  readonly pipeline: RunnablePipeline;
+  readonly database: Database;
+  readonly log: FactSource;
+  readonly maxFacts: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** Told how far it is, after every batch: the next checkpoint to be filled in. */
+  readonly onProgress: (next: bigint) => void;
+};
+
+/** Facts of one batch at most: the pipeline itself goes first. */
+const AT_ONCE = 5_000;
+
+const schemaOf = ({ name }: RunnablePipeline): string => `filling_${name}`;
+
+/** All that the second run writes: the pipeline's own tables, and the one it shares. */
+const tablesOf = (pipeline: RunnablePipeline): readonly PgTable[] => [
+  ...pipeline.tables,
+  balancesTable,
+  pipeline.watermark,
+];
+
+/**
+ * Fills the new tables of a pipeline whose lock this process holds; returns when they are complete, or
+ * when `signal` aborts. Safe to begin again at any time.
+ */
+export const refill = async (filling: Refill): Promise<void> => {
+  const { pipeline, database, log, signal } = filling;
+  await using session = await database.session({
+    synchronousCommit: "off",
+    runtime: { ...PLANS_BY_KEY, search_path: `${schemaOf(pipeline)}, public` },
+  });
+  await makeSchema(session, pipeline);
+  const { nextCheckpoint } = await registerPipeline(session.sql, pipeline, await log.highWater());
+  let next = nextCheckpoint;
+  while (!signal.aborted) {
+    const reached = await nextOf(session.sql, pipeline);
+    next = await applyUpTo(filling, session, next, reached);
+    if (signal.aborted) return;
+    if (next < reached) continue;
+    await database.transaction(async (tx) => {
+      const { sql } = tx;
+      // The pipeline's next batch waits for this; what it has committed meanwhile is little.
+      await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
+      next = await applyUpTo(filling, session, next, await nextOf(sql, pipeline));
+      if (!signal.aborted) await moveOver(tx, pipeline);
+    });
+    if (!signal.aborted) await dropSchema(session.sql, pipeline);
+    return;
+  }
+};
+
+/** Where the pipeline itself is. */
+const nextOf = async (sql: Sql, { name, watermark }: RunnablePipeline): Promise<bigint> => {
+  const [row] = await sql<{ next_checkpoint: bigint }[]>`
+    select next_checkpoint from public.${sql(getTableName(watermark))} where pipeline = ${name}`;
+  if (row === undefined) throw new Error(`${name}: the watermark lost its row`);
+  return row.next_checkpoint;
+};
+
+/** Applies what lies before `end`; returns the next checkpoint. */
+const applyUpTo = async (
+  { pipeline, log, maxFacts, maxBytes, signal, onProgress }: Refill,
+  session: Session,
+  from: bigint,
+  end: bigint,
+): Promise<bigint> => {
+  let next = from;
+  while (next < end && !signal.aborted) {
+    const batch = await log.readFacts({
+      from: next,
+      upTo: end - 1n,
+      names: pipeline.facts,
+      maxFacts: Math.min(maxFacts, AT_ONCE),
+      maxBytes,
+    });
+    // Checkpoints without facts up to the end have no mark in the log, and nothing to apply.
+    if (batch === null) return end;
+    await applyBatch(session, pipeline, batch);
+    next = batch.last.sequence + 1n;
+    onProgress(next);
+  }
+  return next;
+};
+
+/** Makes the schema, or takes up the one that an earlier run left, when it is of the same layout. */
+const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise<void> => {
+  const schema = schemaOf(pipeline);
+  const watermark = `${schema}.${getTableName(pipeline.watermark)}`;
+  const [found] = await session.sql<{ there: boolean }[]>`
+    select to_regclass(${watermark}) is not null as there`;
+  if (found?.there) {
+    const [row] = await session.sql<{ layout: number }[]>`
+      select layout from ${session.sql(watermark)}`;
+    if (row === undefined || row.layout === pipeline.layout) return;
+    await dropSchema(session.sql, pipeline);
+  }
+  await session.transaction(async ({ sql }) => {
+    await sql`create schema if not exists ${sql(schema)}`;
+    for (const table of tablesOf(pipeline)) {
+      const name = getTableName(table);
+      await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
+    }
+  });
+};
+
+/** Forgets what a filling that is no longer needed left. */
+export const dropSchema = async (sql: Sql, pipeline: RunnablePipeline): Promise<void> => {
+  await sql`drop schema if exists ${sql(schemaOf(pipeline))} cascade`;
+};
+
+/** Exchanges the rows of the new tables, which are incomplete, for those of the second run. */
+const moveOver = async ({ sql }: Tx, pipeline: RunnablePipeline): Promise<void> => {
+  for (const table of pipeline.added) {
+    const name = getTableName(table);
+    const columns = columnNames(table).join(", ");
+    await sql.unsafe(`delete from public.${name}`);
+    await sql.unsafe(
+      `insert into public.${name} (${columns}) select ${columns} from ${schemaOf(pipeline)}.${name}`,
+    );
+  }
+  await sql`
+    update public.${sql(getTableName(pipeline.watermark))} set layout = ${pipeline.layout}
+    where pipeline = ${pipeline.name}`;
+};
