@@ -1,20 +1,24 @@
 import { getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import type { Database } from "../../src/database/connect.ts";
+import * as balanceChanges from "../../src/projections/balance-changes.ts";
 import * as balances from "../../src/projections/balances.ts";
 import * as holderEvents from "../../src/projections/holder-events.ts";
 import * as roles from "../../src/projections/roles.ts";
 import * as sharedTokenObjects from "../../src/projections/shared-token-objects.ts";
 import * as timelockObjects from "../../src/projections/timelock-objects.ts";
 import * as tokenActivity from "../../src/projections/token-activity.ts";
+import * as tokens from "../../src/projections/tokens.ts";
 
 const tables = [
+  balanceChanges,
   balances,
   holderEvents,
   roles,
   sharedTokenObjects,
   timelockObjects,
   tokenActivity,
+  tokens,
 ].flatMap((module) => Object.values(module).filter((value) => is(value, PgTable)));
 
 /** Every row of every projection of the ledger, as Postgres writes it, by table. */

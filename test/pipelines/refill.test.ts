@@ -1,0 +1,130 @@
+import { getTableName } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { factSource } from "../../src/log/log.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import type { PipelineStatus } from "../../src/pipelines/status.ts";
+import { until } from "../lanes/until.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { projectedRows } from "../projections/projected-rows.ts";
+import { follow } from "../service/following.ts";
+import { running } from "./running.ts";
+
+const withPast = ledgerPipelines.filter(({ layout }) => layout > 1);
+
+/** Brings a database to where an upgrade finds it: what the new tables would hold is not there. */
+const asBefore = async ({ sql }: TestDatabase) => {
+  for (const { added, watermark } of withPast) {
+    for (const table of added) await sql`truncate ${sql(getTableName(table))}`;
+    await sql`update ${sql(getTableName(watermark))} set layout = 1`;
+  }
+};
+
+const layouts = async ({ sql }: TestDatabase) => {
+  const rows = await Promise.all(
+    withPast.map(
+      ({ watermark }) =>
+        sql<{ layout: number; next: bigint }[]>`
+          select layout, next_checkpoint as next from ${sql(getTableName(watermark))}`,
+    ),
+  );
+  return rows.map(([row]) => row);
+};
+
+const schemas = async ({ sql }: TestDatabase) =>
+  (await sql`select nspname from pg_namespace where nspname like 'filling%'`).map(
+    ({ nspname }) => nspname,
+  );
+
+/** A demo ledger as `follow` reads it. */
+const demo = async (database: TestDatabase) => {
+  const ledger = createDemoLedger({ seed: 7 });
+  const following = await follow(database, ledger);
+  return {
+    append: (checkpoints: number) =>
+      following.append(
+        Array.from({ length: checkpoints }, () => {
+          const { sequence, raw } = ledger.next();
+          return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
+        }),
+      ),
+    project: following.project,
+  };
+};
+
+test("tables that an upgrade added are filled from the log while the pipelines go on, and are as if they had always been there", async () => {
+  await using reference = await freshDatabase();
+  await using database = await freshDatabase({ max: 8 });
+  const [expected, ledger] = [await demo(reference), await demo(database)];
+  for (const one of [expected, ledger]) {
+    await one.append(700);
+    await one.project(500);
+  }
+  await asBefore(database);
+
+  const log = factSource(database);
+  const bounds = { maxFacts: 40, maxBytes: 1_000_000 };
+  const seen: (bigint | null)[] = [];
+  const note = ({ filling }: PipelineStatus) => seen.push(filling);
+  {
+    // Cut off in the middle: the next run goes on from there.
+    await using first = running(database, withPast, { log, bounds, onProgress: note });
+    await until(
+      "a part to be filled",
+      () => seen.length,
+      () => seen.some((next) => next !== null && next > 100n),
+    );
+    await first.end();
+  }
+  expect((await layouts(database)).map((row) => row?.layout)).toContain(1);
+
+  await using _run = running(database, ledgerPipelines, { log, bounds });
+  for (let round = 0; round < 6; round += 1) {
+    await expected.append(50);
+    await ledger.append(50);
+  }
+  await expected.project(500);
+  await until(
+    "the history to be complete and the pipelines at the log's end",
+    () => layouts(database),
+    (rows) => rows.every((row) => row?.layout === 2 && row.next === 1_000n),
+    60_000,
+  );
+  await until(
+    "the schemas to be gone",
+    () => schemas(database),
+    (names) => names.length === 0,
+  );
+  const [is, should] = [await projectedRows(database), await projectedRows(reference)];
+  for (const { tables } of withPast) {
+    for (const table of tables) {
+      const name = getTableName(table);
+      expect(is[name], name).toEqual(should[name]);
+    }
+  }
+  expect(should.token_changes?.length).toBeGreaterThan(100);
+  expect(should.grant_changes?.length).toBeGreaterThan(20);
+});
+
+test("no movement of the demo ledger is unknown, and every cause has its movements", async () => {
+  await using database = await freshDatabase();
+  const ledger = await demo(database);
+  await ledger.append(2_000);
+  await ledger.project(5_000);
+  const rows = await database.sql<{ part: string; cause: string; movements: bigint }[]>`
+    select 'TOKENS' as part, cause, count(*) as movements from token_changes group by cause
+    union all
+    select 'GRANTS', cause, count(*) from grant_changes group by cause`;
+  expect(rows.map(({ part, cause }) => `${part} ${cause}`).toSorted()).toEqual([
+    "GRANTS GRANT_CANCELLED",
+    "GRANTS GRANT_CLAIMED",
+    "GRANTS GRANT_FUNDED",
+    "TOKENS BURN",
+    "TOKENS FORCE_TRANSFER",
+    "TOKENS GRANT_CANCELLED",
+    "TOKENS GRANT_CLAIMED",
+    "TOKENS GRANT_FUNDED",
+    "TOKENS MINT",
+    "TOKENS TRANSFER",
+  ]);
+});
