@@ -15,8 +15,8 @@ export type GraphSources = {
     for(...request: Parameters<Readers["for"]>): Reads;
     snapshot(...request: Parameters<Readers["snapshot"]>): Reads & Pick<Snapshot, "end">;
   };
-  /** Addresses of the security-token package, canonical: roles of these types have bits. */
-  readonly packages: readonly string[];
+  /** Addresses of the security-token package as the log knows them: roles of these types have bits. */
+  readonly packages: () => Soon<readonly string[]>;
   /** In the order `indexerStatus` lists them. */
   readonly pipelines: readonly WatchedPipeline[];
   /** Milliseconds since the Unix epoch. */

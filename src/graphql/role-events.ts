@@ -57,7 +57,8 @@ builder.queryField("roleEvents", (t) =>
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
-      return roleEvents(reads, { ...page, packages, coinType: await coinType(args.coinType) });
+      const of = { coinType: await coinType(args.coinType), packages: await packages() };
+      return roleEvents(reads, { ...page, ...of });
     },
   }),
 );

@@ -41,8 +41,9 @@ builder.queryField("walletRoles", (t) =>
     complexity: { field: 1, multiplier: EXPECTED_OWNERS },
     resolve: async (_root, args, context) => {
       const asked = askedOf(args);
-      const { packages, listLengths } = context;
+      const { listLengths } = context;
       const coinType = await context.coinType(args.coinType);
+      const packages = await context.packages();
       const list: RoleList = { coinType, isPast: asked !== undefined };
       const rolesOn = (reads: Reads) =>
         readAsOf(reads, FOR_ROLES, asked, (at) => walletRoles(reads, { coinType, packages, at }));

@@ -7,6 +7,7 @@ import { upsertCoins } from "./coins.ts";
 import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
+import { appendPackages } from "./packages.ts";
 import { logBlocks, logCheckpoints, logFacts } from "./tables.ts";
 
 /** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
@@ -16,19 +17,21 @@ const INSERT_UP_TO_FACTS = 32;
 export type Append = {
   readonly batch: AppendBatch;
   readonly coins: readonly CoinDecimals[];
-  /** Packages of the contract: facts of their types make a coin type a security's. */
-  readonly packages: readonly string[];
+  /** Packages of the contract, those that join included: facts of their types make a coin type a security's. */
+  readonly packages: Set<string>;
   /** Coin types already recorded as securities by this log; there are few, one per token. */
   readonly knownSecurities: Set<string>;
 };
 
 /** See `Log.append`. */
 export const appendBatch = async (on: Transactor, append: Append): Promise<void> => {
-  const { batch, coins } = append;
+  const { batch, coins, packages } = append;
+  const { joined = [] } = batch;
+  for (const { address } of joined) packages.add(address);
   const checkpoints = totalsByCheckpoint(batch);
   const securities = newSecurities(append);
   const isSmall = batch.facts.length <= INSERT_UP_TO_FACTS;
-  if (isSmall && securities.size === 0 && coins.length === 0) {
+  if (isSmall && securities.size + coins.length + joined.length === 0) {
     await on.statement((sql) => moveHighWater(sql, batch, checkpoints, batch.facts));
     return;
   }
@@ -37,6 +40,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
     const statements = [
       moveHighWater(sql, batch, checkpoints, []),
       upsertCoins(sql, securities, coins),
+      appendPackages(sql, joined),
       appendRows(sql, logFacts, batch.facts.map(rowOf)),
     ];
     // All of them must have ended before the transaction does, whichever fails first.
@@ -156,7 +160,7 @@ const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): 
 /** Coin types of contract facts that this log has not recorded yet. */
 const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string> => {
   const found = new Set<string>();
-  const prefixes = packages.map((address) => `${address}::`);
+  const prefixes = [...packages].map((address) => `${address}::`);
   for (const { coinType, type } of batch.facts) {
     if (coinType === null || knownSecurities.has(coinType) || found.has(coinType)) continue;
     // `u64` or `vector<u8>` can be a parameter, too; a coin is a type that some module defines.

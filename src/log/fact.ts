@@ -80,6 +80,12 @@ export type FactBatch = {
   readonly facts: readonly Fact[];
 };
 
+/** A version of the contract's package that the ledger published while its log was read. */
+export type JoinedPackage = Pick<Position, "checkpoint" | "transaction"> & {
+  /** Canonical; types that this version is the first to define carry it. */
+  readonly address: string;
+};
+
 /** Times and digests of consecutive checkpoints, ascending and packed (block.ts). */
 export type Block = {
   /** Milliseconds since the Unix epoch, 8 bytes big-endian for each checkpoint. */
@@ -97,6 +103,8 @@ export type AppendBatch = FactBatch & {
   readonly marks: readonly CheckpointMark[];
   /** Time and digest of every checkpoint. */
   readonly block: Block;
+  /** Packages whose facts are kept from their publication in this batch on, in chain order; absent: none. */
+  readonly joined?: readonly JoinedPackage[];
 };
 
 /** Decimals of a coin as a metadata object on the ledger gave them. */

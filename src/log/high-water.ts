@@ -1,13 +1,14 @@
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import type { CheckpointMark } from "./fact.ts";
-import { ChainMismatchError, PackagesChangedError } from "./log-errors.ts";
+import { ChainMismatchError, PackagesChangedError, UnmetPackagesError } from "./log-errors.ts";
+import { KNOWN_PACKAGES } from "./packages.ts";
 
 /** How far the log is complete, and of what. */
 export type HighWater = {
   /** Null until a source could tell. */
   readonly chainId: string | null;
-  /** Contract packages whose facts are kept, original first. */
+  /** Contract packages whose facts are kept, original first, in the order in which they came to the log. */
   readonly packages: readonly string[];
   readonly firstCheckpoint: bigint;
   /** Every checkpoint from the first up to, not including, this one has its facts in the log. */
@@ -20,10 +21,13 @@ export type HighWater = {
 export type LogIdentity = {
   /** Null when the source cannot know. */
   readonly chainId: string | null;
-  /** Canonical addresses, original first. */
+  /**
+   * Canonical addresses, original first: what an empty log is begun with. One that has begun must have the
+   * same original and know the others; it may know more.
+   */
   readonly packages: readonly string[];
-  /** Where an empty log starts. A log that has begun keeps its own. */
-  readonly firstCheckpoint: bigint;
+  /** Where an empty log starts; absent: at 0. A log that has begun keeps its own. */
+  readonly firstCheckpoint?: bigint | undefined;
   /** What to do about a log of another chain, where that is more than to use another database. */
   readonly ifOtherChain?: string | undefined;
 };
@@ -41,7 +45,7 @@ type Row = {
 /** The high-water mark; undefined when no reader ever opened the log. */
 export const readHighWater = async (sql: Sql): Promise<HighWater | undefined> => {
   const [row] = await sql<Row[]>`
-    select chain_id, to_jsonb(packages) as packages, first_checkpoint, next_checkpoint,
+    select chain_id, to_jsonb(${sql.unsafe(KNOWN_PACKAGES)}) as packages, first_checkpoint, next_checkpoint,
            last_checkpoint, last_digest, last_timestamp_ms
     from log_high_water`;
   if (row === undefined) return undefined;
@@ -67,10 +71,10 @@ export const markOf = (
 /**
  * Begins an empty log with this identity, or holds it against the one the log has. A chain id given
  * for the first time is kept.
- * @throws ChainMismatchError, PackagesChangedError (both stop)
+ * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
  */
 export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<HighWater> => {
-  const { chainId, firstCheckpoint } = identity;
+  const { chainId, firstCheckpoint = 0n } = identity;
   await sql`
     insert into log_high_water (chain_id, packages, first_checkpoint, next_checkpoint)
     values (${chainId}, ${texts(identity.packages)}::text[], ${firstCheckpoint}, ${firstCheckpoint})
@@ -84,8 +88,10 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
   if (chainId !== null && stored.chainId !== null && stored.chainId !== chainId) {
     throw new ChainMismatchError("the log", stored.chainId, chainId, identity.ifOtherChain);
   }
-  if (stored.packages.join() !== identity.packages.join()) {
+  if (stored.packages[0] !== identity.packages[0]) {
     throw new PackagesChangedError(stored.packages, identity.packages);
   }
+  const unmet = identity.packages.filter((address) => !stored.packages.includes(address));
+  if (unmet.length > 0) throw new UnmetPackagesError(stored.packages, unmet);
   return stored;
 };

@@ -16,10 +16,7 @@ export class ChainMismatchError extends Error {
   }
 }
 
-/**
- * The log was filled for other contract packages: facts of a package added now would be missing from
- * every checkpoint already passed. Stop; restore the setting, or index into an empty database.
- */
+/** The log was filled for another contract. Stop; restore the setting, or index into an empty database. */
 export class PackagesChangedError extends Error {
   override readonly name = "PackagesChangedError";
   readonly remedy: Remedy = "stop";
@@ -27,6 +24,21 @@ export class PackagesChangedError extends Error {
   constructor(stored: readonly string[], given: readonly string[]) {
     super(
       `the log holds facts of the packages ${stored.join(", ")}, but SECURITY_TOKEN_PACKAGES says ${given.join(", ")}; restore the setting, or index from the first checkpoint into an empty database`,
+    );
+  }
+}
+
+/**
+ * Settings name packages that the log does not know: facts of theirs would be missing from every checkpoint
+ * already passed. Stop; leave them out, for an upgrade joins when the log comes to it, or read them in.
+ */
+export class UnmetPackagesError extends Error {
+  override readonly name = "UnmetPackagesError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(known: readonly string[], unmet: readonly string[]) {
+    super(
+      `SECURITY_TOKEN_PACKAGES names ${unmet.join(", ")}, but the log has met only ${known.join(", ")}; an upgrade still to come joins by itself: leave it out; one whose publication the log has passed is read in by \`holderbook packages add ${unmet[0]}\``,
     );
   }
 }

@@ -57,6 +57,7 @@ export const factSource = (database: Database): FactSource => ({
  * different range under the same name. `onNotice` then says so.
  * @throws ChainMismatchError (stop) naming both chain ids
  * @throws PackagesChangedError (stop) naming both lists
+ * @throws UnmetPackagesError (stop) naming those that the log does not know
  */
 export const openLog = async (
   database: Database,
@@ -64,16 +65,25 @@ export const openLog = async (
   options: { readonly onNotice?: (message: string) => void } = {},
 ): Promise<Log> => {
   const claimed = await database.transaction(({ sql }) => claimHighWater(sql, identity));
-  if (claimed.firstCheckpoint !== identity.firstCheckpoint) {
+  const { firstCheckpoint = claimed.firstCheckpoint } = identity;
+  if (claimed.firstCheckpoint !== firstCheckpoint) {
     options.onNotice?.(
-      `the log begins at checkpoint ${claimed.firstCheckpoint} and keeps it; FIRST_CHECKPOINT ${identity.firstCheckpoint} matters for an empty database only`,
+      `the log begins at checkpoint ${claimed.firstCheckpoint} and keeps it; FIRST_CHECKPOINT ${firstCheckpoint} matters for an empty database only`,
     );
   }
+  const source = factSource(database);
+  const packages = new Set(claimed.packages);
   const knownSecurities = new Set<string>();
   return {
-    ...factSource(database),
+    ...source,
     firstCheckpoint: claimed.firstCheckpoint,
+    highWater: async () => {
+      const mark = await source.highWater();
+      // Another reader may have appended since the log was opened.
+      for (const address of mark.packages) packages.add(address);
+      return mark;
+    },
     append: (batch, coins, on = database) =>
-      appendBatch(on, { batch, coins, packages: identity.packages, knownSecurities }),
+      appendBatch(on, { batch, coins, packages, knownSecurities }),
   };
 };

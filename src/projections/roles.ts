@@ -4,7 +4,7 @@
  * a row.
  *
  * A role is kept as its canonical type name. Its bit is not kept: whether a type has one depends on the
- * packages the reader is configured with.
+ * packages that the log knows.
  */
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
@@ -130,7 +130,7 @@ export const clearRoles = async (tx: Tx): Promise<void> => {
 /** An address that may administer a token now. */
 export type WalletRole = {
   readonly owner: string;
-  /** Sum of the bits of those roles whose types belong to the configured packages. */
+  /** Sum of the bits of those roles whose types belong to the contract's packages. */
   readonly roleBits: number;
   /** Canonical role types, ascending, foreign ones too. */
   readonly roles: string[];
@@ -151,8 +151,8 @@ const HELD_AT = `
   where granted order by owner, role`;
 
 /**
- * Every owner with at least one role, now or at the end of checkpoint `at`, ascending: the full state, empty for an unknown coin type.
- * `packages`: addresses of the configured contract, whose role types have bits.
+ * Every owner with at least one role, now or at the end of checkpoint `at`, ascending: the full state, empty
+ * for an unknown coin type. `packages`: addresses of the contract, whose role types have bits.
  */
 export const walletRoles = async (
   on: Reads,

@@ -68,7 +68,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       database: storage.write,
       source: ledger.source,
       contact: ledger.contact,
-      read: createCheckpointReader(ledger.packages),
+      read: createCheckpointReader,
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,

@@ -15,6 +15,7 @@ import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
 import { createServer } from "../http/server.ts";
+import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
@@ -30,7 +31,7 @@ import { taRequests } from "./ta-requests.ts";
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
 const ATTEMPTS_PER_MINUTE = 60;
 
-/** Weight of a key that is looked up, see `Admission`. */
+/** Weight of what is looked up by a key, see `Admission`. */
 const ONE_ROW = 1;
 
 export type ServingSettings = {
@@ -42,7 +43,7 @@ export type ServingSettings = {
   readonly front: Front;
   /** Only this interface; absent: all of them. */
   readonly only?: Part["name"] | undefined;
-  /** Addresses of the security-token package, original first. */
+  /** Addresses of the security-token package, original first: until the log can tell. */
   readonly packages: readonly string[];
   /** The process that indexes, where it tells this one what only it knows. */
   readonly indexing?: IndexingProcess | undefined;
@@ -83,19 +84,19 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const pages = pagesUnsent();
   const admission = createAdmission();
   const { readers } = storage;
-  // Not bound to one request: others with the same key share the answer.
-  const keys = readers.for(undefined, ONE_ROW);
+  // Not bound to one request: others with the same question share the answer.
+  const lookUps = readers.for(undefined, ONE_ROW);
   // Its keys are the business of processes that serve it.
   const ta =
     only === undefined || only === "ta"
-      ? await taRequests({ config, storage, assets, keys, limits: limits() })
+      ? await taRequests({ config, storage, assets, keys: lookUps, limits: limits() })
       : undefined;
   const parts = [
     graphqlPart({
-      keys,
+      keys: lookUps,
       sources: {
         readers,
-        packages,
+        packages: watchPackages(lookUps, packages),
         pipelines: ledgerPipelines,
         now: Date.now,
       },
@@ -104,7 +105,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       pages,
     }),
     restPart({
-      keys,
+      keys: lookUps,
       db,
       readers,
       admission,

@@ -1,5 +1,6 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
 import { readGrpcAddress } from "../ledger/sources/grpc-address.ts";
+import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
@@ -32,12 +33,12 @@ export type TransferAgentSettings = {
 export const startTransferAgent = async (
   settings: TransferAgentSettings,
 ): Promise<AsyncDisposable> => {
-  const { config, logger, storage, ledger, callbacks } = settings;
+  const { logger, storage, callbacks } = settings;
   const assets = taAssets(settings.assets);
   await using opened = new AsyncDisposableStack();
   const stopped = new AbortController();
   const demo = await demoAccess(settings, assets, stopped.signal, opened);
-  const access = demo ?? (await configuredAccess(config, ledger.packages, opened));
+  const access = demo ?? (await configuredAccess(settings, opened));
   await warnOfLeftRequests(storage.write.sql, new Set(assets.keys()), logger);
   const { sql } = storage.write;
   const processed = await processedAssets(assets.values(), access, sql, (asset, lacks) =>
@@ -63,13 +64,13 @@ export const startTransferAgent = async (
 
 /** Node and signers as configured. @throws ConfigError */
 const configuredAccess = async (
-  config: Config,
-  packages: readonly string[],
+  { config, storage, ledger }: TransferAgentSettings,
   opened: AsyncDisposableStack,
 ): Promise<LedgerAccess> => {
   const suiSigner = await suiSignerOf(config);
   const evmSigner = await evmSignerOf(config);
   const node = nodeOf(config);
+  const packages = watchPackages(storage.write, ledger.packages);
   if (node !== undefined) opened.defer(() => node.close());
   return {
     ...(node !== undefined && {
@@ -127,7 +128,7 @@ const keyOf = <Signer>(setting: string, read: () => Signer): Signer => {
 
 /** The demo ledger's own node, and the registrar of each token as its signer. */
 const demoAccess = async (
-  { config, ledger: { demo, packages }, logger }: TransferAgentSettings,
+  { config, storage, ledger: { demo, packages }, logger }: TransferAgentSettings,
   assets: ReadonlyMap<string, TaAsset>,
   signal: AbortSignal,
   opened: AsyncDisposableStack,
@@ -150,7 +151,12 @@ const demoAccess = async (
   };
   const evmSigner = await evmSignerOf(config);
   return {
-    sui: { node, packages, signerOf, gasBudget: config.ta.suiGasBudget },
+    sui: {
+      node,
+      packages: watchPackages(storage.write, packages),
+      signerOf,
+      gasBudget: config.ta.suiGasBudget,
+    },
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
 };

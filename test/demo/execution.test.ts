@@ -51,7 +51,7 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
       node,
       signer: suiKeySigner(source.secretKey(registrar)),
       coinType: coin.coinType,
-      packageId: source.packages.at(-1) ?? "",
+      packageId: async () => source.packages.at(-1) ?? "",
       treasuryId: async () => coin.treasuryId,
       gasBudget: 50_000_000n,
     };
@@ -92,7 +92,10 @@ test("a signed transaction stands in a checkpoint under its own digest, and is k
     await expect(forged.submit(unsigned.signed, never, false)).rejects.toThrow(
       SubmissionRefusedError,
     );
-    const foreign = suiRelay({ ...settings, packageId: source.foreignPackages[0] ?? "" });
+    const foreign = suiRelay({
+      ...settings,
+      packageId: async () => source.foreignPackages[0] ?? "",
+    });
     const strange = await signedBy(foreign, order);
     await expect(foreign.submit(strange.signed, never, false)).rejects.toThrow(
       SubmissionRefusedError,

@@ -132,7 +132,7 @@ const serve = async (
         keys: readers.for(undefined, 1),
         sources: {
           readers,
-          packages: [PACKAGE],
+          packages: () => [PACKAGE],
           pipelines: PIPELINES,
           now,
         },

@@ -80,7 +80,7 @@ afterAll(async () => {
 const engineOver = (): GraphEngine =>
   createEngine(schema, {
     readers,
-    packages: [PACKAGE],
+    packages: () => [PACKAGE],
     pipelines: PIPELINES,
     // Ages are part of the answers.
     now: () => 1_700_000_100_000,

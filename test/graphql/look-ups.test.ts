@@ -52,7 +52,7 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
   }`;
   const contextOf = contextsOver({
     readers: readersOver(counted),
-    packages: [PACKAGE],
+    packages: () => [PACKAGE],
     pipelines: PIPELINES,
     now: Date.now,
   });
@@ -86,7 +86,7 @@ test("a list of unknown length is read alone the first time, a short one beside 
   };
   const contextOf = contextsOver({
     readers: readersOver(watched),
-    packages: [PACKAGE],
+    packages: () => [PACKAGE],
     pipelines: PIPELINES,
     now: Date.now,
   });

@@ -32,7 +32,14 @@ test("objects are found by id and version in any order, and no others are", () =
       const spans = held.map((_, i): ObjectSpan => {
         const idAt = i * RECORD;
         const place = { start: idAt, end: idAt + RECORD, idAt, versionAt: idAt + ID };
-        return { kind: "move", ...place, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
+        return {
+          kind: "move",
+          ...place,
+          typeAt: 0,
+          contentsStart: 0,
+          contentsEnd: 0,
+          originsAt: 0,
+        };
       });
       const index = new ObjectIndex(cursor, spans);
       asked.forEach(({ id, version }, i) => {

@@ -122,6 +122,7 @@ describe("the reader", () => {
       previousDigest: null,
       facts: [],
       coins: [],
+      joined: [],
       skipped: true,
     });
   });

@@ -32,6 +32,8 @@ export type Transaction = {
   readonly events: readonly Event[];
   /** Move objects as they stood after it, packages left out. */
   readonly outputObjects: readonly OutputObject[];
+  /** Packages that it published or upgraded, in the order of the effects; never left out. */
+  readonly packages: readonly PublishedPackage[];
   /** Move objects that ceased to stand on their own: deleted or wrapped. */
   readonly removedObjects: readonly RemovedObject[];
 };
@@ -57,6 +59,16 @@ export type OutputObject = {
   /** Digest of the transaction that wrote it. */
   readonly previousTransaction: string;
   readonly contents: Uint8Array;
+};
+
+/** A version of a package. Packages never change: an upgrade publishes another one. */
+export type PublishedPackage = {
+  /** Its own address: types that it is the first to define carry it. */
+  readonly id: string;
+  /** 1 for the original, one more with every upgrade. */
+  readonly version: bigint;
+  /** The versions that first defined its types, itself perhaps among them, each once. */
+  readonly typeOrigins: readonly string[];
 };
 
 /** A Move object that a transaction deleted or wrapped. */

@@ -1,4 +1,4 @@
-import type { OutputObject, Owner, RemovedObject } from "./checkpoint.ts";
+import type { OutputObject, Owner, PublishedPackage, RemovedObject } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
 import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
 import { readObjectType, skipObjectType } from "./type-tag.ts";
@@ -18,17 +18,20 @@ export type ObjectSpan = {
   /** The Move struct's BCS (Move objects). */
   readonly contentsStart: number;
   readonly contentsEnd: number;
+  /** Offset of its table of type origins (packages). */
+  readonly originsAt: number;
 };
 
 /** Reads one object (`Object`: data, owner, previous transaction, storage rebate) as a span. */
 export const readObject = (cursor: Cursor): ObjectSpan => {
   const start = cursor.at;
-  const { kind, idAt, versionAt, typeAt, contentsStart, contentsEnd } =
+  const { kind, idAt, versionAt, typeAt, contentsStart, contentsEnd, originsAt } =
     cursor.variant("Data", 2) === 0 ? readMoveObject(cursor) : readPackage(cursor);
   skipOwner(cursor);
   cursor.digest();
   cursor.skip(8);
-  return { start, end: cursor.at, kind, idAt, versionAt, typeAt, contentsStart, contentsEnd };
+  const { at: end } = cursor;
+  return { start, end, kind, idAt, versionAt, typeAt, contentsStart, contentsEnd, originsAt };
 };
 
 /** The object as the transaction left it. Only for Move objects. */
@@ -58,6 +61,22 @@ export const toRemovedObject = (cursor: Cursor, span: ObjectSpan): RemovedObject
   };
 };
 
+/** The package as the transaction published it. Only for packages. */
+export const toPublishedPackage = (cursor: Cursor, span: ObjectSpan): PublishedPackage => {
+  const typeOrigins = new Set<string>();
+  cursor.at = span.originsAt;
+  for (let left = cursor.length(); left > 0; left--) {
+    cursor.skipBytes(); // module
+    cursor.skipBytes(); // type
+    typeOrigins.add(cursor.address(cursor.skip(32)));
+  }
+  return {
+    id: cursor.address(span.idAt),
+    version: cursor.u64At(span.versionAt),
+    typeOrigins: [...typeOrigins],
+  };
+};
+
 const readMoveObject = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   const typeAt = cursor.at;
   skipObjectType(cursor);
@@ -67,19 +86,25 @@ const readMoveObject = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   if (length < 32) cursor.fail(`an object's contents begin with its id, found ${length} bytes`);
   const contentsStart = cursor.skip(length);
   const contentsEnd = cursor.at;
-  return { kind: "move", idAt: contentsStart, versionAt, typeAt, contentsStart, contentsEnd };
+  const span = { idAt: contentsStart, versionAt, typeAt, contentsStart, contentsEnd };
+  return { kind: "move", ...span, originsAt: 0 };
 };
 
 const readPackage = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   const idAt = cursor.skip(32);
   const versionAt = cursor.skip(8);
-  skipPackageBody(cursor);
-  return { kind: "package", idAt, versionAt, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
+  skipModules(cursor);
+  const originsAt = cursor.at;
+  skipOriginsAndLinkage(cursor);
+  const span = { idAt, versionAt, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
+  return { kind: "package", ...span, originsAt };
 };
 
-/** Modules by name, type origins, linkage. */
-const skipPackageBody = record(
-  vector(record(text, bytes)),
+/** Code by module name. */
+const skipModules = vector(record(text, bytes));
+
+/** Module, type and the package that first defined it; original address, address and version in use. */
+const skipOriginsAndLinkage = record(
   vector(record(text, text, address)),
   vector(record(address, address, u64)),
 );

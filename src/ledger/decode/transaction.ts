@@ -1,9 +1,9 @@
-import type { OutputObject, RemovedObject, Transaction } from "./checkpoint.ts";
+import type { OutputObject, PublishedPackage, RemovedObject, Transaction } from "./checkpoint.ts";
 import type { ContentsEntry } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Effects, Input, Write } from "./effects.ts";
 import { readEvents, type Wanted } from "./events.ts";
-import { type ObjectSpan, toOutputObject, toRemovedObject } from "./object.ts";
+import { type ObjectSpan, toOutputObject, toPublishedPackage, toRemovedObject } from "./object.ts";
 import type { ObjectIndex } from "./object-index.ts";
 import { readObjectTypeHead } from "./type-tag.ts";
 import type { Verifier } from "./verify.ts";
@@ -56,7 +56,7 @@ export const readTransaction = (
     digest: cursor.digestText(parts.entry.transactionAt),
     sender: cursor.address(parts.senderAt),
     events: readPartEvents(cursor, parts, reading.wanted),
-    outputObjects: readOutputs(cursor, parts, reading),
+    ...readOutputs(cursor, parts, reading),
     removedObjects: readRemoved(cursor, parts, reading),
   };
   cursor.at = at;
@@ -114,14 +114,16 @@ const readOutputs = (
   cursor: Cursor,
   parts: TransactionParts,
   { wanted, verifier }: Reading,
-): readonly OutputObject[] => {
-  const objects: OutputObject[] = [];
+): Pick<Transaction, "outputObjects" | "packages"> => {
+  const outputObjects: OutputObject[] = [];
+  const packages: PublishedPackage[] = [];
   for (const write of parts.effects.writes) {
     const span = parts.outputs.find(write.idAt, write.versionAt) ?? missing(cursor, parts, write);
     claimObject(cursor, parts, span, write.digestAt, verifier);
-    if (isWanted(cursor, span, wanted)) objects.push(toOutputObject(cursor, span));
+    if (span.kind === "package") packages.push(toPublishedPackage(cursor, span));
+    else if (isWanted(cursor, span, wanted)) outputObjects.push(toOutputObject(cursor, span));
   }
-  return objects;
+  return { outputObjects, packages };
 };
 
 const readRemoved = (

@@ -1,5 +1,11 @@
 import { type BlockBuilder, createBlockBuilder } from "../../log/block.ts";
-import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../../log/fact.ts";
+import type {
+  AppendBatch,
+  CheckpointMark,
+  CoinDecimals,
+  Fact,
+  JoinedPackage,
+} from "../../log/fact.ts";
 import { factBytes } from "../../log/fact-size.ts";
 import { createWaker } from "../../waiting/waker.ts";
 import type { ReadCheckpoint } from "./read.ts";
@@ -53,6 +59,7 @@ type Building = {
   readonly block: BlockBuilder;
   readonly facts: Fact[];
   readonly coins: CoinDecimals[];
+  readonly joined: JoinedPackage[];
   factBytes: number;
   checkpoints: number;
   skipped: number;
@@ -82,7 +89,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         await other.since(other.mark(), undefined, signal);
       }
     },
-    add: ({ mark, facts, coins, skipped }, rawBytes) => {
+    add: ({ mark, facts, coins, joined, skipped }, rawBytes) => {
       sourceIdle = false;
       building ??= {
         startedAt: performance.now(),
@@ -92,6 +99,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         block: createBlockBuilder(),
         facts: [],
         coins: [],
+        joined: [],
         factBytes: 0,
         checkpoints: 0,
         skipped: 0,
@@ -108,6 +116,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         building.factBytes += factBytes(fact);
       }
       building.coins.push(...coins);
+      building.joined.push(...joined);
       if (building.checkpoints === 1 || isFull(building)) other.wake();
     },
     idle: () => {
@@ -123,10 +132,11 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         if (building !== null) {
           const due = dueInMs(building, lingerMs());
           if (due === 0) {
-            const { first, last, marks, block, facts, coins, ...took } = building;
+            const { first, last, marks, block, facts, joined, coins, ...took } = building;
             building = null;
             other.wake();
-            return { ...took, coins, batch: { first, last, marks, block: block.packed(), facts } };
+            const batch = { first, last, marks, block: block.packed(), facts, joined };
+            return { ...took, coins, batch };
           }
           await other.since(other.mark(), due, signal);
         } else if (ended) {

@@ -14,7 +14,7 @@ import {
   type GatheredBatch,
   type Gathering,
 } from "./gathering.ts";
-import type { CheckpointPlace, CheckpointReader, ReadCheckpoint } from "./read.ts";
+import type { CheckpointPlace, CheckpointReader, ReadCheckpoint, ReaderOf } from "./read.ts";
 
 /** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used: stop. */
 export class CheckpointOutOfOrderError extends Error {
@@ -62,8 +62,10 @@ export type Pass = {
   readonly source: CheckpointSource;
   /** Told while the source is waited for. */
   readonly contact: SourceContact;
-  /** Pure: bytes in, facts out. */
-  readonly read: CheckpointReader;
+  /** Makes what turns bytes into facts of these packages. */
+  readonly read: ReaderOf;
+  /** Packages whose facts the log keeps when the pass begins; more may join during it. */
+  readonly packages: readonly string[];
   readonly log: Pick<Log, "append">;
   /** The session that holds the reader's lock. */
   readonly on: Transactor;
@@ -123,7 +125,8 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
   const { source, contact, first, last } = pass;
   const checkpoints = source.checkpoints({ first, last }, signal)[Symbol.asyncIterator]();
   let expected = first;
-  let { previousDigest } = pass;
+  let { previousDigest, packages } = pass;
+  let reader = pass.read(packages);
   let stretchFrom = performance.now();
   try {
     for (;;) {
@@ -144,12 +147,16 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       if (raw.sequence !== expected) {
         throw new CheckpointOutOfOrderError(source.description, expected, raw.sequence);
       }
-      const read = await readOrRefetch(pass, raw, previousDigest, signal);
+      const read = await readOrRefetch(pass, reader, raw, previousDigest, signal);
       await gathering.room(signal);
       if (signal.aborted) return;
       gathering.add(read, raw.bytes.byteLength);
       expected += 1n;
       previousDigest = read.mark.digest;
+      if (read.joined.length > 0) {
+        packages = [...packages, ...read.joined.map(({ address }) => address)];
+        reader = pass.read(packages);
+      }
       if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
         await turn();
         stretchFrom = performance.now();
@@ -176,7 +183,8 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
  * been damaged on the way, so they are fetched again before the error counts.
  */
 const readOrRefetch = async (
-  { source, read, refetches }: Pass,
+  { source, refetches }: Pass,
+  read: CheckpointReader,
   raw: RawCheckpoint,
   previousDigest: string | null,
   signal: AbortSignal,

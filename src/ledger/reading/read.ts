@@ -1,4 +1,4 @@
-import type { CheckpointMark, CoinDecimals, Fact } from "../../log/fact.ts";
+import type { CheckpointMark, CoinDecimals, Fact, JoinedPackage } from "../../log/fact.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
 import type { Decode } from "../contract/layout.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
@@ -6,6 +6,7 @@ import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "../contra
 import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
 import { decodeCheckpoint, skimCheckpoint } from "../decode/decode.ts";
 import { createWanted, factsOf } from "./facts.ts";
+import { joiningPackages } from "./joining.ts";
 import { createPrefilter } from "./prefilter.ts";
 
 /** What a checkpoint says about security tokens. */
@@ -18,16 +19,22 @@ export type ReadCheckpoint = {
   readonly facts: readonly Fact[];
   /** What metadata objects among the facts say of their coins, in chain order. */
   readonly coins: readonly CoinDecimals[];
+  /** Packages that join here; their facts in this checkpoint are among its facts. */
+  readonly joined: readonly JoinedPackage[];
   /** The prefilter ruled it out: it was only skimmed. */
   readonly skipped: boolean;
 };
 
 /**
- * Reads raw checkpoints for these packages: by the prefilter alone where it suffices, else decoded.
+ * Reads raw checkpoints for these packages: by the prefilter alone where it suffices, else decoded. It
+ * remembers nothing: after a checkpoint in which packages join, a reader of theirs too has to go on.
  * @throws CheckpointDecodeError, PositionOverflowError, ContractLayoutError (for coin metadata), all
  *   stop; nothing of the checkpoint is returned then
  */
 export type CheckpointReader = (raw: RawCheckpoint) => ReadCheckpoint;
+
+/** Makes the reader of these packages. */
+export type ReaderOf = (packages: readonly string[]) => CheckpointReader;
 
 /** What a summary says: enough to know a checkpoint's time, and that it belongs to the chain. */
 export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
@@ -43,16 +50,23 @@ export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCh
  * @param packages addresses, in any form `canonicalAddress` accepts
  * @throws MoveTypeError (stop) for anything else
  */
-export const createCheckpointReader = (packages: readonly string[]): CheckpointReader => {
+export const createCheckpointReader: ReaderOf = (packages) => {
   const mayHoldFacts = createPrefilter(packages);
   const wanted = createWanted(packages);
   return (raw) => {
     if (!mayHoldFacts(raw)) {
-      return { ...readPlace(raw), facts: [], coins: [], skipped: true };
+      return { ...readPlace(raw), facts: [], coins: [], joined: [], skipped: true };
     }
     const checkpoint = decodeCheckpoint(raw, wanted);
+    const joined = joiningPackages(checkpoint, packages);
+    if (joined.length > 0) {
+      // Upgrades are rare: their checkpoint is decoded twice, so that it holds facts of the new types.
+      const all = [...packages, ...joined.map(({ address }) => address)];
+      return { ...createCheckpointReader(all)(raw), joined };
+    }
     const facts = factsOf(checkpoint);
-    return { ...placeOf(checkpoint), facts, coins: facts.flatMap(decimalsIn), skipped: false };
+    const coins = facts.flatMap(decimalsIn);
+    return { ...placeOf(checkpoint), facts, coins, joined, skipped: false };
   };
 };
 

@@ -9,6 +9,7 @@
 import { type Database, databaseRemedy } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
 import type { Feed } from "../../log/feed.ts";
+import { readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
@@ -23,8 +24,8 @@ import type { BatchBounds, GatheredBatch } from "./gathering.ts";
 import { runPass } from "./pass.ts";
 import { fillPastBlocks } from "./past-blocks.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
-import { type CheckpointPlace, type CheckpointReader, readPlace } from "./read.ts";
-import { askChainId, openSourceNotes, watchTip } from "./watch-source.ts";
+import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
+import { askChainId, askPublication, openSourceNotes, watchTip } from "./watch-source.ts";
 
 export type { ReaderProgress, ReaderState } from "./progress.ts";
 
@@ -33,14 +34,20 @@ export type ReaderOptions = {
   readonly source: CheckpointSource;
   /** What the source itself tells of its questions, beside what the reader sees; absent: nothing. */
   readonly contact?: SourceContact | undefined;
-  /** Decodes for the same packages. */
-  readonly read: CheckpointReader;
+  /** Makes what decodes for packages. */
+  readonly read: ReaderOf;
   /** Reads summaries alone, of checkpoints read before; `readPlace` unless given. */
   readonly readPlace?: (raw: RawCheckpoint) => CheckpointPlace;
-  /** Contract packages, canonical, original first: what the log is of. */
+  /**
+   * Contract packages, canonical, original first: what an empty log is begun with. One that has begun
+   * knows its own, those that joined too.
+   */
   readonly packages: readonly string[];
-  /** Where an empty log begins; one that has begun goes on where it ends. */
-  readonly firstCheckpoint: bigint;
+  /**
+   * Where an empty log begins; one that has begun goes on where it ends. Absent: where the original
+   * package was published, or at 0 when the source cannot tell.
+   */
+  readonly firstCheckpoint?: bigint | undefined;
   /** The last checkpoint to read; without it the reader stays at the tip. */
   readonly last?: bigint | undefined;
   /** Given every batch after its commit, so that pipelines in this process need not read it back. */
@@ -102,7 +109,7 @@ const CATCHING_UP = 50n;
 export const runReader = async (options: ReaderOptions, signal: AbortSignal): Promise<void> => {
   const { onProgress = () => {}, onNotice = () => {}, contact = createContact() } = options;
   const waits = { ...DEFAULT_WAITS, ...options.waits };
-  const progress = keepProgress(options.firstCheckpoint, options.last);
+  const progress = keepProgress(options.firstCheckpoint ?? 0n, options.last);
   const show = () => onProgress(progress.now());
   const newCoins = createWaker();
   const watched = { source: options.source, contact };
@@ -187,9 +194,10 @@ type Reading = {
 /** From opening the log to the end of the range, an abort, or an error. */
 const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> => {
   const { options, contact, waits, progress, show, onNotice, appended } = context;
-  const { database, source, packages, firstCheckpoint, last } = options;
+  const { database, source, packages, last } = options;
   // Before the lock: a reader of another chain is refused at once, also as a standby.
   const chainId = await askChainId({ source, contact }, signal);
+  const firstCheckpoint = await beginningOf(options, contact, signal);
   const log: Log = await openLog(
     database,
     { chainId, packages, firstCheckpoint, ifOtherChain: source.ifOtherChain },
@@ -202,7 +210,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       show();
     },
   });
-  const { nextCheckpoint, last: mark } = await log.highWater();
+  const { nextCheckpoint, last: mark, packages: known } = await log.highWater();
   progress.opened(nextCheckpoint, mark);
   progress.enter("reading");
   show();
@@ -227,6 +235,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       source,
       contact,
       read: options.read,
+      packages: known,
       log,
       on: lock.session,
       feed: options.feed,
@@ -245,4 +254,17 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
     await filling;
   });
   if (!signal.aborted) lock.session.lost.throwIfAborted();
+};
+
+/** Where the log begins, if it has not begun; undefined for one that has, unless the options say. */
+const beginningOf = async (
+  { database, source, packages, firstCheckpoint }: ReaderOptions,
+  contact: SourceContact,
+  signal: AbortSignal,
+): Promise<bigint | undefined> => {
+  if (firstCheckpoint !== undefined) return firstCheckpoint;
+  const begun = await readHighWater(database.sql);
+  const [original] = packages;
+  if (begun !== undefined || original === undefined) return begun?.firstCheckpoint;
+  return await askPublication({ source, contact }, original, signal);
 };

@@ -55,6 +55,17 @@ export const askChainId = async (
   }
 };
 
+/** The checkpoint that published a package; undefined when the source cannot tell. */
+export const askPublication = async (
+  { source, contact }: WatchedSource,
+  address: string,
+  signal: AbortSignal,
+): Promise<bigint | undefined> => {
+  if (source.publishedAt === undefined) return undefined;
+  using _question = contact.asking();
+  return (await heard(contact, source.publishedAt(address, signal), signal)) ?? undefined;
+};
+
 /** A reader's word on its source. */
 export type SourceNotes = {
   /** Puts it down every few seconds until `signal` aborts. */

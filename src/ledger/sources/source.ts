@@ -46,6 +46,13 @@ export type CheckpointSource = {
    */
   coinDecimals?(coinType: string, signal: AbortSignal): Promise<number | null>;
 
+  /**
+   * Number of the checkpoint that published a package; null when that is not known any more. Absent where
+   * the source has no network to ask.
+   * @param address the package's own, canonical
+   */
+  publishedAt?(address: string, signal: AbortSignal): Promise<bigint | null>;
+
   /** Ends connections and timers. Safe to call twice. */
   close(): Promise<void>;
 };

@@ -47,8 +47,8 @@ export type SuiRelaySettings = {
   readonly signer: SuiSigner;
   /** Canonical. */
   readonly coinType: string;
-  /** Address of the security-token package's newest version. */
-  readonly packageId: string;
+  /** Address of the security-token package's newest version; asked for each transaction. */
+  readonly packageId: () => Promise<string>;
   /** Id of the coin type's `ControlledTreasury`; undefined while it is not on the ledger. */
   readonly treasuryId: () => Promise<string | undefined>;
   /** The most one transaction may cost, MIST; a coin that holds less pays for none. */
@@ -147,7 +147,8 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
       if (coin?.version === undefined || coin.digest === undefined || price === undefined) {
         throw new RelayUnavailableError("the node leaves out the coin or the gas price");
       }
-      const transaction = transactionOf(order, { packageId, coinType, shared });
+      const on = { packageId: await packageId(), coinType, shared };
+      const transaction = transactionOf(order, on);
       transaction.setSender(signer.address);
       transaction.setGasOwner(signer.address);
       transaction.setGasPrice(price);

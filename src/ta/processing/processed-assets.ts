@@ -1,5 +1,6 @@
 /** What it takes to process the configured assets: a register and a relay for each. */
 import type { Sql } from "../../database/connect.ts";
+import type { Soon } from "../../database/remembered.ts";
 import { treasuryOf } from "../../log/coins.ts";
 import type { EvmSigner, SuiSigner } from "../ledgers/signer.ts";
 import { type SuiNode, suiRelay } from "../ledgers/sui-relay.ts";
@@ -15,8 +16,8 @@ export type LedgerAccess = {
     readonly node: SuiNode;
     /** By the asset's name. */
     readonly signerOf: (asset: string) => SuiSigner | undefined;
-    /** Addresses of the security-token package, original first. */
-    readonly packages: readonly string[];
+    /** Addresses of the security-token package as the log knows them, the newest one last. */
+    readonly packages: () => Soon<readonly string[]>;
     /** The most one transaction may cost, MIST. */
     readonly gasBudget: bigint;
   };
@@ -53,21 +54,26 @@ const suiSides = (
   sql: Sql,
 ): Sides | string => {
   const signer = sui?.signerOf(name);
-  const packageId = sui?.packages.at(-1);
-  if (sui === undefined || packageId === undefined) return "a full node to send to";
+  if (sui === undefined) return "a full node to send to";
   if (signer === undefined) return "a key to sign with";
-  const { node, gasBudget } = sui;
+  const { node, packages, gasBudget } = sui;
   return {
     register: suiRegister(sql, coinType),
     relay: suiRelay({
       node,
       signer,
       coinType,
-      packageId,
+      packageId: async () => newestOf(await packages()),
       treasuryId: () => treasuryOf({ sql }, coinType),
       gasBudget,
     }),
   };
+};
+
+const newestOf = (packages: readonly string[]): string => {
+  const newest = packages.at(-1);
+  if (newest === undefined) throw new Error("a log is begun with one package at least");
+  return newest;
 };
 
 const evmSides = async (

@@ -48,9 +48,15 @@ test("folder, object store and full node lead to the same log, decimals included
   const logOf = async (setting: string, knowsChain: boolean): Promise<string> => {
     await using database = await freshDatabase();
     const source = openSource(setting);
-    const read = createCheckpointReader(packages);
     await runReader(
-      { database, source, read, packages, firstCheckpoint: 0n, last: NEWEST },
+      {
+        database,
+        source,
+        read: createCheckpointReader,
+        packages,
+        firstCheckpoint: 0n,
+        last: NEWEST,
+      },
       AbortSignal.timeout(20_000),
     );
     await source.close();

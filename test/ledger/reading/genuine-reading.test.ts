@@ -23,7 +23,7 @@ const SEQUENCE = 273_302_447n;
 const factsThrough = async (setting: string, packages: readonly string[]) => {
   await using database = await freshDatabase();
   const source = openSource(setting);
-  const options = { database, source, read: createCheckpointReader(packages), packages };
+  const options = { database, source, read: createCheckpointReader, packages };
   const range = { firstCheckpoint: SEQUENCE, last: SEQUENCE };
   await runReader({ ...options, ...range }, AbortSignal.timeout(20_000));
   await source.close();

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type BatchBounds, createGathering } from "../../../src/ledger/reading/gathering.ts";
 import { factBytes } from "../../../src/log/fact-size.ts";
-import { blockOf, COIN, fact, mark, marksOf } from "../../log/facts.ts";
+import { blockOf, COIN, fact, mark, marksOf, PACKAGE } from "../../log/facts.ts";
 
 const roomy: BatchBounds = { facts: 1_000, bytes: 1 << 30, checkpoints: 1_000, ageMs: 60_000 };
 const never = new AbortController().signal;
@@ -13,6 +13,7 @@ const checkpoint = (sequence: bigint, facts = 0) => ({
   previousDigest: mark(sequence - 1n).digest,
   facts: Array.from({ length: facts }, (_, transaction) => fact(sequence, transaction)),
   coins: facts > 0 ? [{ coinType: COIN, decimals: Number(sequence) }] : [],
+  joined: facts > 1 ? [{ address: PACKAGE, checkpoint: sequence, transaction: 0 }] : [],
   skipped: facts === 0,
 });
 
@@ -29,6 +30,7 @@ test("a batch holds its checkpoints in order, marks those with facts, and counts
     marks: [mark(6n)],
     block: blockOf(marksOf(5n, 7n)),
     facts: [fact(6n, 0), fact(6n, 1)],
+    joined: [{ address: PACKAGE, checkpoint: 6n, transaction: 0 }],
   });
   expect(taken).toMatchObject({
     coins: [{ coinType: COIN, decimals: 6 }],

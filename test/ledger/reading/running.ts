@@ -25,7 +25,7 @@ export const start = (database: Database, ledger: Ledger, options: Partial<Reade
     {
       database,
       source: ledger.source,
-      read: ledger.read,
+      read: () => ledger.read,
       readPlace: ledger.read,
       packages: [PACKAGE],
       firstCheckpoint: 0n,

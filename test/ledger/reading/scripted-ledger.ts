@@ -74,7 +74,14 @@ export const createScriptedLedger = (options: { newest: bigint; chainId?: string
     const facts = scriptedFacts(sequence);
     const coins = ledger.coins.get(sequence) ?? [];
     const previousDigest = ledger.follows(sequence);
-    return { mark: mark(sequence), previousDigest, facts, coins, skipped: facts.length === 0 };
+    return {
+      mark: mark(sequence),
+      previousDigest,
+      facts,
+      coins,
+      joined: [],
+      skipped: facts.length === 0,
+    };
   };
 
   return Object.assign(ledger, { source, read });

@@ -31,6 +31,7 @@ const read: CheckpointReader = ({ sequence }) => ({
   previousDigest: sequence === 0n ? null : mark(sequence - 1n).digest,
   facts: [],
   coins: [],
+  joined: [],
   skipped: true,
 });
 
@@ -40,7 +41,7 @@ const startReading = (database: TestDatabase, setting: string) => {
   const source = openSource(setting, { hearing: contact });
   const running = start(database, createScriptedLedger({ newest: -1n }), {
     source,
-    read,
+    read: () => read,
     contact,
     waits: QUICK,
   });

@@ -29,7 +29,7 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
       node: sui,
       signer: suiKeySigner(source.secretKey(registrar)),
       coinType,
-      packageId: source.packages.at(-1) ?? "",
+      packageId: async () => source.packages.at(-1) ?? "",
       treasuryId: async () => undefined,
       gasBudget,
     });

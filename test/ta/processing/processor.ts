@@ -51,7 +51,9 @@ export const openAsset = async (circle: OnLedger, settings: AssetSettings = {}) 
         coinType: circle.coinType,
       },
     ],
-    { sui: { node, signerOf: () => signer, packages: source.packages, gasBudget: GAS_BUDGET } },
+    {
+      sui: { node, signerOf: () => signer, packages: () => source.packages, gasBudget: GAS_BUDGET },
+    },
     database.sql,
     (name, what) => {
       throw new Error(`${name} lacks ${what}`);

@@ -73,7 +73,7 @@ const suiAssets = ({
   const node = openSuiNode({ host: nodeHost, tls: false });
   return processedAssets(
     [{ ...common, project: "demo", ledger: "sui", coinType }],
-    { sui: { node, signerOf: () => signer, packages, gasBudget: 50_000_000n } },
+    { sui: { node, signerOf: () => signer, packages: () => packages, gasBudget: 50_000_000n } },
     database.sql,
     onMissing,
   );
