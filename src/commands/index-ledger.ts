@@ -34,7 +34,7 @@ export const indexCommand = () =>
       await announceLedger(config, logger);
       const found = await findLedger(config, logger);
       const firstCheckpoint = first ?? found.firstCheckpoint;
-      if (last !== undefined && last < firstCheckpoint) {
+      if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
       }
       await using storage = await openStorage(config, logger, { onLost: giveUp });

@@ -20,8 +20,8 @@ export type IndexingSettings = {
   readonly logger: Logger;
   readonly storage: Pick<Storage, "write">;
   readonly ledger: Ledger;
-  /** Where an empty log begins. */
-  readonly firstCheckpoint: bigint;
+  /** Where an empty log begins; absent: see `ReaderOptions`. */
+  readonly firstCheckpoint?: bigint | undefined;
   /** End once every pipeline has committed it; absent: never by itself. */
   readonly last?: bigint | undefined;
   /** Names of the pipelines to run; absent: all. */

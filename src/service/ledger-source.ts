@@ -26,9 +26,10 @@ export type Ledger = {
   readonly contact?: SourceContact | undefined;
   /** The demo ledger when it is that one, which also takes transactions. */
   readonly demo?: OpenDemo | undefined;
-  /** Every published address of the security-token package, original first. */
+  /** The security-token package: its original address, and perhaps those of upgrades. */
   readonly packages: readonly string[];
-  readonly firstCheckpoint: bigint;
+  /** Where an empty log begins; absent: where the source says that the package was published, or at 0. */
+  readonly firstCheckpoint?: bigint | undefined;
   /** Security tokens known beforehand; empty on a real network. */
   readonly coinTypes: readonly string[];
   /** What it is, for a person: ends a sentence. */
@@ -112,7 +113,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
-      "SECURITY_TOKEN_PACKAGES: must name the packages to index on this ledger, original first, such as 0x2a…,0x3b…",
+      "SECURITY_TOKEN_PACKAGES: must name the package to index on this ledger by its original address, such as 0x2a…",
     );
   }
   const decimals =
@@ -122,7 +123,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     contact,
     demo,
     packages,
-    firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint ?? 0n,
+    firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint,
     coinTypes: described?.coinTypes ?? [],
     about,
     recordDecimals: ({ write }) => recordDecimals(write, "assets_file", decimals),

@@ -12,6 +12,10 @@ export type FixtureObject = {
   readonly owner: typeof wire.owner.$inferInput;
   /** What follows the id in a Move object's contents. */
   readonly rest?: Uint8Array;
+  /** The versions that first defined a package's types, one for each type; one of `0x5` unless given. */
+  readonly origins?: readonly string[];
+  /** Packages that a package depends on; the framework unless given. */
+  readonly dependencies?: readonly string[];
 };
 
 /** `0x` and 64 digits of a small number, or of what stands after `0x`. */
@@ -25,12 +29,14 @@ export const encodeObject = ({
   type,
   owner,
   rest,
+  origins = [id(5)],
+  dependencies = [id(2)],
 }: FixtureObject): Uint8Array =>
   wire.object
     .serialize({
       data:
         type === null
-          ? { Package: { ...PACKAGE, id: objectId, version } }
+          ? { Package: { ...packageOf(origins, dependencies), id: objectId, version } }
           : {
               Move: {
                 type,
@@ -45,11 +51,17 @@ export const encodeObject = ({
     })
     .toBytes();
 
-const PACKAGE = {
+const packageOf = (origins: readonly string[], dependencies: readonly string[]) => ({
   moduleMap: new Map([["shared_token", Uint8Array.of(161, 28, 235, 11)]]),
-  typeOriginTable: [{ moduleName: "shared_token", datatypeName: "SharedToken", package: id(5) }],
-  linkageTable: new Map([[id(2), { upgradedId: id(2), upgradedVersion: 40 }]]),
-};
+  typeOriginTable: origins.map((origin, i) => ({
+    moduleName: "shared_token",
+    datatypeName: i === 0 ? "SharedToken" : `SharedToken${i}`,
+    package: origin,
+  })),
+  linkageTable: new Map(
+    dependencies.map((address) => [address, { upgradedId: address, upgradedVersion: 40 }]),
+  ),
+});
 
 /** Base58 digest of an object. */
 export const objectDigest = (object: FixtureObject): string =>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { resolveCoin } from "../../src/log/coins.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import { factBytes } from "../../src/log/fact-size.ts";
 import { factSource, type Log, openLog } from "../../src/log/log.ts";
@@ -8,6 +9,7 @@ import {
   InvalidBatchError,
   LogNotOpenedError,
   PackagesChangedError,
+  UnmetPackagesError,
 } from "../../src/log/log-errors.ts";
 import { freshDatabase } from "../postgres.ts";
 import { batch, COIN, fact, filled, mark, PACKAGE } from "./facts.ts";
@@ -139,12 +141,45 @@ test("another chain is refused by name, an unknown one is learned once", async (
   await expect(other).rejects.toThrow(/chain-a.*chain-b/);
 });
 
-test("other packages are refused, and a first checkpoint given later changes nothing", async () => {
+const [SECOND, THIRD] = [`0x${"6".repeat(64)}`, `0x${"7".repeat(64)}`];
+
+test("another contract is refused, and so is a version that the log has not met", async () => {
+  await using database = await freshDatabase();
+  await openLog(database, { ...identity, packages: [PACKAGE, SECOND] });
+
+  // The original alone, and a list that begins with it, as databases of former releases hold one.
+  await openLog(database, identity);
+  await openLog(database, { ...identity, packages: [PACKAGE, SECOND] });
+
+  const other = openLog(database, { ...identity, packages: [SECOND, PACKAGE] });
+  await expect(other).rejects.toThrow(PackagesChangedError);
+  const late = openLog(database, { ...identity, packages: [PACKAGE, THIRD] });
+  await expect(late).rejects.toThrow(UnmetPackagesError);
+  await expect(late).rejects.toThrow(`holderbook packages add ${THIRD}`);
+});
+
+test("packages join with the facts of their checkpoint, or not at all", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, identity);
+  const other = await openLog(database, identity);
+  const joined = [
+    { address: THIRD, checkpoint: 1n, transaction: 0 },
+    { address: SECOND, checkpoint: 1n, transaction: 7 },
+  ];
+  const facts = [{ ...fact(1n, 7), type: `${SECOND}::timelock::Timelock<${COIN}>` }];
+  await log.append({ ...batch(0n, 1n, facts), joined }, []);
+  await expect(other.append({ ...batch(0n, 1n), joined }, [])).rejects.toThrow(HighWaterMovedError);
+
+  const packages = [PACKAGE, THIRD, SECOND];
+  expect(await factSource(database).highWater()).toMatchObject({ packages, nextCheckpoint: 2n });
+  await openLog(database, { ...identity, packages });
+  // Facts of its types make securities of their coin types.
+  expect(await resolveCoin(database, COIN.toLowerCase())).toMatchObject({ coinType: COIN });
+});
+
+test("a first checkpoint given later changes nothing", async () => {
   await using database = await freshDatabase();
   await openLog(database, identity);
-
-  const other = openLog(database, { ...identity, packages: [PACKAGE, `0x${"6".repeat(64)}`] });
-  await expect(other).rejects.toThrow(PackagesChangedError);
 
   const notices: string[] = [];
   const log = await openLog(

@@ -266,5 +266,5 @@ const beginningOf = async (
   const begun = await readHighWater(database.sql);
   const [original] = packages;
   if (begun !== undefined || original === undefined) return begun?.firstCheckpoint;
-  return await askPublication({ source, contact }, original, signal);
+  return (await askPublication({ source, contact }, original, signal)) ?? undefined;
 };

@@ -40,30 +40,31 @@ export const watchTip = async (
 };
 
 /** The chain's id; null is no answer, for such a source was not asked. */
-export const askChainId = async (
-  { source, contact }: WatchedSource,
-  signal: AbortSignal,
-): Promise<string | null> => {
-  using _question = contact.asking();
-  try {
-    const chainId = await source.chainId(signal);
-    if (chainId !== null) contact.answered();
-    return chainId;
-  } catch (error) {
-    if (!signal.aborted) contact.failed(error);
-    throw error;
-  }
-};
+export const askChainId = ({ source, contact }: WatchedSource, signal: AbortSignal) =>
+  ask(contact, () => source.chainId(signal), signal);
 
-/** The checkpoint that published a package; undefined when the source cannot tell. */
+/** The checkpoint that published a package; null when the source cannot tell. */
 export const askPublication = async (
   { source, contact }: WatchedSource,
   address: string,
   signal: AbortSignal,
-): Promise<bigint | undefined> => {
-  if (source.publishedAt === undefined) return undefined;
+): Promise<bigint | null> =>
+  ask(contact, async () => (await source.publishedAt?.(address, signal)) ?? null, signal);
+
+const ask = async <Answer>(
+  contact: SourceContact,
+  question: () => Promise<Answer | null>,
+  signal: AbortSignal,
+): Promise<Answer | null> => {
   using _question = contact.asking();
-  return (await heard(contact, source.publishedAt(address, signal), signal)) ?? undefined;
+  try {
+    const answer = await question();
+    if (answer !== null) contact.answered();
+    return answer;
+  } catch (error) {
+    if (!signal.aborted) contact.failed(error);
+    throw error;
+  }
 };
 
 /** A reader's word on its source. */

@@ -3,7 +3,7 @@ import { SuiGrpcClient } from "@mysten/sui/grpc";
 import { GrpcTransport } from "@protobuf-ts/grpc-transport";
 import type { RpcOptions, UnaryCall } from "@protobuf-ts/runtime-rpc";
 import { followingAbort } from "../../waiting/following-abort.ts";
-import { GrpcMessageTooLargeError, grpcFailure } from "./grpc-failure.ts";
+import { GrpcMessageTooLargeError, grpcFailure, isNotOffered } from "./grpc-failure.ts";
 import {
   getCheckpoint,
   readMask,
@@ -50,6 +50,8 @@ export type GrpcConnection = {
   checkpoint(sequence: bigint, signal: AbortSignal): Promise<Uint8Array | null>;
   /** Starts to listen; aborting `signal` stops it. */
   subscribe(listener: StreamListener, signal: AbortSignal): void;
+  /** The checkpoint that published a package; null when the node cannot tell, or not any more. */
+  publishedAt(address: string, signal: AbortSignal): Promise<{ checkpoint: bigint } | null>;
   /** Null when the node knows no metadata of the coin. */
   coinDecimals(coinType: string, signal: AbortSignal): Promise<number | null>;
   close(): void;
@@ -159,6 +161,34 @@ export const connectGrpc = (
         listener.ended(failed(error, "subscribing to checkpoints", signal) ?? error),
       );
       call.responses.onComplete(() => listener.ended());
+    },
+    publishedAt: async (address, signal) => {
+      try {
+        const { object } = await ask(
+          (options) =>
+            client.ledgerService.getObject(
+              { objectId: address, readMask: { paths: ["previous_transaction"] } },
+              options,
+            ),
+          signal,
+        );
+        const digest = object?.previousTransaction;
+        if (digest === undefined) return null;
+        const { transaction } = await ask(
+          (options) =>
+            client.ledgerService.getTransaction(
+              { digest, readMask: { paths: ["checkpoint"] } },
+              options,
+            ),
+          signal,
+        );
+        const { checkpoint } = transaction ?? {};
+        return checkpoint === undefined ? null : { checkpoint };
+      } catch (error) {
+        const failure = failed(error, `the publication of ${address}`, signal);
+        if (failure === null || isNotOffered(failure)) return null;
+        throw failure;
+      }
     },
     coinDecimals: async (coinType, signal) => {
       try {

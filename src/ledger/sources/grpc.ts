@@ -245,6 +245,19 @@ export const grpcSource = ({
       }
     },
     coinDecimals: connection.coinDecimals,
+    publishedAt: async (address, signal) => {
+      const published = await askPatiently(
+        {
+          source: description,
+          wanted: `the publication of ${address}`,
+          policy: retry,
+          onSetback,
+          attempt: () => heard(hearing, connection.publishedAt(address, signal), signal),
+        },
+        signal,
+      );
+      return published?.checkpoint ?? null;
+    },
     close: async () => connection.close(),
   };
 };
