@@ -39,6 +39,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./status.ts")).statusCommand(),
   },
+  "cap-table": {
+    about: "who held a token at a checkpoint or moment, as CSV or JSON",
+    usage: "--coin <type> [options]",
+    load: async () => (await import("./cap-table.ts")).capTableCommand(),
+  },
   migrate: {
     about: "apply missing database migrations and end (start, index and serve do so too)",
     load: async () => (await import("./migrate.ts")).migrateCommand(),

@@ -268,6 +268,16 @@ const readOwners = async (
   }));
 };
 
+/** Digits of a share after the point. */
+const SHARE_DIGITS = 12;
+
+/** A balance as a part of all, rounded down to 12 digits after the point: "0.250000000000". */
+export const shareOf = (balance: bigint, issued: bigint): string => {
+  const scaled = issued === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / issued;
+  const digits = scaled.toString().padStart(SHARE_DIGITS + 1, "0");
+  return `${digits.slice(0, -SHARE_DIGITS)}.${digits.slice(-SHARE_DIGITS)}`;
+};
+
 /** Registers as one process reads them; it keeps those it was asked for last. */
 export const createCapTables = (): CapTables => {
   const rows = createKeptLists<CapRow, CapPlace>(compareRows, placeOf);

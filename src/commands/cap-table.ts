@@ -1,0 +1,184 @@
+import { once } from "node:events";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { Database } from "../database/connect.ts";
+import { type Asked, checkpointOf } from "../graphql/past.ts";
+import { checkpointMark } from "../log/blocks.ts";
+import { resolveCoin } from "../log/coins.ts";
+import { type CapPlace, type CapRow, createCapTables, shareOf } from "../projections/cap-tables.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { NotYetIndexedError, readCommitted } from "../projections/past.ts";
+import { token } from "../projections/tokens.ts";
+import { openStorage } from "../service/storage.ts";
+import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
+
+/** Rows that are read at once, and written before more are. */
+const AT_ONCE = 10_000;
+
+type Options = {
+  readonly coin: string;
+  readonly at?: Asked;
+  readonly format: "csv" | "json";
+};
+
+/** `holderbook cap-table`: who held a token at a checkpoint or moment, as a file for people and programs. */
+export const capTableCommand = () =>
+  new Command("cap-table")
+    .requiredOption("--coin <type>", "coin type of the token", coinArgument)
+    .option(
+      "--at <moment>",
+      "checkpoint number, or date and time such as 2026-06-30T23:59:59Z; the newest checkpoint unless given",
+      momentArgument,
+    )
+    .addOption(
+      new Option("--format <format>", "how to print it").choices(["csv", "json"]).default("csv"),
+    )
+    .addHelpText(
+      "after",
+      "\nA date and time takes its offset with it; the table is that of the end of its second.",
+    )
+    .action(async ({ coin, at, format }: Options) => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      // Without the time limit of callers' queries: a register may be long.
+      const { head, rows } = await capTable(storage.write, coin, at);
+      await print(format === "csv" ? csv(head, rows) : json(head, rows), head.holderCount);
+    });
+
+const coinArgument = (text: string): string => {
+  try {
+    return canonicalType(text);
+  } catch (error) {
+    if (error instanceof MoveTypeError) throw new InvalidArgumentError(`It is ${error.message}`);
+    throw error;
+  }
+};
+
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+const momentArgument = (text: string): Asked => {
+  if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
+  const ms = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms) || ms < 0) {
+    throw new InvalidArgumentError(
+      "It must be a checkpoint number, or a date and time with its offset, such as 2026-06-30T23:59:59Z.",
+    );
+  }
+  return { kind: "second", unixSeconds: BigInt(Math.floor(ms / 1_000)) };
+};
+
+/** A table's head, as GraphQL's `capTable` has it. */
+type Head = {
+  readonly coinType: string;
+  readonly decimals: number | null;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: bigint;
+  readonly checkpointDigest: string;
+  readonly totalSupply: bigint | null;
+  readonly issued: bigint;
+  readonly holderCount: number;
+  readonly root: string;
+};
+
+const capTable = async ({ db }: Database, coin: string, asked: Asked | undefined) => {
+  const { coinType, decimals } = await resolveCoin(db, coin);
+  const { last } = await readCommitted(db, FOR_CAP_TABLES);
+  if (last === null) throw new NotYetIndexedError("nothing is indexed yet");
+  const checkpoint = await checkpointOf(
+    db,
+    FOR_CAP_TABLES,
+    asked ?? { kind: "checkpoint", checkpoint: last },
+  );
+  const seen = await token(db, { coinType, at: checkpoint });
+  if (seen === null) {
+    throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);
+  }
+  const mark = await checkpointMark(db, checkpoint);
+  if (mark === null) {
+    throw new NotYetIndexedError(`the time of checkpoint ${checkpoint} is not known yet`);
+  }
+  const { timestampMs, digest } = mark;
+  const tables = createCapTables();
+  const at = { checkpoint, timestampMs };
+  const { issued, holderCount, root } = await tables.totals(db, { coinType, at });
+  const head: Head = {
+    coinType,
+    decimals,
+    checkpoint,
+    checkpointTimestamp: timestampMs / 1_000n,
+    checkpointDigest: digest,
+    totalSupply: seen.totalSupply,
+    issued,
+    holderCount,
+    root,
+  };
+  async function* rows(): AsyncGenerator<readonly CapRow[]> {
+    for (let after: CapPlace | undefined; ; ) {
+      const page = await tables.rows(db, { coinType, at, limit: AT_ONCE, after });
+      const end = page.at(-1);
+      if (end === undefined) return;
+      yield page;
+      after = {
+        balance: end.balance,
+        holderId: end.holderId,
+        address: end.holderId === null ? (end.wallets[0]?.address ?? "") : "",
+      };
+    }
+  }
+  return { head, rows: rows() };
+};
+
+/** A piece of the text, and how many rows it has. */
+type Piece = { readonly text: string; readonly rows: number };
+
+const COLUMNS = "holder_id,wallets,balance,tokens,granted,unlocked,locked,share";
+
+/** The head as lines that begin with `#`; wallets of a row are separated by spaces. */
+async function* csv(head: Head, rows: AsyncIterable<readonly CapRow[]>): AsyncGenerator<Piece> {
+  const lines = Object.entries(head).map(([name, value]) => `# ${name},${value ?? ""}`);
+  yield { text: `${lines.join("\n")}\n${COLUMNS}\n`, rows: 0 };
+  for await (const page of rows) {
+    const text = page.map((row) =>
+      [
+        row.holderId ?? "",
+        row.wallets.map(({ address }) => address).join(" "),
+        row.balance,
+        row.tokens,
+        row.granted,
+        row.unlocked,
+        row.locked,
+        shareOf(row.balance, head.issued),
+      ].join(","),
+    );
+    yield { text: `${text.join("\n")}\n`, rows: page.length };
+  }
+}
+
+/** One document, rows as GraphQL's `capTable` has them: amounts are decimal strings. */
+async function* json(head: Head, rows: AsyncIterable<readonly CapRow[]>): AsyncGenerator<Piece> {
+  const printed = (value: unknown) =>
+    JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === "bigint" ? inner.toString() : inner,
+    );
+  yield { text: `${printed(head).slice(0, -1)},"rows":[`, rows: 0 };
+  let separator = "\n";
+  for await (const page of rows) {
+    const text = page.map((row) => printed({ ...row, share: shareOf(row.balance, head.issued) }));
+    yield { text: `${separator}${text.join(",\n")}`, rows: page.length };
+    separator = ",\n";
+  }
+  yield { text: "\n]}\n", rows: 0 };
+}
+
+/** Writes to standard output, and to a terminal how far it is. */
+const print = async (pieces: AsyncIterable<Piece>, all: number): Promise<void> => {
+  const { stdout, stderr } = process;
+  let done = 0;
+  for await (const { text, rows } of pieces) {
+    if (!stdout.write(text)) await once(stdout, "drain");
+    done += rows;
+    if (stderr.isTTY && !stdout.isTTY) stderr.write(`\r\u001b[2K${done} of ${all} rows`);
+  }
+  if (stderr.isTTY && !stdout.isTTY) stderr.write("\n");
+};
