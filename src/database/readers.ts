@@ -23,7 +23,6 @@ import {
   type Ask,
   type Client,
   createSnapshot,
-  type Snapshot,
   type SnapshotSeats,
 } from "./snapshot.ts";
 
@@ -51,6 +50,13 @@ export type RawRow = readonly (Buffer | null)[];
 export type RawReads = {
   raw(text: string, parameters: Parameter[]): Promise<readonly RawRow[]>;
 };
+
+/** Statements that see the database as it stood when the first of them began. */
+export type Snapshot = Reads &
+  RawReads & {
+    /** Ends it, after what is under way; statements that come later are refused. */
+    end(): void;
+  };
 
 export type Readers = AsyncDisposable & {
   /**
@@ -245,17 +251,13 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
         signal?.throwIfAborted();
         return rows;
       };
-      return {
-        sql: {
-          unsafe: <Row extends object>(text: string, parameters: Parameter[]) =>
-            run<Row>((client) => client.unsafe<Row[]>(text, parameters, { prepare: true })),
-        },
-        raw: (text, parameters) =>
-          run<RawRow>((client) => client.unsafe(text, parameters, { prepare: true }).raw()),
-      };
+      return readsBy(run);
     },
-    snapshot: (signal, weight = Number.POSITIVE_INFINITY) =>
-      createSnapshot(weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots, signal),
+    snapshot: (signal, weight = Number.POSITIVE_INFINITY) => {
+      const seats = weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots;
+      const { run, end } = createSnapshot(seats, signal);
+      return { ...readsBy(run), end };
+    },
     get waiting() {
       return short.waiting + light.waiting + long.waiting;
     },
@@ -263,6 +265,15 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     [Symbol.asyncDispose]: close,
   };
 };
+
+const readsBy = (run: <Row>(ask: Ask<Row>) => Promise<Row[]>): Reads & RawReads => ({
+  sql: {
+    unsafe: <Row extends object>(text: string, parameters: Parameter[]) =>
+      run<Row>((client) => client.unsafe<Row[]>(text, parameters, { prepare: true }).execute()),
+  },
+  raw: (text, parameters) =>
+    run<RawRow>((client) => client.unsafe(text, parameters, { prepare: true }).raw().execute()),
+});
 
 /**
  * The rows, taken out of what the driver gave. Its queries are promises that outlive the collections of

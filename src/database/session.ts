@@ -11,6 +11,7 @@ import { createConnection, type Socket } from "node:net";
 import type { PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
+import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import {
   isConnectionFailure,
   SessionLostError,
@@ -216,16 +217,6 @@ const transact = async <T>(
   const { command } = await client.unsafe("commit");
   if (command !== "COMMIT") throw new TransactionRolledBackError();
   return result;
-};
-
-/** Runs tasks one after the other, in the order they came. */
-const oneAtATime = () => {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(task: () => Promise<T>): Promise<T> => {
-    const run = last.then(task);
-    last = run.catch(() => undefined);
-    return run;
-  };
 };
 
 /** What postgres.js tells its `socket` option about where to connect. */

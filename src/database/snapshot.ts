@@ -6,7 +6,6 @@
  */
 import postgres from "postgres";
 import { DatabaseUnavailableError } from "./database-error.ts";
-import type { Parameter, RawReads, RawRow, Reads } from "./readers.ts";
 import type { Seat, Seats } from "./seats.ts";
 
 /** A connection as readers have it. */
@@ -18,15 +17,15 @@ export type Answered<Row> = Row[] & {
   readonly state: { readonly pid: number };
 };
 
-/** Sends one statement. */
+/** Sends one statement, at once: not when it is awaited. */
 export type Ask<Row> = (client: Client) => PromiseLike<Answered<Row>>;
 
 /** Statements that see the database as it stood when the first of them began. */
-export type Snapshot = Reads &
-  RawReads & {
-    /** Ends it, after what is under way; statements that come later are refused. */
-    end(): void;
-  };
+export type SnapshotRun = {
+  run<Row>(ask: Ask<Row>): Promise<Row[]>;
+  /** Ends it, after what is under way; statements that come later are refused. */
+  end(): void;
+};
 
 /** The connections that snapshots are taken on, each by one at a time. */
 export type SnapshotSeats = {
@@ -59,7 +58,7 @@ type Opened = {
 export const createSnapshot = (
   { seats, runOn, processOf, watch }: SnapshotSeats,
   signal: AbortSignal | undefined,
-): Snapshot => {
+): SnapshotRun => {
   let opened: Promise<Opened> | undefined;
   let ended = false;
 
@@ -109,12 +108,7 @@ export const createSnapshot = (
   };
 
   return {
-    sql: {
-      unsafe: <Row extends object>(text: string, parameters: Parameter[]) =>
-        run<Row>((client) => client.unsafe<Row[]>(text, parameters, { prepare: true }).execute()),
-    },
-    raw: (text, parameters) =>
-      run<RawRow>((client) => client.unsafe(text, parameters, { prepare: true }).raw().execute()),
+    run,
     end: () => {
       if (ended) return;
       ended = true;

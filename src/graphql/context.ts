@@ -1,11 +1,11 @@
-import type { Readers, Reads } from "../database/readers.ts";
+import type { Readers, Reads, Snapshot } from "../database/readers.ts";
 import { createRemembered, type Soon } from "../database/remembered.ts";
-import type { Snapshot } from "../database/snapshot.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
-import { type KnownCoin, resolveCoin } from "../log/coins.ts";
+import { decimalsOf, type KnownCoin, resolveCoin } from "../log/coins.ts";
+import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import type { WatchedPipeline } from "../projections/read-watermarks.ts";
-import { canonicalType, MoveTypeError } from "../values/move-type.ts";
-import { badInput } from "./errors.ts";
+import { canonicalType } from "../values/move-type.ts";
+import { coinTypeIn } from "./input.ts";
 import type { RoleQuery, Statements } from "./statements.ts";
 
 /** What the API is made over; the same for all requests. */
@@ -35,6 +35,8 @@ type ListLengths = {
 
 /** What the resolvers of one request share. */
 export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> & {
+  /** Kept for all requests of a process. */
+  readonly capTables: CapTables;
   /** Statements of this request; they end when its caller hangs up. */
   readonly reads: Reads;
   /** The same, for one that may take long although its answer is small. */
@@ -52,6 +54,8 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
   coinType(input: string): Soon<string>;
   /** Decimals of a coin type that `coinType` gave in this request; null while they are unknown. */
   decimals(coinType: string): number | null;
+  /** Of coin types as they were read, outside the snapshot; those that are not known are left out. */
+  decimalsOf(coinTypes: readonly string[]): Promise<ReadonlyMap<string, number>>;
 };
 
 /** How long other decimals of a coin type may go unnoticed, in milliseconds. */
@@ -92,6 +96,7 @@ export const contextsOver = (sources: GraphSources) => {
     worth: ({ decimals }) => decimals !== null,
   });
 
+  const capTables = createCapTables();
   const ones = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
   const lengths = new Map<string, number>();
   const listName = ({ coinType, isPast }: RoleList) => (isPast ? `past ${coinType}` : coinType);
@@ -104,7 +109,7 @@ export const contextsOver = (sources: GraphSources) => {
   };
 
   const coinOf = (input: string): Soon<KnownCoin> => {
-    const canonical = canonicalOf(input);
+    const canonical = coinTypeIn(input, "coinType");
     return canonical.length > LONGEST_KEPT
       ? resolveCoin(lookUps, canonical)
       : coins.get(canonical, () => resolveCoin(lookUps, canonical));
@@ -122,11 +127,13 @@ export const contextsOver = (sources: GraphSources) => {
       pipelines,
       now,
       listLengths,
+      capTables,
       coinType: (input) => {
         const coin = coinOf(input);
         return coin instanceof Promise ? coin.then(meet) : meet(coin);
       },
       decimals: (coinType) => met.get(coinType) ?? null,
+      decimalsOf: (coinTypes) => decimalsOf(lookUps, coinTypes),
     };
   };
 
@@ -181,14 +188,5 @@ const orUndefined = (coinType: string): string | undefined => {
     return canonicalType(coinType);
   } catch {
     return undefined;
-  }
-};
-
-const canonicalOf = (input: string): string => {
-  try {
-    return canonicalType(input);
-  } catch (error) {
-    if (error instanceof MoveTypeError) throw badInput(`coinType is ${error.message}`);
-    throw error;
   }
 };

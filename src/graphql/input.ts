@@ -2,8 +2,10 @@
  * Arguments of the queries: how they are described, and how what a caller wrote becomes a value.
  * Everything here that is refused is `BAD_USER_INPUT` with the bound or the form in the message.
  */
+import type { ChangePlace } from "../projections/balance-changes.ts";
+import type { CapPlace } from "../projections/cap-tables.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
-import { canonicalAddress } from "../values/move-type.ts";
+import { canonicalAddress, canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -108,6 +110,55 @@ export const holderCursorOf = (
     );
   }
   return { balance: BigInt(balance), owner: addressIn(owner, "the owner in after") };
+};
+
+/** Cursor of the last movement seen. @throws BAD_USER_INPUT when it has another form */
+export const changeCursorOf = (after: string | null | undefined): ChangePlace | undefined => {
+  if (after === null || after === undefined) return undefined;
+  const [position = "", owner = "", part, ...rest] = after.split(":");
+  const isPart = part === "TOKENS" || part === "GRANTS";
+  if (
+    !/^\d{1,19}$/.test(position) ||
+    BigInt(position) > MAX_POSITION ||
+    !isPart ||
+    rest.length > 0
+  ) {
+    throw badInput(
+      `after must be the cursor of a row, such as "184220931000020000:0x2a:TOKENS"; it is ${show(after)}`,
+    );
+  }
+  return { position: BigInt(position), owner: addressIn(owner, "the owner in after"), part };
+};
+
+/** Cursor of the last row of a cap table. @throws BAD_USER_INPUT when it has another form */
+export const capCursorOf = (after: string | null | undefined): CapPlace | undefined => {
+  if (after === null || after === undefined) return undefined;
+  const [digits = "", holder = "", ...rest] = after.split(":");
+  const isHolder = /^\d+$/.test(holder) && holder.length <= MAX_U64_DIGITS;
+  const isRow = isHolder || holder.startsWith("0x");
+  if (!/^\d+$/.test(digits) || digits.length > MAX_BALANCE_DIGITS || !isRow || rest.length > 0) {
+    throw badInput(
+      `after must be the cursor of a row, such as "2500000:7" or "2500000:0x2a"; it is ${show(after)}`,
+    );
+  }
+  const balance = BigInt(digits);
+  return isHolder
+    ? { balance, holderId: BigInt(holder), address: "" }
+    : { balance, holderId: null, address: addressIn(holder, "the wallet in after") };
+};
+
+/** Coin type of the last token seen. @throws BAD_USER_INPUT when it is none */
+export const coinCursorOf = (after: string | null | undefined): string | undefined =>
+  after === null || after === undefined ? undefined : coinTypeIn(after, "after");
+
+/** Canonical. @throws BAD_USER_INPUT when it is not the form of a type */
+export const coinTypeIn = (text: string, name: string): string => {
+  try {
+    return canonicalType(text);
+  } catch (error) {
+    if (error instanceof MoveTypeError) throw badInput(`${name} is ${error.message}`);
+    throw error;
+  }
 };
 
 /** Object id of the last row seen. @throws BAD_USER_INPUT when it is none */

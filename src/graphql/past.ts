@@ -1,6 +1,7 @@
 /** Questions about the past: the arguments `atCheckpoint` and `atTimestamp` of many queries. */
 import type { Reads } from "../database/readers.ts";
-import { checkpointBefore } from "../log/blocks.ts";
+import { checkpointBefore, checkpointMark } from "../log/blocks.ts";
+import type { CheckpointMark } from "../log/fact.ts";
 import {
   assertCommitted,
   BeforeLogError,
@@ -85,14 +86,20 @@ export const readAsOf = async <Rows>(
 };
 
 /**
- * The checkpoint that was asked about.
+ * The checkpoint that was asked about; for the present, the last one that the pipelines have committed.
  * @throws BeforeLogError (stop), NotYetIndexedError (wait)
  */
 export const checkpointOf = async (
   reads: Reads,
   needed: readonly Needed[],
-  asked: Asked,
+  asked: Asked | undefined,
 ): Promise<bigint> => {
+  if (asked === undefined) {
+    const committed = await readCommitted(reads, needed);
+    if (committed.last === null) throw new NotYetIndexedError("no checkpoint is indexed yet");
+    assertCommitted(committed.last, committed);
+    return committed.last;
+  }
   if (asked.kind === "checkpoint") {
     assertCommitted(asked.checkpoint, await readCommitted(reads, needed));
     return asked.checkpoint;
@@ -118,4 +125,16 @@ export const checkpointOf = async (
   }
   assertCommitted(before.checkpoint, committed);
   return before.checkpoint;
+};
+
+/**
+ * Time and digest of a checkpoint that is committed.
+ * @throws NotYetIndexedError (wait) while those of what was read before an upgrade are being filled in
+ */
+export const markOf = async (reads: Reads, checkpoint: bigint): Promise<CheckpointMark> => {
+  const mark = await checkpointMark(reads, checkpoint);
+  if (mark === null) {
+    throw new NotYetIndexedError(`the time of checkpoint ${checkpoint} is still being filled in`);
+  }
+  return mark;
 };

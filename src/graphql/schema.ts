@@ -7,7 +7,11 @@ import "./token-timelocks.ts";
 import "./holder-events.ts";
 import "./wallet-roles.ts";
 import "./role-events.ts";
+import "./balance-changes.ts";
+import "./cap-table.ts";
+import "./tokens.ts";
 import "./indexer-status.ts";
+import "./meta.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";
 

@@ -71,7 +71,11 @@ export const statementsOf = (
     return {
       several,
       long: each.some(
-        ({ field, args }) => isWide(field) || Number(args.offset ?? 0) > SHORT_OFFSET,
+        ({ field, args, isPast }) =>
+          isWide(field) ||
+          // Put together from all owners the first time.
+          (isPast && field.name.value === "tokenHolders") ||
+          Number(args.offset ?? 0) > SHORT_OFFSET,
       ),
       lists: each.flatMap(({ field, args, isPast }) =>
         field.name.value === "walletRoles" ? [{ coinType: String(args.coinType), isPast }] : [],

@@ -12,18 +12,11 @@ import {
   offsetOf,
   positionOf,
 } from "./input.ts";
+import { SortOrder } from "./sort-order.ts";
 import { SHORT_OFFSET } from "./statements.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
-
-const SortOrder = builder.enumType("SortOrder", {
-  description: "Order along the chain.",
-  values: {
-    ASC: { description: "Oldest first." },
-    DESC: { description: "Newest first." },
-  },
-});
 
 const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
   description: "One movement of tokens, as the contract announced it. Written once, never changed.",

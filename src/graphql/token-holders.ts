@@ -1,7 +1,9 @@
 /** Who holds a coin: `tokenHolders`. */
 import { type TokenHolder as Row, tokenHolders } from "../projections/balances.ts";
+import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { coinTypeArgument, holderCursorOf, limitArgument, limitOf, listCost } from "./input.ts";
+import { askedOf, atCheckpointArgument, atTimestampArgument, checkpointOf } from "./past.ts";
 import { TIMELOCKS_INCLUDED } from "./token-balance.ts";
 
 const TokenHolder = builder.objectRef<Row>("TokenHolder").implement({
@@ -32,11 +34,18 @@ builder.queryField("tokenHolders", (t) =>
       after: t.arg.string({
         description: "`<balance>:<owner>` of the last row seen: only the holders behind it.",
       }),
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
     },
     complexity: listCost,
-    resolve: async (_root, args, { reads, coinType }) => {
-      const [limit, after] = [limitOf(args.limit), holderCursorOf(args.after)];
-      return tokenHolders(reads, { coinType: await coinType(args.coinType), limit, after });
+    resolve: async (_root, args, { reads, capTables, ...context }) => {
+      const page = { limit: limitOf(args.limit), after: holderCursorOf(args.after) };
+      const asked = askedOf(args);
+      const coinType = await context.coinType(args.coinType);
+      if (asked === undefined) return tokenHolders(reads, { coinType, ...page });
+      // First, because the list is kept for others.
+      const checkpoint = await checkpointOf(reads, FOR_BALANCES, asked);
+      return capTables.owners(reads, { coinType, checkpoint, ...page });
     },
   }),
 );

@@ -44,6 +44,23 @@ const RESOLVE = `
   ) as meant
   order by rank limit 3`;
 
+/** Decimals of these coin types, canonical, as far as they are known. */
+export const decimalsOf = async (
+  on: Reads,
+  coinTypes: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  if (coinTypes.length === 0) return new Map();
+  const rows = await read<{ coinType: string; decimals: number }>(on, DECIMALS, [texts(coinTypes)]);
+  return new Map(rows.map(({ coinType, decimals }) => [coinType, decimals]));
+};
+
+const DECIMALS = `
+  select given.coin_type as "coinType", known.decimals
+  from unnest($1::text[]) as given (coin_type), lateral (
+    select decimals from log_coins c where c.coin_type = given.coin_type limit 1
+  ) as known
+  where known.decimals is not null`;
+
 /** Coin types of securities whose decimals are unknown: what to ask the network for. */
 export const securitiesWithoutDecimals = async ({
   sql,

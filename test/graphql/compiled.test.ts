@@ -1,4 +1,4 @@
-import { getIntrospectionQuery } from "graphql";
+import { GraphQLObjectType, getIntrospectionQuery } from "graphql";
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createReaders } from "../../src/database/readers.ts";
@@ -11,6 +11,7 @@ import {
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { withoutRoles } from "../projections/damage.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
+import { addMovements } from "./history-rows.ts";
 import {
   ACME,
   ALICE,
@@ -32,6 +33,7 @@ import {
   setWatermarks,
 } from "./rows.ts";
 
+const OLD = `${address("01d")}::old::OLD`;
 const NEW = `${address("07")}::new::NEW`;
 
 let database: TestDatabase;
@@ -44,6 +46,7 @@ beforeAll(async () => {
   await knowCoin(database, NEW);
   await setHighWater(database, 50n);
   await setWatermarks(database, 50n);
+  await addMovements(database, OLD);
   await addActivity(database, [
     activity(1n, { activityType: "mint", fromAddress: null, amount: 2n ** 64n - 1n }),
     activity(2n, { activityType: "burn", toAddress: null }),
@@ -113,13 +116,24 @@ const expectEqual = async (request: object, compiles = true) => {
   }
 };
 
-/** Every scalar field of a query's type, as the schema lists them. */
+/** Every field of a query's type, as the schema lists them. */
 const fieldsOf = (query: string): string => {
   const field = schema.getQueryType()?.getFields()[query];
-  const name = String(field?.type).replace(/[[\]!]/g, "");
-  const type = schema.getType(name);
-  if (type === undefined || !("getFields" in type)) throw new Error(`${query} gives no object`);
-  return Object.keys(type.getFields()).join(" ");
+  const selected = selectionOf(String(field?.type));
+  if (selected === "") throw new Error(`${query} gives no object`);
+  return selected;
+};
+
+/** The fields of a type, those of objects with theirs; empty for a scalar. */
+const selectionOf = (name: string): string => {
+  const type = schema.getType(name.replace(/[[\]!]/g, ""));
+  if (!(type instanceof GraphQLObjectType)) return "";
+  return Object.values(type.getFields())
+    .map((field) => {
+      const selected = selectionOf(String(field.type));
+      return selected === "" ? field.name : `${field.name} { ${selected} }`;
+    })
+    .join(" ");
 };
 
 const QUERIES: Readonly<Record<string, string>> = {
@@ -132,6 +146,11 @@ const QUERIES: Readonly<Record<string, string>> = {
   walletRoles: "coinType: $coin",
   roleEvents: "coinType: $coin",
   indexerStatus: "",
+  _meta: "",
+  balanceChanges: "coinType: $coin, owner: $owner, limit: 3, order: DESC",
+  tokens: "limit: 2",
+  token: "coinType: $coin",
+  capTable: "coinType: $coin, limit: 2",
 };
 
 test("the cases below name every query of the schema", () => {
@@ -148,13 +167,40 @@ test.for(Object.entries(QUERIES))(
     const defined =
       used.length > 0 ? `(${used.map((name) => `$${name}: String!`).join(", ")})` : "";
     const text = `query Q${defined} { ${query}${args} { ${fieldsOf(query)} __typename } }`;
-    for (const coin of [ACME, "0xACCE::acme::Acme", NEW, "0x1::never::SEEN"]) {
+    for (const coin of [ACME, "0xACCE::acme::Acme", OLD, NEW, "0x1::never::SEEN"]) {
       for (const owner of [ALICE, "0xB0B", CAROL]) {
         const given = { coin, owner };
         const variables = Object.fromEntries(used.map((name) => [name, Reflect.get(given, name)]));
         await expectEqual({ query: text, variables });
       }
     }
+  },
+);
+
+const AT: Readonly<Record<string, string>> = {
+  tokenBalance: "owner: $owner",
+  tokenObjects: "owner: $owner",
+  tokenHolders: "limit: 5",
+  tokenTimelocks: "limit: 5",
+  walletRoles: "",
+  token: "",
+  capTable: "limit: 5",
+};
+
+test.for(Object.entries(AT))(
+  "%s of the past answers the same compiled and interpreted, and so does its refusal",
+  async ([query, given]) => {
+    const owner = given.includes("$owner") ? ", $owner: String!" : "";
+    const args = ["coinType: $coin, atCheckpoint: $at, atTimestamp: $time", given].join(", ");
+    const text = `query Q($coin: String!, $at: String, $time: String${owner}) {
+      ${query}(${args}) { ${fieldsOf(query)} } _meta { checkpoint }
+    }`;
+    const variables = owner === "" ? { coin: OLD } : { coin: OLD, owner: BOB };
+    for (const at of ["20", "0", "51", "x", null]) {
+      await expectEqual({ query: text, variables: { ...variables, at } });
+    }
+    await expectEqual({ query: text, variables: { ...variables, time: "1700000020" } });
+    await expectEqual({ query: text, variables: { ...variables, at: "20", time: "1700000020" } });
   },
 );
 

@@ -6,6 +6,7 @@ import {
   type SharedTokenState,
 } from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks } from "../../src/projections/timelock-objects.ts";
+import type { TokenNews } from "../../src/projections/tokens.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { grantRows, tokenRows } from "../projections/object-rows.ts";
 import {
@@ -29,34 +30,45 @@ export const FIRST = 5n;
 /** What all pipelines have committed. */
 export const LAST = 50n;
 
-export const TOKEN = address("01");
-export const OTHER_TOKEN = address("02");
-export const GRANT = address("11");
+export const TOKEN = address("701");
+export const OTHER_TOKEN = address("702");
+export const GRANT = address("711");
 
-const token = (owner: string, balance: bigint, checkpoint: bigint): SharedTokenState => ({
-  coinType: ACME,
-  owner,
-  balance,
-  version: checkpoint,
-  checkpoint,
-});
+/** What is said of one coin type. */
+const saidOf = (coinType: string) => {
+  const token = (owner: string, balance: bigint, checkpoint: bigint): SharedTokenState => ({
+    coinType,
+    owner,
+    balance,
+    version: checkpoint,
+    checkpoint,
+  });
 
-const changed = (
-  checkpoint: bigint,
-  owner: string,
-  cause: BalanceChangeRow["cause"],
-  change: bigint,
-  balanceAfter: bigint,
-): BalanceChangeRow => ({
-  coinType: ACME,
-  owner,
-  position: positionOf({ checkpoint, transaction: 2, index: 0 }),
-  cause,
-  change,
-  balanceAfter,
-  txDigest: `digest${checkpoint}`,
-  timestampMs: timestampMs(checkpoint),
-});
+  const changed = (
+    checkpoint: bigint,
+    owner: string,
+    cause: BalanceChangeRow["cause"],
+    change: bigint,
+    balanceAfter: bigint,
+  ): BalanceChangeRow => ({
+    coinType,
+    owner,
+    position: positionOf({ checkpoint, transaction: 2, index: 0 }),
+    cause,
+    change,
+    balanceAfter,
+    txDigest: `digest${checkpoint}`,
+    timestampMs: timestampMs(checkpoint),
+  });
+  return { token, changed };
+};
+
+/** The history below, in a log that has it. */
+export const addHistory = async (database: TestDatabase): Promise<void> => {
+  await setHighWater(database, LAST, FIRST);
+  await setWatermarks(database, LAST);
+  await addMovements(database, ACME);
+};
 
 /**
  * - 10: ALICE is minted 630 in one object; her wallet joins holder 7
@@ -66,10 +78,9 @@ const changed = (
  * - 25: BOB claims 100 of his grant
  * - 30: ALICE may no longer administer the token
  */
-export const addHistory = async (database: TestDatabase): Promise<void> => {
-  await knowCoin(database, ACME, 6);
-  await setHighWater(database, LAST, FIRST);
-  await setWatermarks(database, LAST);
+export const addMovements = async (database: TestDatabase, coinType: string): Promise<void> => {
+  const { token, changed } = saidOf(coinType);
+  await knowCoin(database, coinType, 6);
   await database.transaction((tx) =>
     foldSharedTokens(tx, {
       ...tokenRows([
@@ -89,16 +100,17 @@ export const addHistory = async (database: TestDatabase): Promise<void> => {
         changed(25n, BOB, "GRANT_CLAIMED", 100n, 118n),
       ],
       tokens: {
-        seen: [{ coinType: ACME, firstCheckpoint: 10n }],
-        named: [{ coinType: ACME, symbol: "ACME", name: "Acme Inc." }],
+        seen: [{ coinType, firstCheckpoint: 10n }],
+        named: [{ coinType, symbol: "ACME", name: "Acme Inc." }],
         supplies: [
-          { coinType: ACME, checkpoint: 10n, supply: 630n },
-          { coinType: ACME, checkpoint: 40n, supply: 730n },
+          { coinType, checkpoint: 10n, supply: 630n },
+          { coinType, checkpoint: 40n, supply: 730n },
         ],
       },
     }),
   );
   const claimed = grant(BOB, {
+    coinType,
     totalAmount: 600n,
     tokensTransferred: 100n,
     leftBalance: 500n,
@@ -116,10 +128,14 @@ export const addHistory = async (database: TestDatabase): Promise<void> => {
     }),
   );
   await addHolderEvents(database, [
-    holderEvent(10n, { eventType: "holder_address_added", holderId: 7n, address: ALICE }),
+    holderEvent(10n, { coinType, eventType: "holder_address_added", holderId: 7n, address: ALICE }),
   ]);
   await addRoleEvents(database, [
-    roleEvent(12n, ALICE, "ContractAdmin"),
-    roleEvent(30n, ALICE, "ContractAdmin", { granted: false }),
+    roleEvent(12n, ALICE, "ContractAdmin", { coinType }),
+    roleEvent(30n, ALICE, "ContractAdmin", { coinType, granted: false }),
   ]);
 };
+
+/** What else is said of tokens. */
+export const addTokens = (database: TestDatabase, tokens: TokenNews): Promise<void> =>
+  database.transaction((tx) => foldSharedTokens(tx, { ...tokenRows([]), tokens }));

@@ -5,6 +5,7 @@ import {
   sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
 } from "../../src/projections/watermarks.ts";
+import { setFilled } from "../projections/set-watermark.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, GRANT, LAST, OTHER_TOKEN, TOKEN } from "./history-rows.ts";
 import { ACME, ALICE, address, BOB, setWatermark, setWatermarks, timestampMs } from "./rows.ts";
@@ -31,6 +32,8 @@ const PAST: Readonly<Record<string, (at: string) => string>> = {
     `tokenObjects(coinType: "${ACME}", owner: "${ALICE}", ${at}) { objectId balance checkpoint }`,
   tokenTimelocks: (at) =>
     `tokenTimelocks(coinType: "${ACME}", ${at}) { objectId leftBalance decimals }`,
+  tokenHolders: (at) =>
+    `tokenHolders(coinType: "${ACME}", ${at}) { owner balance timelockBalance timelocksIncluded }`,
   walletRoles: (at) => `walletRoles(coinType: "${ACME}", ${at}) { owner roleBits }`,
 };
 
@@ -42,6 +45,11 @@ const balance = (tokens: number, granted: number) => ({
   timelocksIncluded: true,
   decimals: 6,
 });
+
+const holder = (owner: string, tokens: number, granted: number) => {
+  const { balance: total, timelockBalance, timelocksIncluded } = balance(tokens, granted);
+  return { owner, balance: total, timelockBalance, timelocksIncluded };
+};
 
 test.for<[string, bigint, unknown]>([
   ["tokenBalance", 14n, balance(0, 0)],
@@ -56,6 +64,9 @@ test.for<[string, bigint, unknown]>([
   ["tokenTimelocks", 14n, []],
   ["tokenTimelocks", 24n, [{ objectId: GRANT, leftBalance: "600", decimals: 6 }]],
   ["tokenTimelocks", 25n, [{ objectId: GRANT, leftBalance: "500", decimals: 6 }]],
+  ["tokenHolders", 9n, []],
+  ["tokenHolders", 14n, [holder(ALICE, 630, 0)]],
+  ["tokenHolders", 20n, [holder(BOB, 18, 600), holder(ALICE, 12, 0)]],
   ["walletRoles", 11n, []],
   ["walletRoles", 12n, [{ owner: ALICE, roleBits: 1 }]],
   ["walletRoles", 30n, []],
@@ -114,6 +125,7 @@ test.for(Object.keys(PAST))("%s of what is not indexed yet or no longer known", 
 test("each query waits for the pipelines it is made of, and for no other", async () => {
   const needs: Readonly<Record<string, readonly WatermarkTable[]>> = {
     tokenBalance: [sharedTokenObjectsWatermark, timelockObjectsWatermark],
+    tokenHolders: [sharedTokenObjectsWatermark, timelockObjectsWatermark],
     tokenObjects: [sharedTokenObjectsWatermark],
     tokenTimelocks: [timelockObjectsWatermark],
     walletRoles: [roleChangesWatermark],
@@ -134,9 +146,8 @@ test("each query waits for the pipelines it is made of, and for no other", async
 });
 
 test("while the history of an upgraded database is filled in, the past waits and the present does not", async () => {
-  const fill = (layout: number) =>
-    api.database.sql`update timelock_objects_watermark set layout = ${layout}`;
-  await fill(1);
+  const fill = (isFilled: boolean) => setFilled(api.database, timelockObjectsWatermark, isFilled);
+  await fill(false);
   try {
     const past = await api.query(`{ ${PAST.tokenBalance?.('atCheckpoint: "20"')} }`);
     expect(past.errors).toMatchObject([
@@ -148,7 +159,7 @@ test("while the history of an upgraded database is filled in, the past waits and
     const present = await api.query(`{ ${PAST.tokenBalance?.("atCheckpoint: null")} }`);
     expect(present.data?.tokenBalance).toEqual(balance(118, 500));
   } finally {
-    await fill(2);
+    await fill(true);
   }
 });
 

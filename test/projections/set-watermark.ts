@@ -20,3 +20,21 @@ export const setWatermark = async (
         last_digest = excluded.last_digest, last_timestamp_ms = excluded.last_timestamp_ms,
         committed_at = now()`;
 };
+
+/** As an upgrade leaves a pipeline whose new tables are not filled yet, and as it is afterwards. */
+export const setFilled = async (
+  { sql }: TestDatabase,
+  table: WatermarkTable,
+  isFilled: boolean,
+): Promise<void> => {
+  const layout = isFilled ? LAYOUT_WITH_PAST : LAYOUT_WITH_PAST - 1;
+  await sql`update ${sql(getTableName(table))} set layout = ${layout}`;
+};
+
+/** As if the pipeline had never run. */
+export const loseWatermark = async (
+  { sql }: TestDatabase,
+  table: WatermarkTable,
+): Promise<void> => {
+  await sql`delete from ${sql(getTableName(table))}`;
+};

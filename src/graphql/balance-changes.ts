@@ -1,0 +1,102 @@
+/** Every movement of a balance: `balanceChanges`. */
+import { unixSeconds } from "../http/health/health.ts";
+import { balanceChanges, type BalanceChange as Row } from "../projections/balance-changes.ts";
+import { builder } from "./builder.ts";
+import {
+  changeCursorOf,
+  coinTypeArgument,
+  limitArgument,
+  limitOf,
+  listCost,
+  ownerArgument,
+  ownerOf,
+} from "./input.ts";
+import { SortOrder } from "./sort-order.ts";
+
+const BalancePart = builder.enumType("BalancePart", {
+  description: "The part of a balance that a change is of.",
+  values: {
+    TOKENS: { description: "What the SharedToken objects of an owner hold." },
+    GRANTS: { description: "What vesting grants for an owner hold." },
+  },
+});
+
+const BalanceChangeCause = builder.enumType("BalanceChangeCause", {
+  description: "Why a balance changed. The largest sum within the transaction names it.",
+  values: {
+    MINT: { description: "Tokens were minted." },
+    BURN: { description: "Tokens were burned." },
+    TRANSFER: { description: "The holder sent tokens." },
+    FORCE_TRANSFER: { description: "An administrator moved tokens." },
+    GRANT_FUNDED: { description: "Tokens went into a vesting grant." },
+    GRANT_CLAIMED: { description: "Unlocked tokens of a grant became tokens of its owner." },
+    GRANT_CANCELLED: { description: "A grant was cancelled, what it held went back or away." },
+    UNKNOWN: { description: "No event and no grant explains it; never a guess." },
+  },
+});
+
+const BalanceChange = builder.objectRef<Row>("BalanceChange").implement({
+  description:
+    "How one transaction changed one part of an owner's balance. Written once, never changed.",
+  fields: (t) => ({
+    position: t.string({
+      description: "Place of the transaction in chain order, decimal; its last four digits are 0.",
+      resolve: ({ position }) => position.toString(),
+    }),
+    checkpoint: t.string({
+      description: "Checkpoint that holds the transaction, decimal.",
+      resolve: ({ checkpoint }) => checkpoint.toString(),
+    }),
+    checkpointTimestamp: t.string({
+      description: "Time of the checkpoint, unix seconds, decimal.",
+      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
+    }),
+    txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),
+    owner: t.exposeString("owner", { description: "Wallet whose balance changed." }),
+    part: t.expose("part", { type: BalancePart, description: "The part that changed." }),
+    cause: t.expose("cause", { type: BalanceChangeCause, description: "Why it changed." }),
+    change: t.string({
+      description: "By how much, in the smallest unit, decimal; negative when it fell.",
+      resolve: ({ change }) => change.toString(),
+    }),
+    balanceAfter: t.string({
+      description: "This part of the owner's balance after the transaction, decimal.",
+      resolve: ({ balanceAfter }) => balanceAfter.toString(),
+    }),
+    cursor: t.string({
+      description: "`<position>:<owner>:<part>`: give it as after for the rows behind this one.",
+      resolve: ({ position, owner, part }) => `${position}:${owner}:${part}`,
+    }),
+  }),
+});
+
+builder.queryField("balanceChanges", (t) =>
+  t.field({
+    type: [BalanceChange],
+    nullable: true,
+    description:
+      "Every movement of the balances of a coin type, or of one owner: one row per transaction, owner " +
+      "and part, by position, owner and part (TOKENS first). Nothing ever appears before a cursor " +
+      "already given; added up per owner, the changes are its balance. NOT_YET_INDEXED while the " +
+      "history of an upgraded database is being filled in.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      owner: t.arg.string({ ...ownerArgument, required: false }),
+      after: t.arg.string({
+        description: "Cursor of the last row seen: only rows behind it in the chosen order.",
+      }),
+      limit: t.arg.int(limitArgument),
+      order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
+    },
+    complexity: listCost,
+    resolve: async (_root, args, { reads, coinType }) => {
+      const page = {
+        owner: args.owner == null ? undefined : ownerOf(args.owner),
+        after: changeCursorOf(args.after),
+        limit: limitOf(args.limit),
+        order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
+      };
+      return balanceChanges(reads, { ...page, coinType: await coinType(args.coinType) });
+    },
+  }),
+);

@@ -1,0 +1,196 @@
+/** Who owned a coin, holder by holder, at the end of a checkpoint: `capTable`. */
+import { unixSeconds } from "../http/health/health.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import type { CapRow, CapTotals, CapWallet } from "../projections/cap-tables.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { token } from "../projections/tokens.ts";
+import { oneAtATime } from "../waiting/one-at-a-time.ts";
+import { builder } from "./builder.ts";
+import { capCursorOf, coinTypeArgument, limitArgument, limitOf, listCost } from "./input.ts";
+import { once } from "./once.ts";
+import {
+  askedOf,
+  atCheckpointArgument,
+  atTimestampArgument,
+  checkpointOf,
+  markOf,
+} from "./past.ts";
+
+type Totals = { readonly totals: () => Promise<CapTotals> };
+
+type Table = Totals & {
+  readonly coinType: string;
+  readonly mark: CheckpointMark;
+  readonly totalSupply: bigint | null;
+  readonly rows: () => Promise<readonly CapRow[]>;
+};
+
+/** Wallets of a holder: a guess. */
+const EXPECTED_WALLETS = 2;
+
+/** What is read for a page of any length: every owner of the coin. */
+const TABLE_COST = 1_000;
+
+/** Digits of a share after the point. */
+const SHARE_DIGITS = 12;
+
+const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement({
+  description: "A wallet as it was at the checkpoint.",
+  fields: (t) => ({
+    address: t.exposeString("address", { description: "Wallet address, canonical." }),
+    balance: t.string({
+      description: "Its tokens and grants, in the smallest unit, decimal.",
+      resolve: ({ balance }) => balance.toString(),
+    }),
+    groupId: t.string({
+      nullable: true,
+      description: "Transfer group it was in, decimal; null when it was in none.",
+      resolve: ({ groupId }) => groupId?.toString() ?? null,
+    }),
+    isFrozen: t.exposeBoolean("isFrozen", { description: "Whether it was frozen." }),
+  }),
+});
+
+const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement({
+  description: "A holder with all its wallets, or one wallet that belonged to no holder.",
+  fields: (t) => ({
+    holderId: t.string({
+      nullable: true,
+      description: 'Holder, decimal; "0" is a holder. Null for a wallet without one.',
+      resolve: ({ holderId }) => holderId?.toString() ?? null,
+    }),
+    wallets: t.field({
+      type: [CapTableWallet],
+      description: "By address, ascending; those that held nothing too.",
+      complexity: { field: 1, multiplier: EXPECTED_WALLETS },
+      resolve: ({ wallets }) => wallets,
+    }),
+    balance: t.string({
+      description: "Tokens and grants of all its wallets, in the smallest unit, decimal.",
+      resolve: ({ balance }) => balance.toString(),
+    }),
+    tokens: t.string({
+      description: "The part of balance in SharedToken objects, decimal.",
+      resolve: ({ tokens }) => tokens.toString(),
+    }),
+    granted: t.string({
+      description: "The part of balance in vesting grants, decimal: unlocked plus locked.",
+      resolve: ({ granted }) => granted.toString(),
+    }),
+    unlocked: t.string({
+      description: "The part of granted that could be claimed at the checkpoint's time, decimal.",
+      resolve: ({ unlocked }) => unlocked.toString(),
+    }),
+    locked: t.string({
+      description: "The part of granted that could not be claimed yet, decimal.",
+      resolve: ({ locked }) => locked.toString(),
+    }),
+    share: t.string({
+      description: `balance divided by issued, ${SHARE_DIGITS} digits after the point, rounded down.`,
+      resolve: async ({ balance, totals }) => shareOf(balance, (await totals()).issued),
+    }),
+    cursor: t.string({
+      description: "Give it as after for the rows behind this one.",
+      resolve: ({ balance, holderId, wallets }) =>
+        `${balance}:${holderId ?? wallets[0]?.address ?? ""}`,
+    }),
+  }),
+});
+
+const CapTable = builder.objectRef<Table>("CapTable").implement({
+  description: "The register of a coin type at the end of one checkpoint.",
+  fields: (t) => ({
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
+    decimals: t.int({
+      nullable: true,
+      description: "Decimals of the coin, as known now; null until its metadata is known.",
+      resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
+    }),
+    checkpoint: t.string({
+      description: "The checkpoint at whose end it stood, decimal.",
+      resolve: ({ mark }) => mark.sequence.toString(),
+    }),
+    checkpointTimestamp: t.string({
+      description: "Time of that checkpoint, unix seconds, decimal.",
+      resolve: ({ mark }) => unixSeconds(mark.timestampMs).toString(),
+    }),
+    checkpointDigest: t.string({
+      description: "Digest of that checkpoint, base58.",
+      resolve: ({ mark }) => mark.digest,
+    }),
+    totalSupply: t.string({
+      nullable: true,
+      description:
+        "As the treasury said, in the smallest unit, decimal; null while it was not seen.",
+      resolve: ({ totalSupply }) => totalSupply?.toString() ?? null,
+    }),
+    issued: t.string({
+      description:
+        "Sum of the balances of all rows, whatever the page, decimal; equals totalSupply.",
+      resolve: async ({ totals }) => (await totals()).issued.toString(),
+    }),
+    holderCount: t.int({
+      description: "Number of rows, whatever the page.",
+      resolve: async ({ totals }) => (await totals()).holderCount,
+    }),
+    root: t.string({
+      description: "Root of the Merkle sum tree over all rows, whatever the page, hex without 0x.",
+      resolve: async ({ totals }) => (await totals()).root,
+    }),
+    rows: t.field({
+      type: [CapTableRow],
+      description:
+        "Largest balance first, equal ones by holder id, wallets without a holder behind them by address. " +
+        "Whose balance is zero has no row.",
+      resolve: async ({ rows, totals }) => (await rows()).map((row) => ({ ...row, totals })),
+    }),
+  }),
+});
+
+/** Rounded down. Every row has more than nothing, and so has the sum of them. */
+const shareOf = (balance: bigint, issued: bigint): string => {
+  const unit = 10n ** BigInt(SHARE_DIGITS);
+  const share = issued === 0n ? 0n : (balance * unit) / issued;
+  return `${share / unit}.${(share % unit).toString().padStart(SHARE_DIGITS, "0")}`;
+};
+
+builder.queryField("capTable", (t) =>
+  t.field({
+    type: CapTable,
+    nullable: true,
+    description:
+      "Who owned a coin type, one row per holder with all its wallets: as of a checkpoint, or without one " +
+      "as of the last that shared_token_objects, timelock_objects and holder_lifecycle have committed. " +
+      "Copy a long one with after at a fixed atCheckpoint. Null for a coin type that was not seen by then.",
+    args: {
+      coinType: t.arg.string(coinTypeArgument),
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
+      limit: t.arg.int(limitArgument),
+      after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
+    },
+    complexity: ({ limit }) => ({ ...listCost({ limit }), field: TABLE_COST }),
+    resolve: async (_root, args, context) => {
+      const { reads, capTables } = context;
+      const page = { limit: limitOf(args.limit), after: capCursorOf(args.after) };
+      const asked = askedOf(args);
+      const coinType = await context.coinType(args.coinType);
+      const checkpoint = await checkpointOf(reads, FOR_CAP_TABLES, asked);
+      const [found, mark] = await Promise.all([
+        token(reads, { coinType, at: checkpoint }),
+        markOf(reads, checkpoint),
+      ]);
+      if (found === null) return null;
+      const at = { checkpoint, timestampMs: mark.timestampMs };
+      // The first one reads the whole table, which is kept for the second.
+      const inTurn = oneAtATime();
+      return {
+        coinType,
+        mark,
+        totalSupply: found.totalSupply,
+        totals: once(() => inTurn(() => capTables.totals(reads, { coinType, at }))),
+        rows: once(() => inTurn(() => capTables.rows(reads, { ...page, coinType, at }))),
+      };
+    },
+  }),
+);

@@ -1,0 +1,66 @@
+/** What one snapshot of the database is of: the checkpoint that all five pipelines have committed in it. */
+import { getTableName } from "drizzle-orm";
+import { type Reads, read } from "../database/readers.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import { markOf } from "../log/high-water.ts";
+import { logHighWater } from "../log/tables.ts";
+import { ALL } from "./needed.ts";
+import { LAYOUT_WITH_PAST } from "./past.ts";
+
+export type Meta = {
+  /** The last checkpoint that all pipelines have committed; null before the first. */
+  readonly last: CheckpointMark | null;
+  /** Null while the source could not tell. */
+  readonly chainId: string | null;
+  /** Where the log begins; null before a reader ever opened it. */
+  readonly firstCheckpoint: bigint | null;
+  /** From here on the past can be asked for. */
+  readonly historyCheckpoint: bigint | null;
+};
+
+/** One row for each pipeline that was ever run; of none, one without a pipeline. */
+type Row = {
+  readonly chainId: string | null;
+  readonly firstCheckpoint: bigint;
+  readonly pipeline: string | null;
+  readonly checkpoint: bigint | null;
+  readonly digest: string | null;
+  readonly timestampMs: bigint | null;
+  readonly layout: number | null;
+};
+
+const MARKS = ALL.map(
+  ({ watermark }) =>
+    `select pipeline, last_checkpoint, last_digest, last_timestamp_ms, layout from ${getTableName(watermark)}`,
+);
+
+const META = `
+  select log.chain_id as "chainId", log.first_checkpoint as "firstCheckpoint", marks.pipeline,
+         marks.last_checkpoint as checkpoint, marks.last_digest as digest,
+         marks.last_timestamp_ms as "timestampMs", marks.layout
+  from ${getTableName(logHighWater)} log
+  left join (${MARKS.join(" union all ")}) as marks on true`;
+
+export const readMeta = async (on: Reads): Promise<Meta> => {
+  const rows = await read<Row>(on, META, []);
+  const [row] = rows;
+  const marks = ALL.map(({ name, hasLayout }) => {
+    const own = rows.find(({ pipeline }) => pipeline === name);
+    return {
+      mark: own === undefined ? null : markOf(own.checkpoint, own.digest, own.timestampMs),
+      isFilled: !hasLayout || (own?.layout ?? LAYOUT_WITH_PAST) >= LAYOUT_WITH_PAST,
+    };
+  });
+  const last = marks
+    .map(({ mark }) => mark)
+    .reduce((a, b) => (a === null || b === null ? null : b.sequence < a.sequence ? b : a));
+  const first = row?.firstCheckpoint ?? null;
+  const isFilled = marks.every((each) => each.isFilled);
+  return {
+    last,
+    chainId: row?.chainId ?? null,
+    firstCheckpoint: first,
+    // While history is filled in, nothing that is committed can be asked for.
+    historyCheckpoint: isFilled || last === null ? first : last.sequence + 1n,
+  };
+};

@@ -1,0 +1,9 @@
+/** Runs tasks one after the other, in the order they came. */
+export const oneAtATime = (): (<T>(task: () => Promise<T>) => Promise<T>) => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const run = last.then(task);
+    last = run.catch(() => undefined);
+    return run;
+  };
+};
