@@ -4,7 +4,13 @@ import type { Database } from "../database/connect.ts";
 import { type Asked, checkpointOf } from "../graphql/past.ts";
 import { checkpointMark } from "../log/blocks.ts";
 import { resolveCoin } from "../log/coins.ts";
-import { type CapPlace, type CapRow, createCapTables, shareOf } from "../projections/cap-tables.ts";
+import {
+  type CapPlace,
+  type CapRow,
+  createCapTables,
+  placeOf,
+  shareOf,
+} from "../projections/cap-tables.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { NotYetIndexedError, readCommitted } from "../projections/past.ts";
 import { token } from "../projections/tokens.ts";
@@ -119,11 +125,7 @@ const capTable = async ({ db }: Database, coin: string, asked: Asked | undefined
       const end = page.at(-1);
       if (end === undefined) return;
       yield page;
-      after = {
-        balance: end.balance,
-        holderId: end.holderId,
-        address: end.holderId === null ? (end.wallets[0]?.address ?? "") : "",
-      };
+      after = placeOf(end);
     }
   }
   return { head, rows: rows() };

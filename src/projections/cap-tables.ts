@@ -203,7 +203,8 @@ const rowOf = (row: StoredRow): CapRow => {
   };
 };
 
-const placeOf = ({ balance, holderId, wallets }: CapRow): CapPlace => ({
+/** The place of a row. */
+export const placeOf = ({ balance, holderId, wallets }: CapRow): CapPlace => ({
   balance,
   holderId,
   address: holderId === null ? (wallets[0]?.address ?? "") : "",
@@ -280,8 +281,12 @@ export const shareOf = (balance: bigint, issued: bigint): string => {
 
 /** Registers as one process reads them; it keeps those it was asked for last. */
 export const createCapTables = (): CapTables => {
-  const rows = createKeptLists<CapRow, CapPlace>(compareRows, placeOf);
-  const owners = createKeptLists<TokenHolder, HolderPlace>(compareOwners, (row) => row);
+  const rows = createKeptLists<CapRow, CapPlace>(compareRows, placeOf, KEPT_ROWS);
+  const owners = createKeptLists<TokenHolder, HolderPlace>(
+    compareOwners,
+    (row) => row,
+    KEPT_OWNERS,
+  );
   const totals = new Map<string, CapTotals>();
   const page: CapTables["rows"] = (on, { coinType, at, limit, after = BEFORE_ROWS }) =>
     rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
@@ -320,6 +325,10 @@ export const createCapTables = (): CapTables => {
     },
   };
 };
+
+/** Rows of cap tables that are kept, some 600 bytes each with their wallets; and owners, 200 bytes each. */
+const KEPT_ROWS = 30_000;
+const KEPT_OWNERS = 100_000;
 
 /** A few hundred bytes each. */
 const KEPT_TOTALS = 1_000;

@@ -1,8 +1,5 @@
 /** Sorted lists that took long to make, kept while their pages are asked for. */
 
-/** Rows of all lists that are kept; one takes some 500 bytes. */
-const KEPT_ROWS = 20_000;
-
 /** Rebuilding from another log changes the past; a kept list must not outlive that for long. */
 const KEPT_MS = 60_000;
 
@@ -24,10 +21,12 @@ export type KeptLists<Row, Place> = {
 /**
  * @param compare negative when the first place comes first
  * @param placeOf the place of a row
+ * @param keptRows rows of all lists that are kept; a longer list is not
  */
 export const createKeptLists = <Row, Place>(
   compare: (a: Place, b: Place) => number,
   placeOf: (row: Row) => Place,
+  keptRows: number,
 ): KeptLists<Row, Place> => {
   /** In the order of their last use; rows are null where there are too many. */
   const kept = new Map<string, { readonly rows: readonly Row[] | null; readonly atMs: number }>();
@@ -42,7 +41,7 @@ export const createKeptLists = <Row, Place>(
     kept.set(key, { rows, atMs: performance.now() });
     rowsKept += rows?.length ?? 0;
     for (const oldest of kept.keys()) {
-      if (rowsKept <= KEPT_ROWS && kept.size <= KEPT_LISTS) break;
+      if (rowsKept <= keptRows && kept.size <= KEPT_LISTS) break;
       drop(oldest);
     }
   };
@@ -63,8 +62,8 @@ export const createKeptLists = <Row, Place>(
       const known = found && performance.now() - found.atMs < KEPT_MS ? found : undefined;
       let rows = known?.rows;
       if (rows === undefined) {
-        const all = await read(before, KEPT_ROWS + 1);
-        rows = all.length > KEPT_ROWS ? null : all;
+        const all = await read(before, keptRows + 1);
+        rows = all.length > keptRows ? null : all;
         keep(key, rows);
       }
       if (rows === null) return read(after, limit);

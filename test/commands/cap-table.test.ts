@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf } from "../../demo/model.ts";
+import { readHighWater } from "../../src/log/high-water.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { runCommand } from "./run-command.ts";
@@ -29,10 +30,7 @@ beforeAll(async () => {
     ([owner, { tokens, grants }]) => [owner, tokens + grants] as const,
   );
   then = { coinType, balances: new Map(held.filter(([, balance]) => balance > 0n)) };
-  const [row] = await database.sql<
-    { ms: bigint }[]
-  >`select last_timestamp_ms as ms from log_high_water`;
-  timeMs = row?.ms ?? 0n;
+  timeMs = (await readHighWater(database.sql))?.last?.timestampMs ?? 0n;
   await append(400);
 });
 afterAll(() => database.close());

@@ -10,7 +10,12 @@ import {
 } from "../../src/ledger/contract/objects.ts";
 import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
 import type { Fact } from "../../src/log/fact.ts";
-import { type CapPlace, type CapRow, createCapTables } from "../../src/projections/cap-tables.ts";
+import {
+  type CapPlace,
+  type CapRow,
+  createCapTables,
+  placeOf,
+} from "../../src/projections/cap-tables.ts";
 import { createKeptLists } from "../../src/projections/kept-lists.ts";
 import { createSumTree, type Leaf } from "../../src/projections/merkle-sum.ts";
 import { batchOf } from "../pipelines/token-facts.ts";
@@ -157,6 +162,7 @@ test("a page begins behind its place, whether the list is kept or read anew", as
   const lists = createKeptLists<number, number>(
     (a, b) => a - b,
     (row) => row,
+    20_000,
   );
   for (const after of [-1, 0, 999, 29_990, 29_999]) {
     expect(await lists.page("long", after, 20, -1, read)).toEqual(await read(after, 20));
@@ -259,12 +265,6 @@ test("the root of any number of rows is that of the tree made level by level", (
     for (const leaf of leaves) tree.add(leaf);
     expect(tree.root(), `${count} rows`).toBe(plainRoot(leaves));
   }
-});
-
-const placeOf = ({ balance, holderId, wallets }: CapRow): CapPlace => ({
-  balance,
-  holderId,
-  address: holderId === null ? (wallets[0]?.address ?? "") : "",
 });
 
 test("pages of a cap table put together are the cap table", async () => {
