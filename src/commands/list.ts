@@ -53,6 +53,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "<pipeline>",
     load: async () => (await import("./rebuild.ts")).rebuildCommand(),
   },
+  packages: {
+    about: "addresses of the contract that the log follows: list them, or add one it has passed",
+    load: async () => (await import("./packages.ts")).packagesCommand(),
+  },
   evm: {
     about: "the log of EVM chains: read it anew",
     load: async () => (await import("./evm.ts")).evmCommand(),

@@ -17,6 +17,18 @@ export const appendPackages = async (sql: Sql, joined: readonly JoinedPackage[])
   await writeNow(sql, { parts: [part], parameters });
 };
 
+/** All of them; null instead of a checkpoint for those that the log was begun with. */
+export const packagesInLog = (
+  sql: Sql,
+): Promise<readonly { readonly address: string; readonly checkpoint: bigint | null }[]> => sql`
+  select address, checkpoint from (
+    select address, place, null::int8 as checkpoint, 0 as transaction
+    from log_high_water, unnest(packages) with ordinality as begun (address, place)
+    union all
+    select address, null, checkpoint, transaction from log_packages
+  ) as known
+  order by place nulls last, checkpoint, transaction`;
+
 /** How long a package that joined may go unnoticed, in milliseconds. */
 const FRESH_MS = 900;
 

@@ -1,5 +1,5 @@
 import { getTableName } from "drizzle-orm";
-import type { Sql, Transactor } from "../database/connect.ts";
+import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
@@ -78,9 +78,12 @@ type Row = {
  * the way to replay. Running it needs the pipeline's writer lock.
  */
 export const resetPipeline = (on: Transactor, pipeline: RunnablePipeline): Promise<void> =>
-  on.transaction(async (tx) => {
-    // The table first, as every writer does: a batch under way is waited for, and none begins.
-    await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
-    await tx.sql`delete from ${tx.sql(getTableName(pipeline.watermark))}`;
-    await pipeline.reset(tx);
-  });
+  on.transaction((tx) => resetPipelineIn(tx, pipeline));
+
+/** The same inside a transaction that does more. */
+export const resetPipelineIn = async (tx: Tx, pipeline: RunnablePipeline): Promise<void> => {
+  // The table first, as every writer does: a batch under way is waited for, and none begins.
+  await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
+  await tx.sql`delete from ${tx.sql(getTableName(pipeline.watermark))}`;
+  await pipeline.reset(tx);
+};

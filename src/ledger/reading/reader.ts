@@ -48,6 +48,8 @@ export type ReaderOptions = {
    * package was published, or at 0 when the source cannot tell.
    */
   readonly firstCheckpoint?: bigint | undefined;
+  /** Name of the lock under which it reads; that of the log unless given. */
+  readonly lock?: string | undefined;
   /** The last checkpoint to read; without it the reader stays at the tip. */
   readonly last?: bigint | undefined;
   /** Given every batch after its commit, so that pipelines in this process need not read it back. */
@@ -203,7 +205,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
     { chainId, packages, firstCheckpoint, ifOtherChain: source.ifOtherChain },
     { onNotice },
   );
-  await using lock = await acquireWriterLock(database, "log", {
+  await using lock = await acquireWriterLock(database, options.lock ?? "log", {
     signal,
     onStandby: () => {
       progress.enter("standby");

@@ -1,0 +1,127 @@
+import { Command, InvalidArgumentError } from "commander";
+import { connect } from "../database/connect.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
+import { createCheckpointReader } from "../ledger/reading/read.ts";
+import { runReader } from "../ledger/reading/reader.ts";
+import { factSource } from "../log/log.ts";
+import { packagesInLog } from "../log/packages.ts";
+import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../log/second-log.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { resetPipelineIn } from "../pipelines/register.ts";
+import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
+import { openStorage, type Storage } from "../service/storage.ts";
+import { canonicalAddress } from "../values/move-type.ts";
+import { checkpointArgument } from "./arguments.ts";
+import { PipelineBusyError } from "./pipeline-busy-error.ts";
+import { progressLine } from "./progress-line.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
+
+/** `holderbook packages`: the addresses of the contract whose facts the log keeps. */
+export const packagesCommand = () =>
+  new Command("packages")
+    .action(async () => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      const lines = (await packagesInLog(storage.read.sql)).map(({ address, checkpoint }) =>
+        checkpoint === null
+          ? `${address}  from the log's beginning`
+          : `${address}  joined at checkpoint ${checkpoint}`,
+      );
+      process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+    })
+    .addCommand(addCommand());
+
+const addCommand = () =>
+  new Command("add")
+    .description(
+      "keep facts of a package whose publication the log has passed: reads the checkpoints since then anew; the next start or index fills the projections again",
+    )
+    .argument("<address>", "of the package", addressArgument)
+    .option(
+      "--from <checkpoint>",
+      "where to begin to read anew; where it was published unless given, as far as the source can tell",
+      checkpointArgument,
+    )
+    .action(async (address: string, { from }: { readonly from?: bigint }) => {
+      const { config, logger, signal } = await openRuntime();
+      await announceLedger(config, logger);
+      await using storage = await openStorage(config, logger, { existing: true });
+      const { source } = await openLedgerSource(config, logger);
+      await using _closing = { [Symbol.asyncDispose]: () => source.close() };
+      await using locks = await lockEverything(storage, signal);
+      const log = await factSource(storage.write).highWater();
+      if (log.packages.includes(address)) throw new UsageError(`${address} is in the log already`);
+      const start = from ?? (await source.publishedAt?.(address, signal)) ?? log.firstCheckpoint;
+      if (start > log.nextCheckpoint) {
+        throw new UsageError(
+          `the log has not come to checkpoint ${start}: an upgrade published there joins by itself`,
+        );
+      }
+      const isBeforeLog = start < log.firstCheckpoint;
+      const begin = isBeforeLog ? log.firstCheckpoint : start;
+      await storage.write.transaction((tx) => prepareSecondLog(tx, { address, from: begin }));
+      await using second = connect({
+        url: storage.url,
+        max: config.databasePool,
+        applicationName: "holderbook",
+        runtime: await secondLogSettings(storage.write.sql),
+      });
+      const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
+      const last = log.nextCheckpoint - 1n;
+      if (log.last !== null) {
+        await runReader(
+          {
+            database: second,
+            lock: "second log",
+            source,
+            read: createCheckpointReader,
+            packages: [...log.packages.slice(0, 1), address],
+            firstCheckpoint: log.firstCheckpoint,
+            last,
+            bounds: { facts: config.batchFacts, bytes: config.batchBytes },
+            onProgress: line.report,
+            onNotice: (message, err) => logger.warn({ ...(err !== undefined && { err }) }, message),
+          },
+          signal,
+        );
+      }
+      line.clear();
+      if (signal.aborted) {
+        process.stderr.write("not done: the same command goes on from here\n");
+        process.exitCode = 1;
+        return;
+      }
+      await locks.session.transaction(async (tx) => {
+        await exchangeLogs(tx);
+        for (const pipeline of ledgerPipelines) await resetPipelineIn(tx, pipeline);
+      });
+      process.stderr.write(
+        `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it\n`,
+      );
+    });
+
+/** The locks of the log and of all pipelines: nothing may read or project while logs are exchanged. */
+const lockEverything = async ({ write }: Storage, signal: AbortSignal) => {
+  await using held = new AsyncDisposableStack();
+  const busy = new AbortController();
+  const acquire = async (lock: string, name: string) =>
+    held.use(
+      // Refuses at once: waiting could exchange the logs hours later, unexpectedly.
+      await acquireWriterLock(write, lock, {
+        signal: AbortSignal.any([signal, busy.signal]),
+        onStandby: () => busy.abort(new PipelineBusyError(name)),
+      }),
+    );
+  const { session } = await acquire("log", "the log");
+  for (const { name } of ledgerPipelines) await acquire(`pipeline ${name}`, name);
+  const all = held.move();
+  return { session, [Symbol.asyncDispose]: () => all.disposeAsync() };
+};
+
+const addressArgument = (text: string): string => {
+  if (!/^0x[0-9a-f]{1,64}$/i.test(text)) {
+    throw new InvalidArgumentError("It must be 0x and up to 64 hex digits.");
+  }
+  return canonicalAddress(text);
+};
