@@ -6,6 +6,7 @@ import {
   CheckpointOutOfOrderError,
 } from "../../../src/ledger/reading/pass.ts";
 import { SourceUnavailableError } from "../../../src/ledger/sources/source-errors.ts";
+import { readHighWater } from "../../../src/log/high-water.ts";
 import { factSource } from "../../../src/log/log.ts";
 import { ChainMismatchError } from "../../../src/log/log-errors.ts";
 import { contentsOf } from "../../log/contents.ts";
@@ -243,4 +244,29 @@ test("decimals older than the log are asked from the network until it knows them
   await running.stop();
   expect(asked).toBe(4);
   expect(running.notices.join("\n")).toMatch(/not now[\s\S]*cannot have 300 decimals/);
+});
+
+test("without a first checkpoint a log begins where its package was published, as far as that is known", async () => {
+  const asked: string[] = [];
+  const ledger = createScriptedLedger({ newest: 30n });
+  const read = async (published: bigint | null) => {
+    const database = await freshDatabase();
+    const source = {
+      ...ledger.source,
+      publishedAt: async (address: string) => {
+        asked.push(address);
+        return published;
+      },
+    };
+    const settings = { source, firstCheckpoint: undefined };
+    await start(database, ledger, { ...settings, last: 20n }).ended;
+    await start(database, ledger, { ...settings, last: 30n }).ended;
+    const mark = await readHighWater(database.sql);
+    await database.close();
+    return mark;
+  };
+  expect(await read(12n)).toMatchObject({ firstCheckpoint: 12n, nextCheckpoint: 31n });
+  expect(await read(null)).toMatchObject({ firstCheckpoint: 0n, nextCheckpoint: 31n });
+  // A log that has begun keeps its beginning, and no node is asked for it.
+  expect(asked).toEqual([PACKAGE, PACKAGE]);
 });

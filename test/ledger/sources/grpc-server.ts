@@ -28,6 +28,8 @@ export type NodeState = {
   firstAvailable: bigint;
   checkpoint: (sequence: bigint) => GrpcTypes.Checkpoint;
   decimals: Map<string, number>;
+  /** The checkpoints of packages; undefined: a node that tells of neither objects nor transactions. */
+  published: ReadonlyMap<string, bigint> | undefined;
   /** Answers to GetCheckpoint: a fault, a delay, or nothing for the checkpoint itself. */
   onCheckpoint: (sequence: bigint) => Fault | undefined | Promise<Fault | undefined>;
   onInfo: () => Fault | undefined;
@@ -48,6 +50,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
     firstAvailable: 0n,
     checkpoint: (sequence) => sampleCheckpoint(sequence),
     decimals: new Map(),
+    published: undefined,
     onCheckpoint: () => undefined,
     onInfo: () => undefined,
     onSubscribe: () => undefined,
@@ -103,6 +106,28 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
       }
       callback(null, { checkpoint: state.checkpoint(sequence) });
     },
+    ...(state.published !== undefined && {
+      // Digests stand for themselves here.
+      GetObject: (
+        { request }: ServerUnaryCall<GrpcTypes.GetObjectRequest, GrpcTypes.GetObjectResponse>,
+        callback: sendUnaryData<GrpcTypes.GetObjectResponse>,
+      ) => {
+        const { objectId = "" } = request;
+        if (!state.published?.has(objectId)) return fail(callback, { code: status.NOT_FOUND });
+        callback(null, { object: { objectId, previousTransaction: `by ${objectId}` } });
+      },
+      GetTransaction: (
+        {
+          request,
+        }: ServerUnaryCall<GrpcTypes.GetTransactionRequest, GrpcTypes.GetTransactionResponse>,
+        callback: sendUnaryData<GrpcTypes.GetTransactionResponse>,
+      ) => {
+        const { digest = "" } = request;
+        const checkpoint = state.published?.get(digest.slice("by ".length));
+        if (checkpoint === undefined) return fail(callback, { code: status.NOT_FOUND });
+        callback(null, { transaction: { digest, checkpoint, signatures: [], balanceChanges: [] } });
+      },
+    }),
   });
   addService(server, GrpcTypes.SubscriptionService, {
     SubscribeCheckpoints: (call: Subscriber) => {

@@ -180,6 +180,17 @@ test("tells the decimals of a coin, null when the network knows none", async () 
   expect(await source.coinDecimals?.("0x3::none::NONE", signal)).toBeNull();
 });
 
+test("tells where a package was published, null when the node cannot", async () => {
+  await using server = await startGrpcServer({ published: new Map([["0x5", 273_300_000n]]) });
+  await using source = open(server.host);
+  await using other = await startGrpcServer();
+  await using silent = open(other.host);
+  const { signal } = new AbortController();
+  expect(await source.publishedAt?.("0x5", signal)).toBe(273_300_000n);
+  expect(await source.publishedAt?.("0x6", signal)).toBeNull();
+  expect(await silent.publishedAt?.("0x5", signal)).toBeNull();
+});
+
 test("ends quietly when told to, at the tip and in the middle of fetching", async () => {
   await using server = await startGrpcServer({
     newest: 500n,
