@@ -1,4 +1,6 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { Reads } from "../../src/database/readers.ts";
 import { resolveCoin } from "../../src/log/coins.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import { factBytes } from "../../src/log/fact-size.ts";
@@ -11,7 +13,8 @@ import {
   PackagesChangedError,
   UnmetPackagesError,
 } from "../../src/log/log-errors.ts";
-import { freshDatabase } from "../postgres.ts";
+import { watchPackages } from "../../src/log/packages.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { batch, COIN, fact, filled, mark, PACKAGE } from "./facts.ts";
 
 const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
@@ -141,6 +144,16 @@ test("another chain is refused by name, an unknown one is learned once", async (
   await expect(other).rejects.toThrow(/chain-a.*chain-b/);
 });
 
+/** Reads, and how many statements it took so far. */
+const countedReads = ({ sql }: TestDatabase) => {
+  let count = 0;
+  const unsafe: Reads["sql"]["unsafe"] = (...statement) => {
+    count += 1;
+    return sql.unsafe(...statement);
+  };
+  return { sql: { unsafe }, count: () => count };
+};
+
 const [SECOND, THIRD] = [`0x${"6".repeat(64)}`, `0x${"7".repeat(64)}`];
 
 test("another contract is refused, and so is a version that the log has not met", async () => {
@@ -175,6 +188,23 @@ test("packages join with the facts of their checkpoint, or not at all", async ()
   await openLog(database, { ...identity, packages });
   // Facts of its types make securities of their coin types.
   expect(await resolveCoin(database, COIN.toLowerCase())).toMatchObject({ coinType: COIN });
+});
+
+test("processes that only read notice a package that joined, by one statement a second", async () => {
+  await using database = await freshDatabase();
+  const reads = countedReads(database);
+  const packages = watchPackages(reads, [THIRD]);
+  expect(await packages()).toEqual([THIRD]);
+  const log = await openLog(database, identity);
+  await log.append(
+    { ...batch(0n, 0n), joined: [{ address: SECOND, checkpoint: 0n, transaction: 0 }] },
+    [],
+  );
+  const startedAt = performance.now();
+  const isNoticed = async () => (await packages()).includes(SECOND);
+  while (!(await isNoticed()) && performance.now() - startedAt < 10_000) await turn();
+  expect(await packages()).toEqual([PACKAGE, SECOND]);
+  expect(reads.count()).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 900);
 });
 
 test("a first checkpoint given later changes nothing", async () => {
