@@ -21,7 +21,7 @@ export type Meta = {
 /** One row for each pipeline that was ever run; of none, one without a pipeline. */
 type Row = {
   readonly chainId: string | null;
-  readonly firstCheckpoint: bigint;
+  readonly firstCheckpoint: bigint | null;
   readonly pipeline: string | null;
   readonly checkpoint: bigint | null;
   readonly digest: string | null;
@@ -38,7 +38,8 @@ const META = `
   select log.chain_id as "chainId", log.first_checkpoint as "firstCheckpoint", marks.pipeline,
          marks.last_checkpoint as checkpoint, marks.last_digest as digest,
          marks.last_timestamp_ms as "timestampMs", marks.layout
-  from ${getTableName(logHighWater)} log
+  from (select) as one
+  left join ${getTableName(logHighWater)} log on true
   left join (${MARKS.join(" union all ")}) as marks on true`;
 
 export const readMeta = async (on: Reads): Promise<Meta> => {
