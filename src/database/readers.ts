@@ -25,6 +25,7 @@ import {
   createSnapshot,
   type SnapshotSeats,
 } from "./snapshot.ts";
+import { whenLasting } from "./when-lasting.ts";
 
 /** What travels as a parameter; the cast in the statement says as what. */
 export type Parameter = string | number | boolean | bigint | Uint8Array | null;
@@ -81,9 +82,6 @@ export const read = async <Row extends object>(
   text: string,
   parameters: Parameter[],
 ): Promise<Row[]> => await sql.unsafe<Row>(text, parameters, { prepare: true });
-
-/** A statement that ends by itself within this is not cancelled. */
-const CANCEL_AFTER_MS = 250;
 
 /** A statement that takes longer is no short one. */
 const SHORT_MS = 100;
@@ -296,17 +294,3 @@ const isOfStatement = (error: unknown): boolean =>
 /** Postgres ended the statement (`query_canceled`). */
 const isTimeout = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "57014";
-
-/** Calls `then` once the caller is gone and the statement has lasted; returns what calls that off. */
-const whenLasting = (signal: AbortSignal, then: () => void): (() => void) => {
-  const begunMs = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const gone = () => {
-    timer = setTimeout(then, Math.max(0, begunMs + CANCEL_AFTER_MS - performance.now()));
-  };
-  signal.addEventListener("abort", gone, { once: true });
-  return () => {
-    signal.removeEventListener("abort", gone);
-    clearTimeout(timer);
-  };
-};
