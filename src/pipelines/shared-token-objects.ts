@@ -70,6 +70,8 @@ const NAME = "shared_token_objects";
 
 type Standing = {
   readonly tokens: Map<string, SharedTokenState>;
+  /** What the batch's own facts say: read once. */
+  readonly said: ReadonlyMap<Fact, SharedTokenState>;
   readonly grants: Map<string, GrantAmounts>;
   /** By `balanceKey`. */
   readonly balances: Map<string, bigint>;
@@ -108,18 +110,23 @@ const readStanding: StatefulPipeline<TokenRows, Standing>["standing"] = async (s
   const owners = new Map<string, OwnerOfCoin>();
   const meet = (of: OwnerOfCoin) => owners.set(balanceKey(of), of);
   for (const { coinType, owner } of tokens.values()) meet({ coinType, owner });
+  const said = new Map<Fact, SharedTokenState>();
   for (const fact of facts) {
-    if (fact.kind === "object" && fact.name === SHARED_TOKEN) {
-      const { coinType, owner } = stateOf(fact);
-      meet({ coinType, owner });
-    }
+    if (fact.kind !== "object" || fact.name !== SHARED_TOKEN) continue;
+    const state = stateOf(fact);
+    said.set(fact, state);
+    meet({ coinType: state.coinType, owner: state.owner });
   }
   const balances = await standingBalances(sql, "token", [...owners.values()]);
-  return { tokens, grants, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
+  const held = new Map(balances.map((row) => [balanceKey(row), row.held]));
+  return { tokens, said, grants, balances: held };
 };
 
-const rowsOf = (facts: readonly Fact[], { tokens, grants, balances }: Standing): TokenRows => {
-  const objects = new ObjectStates(tokens, stateOf);
+const rowsOf = (
+  facts: readonly Fact[],
+  { tokens, said, grants, balances }: Standing,
+): TokenRows => {
+  const objects = new ObjectStates(tokens, (fact) => said.get(fact) ?? stateOf(fact));
   const seenGrants = new Map<string, GrantAmounts | undefined>();
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {

@@ -32,6 +32,8 @@ const NAME = "timelock_objects";
 
 type Standing = {
   readonly grants: Map<string, TimelockState>;
+  /** What the batch's own facts say: read once. */
+  readonly said: ReadonlyMap<Fact, TimelockState>;
   /** By `balanceKey`. */
   readonly balances: Map<string, bigint>;
 };
@@ -49,13 +51,20 @@ const readStanding: StatefulPipeline<GrantRows, Standing>["standing"] = async (s
   const meet = ({ coinType, owner }: OwnerOfCoin) =>
     owners.set(balanceKey({ coinType, owner }), { coinType, owner });
   for (const grant of grants.values()) meet(grant);
-  for (const fact of facts) if (fact.kind === "object") meet(stateOf(fact));
+  const said = new Map<Fact, TimelockState>();
+  for (const fact of facts) {
+    if (fact.kind !== "object") continue;
+    const state = stateOf(fact);
+    said.set(fact, state);
+    meet(state);
+  }
   const balances = await standingBalances(sql, "grant", [...owners.values()]);
-  return { grants, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
+  const held = new Map(balances.map((row) => [balanceKey(row), row.held]));
+  return { grants, said, balances: held };
 };
 
-const rowsOf = (facts: readonly Fact[], { grants, balances }: Standing): GrantRows => {
-  const objects = new ObjectStates(grants, stateOf);
+const rowsOf = (facts: readonly Fact[], { grants, said, balances }: Standing): GrantRows => {
+  const objects = new ObjectStates(grants, (fact) => said.get(fact) ?? stateOf(fact));
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {
     const movements = new Movements();

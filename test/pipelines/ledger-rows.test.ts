@@ -133,7 +133,12 @@ const OBJECTS: ReadonlySet<string> = new Set([
   names.CURRENCY,
 ]);
 
-const nothingStands = () => ({ tokens: new Map(), grants: new Map(), balances: new Map() });
+const nothingStands = () => ({
+  tokens: new Map(),
+  grants: new Map(),
+  said: new Map(),
+  balances: new Map(),
+});
 
 test("an object written several times counts as it stood at the end, wherever it was between", () => {
   const written = (balance: bigint) => say.token({ id: TOKEN, owner: ALICE, balance });
