@@ -23,8 +23,8 @@ import {
   TREASURY,
 } from "../ledger/contract/names.ts";
 import {
-  decodeCoinMetadata,
-  decodeCurrency,
+  decodeCurrencyNames,
+  decodeMetadataNames,
   decodeSharedToken,
   decodeTimelock,
   decodeTreasury,
@@ -93,7 +93,7 @@ const EVENTS: Readonly<Record<string, { cause: Cause; decode: (contents: Uint8Ar
   [FORCE_TRANSFER]: { cause: "FORCE_TRANSFER", decode: decodeForceTransfer },
 };
 
-const METADATA = { [COIN_METADATA]: decodeCoinMetadata, [CURRENCY]: decodeCurrency } as const;
+const METADATA = { [COIN_METADATA]: decodeMetadataNames, [CURRENCY]: decodeCurrencyNames } as const;
 const isMetadata = (name: string): name is keyof typeof METADATA => name in METADATA;
 
 const readStanding: StatefulPipeline<TokenRows, Standing>["standing"] = async (sql, facts) => {

@@ -52,14 +52,9 @@ export type Treasury = typeof treasury.$inferType;
 export const decodeTreasury = decoder<Treasury>(TREASURY, treasury, "unread");
 
 /** How the framework's `coin::CoinMetadata<T>` and `coin_registry::Currency<T>` both begin. */
-export const coinMetadata = bcs.struct("CoinMetadata", {
-  id: address,
-  decimals: bcs.u8(),
-  name: bcs.string(),
-  symbol: bcs.string(),
-});
+export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: bcs.u8() });
 
-/** What is read of a coin's metadata; decimals from 0 to 255. Any account can write any text here. */
+/** What the reader needs of a coin's metadata; decimals from 0 to 255. */
 export type CoinMetadata = typeof coinMetadata.$inferType;
 
 /** @throws ContractLayoutError (stop) */
@@ -67,3 +62,20 @@ export const decodeCoinMetadata = decoder<CoinMetadata>(COIN_METADATA, coinMetad
 
 /** @throws ContractLayoutError (stop) */
 export const decodeCurrency = decoder<CoinMetadata>(CURRENCY, coinMetadata, "unread");
+
+/** The same two, as far as the coin's names. */
+export const coinNames = bcs.struct("CoinNames", {
+  id: address,
+  decimals: bcs.u8(),
+  name: bcs.string(),
+  symbol: bcs.string(),
+});
+
+/** What a coin is called: any account can give its coin any names. */
+export type CoinNames = typeof coinNames.$inferType;
+
+/** @throws ContractLayoutError (stop) */
+export const decodeMetadataNames = decoder<CoinNames>(COIN_METADATA, coinNames, "unread");
+
+/** @throws ContractLayoutError (stop) */
+export const decodeCurrencyNames = decoder<CoinNames>(CURRENCY, coinNames, "unread");
