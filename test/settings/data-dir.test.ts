@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
 
@@ -19,12 +20,14 @@ test("a DATA_DIR in which nothing can be kept is a line that names it, and code 
   const file = join(folder.path, "file");
   await writeFile(file, "");
   const settings = { DEMO_HISTORY: "10", PORT: "0", LOG_LEVEL: "warn" };
-  for (const dataDir of unusable(file)) {
+  const [first = "", ...others] = unusable(file);
+  for (const [dataDir, run] of [
+    // What the processes of a `start` print by themselves would show here.
+    [first, runProgram] as const,
+    ...others.map((dataDir) => [dataDir, runCommand] as const),
+  ]) {
     for (const command of ["start", "migrate"]) {
-      const { code, stdout, stderr } = await runProgram([command], {
-        ...settings,
-        DATA_DIR: dataDir,
-      });
+      const { code, stdout, stderr } = await run([command], { ...settings, DATA_DIR: dataDir });
       expect({ dataDir, code, stdout, stderr }).toEqual({
         dataDir,
         code: 2,
@@ -41,7 +44,7 @@ test("so it is where only the keys would be kept in it", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "file");
   await writeFile(file, "");
-  const { code, stderr } = await runProgram(["start"], {
+  const { code, stderr } = await runCommand(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: join(file, "below"),
     LEDGER_SOURCE: `dir:${folder.path}`,
