@@ -2,8 +2,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, temporaryFolder } from "./process.ts";
+import { temporaryFolder } from "./process.ts";
 
 /** As a demo ledger wrote it whose journal did not name an edition yet. */
 const FORMER_JOURNAL = JSON.stringify({
@@ -28,7 +29,7 @@ test("the journal of a former demo ledger is refused by every command that needs
   await writeFile(join(dataDir, "demo-ledger.json"), FORMER_JOURNAL);
   const settings = { DATA_DIR: dataDir, LOG_LEVEL: "fatal", PORT: "0" };
   for (const args of [["start"], ["index"], ["serve"], ["inspect", "0"]]) {
-    const { code, stdout, stderr } = await runProgram(args, settings);
+    const { code, stdout, stderr } = await runCommand(args, settings);
     expect({ args, code, stdout, stderr }).toEqual({
       args,
       code: 1,
@@ -45,7 +46,7 @@ test("a database that another demo ledger filled is refused, with the folder to 
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   const index = (dataDir: string) =>
-    runProgram(["index", "--last", "3"], {
+    runCommand(["index", "--last", "3"], {
       DATABASE_URL: database.url,
       DATA_DIR: dataDir,
       DEMO_HISTORY: "5",
