@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assetsOf } from "../../src/service/assets.ts";
 import { ConfigError, readConfig } from "../../src/settings/config.ts";
-import { runCommand } from "../commands/run-command.ts";
-import { temporaryFolder } from "./process.ts";
+import { runProgram, temporaryFolder } from "./process.ts";
 
 const token = (name: string, callbackUrl: string) => ({
   name,
@@ -41,7 +40,7 @@ test("every callback address that is not allowed is named with its path inside t
   const data = join(folder.path, "data");
   const settings = { ASSETS_FILE: file, DATA_DIR: data, DEMO_HISTORY: "10", LOG_LEVEL: "fatal" };
   for (const args of [["start"], ["serve", "rest"]]) {
-    const { code, stdout, stderr } = await runCommand(args, settings);
+    const { code, stdout, stderr } = await runProgram(args, settings);
     expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
     const lines = FAULTS.map((fault) => `${file} at ${fault}`).join("\n");
     expect(stderr).toBe(`holderbook: AssetsFileError: ${lines}\n`);

@@ -45,15 +45,15 @@ test("packages without a ledger stop every command that reads one, and none that
     SECURITY_TOKEN_PACKAGES: "0x5",
   };
   for (const args of [["start"], ["index"], ["inspect", "3"]]) {
-    const { code, stderr } = await runCommand(args, settings);
+    const { code, stderr } = await runProgram(args, settings);
     expect({ args, code }).toEqual({ args, code: 2 });
     expect(stderr).toMatch(
       /^holderbook: ConfigError: LEDGER_SOURCE: is not set, while SECURITY_TOKEN_PACKAGES is: .*\n$/,
     );
   }
-  const serve = await runCommand(["serve"], settings);
+  const serve = await runProgram(["serve"], settings);
   expect(serve.stderr).toContain("DatabaseUnreachableError");
-  const first = await runCommand(["serve"], { ...settings, FIRST_CHECKPOINT: "1" });
+  const first = await runProgram(["serve"], { ...settings, FIRST_CHECKPOINT: "1" });
   expect(first.code).toBe(2);
 });
 
@@ -86,7 +86,7 @@ test("a wrong key ends a start with code 2 and the name of its setting, and is n
     PORT: "0",
   };
   const ends = async (setting: string, value: string, about: RegExp) => {
-    const { code, stderr } = await runCommand(["start"], { ...settings, [setting]: value });
+    const { code, stderr } = await runProgram(["start"], { ...settings, [setting]: value });
     expect({ setting, code }, stderr).toEqual({ setting, code: 2 });
     expect(stderr).toMatch(about);
     expect(stderr).toContain(setting);
