@@ -25,7 +25,7 @@ export type Life = {
    * the last sixty hangs, and is killed.
    */
   tell(message: ToServing): void;
-  /** Lets requests under way end, for a while. */
+  /** Lets requests under way end, for a while; before it was told to open all are refused, and it ends at once. */
   end(): Promise<void>;
 };
 
@@ -94,6 +94,7 @@ export const launch = ({
   let failure: Ended["failure"];
   let sending = false;
   let unanswered = 0;
+  let toldToOpen = false;
   child.on("message", (message) => {
     const told = fromServing.parse(message);
     unanswered = 0;
@@ -116,6 +117,7 @@ export const launch = ({
     opened: opened.promise,
     ended: ended.promise,
     tell: (message) => {
+      if (message.kind === "open") toldToOpen = true;
       unanswered += 1;
       if (unanswered > MOST_UNANSWERED) child.kill("SIGKILL");
       // One that is stopped or busy takes nothing: what waits for it must not grow.
@@ -126,6 +128,8 @@ export const launch = ({
       });
     },
     end: async () => {
+      // It loads code meanwhile, which takes a second or more in which it hears nothing.
+      if (!toldToOpen) child.kill("SIGKILL");
       if (child.connected) child.disconnect();
       await withinDeadline(ended.promise, END_DEADLINE).catch(() => child.kill("SIGKILL"));
       await ended.promise;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
+import { temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
 const ledgerFile = z.object({
@@ -62,7 +62,7 @@ test("a written ledger is indexed to its end, in both formats, and the same seed
       DATABASE_URL: database.url,
       LEDGER_SOURCE: `dir:${join(folder.path, name ?? "")}`,
     };
-    const indexed = await runProgram(["index", "--last", "149"], settings);
+    const indexed = await runCommand(["index", "--last", "149"], settings);
     expect({ code: indexed.code, stdout: indexed.stdout }, indexed.stderr).toEqual({
       code: 0,
       stdout: "",
@@ -106,20 +106,6 @@ test("keys are printed once as the last line, listed without their secret, and r
   expect((await runCommand(["keys", "revoke", id], settings)).code).toBe(2);
 });
 
-test("commands share the database of a running service", async () => {
-  await using folder = await temporaryFolder();
-  const settings = { PORT: "0", DATA_DIR: join(folder.path, "data"), DEMO_HISTORY: "50" };
-  await using service = startProgram(["start"], settings);
-  const [, url] = await service.sees(/GraphQL\s+(http\S+)\/graphql/);
-  const created = await runCommand(["keys", "create", "--kind", "graphql"], settings);
-  const response = await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-api-key": created.stdout.trim() },
-    body: JSON.stringify({ query: "{ __typename }" }),
-  });
-  expect(response.status).toBe(200);
-});
-
 test("a log refuses another chain, and names both", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
@@ -134,7 +120,7 @@ test("a log refuses another chain, and names both", async () => {
     );
   }
   const indexed = (name: string) =>
-    runProgram(["index", "--last", "4"], {
+    runCommand(["index", "--last", "4"], {
       DATABASE_URL: database.url,
       LEDGER_SOURCE: `dir:${join(folder.path, name)}`,
     });
@@ -159,7 +145,7 @@ test("a damaged checkpoint file ends indexing with its number and where it is da
   const bytes = await readFile(file);
   await writeFile(file, bytes.subarray(0, bytes.length - 9));
   const settings = { DATABASE_URL: database.url, LEDGER_SOURCE: `dir:${dir}` };
-  const { code, stderr } = await runProgram(["index", "--last", "39"], settings);
+  const { code, stderr } = await runCommand(["index", "--last", "39"], settings);
   expect(code).toBe(1);
   expect(stderr).toMatch(/checkpoint 30\b/);
   const status = await runCommand(["status", "--json"], settings);

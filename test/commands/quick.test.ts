@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { COMMANDS } from "../../src/commands/list.ts";
+import { runCommand } from "./run-command.ts";
 
 const run = promisify(execFile);
 
@@ -92,7 +93,7 @@ test.each([
 });
 
 test("each command has one description, the list's", async () => {
-  const { stdout } = await run(process.execPath, [LAUNCHER, "--help"], { cwd: folder });
+  const { stdout } = await runCommand(["--help"], {});
   const text = stdout.replaceAll(/\s+/g, " ");
   for (const [name, { about, usage = "", load }] of Object.entries(COMMANDS)) {
     expect(text).toContain(`${[name, usage].join(" ").trim()} ${about}`);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
+import { startProgram, temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
 test("a pipeline is rebuilt from the log, and only while no process writes it", async () => {
@@ -32,6 +32,6 @@ test("a pipeline is rebuilt from the log, and only while no process writes it", 
 
   expect(await runCommand(["rebuild", "token_activity"], settings)).toMatchObject({ code: 0 });
   expect(await standing()).toBeNull();
-  expect(await runProgram(["index", "--last", "59"], settings)).toMatchObject({ code: 0 });
+  expect(await runCommand(["index", "--last", "59"], settings)).toMatchObject({ code: 0 });
   expect(await standing()).toBe("59");
 });

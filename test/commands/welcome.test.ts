@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { freePort } from "../lanes/redis-server.ts";
-import { type Program, runProgram, startProgram, temporaryFolder } from "../service/process.ts";
+import { type Program, startProgram, temporaryFolder } from "../service/process.ts";
+import { runCommand } from "./run-command.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -69,7 +70,7 @@ test("with a hook of one's own the printed commands send it nothing but callback
   const dataDir = join(folder.path, "data");
   const settings = { DATA_DIR: dataDir, PORT: "0", DEMO_HISTORY: "50" };
   // From now on the operator has keys of their own.
-  const own = await runProgram(["keys", "create", "--kind", "graphql"], settings);
+  const own = await runCommand(["keys", "create", "--kind", "graphql"], settings);
   expect(own.code, own.stderr).toBe(0);
   await using program = startProgram(["start"], { ...settings, DEMO_CALLBACK_URL: hook.url });
   const block = await printedCircle(program);

@@ -1,9 +1,22 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
+
+/** All of them work on one cluster, which the first start makes. */
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let dataDir: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  dataDir = join(folder.path, "data");
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+/** Writes what is to be there afterwards. */
+const KEPT = "drop table if exists kept; create table kept (n int); insert into kept values (7)";
 
 const lockOf = (dataDir: string) => join(dataDir, "postgres", "postmaster.pid");
 const pidOf = async (dataDir: string) =>
@@ -20,11 +33,9 @@ const ask = async (url: string, statement: string) => {
 };
 
 test("what was written is there after a restart, and a second process shares a running server", async () => {
-  await using folder = await temporaryFolder();
-  const dataDir = join(folder.path, "data");
   const first = await startEmbeddedPostgres({ dataDir });
   expect(first.role).toBe("owner");
-  await ask(first.url, "create table kept (n int); insert into kept values (7)");
+  await ask(first.url, KEPT);
   const guest = await startEmbeddedPostgres({ dataDir });
   expect(guest).toMatchObject({ role: "guest", url: first.url });
   await guest.stop();
@@ -37,18 +48,17 @@ test("what was written is there after a restart, and a second process shares a r
 });
 
 test("a server that was killed is started again on the same port, with everything committed", async () => {
-  await using folder = await temporaryFolder();
   const notices: string[] = [];
   const server = await startEmbeddedPostgres({
-    dataDir: folder.path,
+    dataDir,
     onNotice: (notice) => notices.push(notice),
   });
   try {
-    await ask(server.url, "create table kept (n int); insert into kept values (7)");
-    const killed = await pidOf(folder.path);
+    await ask(server.url, KEPT);
+    const killed = await pidOf(dataDir);
     process.kill(killed, "SIGKILL");
     const rows = await eventually("the server answers again", async () =>
-      (await pidOf(folder.path).catch(() => killed)) === killed
+      (await pidOf(dataDir).catch(() => killed)) === killed
         ? { seen: notices }
         : ask(server.url, "select n from kept").then(
             (done) => ({ done }),
@@ -90,19 +100,18 @@ const running = (pid: number) => {
 };
 
 test("a server that cannot start is tried again after growing pauses, and serves once it can", async () => {
-  await using folder = await temporaryFolder();
   const notices: string[] = [];
   const server = await startEmbeddedPostgres({
-    dataDir: folder.path,
+    dataDir,
     onNotice: (notice) => notices.push(notice),
     restarts: { backoff: { firstMs: 50, maxMs: 60_000 }, most: 1_000 },
   });
   try {
-    await ask(server.url, "create table kept (n int); insert into kept values (7)");
-    const settings = join(folder.path, "postgres", "postgresql.conf");
+    await ask(server.url, KEPT);
+    const settings = join(dataDir, "postgres", "postgresql.conf");
     const good = await readFile(settings, "utf8");
     await writeFile(settings, "no_such_setting = on\n");
-    await killed(folder.path, server.url, 1);
+    await killed(dataDir, server.url, 1);
     await eventually("some tries", async () =>
       notices.length >= 5 ? { done: true } : { seen: notices },
     );
@@ -123,16 +132,15 @@ test("a server that cannot start is tried again after growing pauses, and serves
 });
 
 test("a server that keeps ending is given up, with the reason; one that was well in between is not", async () => {
-  await using folder = await temporaryFolder();
   const lost: Error[] = [];
   const start = (healthyMs: number) =>
     startEmbeddedPostgres({
-      dataDir: folder.path,
+      dataDir,
       onLost: (error) => lost.push(error),
       restarts: { backoff: { firstMs: 10, maxMs: 60_000 }, most: 2, healthyMs },
     });
   const well = await start(0);
-  await killed(folder.path, well.url, 4);
+  await killed(dataDir, well.url, 4);
   await eventually("the server answers", () =>
     ask(well.url, "select 1").then(
       (done) => ({ done }),
@@ -143,7 +151,7 @@ test("a server that keeps ending is given up, with the reason; one that was well
   await well.stop();
 
   const unwell = await start(600_000);
-  await killed(folder.path, unwell.url, 3);
+  await killed(dataDir, unwell.url, 3);
   const [error] = await eventually("it is given up", async () =>
     lost.length > 0 ? { done: lost } : { seen: "nothing" },
   );
@@ -155,14 +163,13 @@ test("a server that keeps ending is given up, with the reason; one that was well
 });
 
 test("a lock that a crash left behind stops no start", async () => {
-  await using folder = await temporaryFolder();
-  const before = await startEmbeddedPostgres({ dataDir: folder.path });
-  const lock = await readFile(lockOf(folder.path), "utf8");
+  const before = await startEmbeddedPostgres({ dataDir });
+  const lock = await readFile(lockOf(dataDir), "utf8");
   await before.stop();
   // A pid of no program, and one that is another program now: this one.
   for (const pid of [4_194_000, process.pid]) {
-    await writeFile(lockOf(folder.path), lock.replace(/^\d+/, String(pid)));
-    const server = await startEmbeddedPostgres({ dataDir: folder.path });
+    await writeFile(lockOf(dataDir), lock.replace(/^\d+/, String(pid)));
+    const server = await startEmbeddedPostgres({ dataDir });
     expect(server.role).toBe("owner");
     expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
     await server.stop();

@@ -5,29 +5,36 @@ import { tokenDescription } from "../../src/evm/log/descriptions.ts";
 import { schedulesOf } from "../../src/evm/log/reads.ts";
 import { netMinted } from "../../src/evm/log/supply.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
+import type { Anvil, Deployed } from "./anvil.ts";
 import { atHead, following, reorganise, until } from "./following.ts";
 import { Refusal, startProxy } from "./proxy.ts";
 import { DEADLINE_MS, networkOf, readingsIn } from "./reading.ts";
+import { shareChain } from "./shared-chain.ts";
 
 let chain: Anvil;
 let token: Deployed;
 let database: TestDatabase;
 
-beforeEach(async () => {
-  chain = await startAnvil();
+shareChain({}, async (started) => {
+  chain = started;
   token = await chain.deploy("SecurityTokenV5", ["Acme Shares", "ACME", 6, 1_000_000]);
+});
+
+beforeEach(async () => {
   database = await freshDatabase();
 });
 
 afterEach(async () => {
-  await chain.stop();
   await database.close();
 });
 
 const networkWith = (
   url = chain.url,
-  members: { fromBlock?: number; identityRegistry?: `0x${string}` } = {},
+  members: {
+    address?: `0x${string}`;
+    fromBlock?: number;
+    identityRegistry?: `0x${string}`;
+  } = {},
 ) =>
   networkOf([url], chain.chainId, [
     { address: token.address, type: "comakery_security_token_v5", ...members },
@@ -156,12 +163,16 @@ test("mints and burns add up to the supply, through new blocks and reorganisatio
 test("a first block after the creation of the token is named, and so is a registry that is older", async () => {
   const registry = await chain.deploy("IdentityRegistry");
   await chain.send(registry, "setRegions", [chain.wallet(1), [7]]);
-  token = await chain.deploy("SecurityTokenV5", ["Beta Shares", "BETA", 0, 500]);
-  const created = Number(token.receipt.blockNumber);
-  await chain.send(token, "transfer", [chain.wallet(1), 10]);
+  const beta = await chain.deploy("SecurityTokenV5", ["Beta Shares", "BETA", 0, 500]);
+  const created = Number(beta.receipt.blockNumber);
+  await chain.send(beta, "transfer", [chain.wallet(1), 10]);
   const identityRegistry = registry.address;
 
-  const late = networkWith(chain.url, { fromBlock: created, identityRegistry });
+  const late = networkWith(chain.url, {
+    address: beta.address,
+    fromBlock: created,
+    identityRegistry,
+  });
   {
     await using checks = checking(late);
     expect(await checks.next()).toEqual([
@@ -172,6 +183,7 @@ test("a first block after the creation of the token is named, and so is a regist
   }
   // From the registry's first block on its groups are known.
   const early = networkWith(chain.url, {
+    address: beta.address,
     fromBlock: Number(registry.receipt.blockNumber),
     identityRegistry,
   });
@@ -179,6 +191,6 @@ test("a first block after the creation of the token is named, and so is a regist
   await using follower = following(elsewhere, early);
   await atHead(elsewhere, early, chain);
   const group = (batches: typeof follower.batches, network: EvmNetwork) =>
-    readingsIn(network, batches).get(token.address)?.transfers.at(-1)?.toGroup;
+    readingsIn(network, batches).get(beta.address)?.transfers.at(-1)?.toGroup;
   expect(group(follower.batches, early)).toBe(7n);
 });

@@ -30,27 +30,30 @@ const numbersIn = (blocks: readonly unknown[]) =>
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** So many calls a second; a request that asks for more than are left is refused whole. */
+/** In place of the second that budgets are usually counted by. */
+const PERIOD_MS = 250;
+
+/** So many calls a period; a request that asks for more than are left is refused whole. */
 const bucketOf = (calls: number) => {
   let left = calls;
   let filledAt = performance.now();
   const seen = { refused: 0 };
   const http: ProxySettings["http"] = (asked) => {
     const now = performance.now();
-    left = Math.min(calls, left + ((now - filledAt) * calls) / 1_000);
+    left = Math.min(calls, left + ((now - filledAt) * calls) / PERIOD_MS);
     filledAt = now;
     if (asked.length <= left) {
       left -= asked.length;
       return undefined;
     }
     seen.refused += 1;
-    return { status: 429, headers: { "retry-after": "1" } };
+    return { status: 429, headers: { "retry-after": `${PERIOD_MS / 1_000}` } };
   };
   return { http, seen };
 };
 
 test.for([50, 1])(
-  "a provider with a budget of %d calls a second is read, and what it answered is not asked again",
+  "a provider with a budget of %d calls a period is read, and what it answered is not asked again",
   async (budget) => {
     const { http, seen } = bucketOf(budget);
     const passed: Call[] = [];
@@ -72,7 +75,7 @@ test.for([50, 1])(
   },
 );
 
-test("a chain is read through a budget of 50 calls a second, over one endpoint or two", async () => {
+test("a chain is read through a budget of 50 calls a period, over one endpoint or two", async () => {
   const one = bucketOf(50);
   const two = bucketOf(50);
   await using first = await startProxy(chain.url, { http: one.http });
@@ -188,7 +191,7 @@ test("beside an endpoint that is gone one with a budget keeps what it answered",
     },
   });
   await using gone = await startProxy(chain.url, { http: () => "cut" });
-  const rpc = openRpc(chain.chainId, [limited.url, gone.url], { pauseMs: 300, maxPauseMs: 400 });
+  const rpc = openRpc(chain.chainId, [limited.url, gone.url], { pauseMs: 75, maxPauseMs: 100 });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const read = () => rpc.use((endpoint) => endpoint.batch(headers(60), signal), signal);
   // The first refusal leads to the other one, which turns out to be gone.

@@ -8,20 +8,23 @@ import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { atHead, following, foundOn, loggedOf, reorganise, until } from "./following.ts";
 import { type Call, startProxy } from "./proxy.ts";
 import { networkOf, quickRpc } from "./reading.ts";
+import { shareChain } from "./shared-chain.ts";
 
 let chain: Anvil;
 let token: Deployed;
 let database: TestDatabase;
 
-beforeEach(async () => {
-  // Its own blocks count as finalized two below the head.
-  chain = await startAnvil({ args: ["--slots-in-an-epoch", "1"] });
+// Its own blocks count as finalized two below the head.
+shareChain({ args: ["--slots-in-an-epoch", "1"] }, async (started) => {
+  chain = started;
   token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+});
+
+beforeEach(async () => {
   database = await freshDatabase();
 });
 
 afterEach(async () => {
-  await chain.stop();
   await database.close();
 });
 

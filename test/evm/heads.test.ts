@@ -7,25 +7,28 @@ import { chainMark } from "../../src/evm/log/reads.ts";
 import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { evmAsset, index, serve, waitFor } from "../rest/service.ts";
-import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
+import type { Anvil, Deployed } from "./anvil.ts";
 import { atHead, following, until } from "./following.ts";
 import { type Call, startProxy } from "./proxy.ts";
 import { networkOf, quickRpc } from "./reading.ts";
+import { shareChain } from "./shared-chain.ts";
 
 let chain: Anvil;
 let token: Deployed;
 let database: TestDatabase;
 
-beforeEach(async () => {
-  // Its own blocks count as finalized two below the head.
-  chain = await startAnvil({ args: ["--slots-in-an-epoch", "1"] });
+// Its own blocks count as finalized two below the head.
+shareChain({ args: ["--slots-in-an-epoch", "1"] }, async (started) => {
+  chain = started;
   token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
-  database = await freshDatabase({ max: 16 });
   for (let i = 1; i <= 8; i += 1) await pay(i);
 });
 
+beforeEach(async () => {
+  database = await freshDatabase({ max: 16 });
+});
+
 afterEach(async () => {
-  await chain.stop();
   await database.close();
 });
 

@@ -9,7 +9,7 @@ import { openEvmLog } from "../../src/evm/log/store.ts";
 import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { search } from "../random.ts";
-import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
+import type { Anvil, Deployed } from "./anvil.ts";
 import {
   foundOn,
   loggedOf,
@@ -18,20 +18,23 @@ import {
   following as startFollowing,
 } from "./following.ts";
 import { batchesUpTo, emptyChain, networkOf, quickRpc } from "./reading.ts";
+import { shareChain } from "./shared-chain.ts";
 
 let chain: Anvil;
 let token: Deployed;
 let database: TestDatabase;
 
-beforeEach(async () => {
-  // Its own blocks count as finalized two below the head.
-  chain = await startAnvil({ args: ["--slots-in-an-epoch", "1"] });
+// Its own blocks count as finalized two below the head.
+shareChain({ args: ["--slots-in-an-epoch", "1"] }, async (started) => {
+  chain = started;
   token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+});
+
+beforeEach(async () => {
   database = await freshDatabase();
 });
 
 afterEach(async () => {
-  await chain.stop();
   await database.close();
 });
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-const STEP_MS = 10;
+const STEP_MS = 25;
 
 /**
  * Waits until `seen` returns something that `enough` accepts, and returns it.

@@ -7,7 +7,8 @@ import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
 import { readProgress } from "../../src/transfers/progress.ts";
 import { closeOutbox } from "../callbacks/damage.ts";
 import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
-import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
+import type { Anvil, Deployed } from "../evm/anvil.ts";
+import { shareChain } from "../evm/shared-chain.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { forgetRecords } from "../transfers/damage.ts";
 import { deliver, evmAsset, index, type Project, serve, waitFor } from "./service.ts";
@@ -17,16 +18,18 @@ let token: Deployed;
 let database: TestDatabase;
 let receiver: Receiver;
 
-beforeEach(async () => {
-  chain = await startAnvil();
+shareChain({}, async (started) => {
+  chain = started;
   token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+});
+
+beforeEach(async () => {
   database = await freshDatabase({ max: 16 });
   receiver = await startReceiver();
 });
 
 afterEach(async () => {
   await receiver.close();
-  await chain.stop();
   await database.close();
 });
 

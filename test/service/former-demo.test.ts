@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "./process.ts";
 
@@ -45,7 +46,7 @@ test("a database that another demo ledger filled is refused, with the folder to 
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   const index = (dataDir: string) =>
-    runProgram(["index", "--last", "3"], {
+    runCommand(["index", "--last", "3"], {
       DATABASE_URL: database.url,
       DATA_DIR: dataDir,
       DEMO_HISTORY: "5",

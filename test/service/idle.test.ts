@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { eventually, startProgram, temporaryFolder } from "./process.ts";
+import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
 
 /** Four checkpoints a second make 24 by themselves: one of the log and one of each pipeline. */
 const MOST_TRANSACTIONS_PER_SECOND = 100;
@@ -19,32 +19,6 @@ const transactions = async ({ sql }: TestDatabase) => {
     from pg_stat_database where datname = current_database()`;
   return row ?? { done: 0n, atMs: 0 };
 };
-
-test("a service with nothing to do but the demo's four checkpoints a second leaves its database alone", async () => {
-  await using database = await freshDatabase();
-  await using folder = await temporaryFolder();
-  await using program = startProgram(["start"], {
-    DATABASE_URL: database.url,
-    DATA_DIR: `${folder.path}/data`,
-    DEMO_HISTORY: "100",
-    PORT: "0",
-  });
-  const [, url] = await program.sees(/Health\s+(\S+)/);
-  await eventually("the service has caught up", async () => {
-    const seen: unknown = await (await fetch(`${url}`)).json();
-    const ok =
-      typeof seen === "object" && seen !== null && "status" in seen && seen.status === "ok";
-    return ok ? { done: true } : { seen };
-  });
-
-  const before = await transactions(database);
-  // What is measured is this stretch of time.
-  await delay(COUNTED_MS);
-  const after = await transactions(database);
-  const perSecond = (Number(after.done - before.done) / (after.atMs - before.atMs)) * 1_000;
-  expect(perSecond).toBeGreaterThan(10);
-  expect(perSecond).toBeLessThan(MOST_TRANSACTIONS_PER_SECOND);
-});
 
 /** Writes down which packages each process of the service has loaded, as it ends. */
 const COUNTING = `
@@ -66,20 +40,49 @@ process.on("exit", () => {
 });
 `;
 
-test("an idle service holds neither what speaks to EVM chains nor the text of pages that were not opened", async () => {
-  await using database = await freshDatabase();
-  await using folder = await temporaryFolder();
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let database: TestDatabase;
+let program: Program;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  database = await freshDatabase();
   const counting = join(folder.path, "counting.mjs");
   await writeFile(counting, COUNTING);
-  await using program = startProgram(["start"], {
+  program = startProgram(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: `${folder.path}/data`,
-    DEMO_HISTORY: "10",
+    DEMO_HISTORY: "100",
     PORT: "0",
     NODE_OPTIONS: `--import=${counting}`,
     LOADED: join(folder.path, "loaded-"),
   });
-  await program.sees(/Health\s+(\S+)/);
+});
+afterAll(async () => {
+  await program[Symbol.asyncDispose]();
+  await database.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+test("a service with nothing to do but the demo's four checkpoints a second leaves its database alone", async () => {
+  const [, url] = await program.sees(/Health\s+(\S+)/);
+  await eventually("the service has caught up", async () => {
+    const seen: unknown = await (await fetch(`${url}`)).json();
+    const ok =
+      typeof seen === "object" && seen !== null && "status" in seen && seen.status === "ok";
+    return ok ? { done: true } : { seen };
+  });
+
+  const before = await transactions(database);
+  // What is measured is this stretch of time.
+  await delay(COUNTED_MS);
+  const after = await transactions(database);
+  const perSecond = (Number(after.done - before.done) / (after.atMs - before.atMs)) * 1_000;
+  expect(perSecond).toBeGreaterThan(10);
+  expect(perSecond).toBeLessThan(MOST_TRANSACTIONS_PER_SECOND);
+});
+
+test("an idle service holds neither what speaks to EVM chains nor the text of pages that were not opened", async () => {
   program.signal("SIGTERM");
   expect(await program.ended).toBe(0);
   const files = (await readdir(folder.path)).filter((name) => name.startsWith("loaded-"));

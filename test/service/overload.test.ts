@@ -5,16 +5,20 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
 import { processesOf } from "./processes.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let database: TestDatabase;
 let program: Program;
 let url: string;
 beforeAll(async () => {
   folder = await temporaryFolder();
+  database = await freshDatabase();
   program = startProgram(["start"], {
     PORT: "0",
+    DATABASE_URL: database.url,
     DATA_DIR: join(folder.path, "data"),
     DEMO_HISTORY: "50",
     LOG_LEVEL: "warn",
@@ -31,6 +35,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(async () => {
   await program[Symbol.asyncDispose]();
+  await database.close();
   await folder[Symbol.asyncDispose]();
 });
 

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { expect, inject, test } from "vitest";
-import { inServer, withDatabase } from "../postgres-setup.ts";
+import { expect, test } from "vitest";
+import { runCommand } from "../commands/run-command.ts";
+import { freshDatabase } from "../postgres.ts";
 import { runProgram, type Settings, startProgram, temporaryFolder } from "./process.ts";
 
 /** Ends at once if it should get as far as a database. */
@@ -15,7 +16,7 @@ test("a misspelt LEDGER_SOURCE indexes nothing, ends with code 2 and is named wi
   await using folder = await temporaryFolder();
   const ledger = { SECURITY_TOKEN_PACKAGES: "0x5" };
   const settings = { ...ledger, DATA_DIR: join(folder.path, "data"), LEDGER_SOURC: "dir:/x" };
-  const { code, stdout, stderr } = await runProgram(["index", "--last", "3"], settings);
+  const { code, stdout, stderr } = await runCommand(["index", "--last", "3"], settings);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toBe(
     "holderbook: ConfigError: LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or take it out\n",
@@ -75,49 +76,33 @@ test("the first line of a start says which ledger it reads", async () => {
 });
 
 test("a wrong key ends a start with code 2 and the name of its setting, and is not shown", async () => {
-  const server = inject("postgresUrl");
-  const name = `wrong_keys_${process.pid}`;
-  await inServer(server, (sql) => sql.unsafe(`create database ${name}`));
-  try {
-    await using folder = await temporaryFolder();
-    const settings = {
-      DATABASE_URL: withDatabase(server, name),
-      DATA_DIR: join(folder.path, "data"),
-      DEMO_HISTORY: "10",
-      LOG_LEVEL: "fatal",
-      PORT: "0",
-    };
-    const ends = async (setting: string, value: string, about: RegExp) => {
-      const { code, stderr } = await runProgram(["start"], { ...settings, [setting]: value });
-      expect({ setting, code }, stderr).toEqual({ setting, code: 2 });
-      expect(stderr).toMatch(about);
-      expect(stderr).toContain(setting);
-      expect(stderr).not.toContain(value);
-    };
-    await ends(
-      "CALLBACK_MASTER_KEY",
-      "not-a-key-0123",
-      /MasterKeyError: CALLBACK_MASTER_KEY: must/,
-    );
-    await ends("PII_KEYS", "one:not-a-key-0123", /PiiKeysError: PII_KEYS: entry 1 must/);
-    await ends("TA_EVM_KEY", "not-a-key-0123", /ConfigError: TA_EVM_KEY: the EVM signing key must/);
+  await using database = await freshDatabase();
+  await using folder = await temporaryFolder();
+  const settings = {
+    DATABASE_URL: database.url,
+    DATA_DIR: join(folder.path, "data"),
+    DEMO_HISTORY: "10",
+    LOG_LEVEL: "fatal",
+    PORT: "0",
+  };
+  const ends = async (setting: string, value: string, about: RegExp) => {
+    const { code, stderr } = await runProgram(["start"], { ...settings, [setting]: value });
+    expect({ setting, code }, stderr).toEqual({ setting, code: 2 });
+    expect(stderr).toMatch(about);
+    expect(stderr).toContain(setting);
+    expect(stderr).not.toContain(value);
+  };
+  await ends("CALLBACK_MASTER_KEY", "not-a-key-0123", /MasterKeyError: CALLBACK_MASTER_KEY: must/);
+  await ends("PII_KEYS", "one:not-a-key-0123", /PiiKeysError: PII_KEYS: entry 1 must/);
+  await ends("TA_EVM_KEY", "not-a-key-0123", /ConfigError: TA_EVM_KEY: the EVM signing key must/);
 
-    // A key of the right form, and another one than the starts before had.
-    const key = randomBytes(32).toString("base64");
-    await ends(
-      "CALLBACK_MASTER_KEY",
-      key,
-      /SealedError: .*another master key.*CALLBACK_MASTER_KEY/,
-    );
-  } finally {
-    await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
-  }
+  // A key of the right form, and another one than the starts before had.
+  const key = randomBytes(32).toString("base64");
+  await ends("CALLBACK_MASTER_KEY", key, /SealedError: .*another master key.*CALLBACK_MASTER_KEY/);
 }, 240_000);
 
 test("a provider's key in LEDGER_SOURCE stands in no log line, error text or health report", async () => {
-  const server = inject("postgresUrl");
-  const name = `provider_key_${process.pid}`;
-  await inServer(server, (sql) => sql.unsafe(`create database ${name}`));
+  await using database = await freshDatabase();
   // A store that fails, then says no: the reasons of both are logged.
   let status = 503;
   const store = createServer((_, response) => {
@@ -129,7 +114,7 @@ test("a provider's key in LEDGER_SOURCE stands in no log line, error text or hea
     const address = store.address();
     const host = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
     const settings = {
-      DATABASE_URL: withDatabase(server, name),
+      DATABASE_URL: database.url,
       DATA_DIR: join(folder.path, "data"),
       SECURITY_TOKEN_PACKAGES: "0x5",
       LEDGER_SOURCE: `http://${host}/v1/SECRETKEY0123?token=SECRETKEY0123`,
@@ -166,6 +151,5 @@ test("a provider's key in LEDGER_SOURCE stands in no log line, error text or hea
   } finally {
     store.closeAllConnections();
     store.close();
-    await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
   }
 }, 240_000);

@@ -11,6 +11,7 @@ import {
 import { runCommand } from "../commands/run-command.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { Refusal, startProxy } from "../evm/proxy.ts";
+import { shareChain } from "../evm/shared-chain.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import {
   evmAsset,
@@ -25,14 +26,16 @@ let chain: Anvil;
 let token: Deployed;
 let database: TestDatabase;
 
-beforeEach(async () => {
-  chain = await startAnvil();
+shareChain({}, async (started) => {
+  chain = started;
   token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
+});
+
+beforeEach(async () => {
   database = await freshDatabase({ max: 16 });
 });
 
 afterEach(async () => {
-  await chain.stop();
   await database.close();
 });
 

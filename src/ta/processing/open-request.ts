@@ -58,22 +58,23 @@ type Row = Omit<OpenRequest, "id" | "groupId"> & {
   readonly groupId: bigint | null;
 };
 
-/** Bounds of the time after which a request that waits is looked at again. */
-const LOOK_AGAIN_MS = { least: 500, most: 10_000 };
+/** Bounds of the time after which a request that waits is looked at again, both included. */
+export type LookAgainMs = { readonly least: number; readonly most: number };
 
 /**
  * When a request that waits for its ledger or its register is looked at again, as an interval: a tenth of
  * the time that it has waited already. So it ends at most a tenth later than it could, and what takes
  * long is looked at rarely.
  */
-export const lookAgain = (sql: Sql, request: Pick<OpenRequest, "id">): Fragment => {
-  const { least, most } = LOOK_AGAIN_MS;
-  return sql`
-    least(greatest((
-      select now() - coalesce(t.created_at, greatest(r.updated_at, p.claimed_at))
-      from ta_requests r
-      left join ta_transactions t on t.request_id = r.id
-      left join ta_reservations p on p.request_id = r.id
-      where r.id = ${request.id}
-    ) / 10, ${least} * interval '1 ms'), ${most} * interval '1 ms')`;
-};
+export const lookAgain = (
+  sql: Sql,
+  request: Pick<OpenRequest, "id">,
+  { least, most }: LookAgainMs,
+): Fragment => sql`
+  least(greatest((
+    select now() - coalesce(t.created_at, greatest(r.updated_at, p.claimed_at))
+    from ta_requests r
+    left join ta_transactions t on t.request_id = r.id
+    left join ta_reservations p on p.request_id = r.id
+    where r.id = ${request.id}
+  ) / 10, ${least} * interval '1 ms'), ${most} * interval '1 ms')`;

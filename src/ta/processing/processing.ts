@@ -9,6 +9,7 @@ import { type LanePace, paceOf, startLanes } from "../../lanes/workers.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { investorLanes } from "../requests/lanes.ts";
+import type { LookAgainMs } from "./open-request.ts";
 import { registersBehind } from "./overdue.ts";
 import { patience } from "./patience.ts";
 import type { ProcessedAsset } from "./request-work.ts";
@@ -16,6 +17,7 @@ import { type LaneWork, processLane } from "./work-lane.ts";
 
 const HOLD_MS = 2_000;
 const LOOK_MS = 100;
+const LOOK_AGAIN_MS: LookAgainMs = { least: 500, most: 10_000 };
 const OVERDUE_MS = 600_000;
 
 export type ProcessingSettings = Partial<LanePace> & {
@@ -29,6 +31,8 @@ export type ProcessingSettings = Partial<LanePace> & {
   /** The longest that something is waited for on the spot, and how often it is looked at then. */
   readonly holdMs?: number;
   readonly lookMs?: number;
+  /** When what was not waited for on the spot, or in vain, is looked at again. */
+  readonly lookAgainMs?: LookAgainMs;
   /** How long a register may stay behind its ledger before it is spoken of. */
   readonly overdueMs?: number;
 };
@@ -49,6 +53,7 @@ export const startProcessing = (settings: ProcessingSettings): Promise<RequestPr
     logger,
     turnMs: pace.turnMs,
     troubleMs: pace.troubleMs,
+    lookAgainMs: settings.lookAgainMs ?? LOOK_AGAIN_MS,
     behind: registersBehind({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
     patience: patience({
       // The other half is for lanes that have something to do.

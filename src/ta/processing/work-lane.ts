@@ -1,12 +1,12 @@
 /** One turn of work on one lane: its open requests, one after the other, each after the one before. */
-import type { Database, Sql } from "../../database/connect.ts";
+import type { Database } from "../../database/connect.ts";
 import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
 import type { LaneLeft, LaneTurn } from "../../lanes/workers.ts";
 import type { Logger } from "../../logging/logger.ts";
 import { RelayUnavailableError } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import { lookAgain, type OpenRequest, readOpen } from "./open-request.ts";
+import { type LookAgainMs, lookAgain, type OpenRequest, readOpen } from "./open-request.ts";
 import type { RegistersBehind } from "./overdue.ts";
 import type { Patience } from "./patience.ts";
 import { processRequest } from "./process-request.ts";
@@ -28,6 +28,8 @@ export type LaneWork = {
   readonly patience: Patience;
   /** While another request has its wallet, or what pays, a lane is left alone this long at least. */
   readonly troubleMs: number;
+  /** When a request that waits for its ledger or its register is looked at again. */
+  readonly lookAgainMs: LookAgainMs;
 };
 
 /** The asset of a request is not configured in this process. Its lane waits. */
@@ -51,7 +53,7 @@ export const processLane = async (
   claim: LaneClaim,
   { stop, lost, poke }: LaneTurn,
 ): Promise<LaneLeft> => {
-  const { database, assets, turnMs, troubleMs, ...others } = work;
+  const { database, assets, turnMs, ...others } = work;
   const { sql } = database;
   const signal = AbortSignal.any([stop, lost]);
   const turnOver = AbortSignal.any([signal, AbortSignal.timeout(turnMs)]);
@@ -78,7 +80,7 @@ export const processLane = async (
     if (typeof ending === "string") {
       if (ending === LATER && !signal.aborted) await comesNoFurther();
       // Not waited for here: workers are few.
-      const after = signal.aborted ? 0 : nextLook(sql, request, ending, troubleMs);
+      const after = signal.aborted ? 0 : nextLook(work, request, ending);
       await investorLanes.leave(sql, claim, after);
       return "more";
     }
@@ -103,12 +105,11 @@ export const processLane = async (
 
 /** How long the lane of a request that waits is left alone; milliseconds, or an interval. */
 const nextLook = (
-  sql: Sql,
+  { database: { sql }, troubleMs, lookAgainMs }: LaneWork,
   request: OpenRequest,
   why: Waiting,
-  troubleMs: number,
 ): number | Fragment => {
-  if (why === LATER) return lookAgain(sql, request);
+  if (why === LATER) return lookAgain(sql, request, lookAgainMs);
   // The request that has the wallet, or what pays, makes the lane due when it ends.
   return why === WALLET_TAKEN ? troubleMs : untilGiven(sql, troubleMs);
 };

@@ -2,7 +2,10 @@
 import { randomBytes } from "node:crypto";
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
+import { deliveryLanes } from "../../../src/callbacks/lanes.ts";
+import { investorLanes } from "../../../src/ta/requests/lanes.ts";
 import { startReceiver } from "../../callbacks/receiver.ts";
+import { endLeases } from "../../lanes/end-leases.ts";
 import { until } from "../../lanes/until.ts";
 import { WorkerProcesses } from "../../worker-processes.ts";
 import { ASSET, acceptRequest, ended, GROUP, historyOf, startCircle } from "./circle.ts";
@@ -10,8 +13,8 @@ import { EVM_ASSET, EVM_GROUP, newEvmWallet, OWNER, startEvmCircle } from "./evm
 import type { Step, WorkerProcessSettings } from "./worker-process.ts";
 
 const PROGRAM = new URL("./worker-process.ts", import.meta.url);
-/** How long the lanes of a killed process rest. */
-const LEASE_MS = 2_000;
+/** Longer than a step takes: a lane of a killed process is free when the test ends its lease. */
+const LEASE_MS = 20_000;
 const masterKey = randomBytes(32).toString("base64");
 
 test("a process killed at any step of a request on Sui leaves one that another does once and calls back", {
@@ -56,6 +59,7 @@ test("a process killed at any step of a request on Sui leaves one that another d
     expect((await circle.taken()).length - done.length, step).toBe(onLedger);
     expect(calledBack(id), step).toHaveLength(calls);
 
+    await endLeases(database, investorLanes, deliveryLanes);
     await workers.start();
     const { status, tx_id: digest } = await ended(database, id, 60_000);
     expect(status, step).toBe("SUCCESS");
@@ -123,6 +127,7 @@ test("a process killed at any step of a request on an EVM chain, or before that 
     const before = await transactions();
     expect(before, step).toHaveLength(stored);
 
+    await endLeases(database, investorLanes, deliveryLanes);
     await workers.start();
     await executed(id);
     await chain.request("anvil_mine", ["0x8"]);

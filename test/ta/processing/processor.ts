@@ -17,6 +17,8 @@ export const QUICK = {
   leaseMs: 3_000,
   turnMs: 2_000,
   lookMs: 25,
+  holdMs: 500,
+  lookAgainMs: { least: 50, most: 250 },
   troubleMs: 200,
   pollMs: 200,
   wakeAgainMs: 2_000,

@@ -218,7 +218,7 @@ test("requests that wait for the register keep half of the workers for others, a
   await using processor = await startProcessor(circle, {
     concurrency: 4,
     turnMs: 60_000,
-    holdMs: 10_000,
+    holdMs: 4_000,
     overdueMs: 300,
     around: (relay) => ({
       ...relay,
