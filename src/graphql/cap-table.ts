@@ -1,7 +1,13 @@
 /** Who owned a coin, holder by holder, at the end of a checkpoint: `capTable`. */
 import { unixSeconds } from "../http/health/health.ts";
 import type { CheckpointMark } from "../log/fact.ts";
-import type { CapRow, CapTotals, CapWallet } from "../projections/cap-tables.ts";
+import {
+  type CapRow,
+  type CapTotals,
+  type CapWallet,
+  SHARE_DIGITS,
+  shareOf,
+} from "../projections/cap-tables.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
@@ -30,9 +36,6 @@ const EXPECTED_WALLETS = 2;
 
 /** What is read for a page of any length: every owner of the coin. */
 const TABLE_COST = 1_000;
-
-/** Digits of a share after the point. */
-const SHARE_DIGITS = 12;
 
 const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement({
   description: "A wallet as it was at the checkpoint.",
@@ -146,13 +149,6 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     }),
   }),
 });
-
-/** Rounded down. Every row has more than nothing, and so has the sum of them. */
-const shareOf = (balance: bigint, issued: bigint): string => {
-  const unit = 10n ** BigInt(SHARE_DIGITS);
-  const share = issued === 0n ? 0n : (balance * unit) / issued;
-  return `${share / unit}.${(share % unit).toString().padStart(SHARE_DIGITS, "0")}`;
-};
 
 builder.queryField("capTable", (t) =>
   t.field({

@@ -270,7 +270,7 @@ const readOwners = async (
 };
 
 /** Digits of a share after the point. */
-const SHARE_DIGITS = 12;
+export const SHARE_DIGITS = 12;
 
 /** A balance as a part of all, rounded down to 12 digits after the point: "0.250000000000". */
 export const shareOf = (balance: bigint, issued: bigint): string => {
