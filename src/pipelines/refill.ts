@@ -3,8 +3,8 @@
  *
  * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its
  * own (`search_path` leads there), and resumes after a restart. Once it has come to where the pipeline
- * is, the rows of the new tables move over in one transaction, during which the pipeline waits and
- * everything is still served; then the schema goes.
+ * is, the rows of the new tables move over and the schema goes, in one transaction, during which the
+ * pipeline waits and everything is still served.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -15,7 +15,7 @@ import { balancesTable } from "../projections/balances.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
 import { applyBatch } from "./apply.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
-import { registerPipeline } from "./register.ts";
+import { dropFilling, fillingSchema, registerPipeline } from "./register.ts";
 
 /** What filling one pipeline's tables needs. */
 export type Refill = {
@@ -25,6 +25,11 @@ export type Refill = {
   readonly maxFacts: number;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  /**
+   * Runs work while the pipeline has no batch in hand: one that was made from the rows of before would be
+   * written behind those that moved over.
+   */
+  readonly betweenBatches: <T>(work: () => Promise<T>) => Promise<T>;
   /** Told how far it is, after every batch: the next checkpoint to be filled in. */
   readonly onProgress: (next: bigint) => void;
 };
@@ -32,7 +37,8 @@ export type Refill = {
 /** Facts of one batch at most: the pipeline itself goes first. */
 const AT_ONCE = 5_000;
 
-const schemaOf = ({ name }: RunnablePipeline): string => `filling_${name}`;
+/** What the pipeline commits during a pass of this length, milliseconds, is filled in while it waits. */
+const SHORT_PASS_MS = 1_000;
 
 /** All that the second run writes: the pipeline's own tables, and the one it shares. */
 const tablesOf = (pipeline: RunnablePipeline): readonly PgTable[] => [
@@ -46,29 +52,31 @@ const tablesOf = (pipeline: RunnablePipeline): readonly PgTable[] => [
  * when `signal` aborts. Safe to begin again at any time.
  */
 export const refill = async (filling: Refill): Promise<void> => {
-  const { pipeline, database, log, signal } = filling;
+  const { pipeline, database, log, signal, betweenBatches } = filling;
   await using session = await database.session({
     synchronousCommit: "off",
-    runtime: { ...PLANS_BY_KEY, search_path: `${schemaOf(pipeline)}, public` },
+    runtime: { ...PLANS_BY_KEY, search_path: `${fillingSchema(pipeline)}, public` },
   });
   await makeSchema(session, pipeline);
-  const { nextCheckpoint } = await registerPipeline(session.sql, pipeline, await log.highWater());
-  let next = nextCheckpoint;
-  while (!signal.aborted) {
+  let { nextCheckpoint } = await registerPipeline(session.sql, pipeline, await log.highWater());
+  for (let passMs = Number.POSITIVE_INFINITY; passMs > SHORT_PASS_MS; ) {
+    const beganMs = performance.now();
     const reached = await nextOf(session.sql, pipeline);
-    next = await applyUpTo(filling, session, next, reached);
+    nextCheckpoint = await applyUpTo(filling, session, nextCheckpoint, reached);
     if (signal.aborted) return;
-    if (next < reached) continue;
-    await database.transaction(async (tx) => {
-      const { sql } = tx;
-      // The pipeline's next batch waits for this; what it has committed meanwhile is little.
-      await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
-      next = await applyUpTo(filling, session, next, await nextOf(sql, pipeline));
-      if (!signal.aborted) await moveOver(tx, pipeline);
-    });
-    if (!signal.aborted) await dropSchema(session.sql, pipeline);
-    return;
+    passMs = performance.now() - beganMs;
   }
+  await betweenBatches(() =>
+    database.transaction(async (tx) => {
+      const { sql } = tx;
+      // A process that has taken the pipeline over waits for this, too.
+      await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
+      await applyUpTo(filling, session, nextCheckpoint, await nextOf(sql, pipeline));
+      if (signal.aborted) return;
+      await moveOver(tx, pipeline);
+      await dropFilling(tx.sql, pipeline);
+    }),
+  );
 };
 
 /** Where the pipeline itself is. */
@@ -79,7 +87,7 @@ const nextOf = async (sql: Sql, { name, watermark }: RunnablePipeline): Promise<
   return row.next_checkpoint;
 };
 
-/** Applies what lies before `end`; returns the next checkpoint. */
+/** Applies what lies before `end`; returns the next checkpoint, `end` or one before it without facts. */
 const applyUpTo = async (
   { pipeline, log, maxFacts, maxBytes, signal, onProgress }: Refill,
   session: Session,
@@ -96,7 +104,7 @@ const applyUpTo = async (
       maxBytes,
     });
     // Checkpoints without facts up to the end have no mark in the log, and nothing to apply.
-    if (batch === null) return end;
+    if (batch === null) return next;
     await applyBatch(session, pipeline, batch);
     next = batch.last.sequence + 1n;
     onProgress(next);
@@ -106,7 +114,7 @@ const applyUpTo = async (
 
 /** Makes the schema, or takes up the one that an earlier run left, when it is of the same layout. */
 const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise<void> => {
-  const schema = schemaOf(pipeline);
+  const schema = fillingSchema(pipeline);
   const watermark = `${schema}.${getTableName(pipeline.watermark)}`;
   const [found] = await session.sql<{ there: boolean }[]>`
     select to_regclass(${watermark}) is not null as there`;
@@ -114,7 +122,7 @@ const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise
     const [row] = await session.sql<{ layout: number }[]>`
       select layout from ${session.sql(watermark)}`;
     if (row === undefined || row.layout === pipeline.layout) return;
-    await dropSchema(session.sql, pipeline);
+    await dropFilling(session.sql, pipeline);
   }
   await session.transaction(async ({ sql }) => {
     await sql`create schema if not exists ${sql(schema)}`;
@@ -125,11 +133,6 @@ const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise
   });
 };
 
-/** Forgets what a filling that is no longer needed left. */
-export const dropSchema = async (sql: Sql, pipeline: RunnablePipeline): Promise<void> => {
-  await sql`drop schema if exists ${sql(schemaOf(pipeline))} cascade`;
-};
-
 /** Exchanges the rows of the new tables, which are incomplete, for those of the second run. */
 const moveOver = async ({ sql }: Tx, pipeline: RunnablePipeline): Promise<void> => {
   for (const table of pipeline.added) {
@@ -137,7 +140,7 @@ const moveOver = async ({ sql }: Tx, pipeline: RunnablePipeline): Promise<void> 
     const columns = columnNames(table).join(", ");
     await sql.unsafe(`delete from public.${name}`);
     await sql.unsafe(
-      `insert into public.${name} (${columns}) select ${columns} from ${schemaOf(pipeline)}.${name}`,
+      `insert into public.${name} (${columns}) select ${columns} from ${fillingSchema(pipeline)}.${name}`,
     );
   }
   await sql`

@@ -86,4 +86,13 @@ export const resetPipelineIn = async (tx: Tx, pipeline: RunnablePipeline): Promi
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
   await tx.sql`delete from ${tx.sql(getTableName(pipeline.watermark))}`;
   await pipeline.reset(tx);
+  await dropFilling(tx.sql, pipeline);
+};
+
+/** Where tables that an upgrade added are filled: see refill.ts. */
+export const fillingSchema = ({ name }: RunnablePipeline): string => `filling_${name}`;
+
+/** Forgets what was filled so far: a pipeline that begins anew fills all its tables by itself. */
+export const dropFilling = async (sql: Sql, pipeline: RunnablePipeline): Promise<void> => {
+  await sql`drop schema if exists ${sql(fillingSchema(pipeline))} cascade`;
 };

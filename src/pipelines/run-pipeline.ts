@@ -1,4 +1,4 @@
-import { type Database, databaseRemedy, type Session } from "../database/connect.ts";
+import { type Database, databaseRemedy } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FeedPlace } from "../log/feed.ts";
@@ -6,12 +6,13 @@ import type { FactSource } from "../log/log.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { followingAbort } from "../waiting/following-abort.ts";
+import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { errorOf, type Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { applyBatch } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
-import { refill } from "./refill.ts";
+import { type Refill, refill } from "./refill.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
 import type { PipelineStatus } from "./status.ts";
 
@@ -76,10 +77,12 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const { nextCheckpoint, last } = start;
   report({ nextCheckpoint, last, state: "running", error: null });
   using own = followingAbort(signal);
-  const filled = start.layout < pipeline.layout ? fill(run, own.signal) : undefined;
+  const inTurn = oneAtATime();
+  const filled = start.layout < pipeline.layout ? fill(run, own.signal, inTurn) : undefined;
   const place = run.openFeed?.();
   try {
-    await applyBatches(run, session, start, place, onProgress);
+    const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch));
+    await applyBatches(run, apply, start, place, onProgress);
     // A run with a last checkpoint ends when everything is there.
     if (!signal.aborted) await filled;
   } finally {
@@ -90,7 +93,11 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
 };
 
 /** Fills the tables that an upgrade added; what goes wrong is told, and tried again. Never rejects. */
-const fill = async (run: PipelineRun, signal: AbortSignal): Promise<void> => {
+const fill = async (
+  run: PipelineRun,
+  signal: AbortSignal,
+  betweenBatches: Refill["betweenBatches"],
+): Promise<void> => {
   const { report } = run;
   const onProgress = (filling: bigint) => report({ filling });
   const trouble = {
@@ -99,13 +106,13 @@ const fill = async (run: PipelineRun, signal: AbortSignal): Promise<void> => {
     remedy: (): Remedy => "retry",
     onTrouble: (error: Error) => report({ fillError: error }),
   };
-  await retrying(() => refill({ ...run, signal, onProgress }), trouble, signal);
+  await retrying(() => refill({ ...run, signal, betweenBatches, onProgress }), trouble, signal);
   if (!signal.aborted) report({ filling: null, fillError: null });
 };
 
 const applyBatches = async (
   run: PipelineRun,
-  session: Session,
+  apply: (batch: FactBatch) => Promise<number>,
   start: WatermarkState,
   place: FeedPlace | undefined,
   onProgress: () => void,
@@ -127,7 +134,7 @@ const applyBatches = async (
       onProgress();
       continue;
     }
-    const rows = await applyBatch(session, pipeline, batch);
+    const rows = await apply(batch);
     next = batch.last.sequence + 1n;
     totals.facts += batch.facts.length;
     totals.rows += rows;
