@@ -88,8 +88,8 @@ const BEHIND_OWNER = "!";
 /** What both balance pipelines have committed, and whether both have a past at all. */
 const TOLD = `
   select least(
-           (select next_checkpoint from shared_token_objects_watermark),
-           (select next_checkpoint from timelock_objects_watermark)
+           coalesce((select next_checkpoint from shared_token_objects_watermark), 0),
+           coalesce((select next_checkpoint from timelock_objects_watermark), 0)
          ) * 1000000000 as ending,
          coalesce((select min(layout) from (
            select layout from shared_token_objects_watermark
