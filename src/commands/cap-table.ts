@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
 import type { Database } from "../database/connect.ts";
 import { type Asked, checkpointOf } from "../graphql/past.ts";
 import { checkpointMark } from "../log/blocks.ts";
@@ -61,11 +62,12 @@ const coinArgument = (text: string): string => {
   }
 };
 
-const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+/** Of days that exist: `Date.parse` alone takes June 31 for July 1. */
+const dateTime = z.iso.datetime({ offset: true });
 
 const momentArgument = (text: string): Asked => {
   if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
-  const ms = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms) || ms < 0) {
     throw new InvalidArgumentError(
       "It must be a checkpoint number, or a date and time with its offset, such as 2026-06-30T23:59:59Z.",
