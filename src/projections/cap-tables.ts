@@ -5,7 +5,7 @@
  */
 import { type Reads, read } from "../database/readers.ts";
 import type { HolderPlace, TokenHolder } from "./balances.ts";
-import { createKeptLists } from "./kept-lists.ts";
+import { type Clock, createKeptLists, KEPT_MS } from "./kept-lists.ts";
 import { createSumTree } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
 
@@ -280,14 +280,20 @@ export const shareOf = (balance: bigint, issued: bigint): string => {
 };
 
 /** Registers as one process reads them; it keeps those it was asked for last. */
-export const createCapTables = (): CapTables => {
-  const rows = createKeptLists<CapRow, CapPlace>(compareRows, placeOf, KEPT_ROWS);
-  const owners = createKeptLists<TokenHolder, HolderPlace>(
-    compareOwners,
-    (row) => row,
-    KEPT_OWNERS,
-  );
-  const totals = new Map<string, CapTotals>();
+export const createCapTables = (now: Clock = () => performance.now()): CapTables => {
+  const rows = createKeptLists<CapRow, CapPlace>(KEPT_ROWS, {
+    compare: compareRows,
+    placeOf,
+    // A holder may have any number of wallets.
+    sizeOf: ({ wallets }) => wallets.length,
+    now,
+  });
+  const owners = createKeptLists<TokenHolder, HolderPlace>(KEPT_OWNERS, {
+    compare: compareOwners,
+    placeOf: (row) => row,
+    now,
+  });
+  const totals = new Map<string, { readonly made: CapTotals; readonly untilMs: number }>();
   const page: CapTables["rows"] = (on, { coinType, at, limit, after = BEFORE_ROWS }) =>
     rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
       readRows(on, coinType, at, from, most),
@@ -301,7 +307,7 @@ export const createCapTables = (): CapTables => {
     totals: async (on, { coinType, at }) => {
       const key = `${coinType} ${at.checkpoint}`;
       const known = totals.get(key);
-      if (known !== undefined) return known;
+      if (known !== undefined && known.untilMs > now()) return known.made;
       const tree = createSumTree();
       let [issued, holderCount, ownerCount] = [0n, 0, 0];
       let after: CapPlace | undefined;
@@ -320,13 +326,13 @@ export const createCapTables = (): CapTables => {
       }
       const made = { issued, holderCount, ownerCount, root: tree.root() };
       if (totals.size >= KEPT_TOTALS) totals.clear();
-      totals.set(key, made);
+      totals.set(key, { made, untilMs: now() + KEPT_MS });
       return made;
     },
   };
 };
 
-/** Rows of cap tables that are kept, some 600 bytes each with their wallets; and owners, 200 bytes each. */
+/** Wallets in cap tables that are kept, some 600 bytes each with their rows; and owners, 200 bytes each. */
 const KEPT_ROWS = 30_000;
 const KEPT_OWNERS = 100_000;
 

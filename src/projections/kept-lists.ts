@@ -1,7 +1,10 @@
 /** Sorted lists that took long to make, kept while their pages are asked for. */
 
-/** Rebuilding from another log changes the past; a kept list must not outlive that for long. */
-const KEPT_MS = 60_000;
+/** Rebuilding from another log changes the past; what is kept of it must not outlive that for long. */
+export const KEPT_MS = 60_000;
+
+/** Milliseconds of a clock that never goes back. */
+export type Clock = () => number;
 
 export type KeptLists<Row, Place> = {
   /**
@@ -18,32 +21,55 @@ export type KeptLists<Row, Place> = {
   ): Promise<readonly Row[]>;
 };
 
+/** What is kept of a list; rows are null where it is too long. */
+type Kept<Row> = {
+  readonly rows: readonly Row[] | null;
+  readonly size: number;
+  readonly atMs: number;
+};
+
 /**
+ * @param most size of all lists that are kept; a longer list is not
  * @param compare negative when the first place comes first
  * @param placeOf the place of a row
- * @param keptRows rows of all lists that are kept; a longer list is not
+ * @param sizeOf the size of a row, at least 1
  */
 export const createKeptLists = <Row, Place>(
-  compare: (a: Place, b: Place) => number,
-  placeOf: (row: Row) => Place,
-  keptRows: number,
+  most: number,
+  {
+    compare,
+    placeOf,
+    sizeOf = () => 1,
+    now = () => performance.now(),
+  }: {
+    readonly compare: (a: Place, b: Place) => number;
+    readonly placeOf: (row: Row) => Place;
+    readonly sizeOf?: (row: Row) => number;
+    readonly now?: Clock;
+  },
 ): KeptLists<Row, Place> => {
-  /** In the order of their last use; rows are null where there are too many. */
-  const kept = new Map<string, { readonly rows: readonly Row[] | null; readonly atMs: number }>();
-  let rowsKept = 0;
+  /** In the order in which they were read. */
+  const kept = new Map<string, Kept<Row>>();
+  let sizeKept = 0;
 
   const drop = (key: string): void => {
-    rowsKept -= kept.get(key)?.rows?.length ?? 0;
+    sizeKept -= kept.get(key)?.size ?? 0;
     kept.delete(key);
   };
-  const keep = (key: string, rows: readonly Row[] | null): void => {
+  /** Returns the rows, or null when they are too many to be kept. */
+  const keep = (key: string, all: readonly Row[]): readonly Row[] | null => {
     drop(key);
-    kept.set(key, { rows, atMs: performance.now() });
-    rowsKept += rows?.length ?? 0;
+    // Read at once, and callers can name any number of coins that there are not.
+    if (all.length === 0) return all;
+    const total = all.reduce((sum, row) => sum + sizeOf(row), 0);
+    const [rows, size] = total > most ? [null, 0] : [all, total];
+    kept.set(key, { rows, size, atMs: now() });
+    sizeKept += size;
     for (const oldest of kept.keys()) {
-      if (rowsKept <= keptRows && kept.size <= KEPT_LISTS) break;
+      if (sizeKept <= most && kept.size <= KEPT_LISTS) break;
       drop(oldest);
     }
+    return rows;
   };
   const behind = (rows: readonly Row[], after: Place): number => {
     let [from, to] = [0, rows.length];
@@ -59,13 +85,8 @@ export const createKeptLists = <Row, Place>(
   return {
     page: async (key, after, limit, before, read) => {
       const found = kept.get(key);
-      const known = found && performance.now() - found.atMs < KEPT_MS ? found : undefined;
-      let rows = known?.rows;
-      if (rows === undefined) {
-        const all = await read(before, keptRows + 1);
-        rows = all.length > keptRows ? null : all;
-        keep(key, rows);
-      }
+      const known = found && now() - found.atMs < KEPT_MS ? found : undefined;
+      const rows = known === undefined ? keep(key, await read(before, most + 1)) : known.rows;
       if (rows === null) return read(after, limit);
       const from = behind(rows, after);
       return rows.slice(from, from + limit);
@@ -73,5 +94,5 @@ export const createKeptLists = <Row, Place>(
   };
 };
 
-/** Empty lists count, too. */
+/** Lists that are too long count, too. */
 const KEPT_LISTS = 1_000;

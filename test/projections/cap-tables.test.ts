@@ -155,15 +155,66 @@ test("the cap table of every past checkpoint is what a plain model says, and so 
   );
 });
 
+const byPlace = { compare: (a: number, b: number) => a - b, placeOf: (row: number) => row };
+
+/** Reads of a list are counted. */
+const counting = (rows: readonly number[]) => {
+  const counted = {
+    reads: 0,
+    read: async (after: number, limit: number) => {
+      counted.reads += 1;
+      return rows.filter((row) => row > after).slice(0, limit);
+    },
+  };
+  return counted;
+};
+
+test("a list is kept for a minute, a list of nothing not at all, and one of large rows not either", async () => {
+  let nowMs = 0;
+  const lists = createKeptLists<number, number>(100, {
+    ...byPlace,
+    sizeOf: (row) => row,
+    now: () => nowMs,
+  });
+  const [small, empty, large] = [counting([1, 2, 3]), counting([]), counting([60, 70])];
+  for (let page = 0; page < 3; page += 1) {
+    expect(await lists.page("small", 1, 10, -1, small.read)).toEqual([2, 3]);
+    expect(await lists.page("empty", 1, 10, -1, empty.read)).toEqual([]);
+    expect(await lists.page("large", 60, 10, -1, large.read)).toEqual([70]);
+  }
+  expect([small.reads, empty.reads]).toEqual([1, 3]);
+  // The first one found out.
+  expect(large.reads).toBe(1 + 3);
+  nowMs = 60_000;
+  await lists.page("small", 1, 10, -1, small.read);
+  expect(small.reads).toBe(2);
+});
+
+test("a cap table and what its rows add up to are of one time, also after a rebuild from another log", async () => {
+  const { db } = database;
+  const [coinType] = COINS;
+  const [owner = ""] = OWNERS;
+  let nowMs = 0;
+  const tables = createCapTables(() => nowMs);
+  const at = { checkpoint: 9n, timestampMs: 9n };
+  const seen = async (balance: number) => {
+    await database.sql`truncate token_changes, grant_changes, holder_events, timelock_objects, timelock_ranges`;
+    await database.sql`
+      insert into token_changes values (${coinType}, ${owner}, 0, 'MINT', ${balance}, ${balance}, 'tx', 0)`;
+    const rows = await tables.rows(db, { coinType, at, limit: 10 });
+    const { issued } = await tables.totals(db, { coinType, at });
+    return [rows.map((row) => row.balance), issued];
+  };
+  expect(await seen(5)).toEqual([[5n], 5n]);
+  nowMs = 60_001;
+  expect(await seen(7)).toEqual([[7n], 7n]);
+});
+
 test("a page begins behind its place, whether the list is kept or read anew", async () => {
   const rows = Array.from({ length: 30_000 }, (_, n) => n);
   const read = async (after: number, limit: number) =>
     rows.filter((row) => row > after).slice(0, limit);
-  const lists = createKeptLists<number, number>(
-    (a, b) => a - b,
-    (row) => row,
-    20_000,
-  );
+  const lists = createKeptLists<number, number>(20_000, byPlace);
   for (const after of [-1, 0, 999, 29_990, 29_999]) {
     expect(await lists.page("long", after, 20, -1, read)).toEqual(await read(after, 20));
   }
