@@ -100,6 +100,7 @@ CREATE INDEX "token_changes_in_order" ON "token_changes" USING btree ("coin_type
 CREATE INDEX "shared_token_ranges_of_owner" ON "shared_token_ranges" USING btree ("coin_type","owner","object_id","until");--> statement-breakpoint
 CREATE INDEX "timelock_ranges_of_coin" ON "timelock_ranges" USING btree ("coin_type","commencement_timestamp_ms","object_id","until");--> statement-breakpoint
 CREATE INDEX "timelock_ranges_of_owner" ON "timelock_ranges" USING btree ("coin_type","owner","commencement_timestamp_ms","object_id","until");--> statement-breakpoint
+CREATE INDEX "tokens_seen" ON "tokens" USING btree ("coin_type") WHERE first_checkpoint is not null;--> statement-breakpoint
 CREATE INDEX "holder_events_of_freeze" ON "holder_events" USING btree ("coin_type","address","position") WHERE is_frozen is not null;--> statement-breakpoint
 CREATE INDEX "role_events_of_role" ON "role_events" USING btree ("coin_type","owner","role","position");--> statement-breakpoint
 -- As the facts: written once and never changed.

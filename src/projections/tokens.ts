@@ -2,7 +2,8 @@
  * The tokens that were seen, what they are called, and their supply as the treasury says. Written by
  * `shared_token_objects`, together with what that needs of grants.
  */
-import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
@@ -21,14 +22,21 @@ import {
 import { BEHIND_ALL } from "./position.ts";
 
 /** Coin types: of the contract, and any that metadata was seen of. */
-export const tokensTable = pgTable("tokens", {
-  coinType: identifier("coin_type").primaryKey(),
-  /** Of the first token, grant, treasury or movement; null for a coin that is no token of the contract. */
-  firstCheckpoint: int8("first_checkpoint"),
-  /** As the newest metadata says; null while none was seen. */
-  symbol: identifier("symbol"),
-  name: identifier("name"),
-});
+export const tokensTable = pgTable(
+  "tokens",
+  {
+    coinType: identifier("coin_type").primaryKey(),
+    /** Of the first token, grant, treasury or movement; null for a coin that is no token of the contract. */
+    firstCheckpoint: int8("first_checkpoint"),
+    /** As the newest metadata says; null while none was seen. */
+    symbol: identifier("symbol"),
+    name: identifier("name"),
+  },
+  (t) => [
+    // Tokens of the contract among all the coins of the chain.
+    index("tokens_seen").on(t.coinType).where(sql`first_checkpoint is not null`),
+  ],
+);
 
 /**
  * What the treasury said the supply was, at the end of each checkpoint that wrote it; the newest one
