@@ -30,11 +30,11 @@ export const writeBasics = async (
     insert into log_high_water
       (packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
     values (array[${PACKAGE}], 0, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
-  for (const { name } of ledgerPipelines) {
+  for (const { name, layout } of ledgerPipelines) {
     await sql`
       insert into ${sql(`${name}_watermark`)}
-        (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-      values (${name}, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
+        (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms, layout)
+      values (${name}, ${next}, ${next - 1}, 'digest', ${FIRST_MS}, ${layout})`;
   }
   for (const coinType of [COIN, ...roleOwners.map(coinOfOwners)]) {
     await sql`
@@ -112,4 +112,50 @@ const dropIndexes = async (
       await tx.sql`set local maintenance_work_mem = '1GB'`;
       for (const { make } of indexes) await tx.sql.unsafe(make);
     });
+};
+
+/** Since when every second object stands as it does now. */
+const CHANGED_AT = NEXT_CHECKPOINT - 1_000_000;
+
+/** A checkpoint in the middle of the history that `fillHistory` makes. */
+export const MIDDLE = CHANGED_AT - 1_000_000;
+
+/**
+ * Gives what stands now a past: every balance had one movement before the middle and one after it, and
+ * every second object and grant stood otherwise in the middle.
+ */
+export const fillHistory = async ({ sql }: Database): Promise<void> => {
+  const early = (NEXT_CHECKPOINT - 9_000_000).toString();
+  for (const [table, part] of [
+    ["token_changes", "token_balance"],
+    ["grant_changes", "grant_balance"],
+  ] as const) {
+    await sql.unsafe(`
+      insert into ${table}
+        (coin_type, owner, position, cause, change, balance_after, tx_digest, timestamp_ms)
+      select coin_type, owner, at::int8 * 1000000000, 'TRANSFER', ${part},
+             case when at = ${early} then ${part} else ${part} + 1 end, 'digest', ${FIRST_MS}
+      from balances, unnest(array[${early}, ${CHANGED_AT}]) as at where ${part} > 0`);
+  }
+  for (const [live, ranges] of [
+    ["shared_token_objects", "shared_token_ranges"],
+    ["timelock_objects", "timelock_ranges"],
+  ] as const) {
+    await sql.unsafe(`
+      with numbered as (select object_id, row_number() over (order by object_id) as n from ${live})
+      insert into ${ranges} select o.*, ${CHANGED_AT} from ${live} o join numbered using (object_id)
+      where n % 2 = 0`);
+    await sql.unsafe(`
+      update ${live} o set checkpoint = ${CHANGED_AT} from ${ranges} r
+      where r.object_id = o.object_id`);
+  }
+  for (const table of [
+    "token_changes",
+    "grant_changes",
+    "shared_token_ranges",
+    "timelock_ranges",
+  ]) {
+    await sql.unsafe(`vacuum analyze ${table}`);
+  }
+  await sql`vacuum analyze shared_token_objects, timelock_objects`;
 };

@@ -25,6 +25,7 @@ const VARIABLE_TYPES = {
   after: "String",
   sinceTimestamp: "String",
   order: "SortOrder",
+  atCheckpoint: "String",
 } as const;
 
 /** Arguments by name. */

@@ -20,6 +20,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
     return [await evmBench({ perTransaction: 50 }), await evmBench({ perTransaction: 1 })];
   },
   graphql: async (only) => (await import("./graphql.ts")).graphqlBench(only),
+  past: async () => (await import("./past.ts")).pastBench(),
   growth: async (rows) => (await import("./graphql-growth.ts")).growthBench(rows),
   attack: async (only) => (await import("./attack.ts")).attackBench(only),
   rest: async () => (await import("./rest.ts")).restBench(),
