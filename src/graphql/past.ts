@@ -5,6 +5,7 @@ import type { CheckpointMark } from "../log/fact.ts";
 import {
   assertCommitted,
   BeforeLogError,
+  committedReads,
   type Needed,
   NotYetIndexedError,
   readCommitted,
@@ -65,24 +66,21 @@ const numberIn = (text: string | null | undefined, must: string): bigint | undef
 };
 
 /**
- * Reads rows as of what was asked for; `rowsAt` is given undefined for the present.
+ * Reads rows as of what was asked for, with one statement: `rowsAt` is given the checkpoint (undefined for
+ * the present), and what to read with.
  * @throws BeforeLogError (stop), NotYetIndexedError (wait)
  */
 export const readAsOf = async <Rows>(
   reads: Reads,
   needed: readonly Needed[],
   asked: Asked | undefined,
-  rowsAt: (at: bigint | undefined) => Promise<Rows>,
+  rowsAt: (at: bigint | undefined, on: Reads) => Promise<Rows>,
 ): Promise<Rows> => {
-  if (asked === undefined) return rowsAt(undefined);
+  if (asked === undefined) return rowsAt(undefined, reads);
   if (asked.kind === "second" || asked.checkpoint > MAX_CHECKPOINT) {
-    return rowsAt(await checkpointOf(reads, needed, asked));
+    return rowsAt(await checkpointOf(reads, needed, asked), reads);
   }
-  // Both travel together; rows of a checkpoint that is not to be answered for are thrown away.
-  const rows = rowsAt(asked.checkpoint);
-  rows.catch(() => undefined);
-  assertCommitted(asked.checkpoint, await readCommitted(reads, needed));
-  return rows;
+  return rowsAt(asked.checkpoint, committedReads(reads, needed, asked.checkpoint));
 };
 
 /**

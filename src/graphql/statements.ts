@@ -66,7 +66,8 @@ export const statementsOf = (
       const args = definition === undefined ? {} : argumentsOf(definition, field, variables);
       return { field, args, isPast: args.atCheckpoint != null || args.atTimestamp != null };
     });
-    const several = always || each.some(({ isPast }) => isPast);
+    // A checkpoint is looked at together with its rows; that of a time has to be found first.
+    const several = always || each.some(({ args }) => args.atTimestamp != null);
     if (!several) return ONE;
     return {
       several,

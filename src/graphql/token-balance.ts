@@ -61,8 +61,8 @@ builder.queryField("tokenBalance", (t) =>
       const [owner, asked] = [ownerOf(args.owner), askedOf(args)];
       const coinType = await context.coinType(args.coinType);
       const { reads } = context;
-      const balance = await readAsOf(reads, FOR_BALANCES, asked, (at) =>
-        tokenBalance(reads, { coinType, owner, at }),
+      const balance = await readAsOf(reads, FOR_BALANCES, asked, (at, on) =>
+        tokenBalance(on, { coinType, owner, at }),
       );
       return { ...balance, coinType };
     },

@@ -56,8 +56,8 @@ builder.queryField("tokenObjects", (t) =>
       };
       const asked = askedOf(args);
       const coin = await coinType(args.coinType);
-      return readAsOf(reads, FOR_TOKEN_OBJECTS, asked, (at) =>
-        tokenObjects(reads, { ...page, coinType: coin, at }),
+      return readAsOf(reads, FOR_TOKEN_OBJECTS, asked, (at, on) =>
+        tokenObjects(on, { ...page, coinType: coin, at }),
       );
     },
   }),

@@ -120,8 +120,8 @@ builder.queryField("token", (t) =>
       const { reads } = context;
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
-      const found = await readAsOf(reads, FOR_CAP_TABLES, asked, (at) =>
-        token(reads, { coinType, at }),
+      const found = await readAsOf(reads, FOR_CAP_TABLES, asked, (at, on) =>
+        token(on, { coinType, at }),
       );
       return found === null ? null : listed(context, asked, [found])[0];
     },

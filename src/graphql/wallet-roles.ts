@@ -46,7 +46,7 @@ builder.queryField("walletRoles", (t) =>
       const packages = await context.packages();
       const list: RoleList = { coinType, isPast: asked !== undefined };
       const rolesOn = (reads: Reads) =>
-        readAsOf(reads, FOR_ROLES, asked, (at) => walletRoles(reads, { coinType, packages, at }));
+        readAsOf(reads, FOR_ROLES, asked, (at, on) => walletRoles(on, { coinType, packages, at }));
       const found = listLengths.isShort(list)
         ? await rolesOn(context.reads)
         : await context.alone(() => rolesOn(context.longReads));

@@ -3,7 +3,7 @@
  * from where on the log has it. What was once answered for a checkpoint never changes.
  */
 import { getTableName } from "drizzle-orm";
-import { type Reads, read } from "../database/readers.ts";
+import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { WatermarkTable } from "./watermark.ts";
@@ -43,20 +43,80 @@ const statementFor = (needed: readonly Needed[]): string => {
     from (${each.join(" union all ")}) as needed`;
 };
 
-/** How far these pipelines are: one statement. */
-export const readCommitted = async (on: Reads, needed: readonly Needed[]): Promise<Committed> => {
+/** What `statementFor` selects. */
+type Told = {
+  readonly first: bigint | null;
+  readonly next: bigint;
+  readonly isFilled: boolean;
+};
+
+const committedOf = (told: Told | undefined): Committed => {
+  const { first = null, next = 0n, isFilled = true } = told ?? {};
+  const hasAny = first !== null && next > first;
+  return { first, last: hasAny ? next - 1n : null, isFilled };
+};
+
+const textOf = (needed: readonly Needed[]): string => {
   const text = statements.get(needed) ?? statementFor(needed);
   statements.set(needed, text);
-  const [row] = await read<{
-    readonly first: bigint | null;
-    readonly next: bigint;
-    readonly isFilled: boolean;
-  }>(on, text, []);
-  const first = row?.first ?? null;
-  const next = row?.next ?? 0n;
-  const hasAny = first !== null && next > first;
-  return { first, last: hasAny ? next - 1n : null, isFilled: row?.isFilled ?? true };
+  return text;
 };
+
+/** How far these pipelines are: one statement. */
+export const readCommitted = async (on: Reads, needed: readonly Needed[]): Promise<Committed> =>
+  committedOf((await read<Told>(on, textOf(needed), []))[0]);
+
+/** Texts that were given the watermarks to read, by the pipelines and by themselves. */
+const withWatermarks = new WeakMap<readonly Needed[], Map<string, string>>();
+
+const withWatermarksOf = (needed: readonly Needed[], text: string): string => {
+  const known = withWatermarks.get(needed) ?? new Map<string, string>();
+  withWatermarks.set(needed, known);
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const made = `
+    select told.first as "_first", told.next as "_next", told."isFilled" as "_filled", answer.*
+    from (${textOf(needed)}) as told
+    -- One row comes always: also of no rows it is to be known whether they can be told.
+    left join lateral (select true as "_found", rows.* from (${text}) as rows) as answer on true`;
+  known.set(text, made);
+  return made;
+};
+
+type WithWatermarks = {
+  readonly _first: bigint | null;
+  readonly _next: bigint;
+  readonly _filled: boolean;
+  readonly _found: boolean | null;
+};
+
+/**
+ * Reads about a checkpoint whose statements see, each in itself, whether it can be answered for: a past
+ * answer then takes one statement. They throw as `assertCommitted` does.
+ */
+export const committedReads = (
+  on: Reads,
+  needed: readonly Needed[],
+  checkpoint: bigint,
+): Reads => ({
+  sql: {
+    unsafe: async <Row extends object>(
+      text: string,
+      parameters: Parameter[],
+      options: { readonly prepare: true },
+    ): Promise<Row[]> => {
+      const rows = await on.sql.unsafe<Row & WithWatermarks>(
+        withWatermarksOf(needed, text),
+        parameters,
+        options,
+      );
+      const [row] = rows;
+      const told = row && { first: row._first, next: row._next, isFilled: row._filled };
+      assertCommitted(checkpoint, committedOf(told));
+      return row?._found ? rows : [];
+    },
+  },
+});
 
 /** What was asked for is not committed yet, or not known yet. Ask again later. */
 export class NotYetIndexedError extends Error {

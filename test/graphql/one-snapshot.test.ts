@@ -161,13 +161,14 @@ test("a request that needs one statement takes no snapshot, any other takes one 
     [`{ token(coinType: "${rows.ACME}") { totalSupply } }`],
     [HOLDERS],
     [HOLDERS, { at: null }],
+    [HOLDERS, { at: "20" }],
+    [`{ tokenTimelocks(${PAGE}, atCheckpoint: "20") { objectId } }`],
   ] satisfies [string, object?][]) {
     expect(await snapshotsOf(query, variables), query).toBe(0);
   }
   for (const [query, variables] of [
     ["{ _meta { checkpoint } indexerStatus { checkpoint } }"],
     [`{ ...F } fragment F on Query { a: tokens { name } b: tokens { name } }`],
-    [HOLDERS, { at: "20" }],
     [`{ walletRoles(coinType: "${rows.ACME}", atTimestamp: "1700000020") { owner } }`],
     [`{ token(coinType: "${rows.ACME}") { ...F } } fragment F on Token { ownerCount }`],
     ["{ tokens { holderCount } }"],
