@@ -169,7 +169,10 @@ test("a request that needs one statement takes no snapshot, any other takes one 
   for (const [query, variables] of [
     ["{ _meta { checkpoint } indexerStatus { checkpoint } }"],
     [`{ ...F } fragment F on Query { a: tokens { name } b: tokens { name } }`],
-    [`{ walletRoles(coinType: "${rows.ACME}", atTimestamp: "1700000020") { owner } }`],
+    [
+      `query ($at: String) { walletRoles(coinType: "${rows.ACME}", atTimestamp: $at) { owner } }`,
+      { at: "1700000020" },
+    ],
     [`{ token(coinType: "${rows.ACME}") { ...F } } fragment F on Token { ownerCount }`],
     ["{ tokens { holderCount } }"],
     [`{ capTable(${PAGE}) { checkpoint } }`],
