@@ -41,7 +41,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   "cap-table": {
     about: "who held a token at a checkpoint or moment, as CSV or JSON",
-    usage: "--coin <type> [options]",
+    usage: "[options]",
     load: async () => (await import("./cap-table.ts")).capTableCommand(),
   },
   migrate: {
