@@ -94,7 +94,10 @@ const argumentsOf = (...given: Parameters<typeof getArgumentValues>): Record<str
   }
 };
 
-/** Fields of a selection by the name they have in the answer, through fragments too. */
+/**
+ * Fields of a selection by the name they have in the answer, through fragments too. One that is asked for
+ * several times has all that is selected of it.
+ */
 export const fieldsOf = (
   { selections }: OperationDefinitionNode["selectionSet"],
   fragments: readonly FragmentDefinitionNode[],
@@ -105,7 +108,8 @@ export const fieldsOf = (
   const gather = (set: Pick<SelectionSetNode, "selections">): void => {
     for (const selection of set.selections) {
       if (selection.kind === Kind.FIELD) {
-        fields.set((selection.alias ?? selection.name).value, selection);
+        const name = (selection.alias ?? selection.name).value;
+        fields.set(name, merged(fields.get(name), selection));
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
         gather(selection.selectionSet);
       } else {
@@ -117,4 +121,10 @@ export const fieldsOf = (
   };
   gather({ selections });
   return fields;
+};
+
+const merged = (one: FieldNode | undefined, other: FieldNode): FieldNode => {
+  if (one?.selectionSet === undefined || other.selectionSet === undefined) return other;
+  const selections = [...one.selectionSet.selections, ...other.selectionSet.selections];
+  return { ...other, selectionSet: { ...other.selectionSet, selections } };
 };

@@ -175,6 +175,9 @@ test("a request that needs one statement takes no snapshot, any other takes one 
     ],
     [`{ token(coinType: "${rows.ACME}") { ...F } } fragment F on Token { ownerCount }`],
     ["{ tokens { holderCount } }"],
+    // One field, asked for twice.
+    ["{ tokens { holderCount } tokens { name } }"],
+    ["{ tokens { holderCount } ...F } fragment F on Query { tokens { name } }"],
     [`{ capTable(${PAGE}) { checkpoint } }`],
   ] satisfies [string, object?][]) {
     expect(await snapshotsOf(query, variables), query).toBe(3);
