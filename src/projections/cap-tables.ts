@@ -3,9 +3,10 @@
  * holder. Nothing keeps their order, so each is put together from the last movements at or before the
  * checkpoint, and kept: whoever copies one asks for all its pages.
  */
+import { setImmediate as turn } from "node:timers/promises";
 import { type Reads, read } from "../database/readers.ts";
 import type { HolderPlace, TokenHolder } from "./balances.ts";
-import { type Clock, createKeptLists, KEPT_MS } from "./kept-lists.ts";
+import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
 import { createSumTree } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
 
@@ -172,8 +173,18 @@ const NO_HOLDER = 2n ** 64n;
 const BEFORE_ROWS: CapPlace = { balance: 2n ** 128n, holderId: 0n, address: "" };
 const BEFORE_OWNERS: HolderPlace = { balance: 2n ** 128n, owner: "" };
 
-/** Rows that are read at once where a register is too long to be kept. */
-const AT_ONCE = 10_000;
+/** Rows at a stretch: more would keep every other caller of the process waiting. */
+const STRETCH = 500;
+
+/** What each row becomes, other work between. */
+const inStretches = async <From, To>(rows: readonly From[], make: (row: From) => To) => {
+  const made: To[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % STRETCH === STRETCH - 1) await turn();
+    made.push(make(row));
+  }
+  return made;
+};
 
 type StoredRow = {
   readonly holderId: string | null;
@@ -240,7 +251,7 @@ const readRows = async (
     after.address,
     limit,
   ]);
-  return rows.map(rowOf);
+  return inStretches(rows, rowOf);
 };
 
 const readOwners = async (
@@ -261,7 +272,7 @@ const readOwners = async (
     after.owner,
     limit,
   ]);
-  return rows.map((row) => ({
+  return inStretches(rows, (row) => ({
     owner: row.owner,
     balance: BigInt(row.balance),
     timelockBalance: BigInt(row.timelockBalance),
@@ -294,6 +305,7 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
     now,
   });
   const totals = new Map<string, { readonly made: CapTotals; readonly untilMs: number }>();
+  const shared = createShared<CapTotals>();
   const page: CapTables["rows"] = (on, { coinType, at, limit, after = BEFORE_ROWS }) =>
     rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
       readRows(on, coinType, at, from, most),
@@ -304,37 +316,55 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
       owners.page(`${coinType} ${checkpoint}`, after, limit, BEFORE_OWNERS, (from, most) =>
         readOwners(on, coinType, checkpoint, from, most),
       ),
-    totals: async (on, { coinType, at }) => {
+    totals: (on, { coinType, at }) => {
       const key = `${coinType} ${at.checkpoint}`;
-      const known = totals.get(key);
-      if (known !== undefined && known.untilMs > now()) return known.made;
-      const tree = createSumTree();
-      let [issued, holderCount, ownerCount] = [0n, 0, 0];
-      let after: CapPlace | undefined;
-      for (;;) {
-        const some = await page(on, { coinType, at, limit: AT_ONCE, after });
-        for (const { wallets, ...row } of some) {
-          const addresses = wallets.map(({ address }) => address);
-          tree.add({ coinType, checkpoint: at.checkpoint, ...row, addresses });
-          issued += row.balance;
-          holderCount += 1;
-          ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
-        }
-        const last = some.at(-1);
-        if (last === undefined || some.length < AT_ONCE) break;
-        after = placeOf(last);
-      }
-      const made = { issued, holderCount, ownerCount, root: tree.root() };
-      if (totals.size >= KEPT_TOTALS) totals.clear();
-      totals.set(key, { made, untilMs: now() + KEPT_MS });
-      return made;
+      const known = () => {
+        const found = totals.get(key);
+        return found && found.untilMs > now() ? found.made : undefined;
+      };
+      return shared(key, known, async () => {
+        const made = await sumUp(coinType, at.checkpoint, (after) =>
+          page(on, { coinType, at, limit: AT_ONCE, after }),
+        );
+        if (totals.size >= KEPT_TOTALS) totals.clear();
+        totals.set(key, { made, untilMs: now() + KEPT_MS });
+        return made;
+      });
     },
   };
+};
+
+/** What all rows come to; `read` gives those behind a place, `AT_ONCE` of them while there are so many. */
+const sumUp = async (
+  coinType: string,
+  checkpoint: bigint,
+  read: (after: CapPlace | undefined) => Promise<readonly CapRow[]>,
+): Promise<CapTotals> => {
+  const tree = createSumTree();
+  let [issued, holderCount, ownerCount] = [0n, 0, 0];
+  let after: CapPlace | undefined;
+  for (;;) {
+    const some = await read(after);
+    await inStretches(some, ({ wallets, ...row }) => {
+      const addresses = wallets.map(({ address }) => address);
+      tree.add({ coinType, checkpoint, ...row, addresses });
+      issued += row.balance;
+      holderCount += 1;
+      ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
+    });
+    const last = some.at(-1);
+    if (last === undefined || some.length < AT_ONCE) break;
+    after = placeOf(last);
+  }
+  return { issued, holderCount, ownerCount, root: tree.root() };
 };
 
 /** Wallets in cap tables that are kept, some 600 bytes each with their rows; and owners, 200 bytes each. */
 const KEPT_ROWS = 30_000;
 const KEPT_OWNERS = 100_000;
+
+/** Rows that are read at once where a register is too long to be kept: each time all of it is put together. */
+const AT_ONCE = KEPT_ROWS;
 
 /** A few hundred bytes each. */
 const KEPT_TOTALS = 1_000;

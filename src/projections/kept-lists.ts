@@ -6,9 +6,37 @@ export const KEPT_MS = 60_000;
 /** Milliseconds of a clock that never goes back. */
 export type Clock = () => number;
 
+/**
+ * Makes a value once for all callers who want it at the same time. When that fails, perhaps because its
+ * caller hung up, the next one makes it on its own.
+ * @param known the value, once it is there
+ */
+export const createShared = <Value>() => {
+  const underWay = new Map<string, Promise<Value>>();
+  return async (
+    key: string,
+    known: () => Value | undefined,
+    make: () => Promise<Value>,
+  ): Promise<Value> => {
+    for (;;) {
+      const value = known();
+      if (value !== undefined) return value;
+      const other = underWay.get(key);
+      if (other === undefined) {
+        const made = make().finally(() => underWay.delete(key));
+        underWay.set(key, made);
+        return made;
+      }
+      const [settled] = await Promise.allSettled([other]);
+      if (settled.status === "fulfilled") return settled.value;
+    }
+  };
+};
+
 export type KeptLists<Row, Place> = {
   /**
-   * Up to `limit` rows behind a place. A list that is short enough is read whole, and kept.
+   * Up to `limit` rows behind a place. A list that is short enough is read whole, once for all who ask
+   * meanwhile, and kept.
    * @param before the place before all rows
    * @param read up to so many rows behind a place, in order
    */
@@ -21,9 +49,9 @@ export type KeptLists<Row, Place> = {
   ): Promise<readonly Row[]>;
 };
 
-/** What is kept of a list; rows are null where it is too long. */
+/** What is kept of a list. */
 type Kept<Row> = {
-  readonly rows: readonly Row[] | null;
+  readonly rows: readonly Row[] | "too long";
   readonly size: number;
   readonly atMs: number;
 };
@@ -50,19 +78,20 @@ export const createKeptLists = <Row, Place>(
 ): KeptLists<Row, Place> => {
   /** In the order in which they were read. */
   const kept = new Map<string, Kept<Row>>();
+  const shared = createShared<readonly Row[] | "too long">();
   let sizeKept = 0;
 
   const drop = (key: string): void => {
     sizeKept -= kept.get(key)?.size ?? 0;
     kept.delete(key);
   };
-  /** Returns the rows, or null when they are too many to be kept. */
-  const keep = (key: string, all: readonly Row[]): readonly Row[] | null => {
+  /** Returns the rows, unless they are too many to be kept. */
+  const keep = (key: string, all: readonly Row[]): readonly Row[] | "too long" => {
     drop(key);
     // Read at once, and callers can name any number of coins that there are not.
     if (all.length === 0) return all;
     const total = all.reduce((sum, row) => sum + sizeOf(row), 0);
-    const [rows, size] = total > most ? [null, 0] : [all, total];
+    const [rows, size] = total > most ? ["too long" as const, 0] : [all, total];
     kept.set(key, { rows, size, atMs: now() });
     sizeKept += size;
     for (const oldest of kept.keys()) {
@@ -70,6 +99,10 @@ export const createKeptLists = <Row, Place>(
       drop(oldest);
     }
     return rows;
+  };
+  const known = (key: string) => {
+    const found = kept.get(key);
+    return found && now() - found.atMs < KEPT_MS ? found.rows : undefined;
   };
   const behind = (rows: readonly Row[], after: Place): number => {
     let [from, to] = [0, rows.length];
@@ -84,10 +117,12 @@ export const createKeptLists = <Row, Place>(
 
   return {
     page: async (key, after, limit, before, read) => {
-      const found = kept.get(key);
-      const known = found && now() - found.atMs < KEPT_MS ? found : undefined;
-      const rows = known === undefined ? keep(key, await read(before, most + 1)) : known.rows;
-      if (rows === null) return read(after, limit);
+      const rows = await shared(
+        key,
+        () => known(key),
+        async () => keep(key, await read(before, most + 1)),
+      );
+      if (rows === "too long") return read(after, limit);
       const from = behind(rows, after);
       return rows.slice(from, from + limit);
     },

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as events from "../../src/ledger/contract/events.ts";
@@ -235,6 +236,45 @@ test("a page begins behind its place, whether the list is kept or read anew", as
         .slice(0, 20),
     );
   }
+  expect(reads).toBe(1);
+});
+
+/** Short lists of numbers. */
+const smallLists = () =>
+  createKeptLists<number, number>(10, { compare: (a, b) => a - b, placeOf: (row) => row });
+
+test("a list that many ask for at once is read once", async () => {
+  const lists = smallLists();
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    await turn();
+    return [1, 2, 3];
+  };
+  const pages = [-1, 1, 2].map((after) => lists.page("list", after, 2, -1, read));
+  expect(await Promise.all(pages)).toEqual([[1, 2], [2, 3], [3]]);
+  expect(reads).toBe(1);
+});
+
+test("a caller whose reading fails takes no other along that asked for the same list", async () => {
+  const lists = smallLists();
+  const hungUp = async () => {
+    await turn();
+    throw new Error("the caller hung up");
+  };
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    await turn();
+    return [1, 2, 3];
+  };
+  const gone = lists.page("list", -1, 2, -1, hungUp);
+  const others = [-1, 1].map((after) => lists.page("list", after, 2, -1, read));
+  await expect(gone).rejects.toThrow("hung up");
+  expect(await Promise.all(others)).toEqual([
+    [1, 2],
+    [2, 3],
+  ]);
   expect(reads).toBe(1);
 });
 
