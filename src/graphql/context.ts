@@ -1,6 +1,6 @@
 import type { Readers, Reads, Snapshot } from "../database/readers.ts";
 import { createRemembered, type Soon } from "../database/remembered.ts";
-import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
+import { ADMISSION, createAdmission, type Place } from "../http/edge/admission.ts";
 import { decimalsOf, type KnownCoin, resolveCoin } from "../log/coins.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import type { WatchedPipeline } from "../projections/read-watermarks.ts";
@@ -69,6 +69,12 @@ const KEPT_COINS = 1_000;
 /** Rows that are read as quickly as a page. */
 const SHORT_LIST = 300;
 
+/**
+ * Long requests of one key at once, fewer than there are connections for them by default: another key's
+ * long one, and a short one that lasts, do not wait behind them.
+ */
+const LONG_PER_KEY = 2;
+
 /** Longer ones fit no index; they are looked up each time. */
 const LONGEST_KEPT = 1_024;
 
@@ -84,6 +90,7 @@ export type RequestContext = {
  * @param signal aborts when the caller of the request hangs up
  * @param weight of the request, see `Admission`
  * @param statements of the request; one unless given
+ * @param key id of the caller's key; without one, its long requests are not counted
  */
 export const contextsOver = (sources: GraphSources) => {
   const { readers, packages, pipelines, now } = sources;
@@ -98,6 +105,11 @@ export const contextsOver = (sources: GraphSources) => {
 
   const capTables = createCapTables();
   const ones = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
+  const longs = createAdmission({
+    ...ADMISSION,
+    perKey: LONG_PER_KEY,
+    perProcess: Number.POSITIVE_INFINITY,
+  });
   const lengths = new Map<string, number>();
   const listName = ({ coinType, isPast }: RoleList) => (isPast ? `past ${coinType}` : coinType);
   const listLengths: ListLengths = {
@@ -143,20 +155,31 @@ export const contextsOver = (sources: GraphSources) => {
     return canonical !== undefined && !listLengths.isShort({ coinType: canonical, isPast });
   };
 
-  /** One snapshot for all statements. What may be of any length waits before it is taken, not inside. */
+  /** One snapshot for all statements. What may take long waits before it is taken, not inside. */
   const inSnapshot = async (
     signal: AbortSignal | undefined,
     weight: number | undefined,
     { long, lists }: Statements,
+    key: string | undefined,
   ): Promise<RequestContext> => {
     const isAlone = lists.some(isLong);
-    const place = isAlone ? await ones.enter("", 1, signal) : undefined;
+    const places: Place[] = [];
+    const leave = () => {
+      for (const place of places) place.left();
+    };
+    try {
+      if (long && key !== undefined) places.push(await longs.enter(key, 1, signal));
+      if (isAlone) places.push(await ones.enter("", 1, signal));
+    } catch (error) {
+      leave();
+      throw error;
+    }
     const reads = long || isAlone ? readers.snapshot(signal) : readers.snapshot(signal, weight);
     return {
       context: { ...shared(), reads, longReads: reads, alone: (work) => work() },
       end: () => {
         reads.end();
-        place?.left();
+        leave();
       },
     };
   };
@@ -165,8 +188,9 @@ export const contextsOver = (sources: GraphSources) => {
     signal: AbortSignal | undefined,
     weight?: number,
     statements?: Statements,
+    key?: string,
   ): Soon<RequestContext> => {
-    if (statements?.several) return inSnapshot(signal, weight, statements);
+    if (statements?.several) return inSnapshot(signal, weight, statements, key);
     return {
       context: {
         ...shared(),

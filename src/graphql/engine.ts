@@ -112,7 +112,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         compiled: compiled !== undefined,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const begun = contextOf(scope.signal, weight, plain?.statements);
+          const begun = contextOf(scope.signal, weight, plain?.statements, scope.key);
           const { context, end } = begun instanceof Promise ? await begun : begun;
           try {
             if (compiled !== undefined && plain !== undefined) {

@@ -86,7 +86,8 @@ export const graphqlPart = ({
     return inPlace(place, response, async () => {
       // Its body, or its turn, may have taken longer than a revoked key is good for.
       if (post.ageMs() > CACHE_MS) await gate.identify(visitor);
-      const { status, contentType, body } = await asked.answer(accept, { requestId, log, signal });
+      const scope = { requestId, log, key: key.id, signal };
+      const { status, contentType, body } = await asked.answer(accept, scope);
       if (!unsent.hold(key.id, body.length, response)) throw noRoomToSend();
       return { status, headers: counted ?? {}, contentType, body };
     });

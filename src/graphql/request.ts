@@ -5,6 +5,8 @@ import type { Logger } from "../logging/logger.ts";
 export type RequestScope = {
   readonly requestId: string;
   readonly log: Pick<Logger, "error">;
+  /** Id of the caller's key. */
+  readonly key?: string | undefined;
   /** Aborts when the caller hangs up. */
   readonly signal?: AbortSignal | undefined;
 };

@@ -65,12 +65,13 @@ export const startApi = async (
     readonly attempts?: number;
     readonly now?: () => number;
     readonly statementTimeoutMs?: number;
+    readonly connections?: number;
   } = {},
 ): Promise<Api> => {
   const database = await freshDatabase();
   const connection = {
     url: database.url,
-    max: 4,
+    max: settings.connections ?? 4,
     applicationName: "test-read",
     readOnly: true,
     statementTimeoutMs: settings.statementTimeoutMs ?? 5000,

@@ -3,8 +3,9 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
 import { until } from "../lanes/until.ts";
-import { whileActivityIsLocked } from "../projections/damage.ts";
+import { whileActivityIsLocked, whileChangesAreLocked } from "../projections/damage.ts";
 import { type Api, startApi } from "./api.ts";
+import { addHistory } from "./history-rows.ts";
 import { ACME, activity, addActivity, knowCoin, setWatermarks } from "./rows.ts";
 
 let api: Api;
@@ -117,4 +118,24 @@ test("a caller who hangs up gives back the room held, and the pages asked for ar
   const lines = () => api.log.filter(({ msg }) => msg === "hung up");
   await expect.poll(() => lines().length).toBe(20);
   expect(api.log.filter(({ msg }) => msg === "a query failed")).toEqual([]);
+});
+
+test("long requests of one key keep no long one of another key waiting", async () => {
+  await using wide = await startApi({ connections: 6 });
+  await addHistory(wide.database);
+  const { secret } = await createKey(wide.database, { kind: "graphql" });
+  const mine = { "x-api-key": secret };
+  const CAP_TABLE = `{ capTable(coinType: "${ACME}") { issued } }`;
+  const LONG = `{ __typename tokenActivity(coinType: "${ACME}", offset: 2000) { amount } _meta { checkpoint } }`;
+  const replies = await whileChangesAreLocked(wide.database, async (waiting) => {
+    const theirs = Promise.all(Array.from({ length: 6 }, () => wide.query(CAP_TABLE)));
+    await until("as many as may be under way", waiting, (count) => count >= 1);
+    expect((await wide.query(LONG, undefined, mine)).data).toMatchObject({ tokenActivity: [] });
+    expect(await waiting()).toBeGreaterThan(0);
+    // Those that wait for their turn are refused in the end, with a time to come again.
+    return { theirs };
+  });
+  const statuses = (await replies.theirs).map(({ status }) => status);
+  expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  expect(statuses).toContain(200);
 });

@@ -18,7 +18,7 @@ export const withoutRoles = async ({ sql }: TestDatabase, work: () => Promise<vo
 /** Works while every statement on a table waits; `waiting` counts those that do. */
 const whileLocked = <T>(
   database: TestDatabase,
-  table: "balances" | "token_activity",
+  table: "balances" | "token_activity" | "token_changes",
   work: (waiting: () => Promise<number>) => Promise<T>,
 ): Promise<T> =>
   database.transaction(async ({ sql }) => {
@@ -42,3 +42,9 @@ export const whileActivityIsLocked = <T>(
   database: TestDatabase,
   work: (waiting: () => Promise<number>) => Promise<T>,
 ) => whileLocked(database, "token_activity", work);
+
+/** Works while movements of tokens cannot be read; `waiting` counts the statements that wait for them. */
+export const whileChangesAreLocked = <T>(
+  database: TestDatabase,
+  work: (waiting: () => Promise<number>) => Promise<T>,
+) => whileLocked(database, "token_changes", work);
