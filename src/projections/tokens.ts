@@ -19,6 +19,7 @@ import {
   type Writing,
   writeNow,
 } from "../database/writing.ts";
+import { LAYOUT_WITH_PAST, NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
 
 /** Coin types: of the contract, and any that metadata was seen of. */
@@ -188,33 +189,54 @@ export type Token = {
   readonly totalSupply: bigint | null;
 };
 
-const TOKENS = `
-  select coin_type as "coinType", first_checkpoint as "firstCheckpoint", symbol, name,
-    (select supply from token_supplies s where s.coin_type = tokens.coin_type and s.checkpoint <= $3
-     order by s.checkpoint desc limit 1) as "totalSupply"
-  from tokens
-  where first_checkpoint is not null and first_checkpoint <= $3`;
+/** One row comes always: whether the tables are filled is to be known of an empty page, too. */
+const tokensWith = (condition: string) => `
+  select told.filled, seen.* from (
+    select coalesce((select layout from shared_token_objects_watermark), ${LAYOUT_WITH_PAST})
+           >= ${LAYOUT_WITH_PAST} as filled
+  ) as told
+  left join lateral (
+    select coin_type as "coinType", first_checkpoint as "firstCheckpoint", symbol, name,
+      (select supply from token_supplies s where s.coin_type = tokens.coin_type and s.checkpoint <= $3
+       order by s.checkpoint desc limit 1) as "totalSupply"
+    from tokens
+    where first_checkpoint is not null and first_checkpoint <= $3 and ${condition}
+    order by coin_type limit (select $2::int8)
+  ) as seen on told.filled`;
 
-const TOKEN_PAGE = `${TOKENS} and coin_type > $1 order by coin_type limit (select $2::int8)`;
-const ONE_TOKEN = `${TOKENS} and coin_type = $1 limit (select $2::int8)`;
+const TOKEN_PAGE = tokensWith("coin_type > $1");
+const ONE_TOKEN = tokensWith("coin_type = $1");
 
-type TokenRow = Omit<Token, "totalSupply"> & { readonly totalSupply: string | null };
+type TokenRow = Omit<Token, "totalSupply" | "coinType"> & {
+  readonly filled: boolean;
+  /** Null in the row of an empty page. */
+  readonly coinType: string | null;
+  readonly totalSupply: string | null;
+};
 
 const readTokens = async (on: Reads, text: string, given: readonly [string, number, bigint]) => {
   const rows = await read<TokenRow>(on, text, [...given]);
-  return rows.map((row) => ({
-    ...row,
-    totalSupply: row.totalSupply === null ? null : BigInt(row.totalSupply),
-  }));
+  if (rows[0]?.filled === false) throw new NotYetIndexedError(STILL_FILLING);
+  return rows.flatMap(({ filled: _, coinType, totalSupply, ...row }) =>
+    coinType === null
+      ? []
+      : [{ ...row, coinType, totalSupply: totalSupply === null ? null : BigInt(totalSupply) }],
+  );
 };
 
-/** Tokens by coin type, ascending, as they stand now; `after` is the coin type of the last row seen. */
+/**
+ * Tokens by coin type, ascending, as they stand now; `after` is the coin type of the last row seen.
+ * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ */
 export const tokens = (
   on: Reads,
   { limit, after = "" }: { readonly limit: number; readonly after?: string | undefined },
 ): Promise<Token[]> => readTokens(on, TOKEN_PAGE, [after, limit, BEHIND_ALL]);
 
-/** One token, now or at the end of checkpoint `at`; null when it was not seen by then. */
+/**
+ * One token, now or at the end of checkpoint `at`; null when it was not seen by then.
+ * @throws NotYetIndexedError (wait) as `tokens` does
+ */
 export const token = async (
   on: Reads,
   { coinType, at = BEHIND_ALL }: { readonly coinType: string; readonly at?: bigint | undefined },

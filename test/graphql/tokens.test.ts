@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   holderLifecycleWatermark,
   roleChangesWatermark,
+  sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
 } from "../../src/projections/watermarks.ts";
 import { loseWatermark, setFilled } from "../projections/set-watermark.ts";
@@ -66,6 +67,20 @@ test("counts are as of what the three pipelines have committed, and fail alone",
     expect(errors).toMatchObject([{ extensions: { code: "NOT_YET_INDEXED" } }]);
   } finally {
     await setWatermarks(api.database, LAST);
+  }
+});
+
+test("while history is being filled in, tokens that were not seen since may be missing: none is given", async () => {
+  await setFilled(api.database, sharedTokenObjectsWatermark, false);
+  try {
+    const { errors } = await api.query(
+      `{ tokens { coinType } token(coinType: "${ACME}") { firstCheckpoint } none: token(coinType: "0x1::no::NO") { name } }`,
+    );
+    const extensions = { code: "NOT_YET_INDEXED" };
+    expect(errors?.map(({ path }) => path?.[0]).toSorted()).toEqual(["none", "token", "tokens"]);
+    expect(errors).toMatchObject([{ extensions }, { extensions }, { extensions }]);
+  } finally {
+    await setFilled(api.database, sharedTokenObjectsWatermark, true);
   }
 });
 
