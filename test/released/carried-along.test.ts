@@ -189,6 +189,25 @@ test.skipIf(Date.now() < Date.parse(madeAt))(
         ? { done: true }
         : { seen: indexerStatus };
     });
+    await eventually(
+      "the history of what was read before to be filled in from the log",
+      async () => {
+        const seen = await database.sql<{ layout: number }[]>`
+        select layout from shared_token_objects_watermark
+        union all select layout from timelock_objects_watermark`;
+        return seen.every(({ layout }) => layout === 2) ? { done: true } : { seen };
+      },
+    );
+    const differing = await database.sql`
+      select * from balances full join (
+        select coin_type, owner, sum(tokens) as tokens, sum(grants) as grants from (
+          select coin_type, owner, change as tokens, 0 as grants from token_changes
+          union all select coin_type, owner, 0, change from grant_changes
+        ) changes group by coin_type, owner
+      ) moved using (coin_type, owner)
+      where coalesce(token_balance, 0) <> coalesce(tokens, 0)
+         or coalesce(grant_balance, 0) <> coalesce(grants, 0)`;
+    expect(differing).toEqual([]);
     for (const { id } of open) {
       await eventually(`request ${id}`, async () => {
         const seen = await getSigned(served, callers.secretKey, `/api/v1/requests/${id}`);
