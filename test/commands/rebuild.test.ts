@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../postgres.ts";
-import { startProgram, temporaryFolder } from "../service/process.ts";
+import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
 test("a pipeline is rebuilt from the log, and only while no process writes it", async () => {
