@@ -23,6 +23,8 @@ let api: Api;
 let coinType: string;
 let owners: readonly string[];
 const then: Then[] = [];
+/** Goes on by so many checkpoints. */
+let append: (checkpoints: number) => Promise<Then>;
 
 const ASKED = (at: string) => {
   const given = at === "" ? "" : `, ${at}`;
@@ -52,24 +54,24 @@ beforeAll(async () => {
   api = await startApi();
   const ledger = createDemoLedger({ seed: 11, investors: 15 });
   const following = await follow(api.database, ledger);
-  const append = async (checkpoints: number) => {
+  append = async (checkpoints) => {
     const raws = Array.from({ length: checkpoints }, () => {
       const { sequence, raw } = ledger.next();
       return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
     });
     await following.append(raws);
     await following.project(1 + ((checkpoints * 53) % 300));
+    const held = [...balancesOf(ledger.model, coinType)]
+      .map(([owner, { tokens, grants }]) => [owner, tokens + grants] as const)
+      .filter(([, balance]) => balance > 0n);
+    return { checkpoint: ledger.nextSequence - 1n, answers: undefined, held: new Map(held) };
   };
   await append(150);
   coinType = [...ledger.model.coins.keys()][0] ?? "";
   owners = [...balancesOf(ledger.model, coinType).keys()];
   for (let batch = 0; batch < BATCHES; batch += 1) {
-    await append(1 + ((batch * 7) % 12));
-    const held = [...balancesOf(ledger.model, coinType)]
-      .map(([owner, { tokens, grants }]) => [owner, tokens + grants] as const)
-      .filter(([, balance]) => balance > 0n);
-    const checkpoint = ledger.nextSequence - 1n;
-    then.push({ checkpoint, answers: await ask(ASKED("")), held: new Map(held) });
+    const known = await append(1 + ((batch * 7) % 12));
+    then.push({ ...known, answers: await ask(ASKED("")) });
   }
 }, 120_000);
 afterAll(() => api[Symbol.asyncDispose]());
@@ -169,4 +171,46 @@ test("the example of the documentation copies the register in two ways and finds
   ]);
   const last = then.at(-1);
   expect(stdout).toBe(`checkpoint ${last?.checkpoint}: ${last?.held.size} owners, 0 differ\n`);
+});
+
+const page = z.object({
+  tokenHolders: z.array(z.object({ owner: z.string(), balance: z.string() })),
+});
+const meta = z.object({ _meta: z.object({ checkpoint: z.string() }) });
+
+/** All holders of a checkpoint, in pages of three. */
+const copyAt = async (at: string): Promise<ReadonlyMap<string, bigint>> => {
+  const copied = new Map<string, bigint>();
+  for (let after: string | null = null; ; ) {
+    const { data } = await api.query(
+      `query ($coin: String!, $at: String, $after: String) {
+        tokenHolders(coinType: $coin, atCheckpoint: $at, after: $after, limit: 3) { owner balance }
+      }`,
+      { coin: coinType, at, after },
+    );
+    const rows = page.parse(data).tokenHolders;
+    for (const { owner, balance } of rows) copied.set(owner, BigInt(balance));
+    const last = rows.at(-1);
+    if (last === undefined) return copied;
+    after = `${last.balance}:${last.owner}`;
+  }
+};
+
+test("forty copies made page by page while the ledger moves are each of one checkpoint", async () => {
+  const known = new Map(then.map(({ checkpoint, held }) => [checkpoint.toString(), held]));
+  const moving = (async () => {
+    for (let batch = 0; batch < 25; batch += 1) {
+      const { checkpoint, held } = await append(1 + (batch % 5));
+      known.set(checkpoint.toString(), held);
+    }
+  })();
+  const copies = await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const { data } = await api.query("{ _meta { checkpoint } }");
+      const at = meta.parse(data)._meta.checkpoint;
+      return { at, copied: await copyAt(at) };
+    }),
+  );
+  await moving;
+  for (const { at, copied } of copies) expect(copied, at).toEqual(known.get(at));
 });
