@@ -61,10 +61,6 @@ export const holderEventsTable = pgTable(
     index("holder_events_of_group")
       .on(t.coinType, t.address, t.position)
       .where(sql`group_id is not null`),
-    // Whether a wallet is frozen.
-    index("holder_events_of_freeze")
-      .on(t.coinType, t.address, t.position)
-      .where(sql`is_frozen is not null`),
   ],
 );
 

@@ -44,8 +44,6 @@ export const roleEventsTable = pgTable(
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
     index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
-    // The newest of an owner's role, at or before a checkpoint.
-    index("role_events_of_role").on(t.coinType, t.owner, t.role, t.position),
   ],
 );
 
@@ -59,6 +57,21 @@ export const walletRolesTable = pgTable(
     position: int8("position").notNull(),
   },
   (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role] })],
+);
+
+/** Who held which role, and holds it, in ranges of checkpoints. */
+export const roleRangesTable = pgTable(
+  "role_ranges",
+  {
+    coinType: identifier("coin_type").notNull(),
+    owner: identifier("owner").notNull(),
+    role: identifier("role").notNull(),
+    /** The first checkpoint that the role was held after. */
+    checkpoint: int8("checkpoint").notNull(),
+    /** The first checkpoint that it no longer was; `STILL_OPEN` while it is held. */
+    until: int8("until").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role, t.checkpoint] })],
 );
 
 /** An event to append and fold. */

@@ -25,6 +25,8 @@ export const watermarkTable = <Name extends string>(name: Name) =>
      * upgrade that added tables, until they are filled from the log.
      */
     layout: integer("layout").notNull().default(1),
+    /** Last checkpoint that filling them has dealt with; null when nothing is being filled in. */
+    filledCheckpoint: int8("filled_checkpoint"),
     /** When the row was last moved, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
   });

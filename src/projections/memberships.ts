@@ -1,0 +1,26 @@
+/**
+ * What wallets were in a coin's register, and are: the holder each belongs to, its group, and whether it
+ * is frozen, in ranges of checkpoints. Written by `holder_lifecycle`.
+ */
+import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { identifier, int8, u64 } from "../database/column-types.ts";
+
+/** What a wallet has one value of at most, at the end of each checkpoint. */
+export type Aspect = "holder" | "group" | "freeze";
+
+/** Ranges of one wallet and aspect neither overlap nor begin where they end. */
+export const membershipRangesTable = pgTable(
+  "membership_ranges",
+  {
+    coinType: identifier("coin_type").notNull(),
+    address: identifier("address").notNull(),
+    aspect: identifier("aspect").$type<Aspect>().notNull(),
+    /** The holder's id, the group's id, or 1 for frozen. */
+    value: u64("value").notNull(),
+    /** The first checkpoint that the value stood after. */
+    checkpoint: int8("checkpoint").notNull(),
+    /** The first checkpoint that it no longer did; `STILL_OPEN` while it stands. */
+    until: int8("until").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.coinType, t.address, t.aspect, t.checkpoint] })],
+);
