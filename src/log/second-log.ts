@@ -13,19 +13,33 @@ import { checkpointMark } from "./blocks.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
 import {
   logBlocks,
+  logChain,
   logCheckpoints,
   logCoins,
+  logCommittees,
   logFacts,
+  logHeads,
   logHighWater,
   logPackages,
+  logProofs,
 } from "./tables.ts";
 
 const SECOND = "holderbook_second_log";
 const FORMER = "holderbook_former_log";
 
-const TABLES = [logFacts, logCheckpoints, logBlocks, logPackages, logHighWater, logCoins].map(
-  getTableName,
-);
+// The hash chain and its signed heads are of one log: a second one begins its own.
+const TABLES = [
+  logFacts,
+  logCheckpoints,
+  logBlocks,
+  logPackages,
+  logChain,
+  logHeads,
+  logProofs,
+  logCommittees,
+  logHighWater,
+  logCoins,
+].map(getTableName);
 
 /**
  * The second log does not end where the log does, or knows its last checkpoint by another digest. Nothing
@@ -151,6 +165,9 @@ const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> =
     where checkpoint < ${start}`;
   await sql`
     insert into ${sql(SECOND)}.log_blocks select * from log_blocks where first_checkpoint < ${start}`;
+  await sql`
+    insert into ${sql(SECOND)}.log_proofs select * from log_proofs where last_checkpoint < ${start}`;
+  await sql`insert into ${sql(SECOND)}.log_committees select * from log_committees`;
   await sql`
     insert into ${sql(SECOND)}.log_packages select * from log_packages
     where checkpoint < ${start}`;

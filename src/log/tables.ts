@@ -109,6 +109,53 @@ export const logPackages = pgTable("log_packages", {
   transaction: integer("transaction").notNull(),
 });
 
+/**
+ * The hash chain over the facts: one row per checkpoint with facts, made from the log after it was
+ * appended. Each hash covers the one before it: see chain.ts. Never updated or deleted
+ * (drizzle/0007_proof.sql).
+ */
+export const logChain = pgTable("log_chain", {
+  checkpoint: int8("checkpoint").primaryKey(),
+  /** Facts of this checkpoint. */
+  facts: integer("facts").notNull(),
+  hash: bytea("hash").notNull(),
+});
+
+/** Heads of the chain that were signed: a change of facts cannot take these back. Never changed either. */
+export const logHeads = pgTable("log_heads", {
+  /** The last checkpoint that the hash covers. */
+  checkpoint: int8("checkpoint").primaryKey(),
+  hash: bytea("hash").notNull(),
+  /** Base64 of the 64 bytes of an Ed25519 signature by the deployment's key, and the id of that. */
+  signature: text("signature").notNull(),
+  keyId: text("key_id").notNull(),
+  signedAt: at("signed_at").notNull().defaultNow(),
+});
+
+/**
+ * What proves stretches of checkpoints: the validators' signature on the summary of the last one, which
+ * the digests that summaries name of those before lead back to the first. Never changed.
+ */
+export const logProofs = pgTable("log_proofs", {
+  firstCheckpoint: int8("first_checkpoint").primaryKey(),
+  lastCheckpoint: int8("last_checkpoint").notNull(),
+  epoch: int8("epoch").notNull(),
+  /** BCS of the last one's `CheckpointSummary`. */
+  summary: bytea("summary").notNull(),
+  /** The aggregated BLS signature, 48 bytes, and the roaring bitmap of its signers. */
+  signature: bytea("signature").notNull(),
+  signers: bytea("signers").notNull(),
+});
+
+/** Committees that signatures were verified against. Never changed. */
+export const logCommittees = pgTable("log_committees", {
+  epoch: int8("epoch").primaryKey(),
+  /** For each member, by key ascending: its BLS key, 96 bytes, and its stake, 8 bytes big-endian. */
+  members: bytea("members").notNull(),
+  /** The checkpoint that ended the epoch before and names it; null for one that was trusted from outside. */
+  namedBy: int8("named_by"),
+});
+
 /** How far the log is complete, and of which chain: one row. */
 export const logHighWater = pgTable(
   "log_high_water",

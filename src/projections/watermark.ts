@@ -1,5 +1,5 @@
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
-import { at, int8 } from "../database/column-types.ts";
+import { at, bytea, int8 } from "../database/column-types.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /**
@@ -27,6 +27,8 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     layout: integer("layout").notNull().default(1),
     /** Last checkpoint that filling them has dealt with; null when nothing is being filled in. */
     filledCheckpoint: int8("filled_checkpoint"),
+    /** Digest over all rows up to `last_checkpoint` (digests.ts); null before the first, and while they fill. */
+    digest: bytea("digest"),
     /** When the row was last moved, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
   });
