@@ -1,4 +1,7 @@
-/** What a process that indexes works on besides: callbacks, EVM chains, the transfer agent's requests. */
+/**
+ * What a process that indexes works on besides: callbacks, EVM chains, the transfer agent's requests, the
+ * watch over what is stored.
+ */
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
@@ -10,6 +13,7 @@ import type { Ledger } from "./ledger-source.ts";
 import { configuredVault } from "./pii.ts";
 import type { Storage } from "./storage.ts";
 import { startTransferAgent } from "./ta.ts";
+import { startWatch } from "./watch.ts";
 
 /** Disposing of it ends the work, and waits for what is under way. */
 export type BackgroundWork = AsyncDisposable & {
@@ -26,7 +30,7 @@ export type BackgroundWork = AsyncDisposable & {
 };
 
 /**
- * Starts delivering callbacks and reading EVM chains.
+ * Starts delivering callbacks, reading EVM chains, and watching over what is stored.
  * @throws AssetsFileError | CallbackAddressError | NetworkSettingsError (stop), ConfigError
  */
 export const startBackgroundWork = async (settings: {
@@ -48,6 +52,7 @@ export const startBackgroundWork = async (settings: {
   const evm = opened.use(
     await startEvm({ config, logger, database: storage.write, assets, signal }),
   );
+  opened.use(await startWatch({ config, logger, storage }));
   const all = opened.move();
   return {
     assets,

@@ -1,5 +1,6 @@
 /** The interfaces of this process on one port that is bound already. */
 
+import { integrityDetails, integrityGauges } from "../audit/health.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
@@ -59,6 +60,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     details: detailsOf(
       evmDetails({ db: storage.read.db, projects, local: indexing?.evm }),
       taDetails({ db: storage.read.db, assets }),
+      integrityDetails({ db: storage.read.db }),
       ...(indexing === undefined ? [] : [indexing.details]),
     ),
     version: VERSION,
@@ -121,6 +123,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
   taMetrics(metrics.registry, { health, db });
+  integrityGauges(metrics.registry, health);
   indexing?.addMetrics(metrics.registry);
   const server = await createServer({
     parts,

@@ -50,3 +50,10 @@ export const forgetBlocks = ({ transaction }: TestDatabase) =>
     await sql`alter table log_blocks enable trigger user`;
     await sql`update log_high_water set reached_ms = null`;
   });
+
+/** Changes the log as a superuser can: behind the triggers that refuse it. */
+export const alterLog = (database: TestDatabase, statement: string) =>
+  database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql.unsafe(statement);
+  });

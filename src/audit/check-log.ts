@@ -1,0 +1,89 @@
+/** What the slow check of the log found and how far it is: kept, so that every process can tell. */
+import type { Sql } from "../database/connect.ts";
+import { type Checked, checkStretch, type LogFault } from "../log/chain.ts";
+import { headFault } from "./log-heads.ts";
+
+/** How far the check is. */
+export type LogCheck = {
+  /** Where the round under way goes on: everything up to here was looked at in it. */
+  readonly through: bigint;
+  /** The last round that ended without a fault: when (ISO 8601), and through which checkpoint. */
+  readonly completedAt: string | null;
+  readonly completedThrough: bigint | null;
+  /** What does not hold; null while everything does. */
+  readonly fault: (LogFault & { readonly foundAt: string }) | null;
+};
+
+type Row = {
+  readonly next_checkpoint: bigint;
+  readonly completed_at: string | null;
+  readonly completed_through: bigint | null;
+  readonly fault: string | null;
+  readonly fault_checkpoint: bigint | null;
+  readonly found_at: string | null;
+};
+
+/** What the check of the log said last; null before it ever looked. */
+export const readLogCheck = async ({ sql }: { readonly sql: Sql }): Promise<LogCheck | null> => {
+  const [row] = await sql<Row[]>`
+    select next_checkpoint, completed_through, fault, fault_checkpoint,
+           to_json(completed_at) #>> '{}' as completed_at, to_json(found_at) #>> '{}' as found_at
+    from log_check`;
+  if (row === undefined) return null;
+  const { fault, fault_checkpoint: checkpoint, found_at: foundAt } = row;
+  return {
+    through: row.next_checkpoint - 1n,
+    completedAt: row.completed_at && new Date(row.completed_at).toISOString(),
+    completedThrough: row.completed_through,
+    fault:
+      fault === null || checkpoint === null || foundAt === null
+        ? null
+        : { checkpoint, what: fault, foundAt: new Date(foundAt).toISOString() },
+  };
+};
+
+/** What a look found: nothing yet, a whole round without a fault, or a fault. */
+type Outcome = "none" | "whole" | LogFault;
+
+/** Keeps how far the round is; a fault that is known keeps the time when it was found. */
+const keep = async (sql: Sql, next: bigint, through: bigint, outcome: Outcome): Promise<void> => {
+  if (outcome === "none") {
+    await sql`
+      insert into log_check (next_checkpoint) values (${next})
+      on conflict (id) do update set next_checkpoint = excluded.next_checkpoint`;
+  } else if (outcome === "whole") {
+    await sql`
+      insert into log_check (next_checkpoint, completed_at, completed_through)
+      values (${next}, now(), ${through})
+      on conflict (id) do update
+      set next_checkpoint = excluded.next_checkpoint, completed_at = excluded.completed_at,
+          completed_through = excluded.completed_through,
+          fault = null, fault_checkpoint = null, found_at = null`;
+  } else {
+    const { checkpoint, what } = outcome;
+    await sql`
+      insert into log_check as known (next_checkpoint, fault, fault_checkpoint, found_at)
+      values (${next}, ${what}, ${checkpoint}, now())
+      on conflict (id) do update
+      set next_checkpoint = excluded.next_checkpoint,
+          fault = excluded.fault, fault_checkpoint = excluded.fault_checkpoint,
+          found_at = case when known.fault = excluded.fault then known.found_at else now() end`;
+  }
+};
+
+/** Signatures of heads that a round of the slow check verifies, from the newest. */
+const HEADS = 10;
+
+/**
+ * Looks at the next stretch, and at the signed heads when that ends a round. The next look begins a new
+ * round then, or after a fault, which stands until a whole round finds none.
+ */
+export const checkNext = async (sql: Sql): Promise<Checked> => {
+  const [row] = await sql<{ next: bigint }[]>`select next_checkpoint as next from log_check`;
+  const checked = await checkStretch(sql, (row?.next ?? 0n) - 1n);
+  const { through } = checked;
+  const fault = checked.fault ?? (checked.ended ? await headFault(sql, HEADS) : null);
+  const ended = checked.ended || fault !== null;
+  await keep(sql, ended ? 0n : through + 1n, through, fault ?? (ended ? "whole" : "none"));
+  return { ...checked, fault, ended };
+};

@@ -1,0 +1,67 @@
+/** What the watch found, as kept by the process that watches: one statement. */
+import type { Sql } from "../database/connect.ts";
+
+/** Checkpoints are decimal; null where nothing was done yet. */
+export type Findings = {
+  readonly log: {
+    /** Last checkpoint with facts that the hash chain covers, and the last whose head was signed. */
+    readonly chainedThrough: string | null;
+    readonly signedThrough: string | null;
+    /** Where the last round that found no fault ended, and how long ago. */
+    readonly checkedThrough: string | null;
+    readonly checkedSecondsAgo: number | null;
+    /** What does not hold; null while everything does. */
+    readonly fault: string | null;
+  };
+  readonly sums: {
+    /** The checkpoint that was last added up, and how long ago. */
+    readonly checkedThrough: string | null;
+    readonly checkedSecondsAgo: number | null;
+    /** What does not add up; empty while everything does. */
+    readonly findings: readonly string[];
+  };
+};
+
+type Row = {
+  readonly chained: bigint | null;
+  readonly signed: bigint | null;
+  readonly checked: bigint | null;
+  readonly checkedAgo: number | null;
+  readonly fault: string | null;
+  readonly faultCheckpoint: bigint | null;
+  readonly summed: bigint | null;
+  readonly summedAgo: number | null;
+  readonly findings: readonly string[] | null;
+};
+
+const FINDINGS = `
+  select (select max(checkpoint) from log_chain) as chained,
+         (select max(checkpoint) from log_heads) as signed,
+         c.completed_through as checked,
+         extract(epoch from now() - c.completed_at)::int as "checkedAgo",
+         c.fault, c.fault_checkpoint as "faultCheckpoint",
+         r.checkpoint as summed, extract(epoch from now() - r.at)::int as "summedAgo", r.findings
+  from (select) as one
+  left join log_check c on true
+  left join reconciliations r on r.kind = 'continuous'`;
+
+/** What the watch found last. */
+export const readFindings = async ({ sql }: { readonly sql: Sql }): Promise<Findings> => {
+  const [row] = await sql.unsafe<Row[]>(FINDINGS, [], { prepare: true });
+  const text = (checkpoint: bigint | null | undefined) => checkpoint?.toString() ?? null;
+  const fault = row?.fault ?? null;
+  return {
+    log: {
+      chainedThrough: text(row?.chained),
+      signedThrough: text(row?.signed),
+      checkedThrough: text(row?.checked),
+      checkedSecondsAgo: row?.checkedAgo ?? null,
+      fault: fault === null ? null : `checkpoint ${row?.faultCheckpoint}: ${fault}`,
+    },
+    sums: {
+      checkedThrough: text(row?.summed),
+      checkedSecondsAgo: row?.summedAgo ?? null,
+      findings: row?.findings ?? [],
+    },
+  };
+};

@@ -1,0 +1,76 @@
+/** What the watch over stored data found: for `/health` and `/metrics` of any process. */
+import type { Registry } from "prom-client";
+import type { Db } from "../database/connect.ts";
+import type { Health, HealthDetail } from "../http/health/health.ts";
+import { healthGauge } from "../http/health/health-gauge.ts";
+import { type Findings, readFindings } from "./findings.ts";
+
+/** `integrity` of the health report: `stalled` from the moment something stored proves false. */
+export type IntegrityDetails = {
+  readonly integrity: Findings & {
+    readonly state: "ok" | "stalled";
+    /** What does not hold, and what to do; absent while everything does. */
+    readonly reason?: string;
+  };
+};
+
+const reasonOf = ({ log, sums }: Findings): string | undefined => {
+  if (log.fault !== null) {
+    return `the log was changed: ${log.fault}; holderbook verify --log tells more; restore a backup`;
+  }
+  const [first] = sums.findings;
+  if (first === undefined) return undefined;
+  return `the register does not add up: ${first}; holderbook reconcile tells more, holderbook rebuild makes it anew from the log`;
+};
+
+/** The members of the answer are `IntegrityDetails`. */
+export const integrityDetails =
+  ({ db }: { readonly db: Db }) =>
+  async (): Promise<HealthDetail & { readonly members: IntegrityDetails }> => {
+    const findings = await readFindings(db);
+    const reason = reasonOf(findings);
+    const state = reason === undefined ? "ok" : "stalled";
+    const integrity = { state, ...(reason !== undefined && { reason }), ...findings } as const;
+    return { state, members: { integrity } };
+  };
+
+const isIntegrityDetails = (details: unknown): details is IntegrityDetails =>
+  typeof details === "object" && details !== null && "integrity" in details;
+
+/** Adds figures of the same to `/metrics`. */
+export const integrityGauges = (registry: Registry, health: Health): void => {
+  const gauge = healthGauge(registry, health, isIntegrityDetails);
+  const figure = (name: string, help: string, of: (findings: Findings) => number | null) =>
+    gauge(name, help, [], ({ integrity }, set) => {
+      const value = of(integrity);
+      if (value !== null) set({}, value);
+    });
+  const checkpoint = (text: string | null) => (text === null ? null : Number(text));
+  figure("log_changed", "1 while facts of the log do not fit its hash chain", ({ log }) =>
+    log.fault === null ? 0 : 1,
+  );
+  figure("log_chain_checkpoint", "Last checkpoint that the log's hash chain covers", ({ log }) =>
+    checkpoint(log.chainedThrough),
+  );
+  figure("log_signed_checkpoint", "Last checkpoint whose head of the chain was signed", ({ log }) =>
+    checkpoint(log.signedThrough),
+  );
+  figure("log_checked_checkpoint", "Where the last whole check of the log ended", ({ log }) =>
+    checkpoint(log.checkedThrough),
+  );
+  figure(
+    "log_check_age_seconds",
+    "Since the last whole check of the log",
+    ({ log }) => log.checkedSecondsAgo,
+  );
+  figure(
+    "sums_findings",
+    "What does not add up in the register, 100 at most",
+    ({ sums }) => sums.findings.length,
+  );
+  figure(
+    "sums_age_seconds",
+    "Since the register was last added up",
+    ({ sums }) => sums.checkedSecondsAgo,
+  );
+};

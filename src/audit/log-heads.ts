@@ -1,0 +1,125 @@
+/**
+ * Signed heads of the log's hash chain. A chain can be made anew over changed facts; a signature that was
+ * given out before cannot be taken back.
+ */
+import { publicKeyOf, strictBase64, verifyBytes } from "../client/ed25519.mjs";
+import type { Sql } from "../database/connect.ts";
+import { chainEnd, type LogFault } from "../log/chain.ts";
+import { type DeploymentKey, type Signable, signedBytes } from "./deployment-key.ts";
+
+/** A head as it is given out. */
+export type LogHead = {
+  readonly checkpoint: bigint;
+  /** Hex of the 32 bytes. */
+  readonly hash: string;
+  readonly signature: string;
+  readonly keyId: string;
+  /** Base64 of the key's 32 bytes; null where deployment_keys does not know it. */
+  readonly publicKey: string | null;
+  /** ISO 8601. */
+  readonly signedAt: string;
+};
+
+/** What a head's signature is over. */
+const statementOf = (chainId: string | null, checkpoint: bigint, hash: string): Signable => ({
+  purpose: "holderbook-log-head-v1",
+  chainId,
+  checkpoint: checkpoint.toString(),
+  hash,
+});
+
+const chainIdOf = async (sql: Sql): Promise<string | null> => {
+  const [row] = await sql<{ chain_id: string | null }[]>`select chain_id from log_high_water`;
+  return row?.chain_id ?? null;
+};
+
+/** Signs the end of the chain, unless it has been; returns the new head, or null. */
+export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | null> => {
+  const { checkpoint, hash: bytes } = await chainEnd(sql);
+  if (checkpoint < 0n) return null;
+  const hash = Buffer.from(bytes).toString("hex");
+  const { keyId, publicKey, signature } = key.sign(
+    statementOf(await chainIdOf(sql), checkpoint, hash),
+  );
+  const [row] = await sql<{ signed_at: string }[]>`
+    insert into log_heads (checkpoint, hash, signature, key_id)
+    values (${checkpoint}, ${bytes}, ${signature}, ${keyId})
+    on conflict (checkpoint) do nothing returning to_json(signed_at) #>> '{}' as signed_at`;
+  if (row === undefined) return null;
+  const signedAt = new Date(row.signed_at).toISOString();
+  return { checkpoint, hash, signature, keyId, publicKey, signedAt };
+};
+
+/** Heads that were given out, the newest first. */
+export const logHeads = async (sql: Sql, limit: number, before?: bigint): Promise<LogHead[]> => {
+  const rows = await sql<
+    {
+      checkpoint: bigint;
+      hash: Buffer;
+      signature: string;
+      key_id: string;
+      public_key: string | null;
+      signed_at: string;
+    }[]
+  >`
+    select h.checkpoint, h.hash, h.signature, h.key_id, k.public_key,
+           to_json(h.signed_at) #>> '{}' as signed_at
+    from log_heads h left join deployment_keys k using (key_id)
+    where h.checkpoint < ${before ?? 2n ** 63n - 1n} order by h.checkpoint desc limit ${limit}`;
+  return rows.map((row) => ({
+    checkpoint: row.checkpoint,
+    hash: row.hash.toString("hex"),
+    signature: row.signature,
+    keyId: row.key_id,
+    publicKey: row.public_key,
+    signedAt: new Date(row.signed_at).toISOString(),
+  }));
+};
+
+/** The first head, from the oldest, that the chain no longer has or ever had; null when it has all. */
+const contradicted = async (sql: Sql): Promise<LogFault | null> => {
+  const [row] = await sql<{ checkpoint: bigint; chained: boolean }[]>`
+    select h.checkpoint, c.hash is not null as chained
+    from log_heads h left join log_chain c using (checkpoint)
+    where c.hash is distinct from h.hash order by h.checkpoint limit 1`;
+  if (row === undefined) return null;
+  const { checkpoint, chained } = row;
+  const what = chained
+    ? "log_chain has another hash than the one that was signed in log_heads: facts up to here were changed, and the chain made anew"
+    : "log_heads has a signed head, but log_chain has no row: the end of the log was deleted";
+  return { checkpoint, what };
+};
+
+const isSigned = (head: LogHead, chainId: string | null): boolean => {
+  const bytes = strictBase64(head.signature);
+  if (head.publicKey === null || bytes === undefined) return false;
+  const signed = signedBytes(statementOf(chainId, head.checkpoint, head.hash));
+  return verifyBytes(signed, bytes, publicKeyOf(head.publicKey));
+};
+
+/** Heads whose signatures are verified at once. */
+const PAGE = 1_000;
+
+/**
+ * Holds the heads against the chain, and their signatures against the keys; null when all of them hold.
+ * @param newest how many signatures are verified, from the newest; all unless given
+ */
+export const headFault = async (sql: Sql, newest?: number): Promise<LogFault | null> => {
+  const wrong = await contradicted(sql);
+  if (wrong !== null) return wrong;
+  const chainId = await chainIdOf(sql);
+  let left = newest ?? Number.POSITIVE_INFINITY;
+  for (let before: bigint | undefined; left > 0; ) {
+    const page = await logHeads(sql, Math.min(PAGE, left), before);
+    const forged = page.find((head) => !isSigned(head, chainId));
+    if (forged !== undefined) {
+      const what = `the signature in log_heads is not one of key ${forged.keyId}: the row or the key was changed`;
+      return { checkpoint: forged.checkpoint, what };
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return null;
+    before = last.checkpoint;
+    left -= page.length;
+  }
+  return null;
+};

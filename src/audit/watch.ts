@@ -1,0 +1,124 @@
+/**
+ * The watch over what is stored: keeps the log's hash chain at the log's end, signs its head every so
+ * often, and looks at everything again and again, slowly.
+ *
+ * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
+ * every process read it.
+ */
+import type { Database } from "../database/connect.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
+import { extendChain } from "../log/chain.ts";
+import { pause } from "../waiting/backoff.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { retrying } from "../waiting/retrying.ts";
+import { checkNext } from "./check-log.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { type LogHead, signHead } from "./log-heads.ts";
+
+/** Something that is looked at slowly, one stretch after another. */
+export type SlowLook = {
+  /** Looks at the next stretch; returns whether that ended a round. */
+  next(on: Database): Promise<{ readonly ended: boolean }>;
+};
+
+export type Watch = {
+  readonly database: Database;
+  /** Signs heads; absent: they are not signed. */
+  readonly key?: DeploymentKey | undefined;
+  readonly looks: readonly SlowLook[];
+  readonly pace?: Partial<Pace>;
+  readonly onSigned?: (head: LogHead) => void;
+  readonly onTrouble: (error: Error) => void;
+};
+
+export type Pace = {
+  /** Between two looks for facts that the chain does not cover yet, milliseconds. */
+  readonly chainEveryMs: number;
+  /** Between two signed heads, milliseconds. */
+  readonly signEveryMs: number;
+  /** Between the beginnings of two rounds of a slow look, milliseconds, at least. */
+  readonly roundEveryMs: number;
+  /** How many times as long as a stretch took is rested after it: 49 is a fiftieth of a core. */
+  readonly rests: number;
+  /** The same for catching up with the log. */
+  readonly catchUpRests: number;
+};
+
+const PACE: Pace = {
+  chainEveryMs: 5_000,
+  signEveryMs: 600_000,
+  roundEveryMs: 60_000,
+  rests: 49,
+  catchUpRests: 4,
+};
+
+/** Watches the log's own chain. */
+export const logLook: SlowLook = { next: ({ sql }) => checkNext(sql) };
+
+/** Watches until `signal` aborts; trouble is told and tried again. Never rejects. */
+export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void> => {
+  const { database, onTrouble, looks } = watch;
+  const pace = { ...PACE, ...watch.pace };
+  const again = {
+    backoff: { firstMs: 1_000, maxMs: 60_000 },
+    // Whatever it is: what is stored is served meanwhile, and looked at as far as that goes.
+    remedy: (): Remedy => "retry",
+    onTrouble,
+  };
+  const holdAndWatch = async () => {
+    await using lock = await acquireWriterLock(database, "watch", { signal });
+    const { lost } = lock.session;
+    const held = AbortSignal.any([signal, lost]);
+    const chain = retrying((progressed) => keepChain(watch, pace, held, progressed), again, held);
+    await Promise.all([
+      chain,
+      ...looks.map((look) => retrying(() => lookOnAndOn(database, look, pace, held), again, held)),
+    ]);
+    if (!signal.aborted) lost.throwIfAborted();
+  };
+  await retrying(holdAndWatch, again, signal);
+};
+
+/** How long is rested after work that began then. */
+const restAfter = (beganMs: number, rests: number): number => (performance.now() - beganMs) * rests;
+
+const keepChain = async (
+  { database, key, onSigned = () => {} }: Watch,
+  { chainEveryMs, signEveryMs, catchUpRests }: Pace,
+  signal: AbortSignal,
+  progressed: () => void,
+): Promise<void> => {
+  let signedMs = Number.NEGATIVE_INFINITY;
+  while (!signal.aborted) {
+    const beganMs = performance.now();
+    const more = await database.transaction(({ sql }) => extendChain(sql));
+    progressed();
+    if (more) {
+      await pause(restAfter(beganMs, catchUpRests), signal);
+      continue;
+    }
+    if (key !== undefined && beganMs - signedMs >= signEveryMs) {
+      const head = await signHead(database.sql, key);
+      if (head !== null) onSigned(head);
+      signedMs = beganMs;
+    }
+    await pause(chainEveryMs, signal);
+  }
+};
+
+const lookOnAndOn = async (
+  database: Database,
+  look: SlowLook,
+  { roundEveryMs, rests }: Pace,
+  signal: AbortSignal,
+): Promise<void> => {
+  let roundMs = performance.now();
+  while (!signal.aborted) {
+    const beganMs = performance.now();
+    const { ended } = await look.next(database);
+    const restMs = restAfter(beganMs, rests);
+    const untilRoundMs = ended ? roundMs + roundEveryMs - performance.now() : 0;
+    await pause(Math.max(restMs, untilRoundMs), signal);
+    if (ended) roundMs = performance.now();
+  }
+};

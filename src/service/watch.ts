@@ -1,0 +1,55 @@
+/** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
+import { openDeploymentKey } from "../audit/deployment-key.ts";
+import { logLook, watchOver } from "../audit/watch.ts";
+import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
+import type { Config } from "../settings/config.ts";
+import { ConfigError } from "../settings/config-error.ts";
+import { callbackMasterKey } from "./callback-master-key.ts";
+import type { Storage } from "./storage.ts";
+
+/** The key; undefined, with a line that says why, when this process has another master key. */
+const deploymentKey = async (config: Config, storage: Pick<Storage, "write">, logger: Logger) => {
+  try {
+    return await openDeploymentKey(storage.write, await callbackMasterKey(config));
+  } catch (err) {
+    if (!(err instanceof ConfigError)) throw err;
+    logger.warn({ err }, "heads of the log are not signed");
+    return undefined;
+  }
+};
+
+/** Starts watching; disposing of it ends that, and waits for what is under way. */
+export const startWatch = async (settings: {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly storage: Pick<Storage, "write">;
+}): Promise<AsyncDisposable> => {
+  const { config, logger, storage } = settings;
+  const rarely = createRareLines();
+  const ending = new AbortController();
+  const watching = watchOver(
+    {
+      database: storage.write,
+      key: await deploymentKey(config, storage, logger),
+      looks: [logLook],
+      // A line of the process's log is beyond the reach of one who can change the database.
+      onSigned: ({ checkpoint, hash, signature, keyId }) =>
+        logger.info(
+          { checkpoint: `${checkpoint}`, hash, signature, keyId },
+          "signed the log's head",
+        ),
+      onTrouble: (err) =>
+        rarely(err.message, (repeats) =>
+          logger.warn({ err, ...repeats }, "cannot watch over what is stored"),
+        ),
+    },
+    ending.signal,
+  );
+  return {
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      await watching;
+    },
+  };
+};

@@ -1,0 +1,122 @@
+/** The watch over the log, as a process that indexes runs it. */
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { readFindings } from "../../src/audit/findings.ts";
+import { headFault, logHeads } from "../../src/audit/log-heads.ts";
+import { logLook, watchOver } from "../../src/audit/watch.ts";
+import type { Database } from "../../src/database/connect.ts";
+import { extendChain } from "../../src/log/chain.ts";
+import { openLog } from "../../src/log/log.ts";
+import { SealedError } from "../../src/sealing/sealed.ts";
+import { alterLog } from "../log/damage.ts";
+import { batch, fact, PACKAGE } from "../log/facts.ts";
+import { freshDatabase } from "../postgres.ts";
+
+const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
+
+const append = async (database: Database, first: bigint, last: bigint) => {
+  const log = await openLog(database, identity);
+  const numbers = Array.from({ length: Number(last - first) + 1 }, (_, i) => first + BigInt(i));
+  const facts = numbers.map((checkpoint) => fact(checkpoint));
+  await log.append(batch(first, last, facts), []);
+};
+
+/** Watches quickly until the end of the scope. */
+const watching = async (database: Database, masterKey = randomBytes(32)) => {
+  const ending = new AbortController();
+  const troubles: Error[] = [];
+  const ended = watchOver(
+    {
+      database,
+      key: await openDeploymentKey(database, masterKey),
+      looks: [logLook],
+      pace: { chainEveryMs: 10, signEveryMs: 10, roundEveryMs: 10, rests: 0, catchUpRests: 0 },
+      onTrouble: (error) => troubles.push(error),
+    },
+    ending.signal,
+  );
+  return {
+    troubles,
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      await ended;
+    },
+  };
+};
+
+const logFindings = async (database: Database) => (await readFindings(database)).log;
+
+test("a watched log is chained, signed and looked at to its end; what is altered is told until it is mended", async () => {
+  await using database = await freshDatabase();
+  await append(database, 0n, 600n);
+  await using watch = await watching(database);
+  const found = () => logFindings(database);
+  const whole = { chainedThrough: "600", signedThrough: "600", checkedThrough: "600", fault: null };
+  await expect.poll(found, { timeout: 20_000 }).toMatchObject(whole);
+
+  await append(database, 601n, 610n);
+  const longer = {
+    chainedThrough: "610",
+    signedThrough: "610",
+    checkedThrough: "610",
+    fault: null,
+  };
+  await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
+
+  await alterLog(database, "update log_facts set sender = sender || '0' where checkpoint = 300");
+  await expect
+    .poll(async () => (await found()).fault, { timeout: 20_000 })
+    .toMatch(/^checkpoint 300: the hash of its 1 facts is not the one in log_chain/);
+  const mend = "update log_facts set sender = left(sender, -1) where checkpoint = 300";
+  await alterLog(database, mend);
+  await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
+  expect(watch.troubles).toEqual([]);
+});
+
+test("facts changed together with their chain contradict the heads that were signed before", async () => {
+  await using database = await freshDatabase();
+  await append(database, 0n, 20n);
+  {
+    await using _watch = await watching(database);
+    await expect
+      .poll(() => logFindings(database), { timeout: 20_000 })
+      .toMatchObject({ signedThrough: "20" });
+  }
+  expect(await headFault(database.sql)).toBeNull();
+  await alterLog(database, "update log_facts set sender = '0x0' where checkpoint = 7");
+  await alterLog(database, "truncate log_chain");
+  while (await extendChain(database.sql));
+  const fault = await headFault(database.sql);
+  expect(fault).toMatchObject({ checkpoint: 20n });
+  expect(fault?.what).toMatch(/another hash than the one that was signed/);
+
+  await alterLog(database, "truncate log_chain");
+  expect((await headFault(database.sql))?.what).toMatch(/the end of the log was deleted/);
+});
+
+test("a head whose signature was changed is found", async () => {
+  await using database = await freshDatabase();
+  await append(database, 0n, 3n);
+  {
+    await using _watch = await watching(database);
+    await expect
+      .poll(() => logFindings(database), { timeout: 20_000 })
+      .toMatchObject({ signedThrough: "3" });
+  }
+  const [head] = await logHeads(database.sql, 1);
+  expect(head).toMatchObject({ checkpoint: 3n, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  await alterLog(
+    database,
+    "update log_heads set signature = overlay(signature placing 'AAAA' from 1)",
+  );
+  expect((await headFault(database.sql))?.what).toMatch(/the signature in log_heads/);
+});
+
+test("the deployment's key is made once, and opened by the master key that sealed it alone", async () => {
+  await using database = await freshDatabase();
+  const masterKey = randomBytes(32);
+  const all = await Promise.all([1, 2, 3].map(() => openDeploymentKey(database, masterKey)));
+  expect(new Set(all.map(({ keyId }) => keyId)).size).toBe(1);
+  await expect(openDeploymentKey(database, randomBytes(32))).rejects.toThrow(SealedError);
+});

@@ -1,0 +1,182 @@
+/** The hash chain over the log: what it covers, and what it finds. */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import type { Database } from "../../src/database/connect.ts";
+import { checkStretch, extendChain } from "../../src/log/chain.ts";
+import { openLog } from "../../src/log/log.ts";
+import { freshDatabase } from "../postgres.ts";
+import { alterLog } from "./damage.ts";
+import { batch, fact, mark, PACKAGE } from "./facts.ts";
+
+const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
+
+/** Checkpoints 0 to 29; every third one has two facts and an object. */
+const fill = async (database: Database, size = 10n) => {
+  const log = await openLog(database, identity);
+  for (let first = 0n; first < 30n; first += size) {
+    const facts = Array.from({ length: Number(size) }, (_, i) => first + BigInt(i))
+      .filter((checkpoint) => checkpoint % 3n === 0n)
+      .flatMap((checkpoint) => [
+        fact(checkpoint),
+        fact(checkpoint, 0, { kind: "object" }),
+        fact(checkpoint, 1),
+      ]);
+    await log.append(batch(first, first + size - 1n, facts), []);
+  }
+};
+
+const chainOf = async ({ sql }: Database): Promise<readonly string[]> => {
+  while (await extendChain(sql));
+  const rows = await sql<{ hash: Buffer }[]>`select hash from log_chain order by checkpoint`;
+  return rows.map(({ hash }) => hash.toString("hex"));
+};
+
+test("the chain is the same whatever the batches were, and hashes what its page says", async () => {
+  await using one = await freshDatabase();
+  await using other = await freshDatabase();
+  await fill(one);
+  await fill(other, 3n);
+  const chain = await chainOf(one);
+  expect(chain).toHaveLength(10);
+  expect(await chainOf(other)).toEqual(chain);
+
+  // By hand, from the description alone.
+  const field = (value: string | Uint8Array | null) => {
+    if (value === null) return Buffer.alloc(4, 0xff);
+    const bytes = Buffer.from(value);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  const hash = (...parts: Uint8Array[]) =>
+    createHash("sha256").update(Buffer.concat(parts)).digest();
+  const { timestampMs, digest } = mark(0n);
+  const facts = [fact(0n), fact(0n, 0, { kind: "object" }), fact(0n, 1)].map((each) => {
+    const object = each.kind === "event" ? undefined : each;
+    return Buffer.concat([
+      field(`${each.checkpoint}`),
+      field(`${each.transaction}`),
+      field(each.kind === "event" ? "0" : "1"),
+      field(`${each.index}`),
+      field(`${each.timestampMs}`),
+      field(each.type),
+      field(each.name),
+      field(each.coinType),
+      field(each.txDigest),
+      field(each.sender),
+      field(object?.objectId ?? null),
+      field(object?.version.toString() ?? null),
+      field(each.kind === "removal" ? null : each.contents),
+    ]);
+  });
+  const numbers = Buffer.alloc(16);
+  numbers.writeBigUInt64BE(timestampMs, 8);
+  const first = hash(Buffer.alloc(32), numbers, Buffer.from(digest), hash(...facts));
+  expect(chain[0]).toBe(first.toString("hex"));
+});
+
+test("a log that nobody touched is found whole, also what is not chained yet", async () => {
+  await using database = await freshDatabase();
+  await fill(database);
+  expect(await checkStretch(database.sql, -1n)).toMatchObject({ fault: null, facts: 30 });
+  await chainOf(database);
+  const whole = { through: 29n, checkpoints: 10, facts: 30, fault: null, ended: true };
+  expect(await checkStretch(database.sql, -1n)).toEqual(whole);
+  expect(await checkStretch(database.sql, 12n)).toMatchObject({ facts: 15, fault: null });
+});
+
+test.each([
+  [
+    "a deleted fact",
+    12n,
+    "delete from log_facts where checkpoint = 12 and transaction = 1",
+    /some were deleted/,
+  ],
+  [
+    "all facts of a checkpoint deleted",
+    12n,
+    "delete from log_facts where checkpoint = 12",
+    /no fact: all were deleted/,
+  ],
+  [
+    "altered bytes",
+    15n,
+    "update log_facts set contents = set_byte(contents, 3, 7) where checkpoint = 15 and kind = 1",
+    /bytes of a fact.*were altered/,
+  ],
+  [
+    "an altered coin type",
+    9n,
+    "update log_facts set coin_type = coin_type || 'X' where checkpoint = 9 and transaction = 1",
+    /were altered/,
+  ],
+  [
+    "an altered sender",
+    9n,
+    "update log_facts set sender = '0x0' where checkpoint = 9 and transaction = 1",
+    /were altered/,
+  ],
+  [
+    "a moved fact",
+    9n,
+    "update log_facts set checkpoint = 10 where checkpoint = 9 and transaction = 1",
+    /some were deleted/,
+  ],
+  [
+    "an added fact",
+    6n,
+    "insert into log_facts select checkpoint, 7, kind, index, timestamp_ms, type, name, coin_type, tx_digest, sender, object_id, version, contents from log_facts where checkpoint = 6 and transaction = 1",
+    /some were added/,
+  ],
+  [
+    "a fact in a checkpoint without any",
+    7n,
+    "insert into log_facts select 7, transaction, kind, index, timestamp_ms, type, name, coin_type, tx_digest, sender, object_id, version, contents from log_facts where checkpoint = 6 and transaction = 1",
+    /has no row/,
+  ],
+  [
+    "a checkpoint's row deleted",
+    18n,
+    "delete from log_checkpoints where checkpoint = 18",
+    /has no row/,
+  ],
+  [
+    "a checkpoint's digest altered",
+    18n,
+    "update log_checkpoints set digest = 'x' where checkpoint = 18",
+    /were altered/,
+  ],
+  [
+    "a checkpoint gone altogether",
+    21n,
+    "with a as (delete from log_facts where checkpoint = 21), b as (delete from log_checkpoints where checkpoint = 21) delete from log_chain where checkpoint = 21",
+    /were altered|instead of/,
+  ],
+  [
+    "a row of the chain deleted",
+    21n,
+    "delete from log_chain where checkpoint = 21",
+    /does not know/,
+  ],
+  [
+    "a row of the chain altered",
+    3n,
+    "update log_chain set hash = sha256(hash) where checkpoint = 3",
+    /were altered/,
+  ],
+  [
+    "a total altered",
+    27n,
+    "update log_checkpoints set facts_total = facts_total + 1 where checkpoint = 27",
+    /counts/,
+  ],
+])("%s is found and named", async (_what, checkpoint, statement, words) => {
+  await using database = await freshDatabase();
+  await fill(database);
+  await chainOf(database);
+  await alterLog(database, statement);
+  const { fault } = await checkStretch(database.sql, -1n);
+  expect(fault?.what).toMatch(words);
+  // What is gone altogether shows where the chain goes on without it.
+  expect([checkpoint, checkpoint + 3n]).toContain(fault?.checkpoint);
+});
