@@ -28,10 +28,14 @@ export const CHECKPOINT_READ_MASK: readonly string[] = [
   "objects.objects.bcs",
 ];
 
+/** What it must ask for besides, where signatures are verified. */
+export const CERTIFICATE_READ_MASK = "signature";
+
 /** Field numbers of `sui.rpc.v2.Checkpoint`. */
 const SEQUENCE_NUMBER = 1;
 const DIGEST = 2;
 const SUMMARY = 3;
+const SIGNATURE = 4;
 const CONTENTS = 5;
 const TRANSACTIONS = 6;
 const OBJECTS = 7;
@@ -49,6 +53,7 @@ type Parts = {
   sequence: Span | null;
   digest: Span | null;
   summary: Span | null;
+  signature: Span | null;
   contents: Span | null;
   readonly transactions: Span[];
   objects: Span | null;
@@ -79,6 +84,14 @@ export const readCheckpointMessage = (cursor: Cursor, reading: Reading): Checkpo
     return readExecuted(cursor, index, entry, span, objects, reading);
   });
   return { ...header, transactions };
+};
+
+/** Reads the summary, and finds the validators' signature; null when the message has none. */
+export const readCertifiedMessage = (
+  cursor: Cursor,
+): { readonly summary: Summary; readonly signature: Span | null } => {
+  const parts = findParts(cursor);
+  return { summary: readMessageSummary(cursor, parts), signature: parts.signature };
 };
 
 /** A checkpoint message without what its transactions and objects hold. */
@@ -112,6 +125,7 @@ const findParts = (cursor: Cursor): Parts => {
     sequence: null,
     digest: null,
     summary: null,
+    signature: null,
     contents: null,
     transactions: [],
     objects: null,
@@ -127,6 +141,9 @@ const findParts = (cursor: Cursor): Parts => {
         break;
       case SUMMARY:
         parts.summary = fields.only(parts.summary, () => "summary");
+        break;
+      case SIGNATURE:
+        parts.signature = fields.only(parts.signature, () => "signature");
         break;
       case CONTENTS:
         parts.contents = fields.only(parts.contents, () => "contents");

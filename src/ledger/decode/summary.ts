@@ -2,23 +2,25 @@ import { base58 } from "../../values/base58.ts";
 import type { CheckpointHeader } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
 import { digestOf } from "./digest.ts";
-import {
-  authorityKey,
-  bytes,
-  digest,
-  fixed,
-  oneOf,
-  optional,
-  record,
-  u64,
-  vector,
-} from "./layout.ts";
+import { authorityKey, bytes, digest, fixed, oneOf, record, u64, vector } from "./layout.ts";
 
-/** A checkpoint's summary: its header, and where the digest of its contents stands. */
+/** A checkpoint's summary: its header, and where in the bytes the rest of it stands. */
 export type Summary = {
   readonly header: CheckpointHeader;
   /** Offset of the digest of the checkpoint's contents. */
   readonly contentDigestAt: number;
+  /** Offset of its BCS and of the byte after it. */
+  readonly start: number;
+  readonly end: number;
+  /** Members of the next epoch's committee when it ends an epoch; else null. */
+  readonly nextCommittee: readonly CommitteeEntry[] | null;
+};
+
+/** A member of a committee, as a summary names it. */
+export type CommitteeEntry = {
+  /** Offset of its public key, 96 bytes. */
+  readonly keyAt: number;
+  readonly stake: bigint;
 };
 
 /**
@@ -38,8 +40,11 @@ export const readSummary = (cursor: Cursor): Summary => {
   const previousDigestAt = cursor.option() ? cursor.digest() : null;
   cursor.skip(4 * 8); // gas of the epoch so far
   const timestampMs = cursor.u64();
-  skipRest(cursor);
-  const summary = cursor.bytes.subarray(start, cursor.at);
+  commitments(cursor);
+  const nextCommittee = cursor.option() ? readEndOfEpoch(cursor) : null;
+  cursor.skipBytes(); // data specific to the version
+  const end = cursor.at;
+  const summary = cursor.bytes.subarray(start, end);
   return {
     header: {
       sequence,
@@ -50,6 +55,9 @@ export const readSummary = (cursor: Cursor): Summary => {
       previousDigest: previousDigestAt === null ? null : base58(cursor.bytes, previousDigestAt),
     },
     contentDigestAt,
+    start,
+    end,
+    nextCommittee,
   };
 };
 
@@ -67,10 +75,16 @@ const commitments = vector(
 );
 
 /** Next committee (key and stake), next protocol version, commitments. */
-const endOfEpoch = record(vector(record(authorityKey, u64)), u64, commitments);
-
-/** Commitments, end of epoch, data specific to the version. */
-const skipRest = record(commitments, optional(endOfEpoch), bytes);
+const readEndOfEpoch = (cursor: Cursor): readonly CommitteeEntry[] => {
+  const members: CommitteeEntry[] = [];
+  for (let left = cursor.length(); left > 0; left--) {
+    authorityKey(cursor);
+    members.push({ keyAt: cursor.at - 96, stake: cursor.u64() });
+  }
+  cursor.skip(8);
+  commitments(cursor);
+  return members;
+};
 
 /**
  * Steps over the certificate (`AuthorityStrongQuorumSignInfo`): epoch, aggregated signature of 48

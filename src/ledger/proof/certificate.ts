@@ -1,0 +1,91 @@
+import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
+import { Cursor } from "../decode/cursor.ts";
+import { readCertifiedMessage } from "../decode/protobuf.ts";
+import { readSummary } from "../decode/summary.ts";
+import type { Span } from "../decode/transaction.ts";
+import { Fields, varintAt } from "../decode/wire.ts";
+import type { CommitteeMember } from "./committee.ts";
+
+/** What the validators gave for a summary: one signature made of those of all signers. */
+export type Certificate = {
+  /** The epoch whose committee signed. */
+  readonly epoch: bigint;
+  /** A point of G1, compressed: 48 bytes. */
+  readonly signature: Uint8Array;
+  /** The signers' places in the committee, as a roaring bitmap. */
+  readonly signers: Uint8Array;
+};
+
+/** A checkpoint's summary with what proves it. The bytes are copies. */
+export type CertifiedSummary = {
+  readonly header: CheckpointHeader;
+  /** The BCS that the digest and the signature are made over. */
+  readonly summary: Uint8Array;
+  /** Members of the next epoch's committee when the checkpoint ends an epoch; else null. */
+  readonly nextCommittee: readonly CommitteeMember[] | null;
+  /** Null when the bytes came without it. */
+  readonly certificate: Certificate | null;
+};
+
+const SIGNATURE_BYTES = 48;
+
+/**
+ * Reads the summary of a raw checkpoint and its certificate. Nothing is verified.
+ * @throws CheckpointDecodeError (stop)
+ */
+export const readCertified = (raw: RawCheckpoint): CertifiedSummary => {
+  const cursor = new Cursor(raw.bytes, raw.sequence);
+  const { summary, certificate } = raw.encoding === "bcs" ? inData(cursor) : inMessage(cursor);
+  return {
+    header: summary.header,
+    summary: cursor.copy(summary.start, summary.end),
+    nextCommittee:
+      summary.nextCommittee?.map(({ keyAt, stake }) => ({
+        publicKey: cursor.copy(keyAt, keyAt + 96),
+        stake,
+      })) ?? null,
+    certificate,
+  };
+};
+
+/** `AuthorityStrongQuorumSignInfo` follows the summary. */
+const inData = (cursor: Cursor) => {
+  const summary = readSummary(cursor);
+  const epoch = cursor.u64();
+  const signatureAt = cursor.skip(SIGNATURE_BYTES);
+  const signersAt = cursor.skipBytes();
+  const certificate: Certificate = {
+    epoch,
+    signature: cursor.copy(signatureAt, signatureAt + SIGNATURE_BYTES),
+    signers: cursor.copy(signersAt, cursor.at),
+  };
+  return { summary, certificate };
+};
+
+const inMessage = (cursor: Cursor) => {
+  const { summary, signature } = readCertifiedMessage(cursor);
+  const certificate = signature === null ? null : readAggregated(cursor, signature);
+  return { summary, certificate };
+};
+
+/** `sui.rpc.v2.ValidatorAggregatedSignature`; a field that is left out is 0 or empty. */
+const readAggregated = (cursor: Cursor, message: Span): Certificate => {
+  let epoch = 0n;
+  let signature: Span | null = null;
+  let signers: Span | null = null;
+  const fields = new Fields(cursor, message);
+  while (fields.next()) {
+    if (fields.number === 1) epoch = varintAt(cursor, { start: fields.start, end: fields.end });
+    if (fields.number === 2) signature = fields.only(signature, () => "signature.signature");
+    if (fields.number === 3) signers = fields.only(signers, () => "signature.bitmap");
+  }
+  const { start, end } = signature ?? message;
+  if (signature === null || end - start !== SIGNATURE_BYTES) {
+    cursor.fail(`an aggregated signature has ${SIGNATURE_BYTES} bytes`, start);
+  }
+  return {
+    epoch,
+    signature: cursor.copy(start, end),
+    signers: signers === null ? new Uint8Array() : cursor.copy(signers.start, signers.end),
+  };
+};

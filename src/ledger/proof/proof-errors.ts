@@ -1,0 +1,29 @@
+import type { Remedy } from "../../waiting/remedy.ts";
+
+/**
+ * The validators' certificate of a checkpoint is missing or does not hold: nothing that it should prove was
+ * used. Fetch the checkpoint again; when the same comes back, read it from another source, because this one
+ * says what the validators did not sign.
+ */
+export class CertificateError extends Error {
+  override readonly name = "CertificateError";
+  readonly remedy: Remedy = "stop";
+  readonly sequence: bigint;
+  /** What is wrong, without the checkpoint. */
+  readonly what: string;
+
+  constructor(sequence: bigint, what: string) {
+    super(`checkpoint ${sequence}: ${what}`);
+    this.sequence = sequence;
+    this.what = what;
+  }
+}
+
+/**
+ * There is no committee that signatures can be verified against, or it cannot be one. Give a committee file,
+ * or the digest of a checkpoint that ends an epoch.
+ */
+export class CommitteeError extends Error {
+  override readonly name = "CommitteeError";
+  readonly remedy: Remedy = "stop";
+}

@@ -1,0 +1,74 @@
+import { Buffer } from "node:buffer";
+import { readBitmap } from "./bitmap.ts";
+import type { Bls, PublicKey } from "./bls.ts";
+import type { CertifiedSummary } from "./certificate.ts";
+import { type Committee, QUORUM, TOTAL_STAKE } from "./committee.ts";
+import { CertificateError, CommitteeError } from "./proof-errors.ts";
+
+/** Who signed. */
+export type Signed = {
+  readonly signers: number;
+  /** Of 10,000; at least the quorum. */
+  readonly stake: bigint;
+};
+
+/** Verifies certificates of one committee, whose keys it has parsed. */
+export type CertificateVerifier = {
+  readonly committee: Committee;
+  /**
+   * Verifies that a quorum of the committee signed a summary: milliseconds.
+   * @throws CertificateError (stop) naming the checkpoint and what does not hold
+   */
+  verify(certified: CertifiedSummary): Signed;
+};
+
+/** "Checkpoint summary", version 0, application "Sui". */
+const INTENT = Buffer.of(2, 0, 0);
+
+/**
+ * Parses the keys of a committee: about a millisecond each.
+ * @throws CommitteeError (stop) when one of them is no key
+ */
+export const createVerifier = (bls: Bls, committee: Committee): CertificateVerifier => {
+  const { epoch, members } = committee;
+  const voters = members.map(({ publicKey, stake }, place) => {
+    const key = bls.publicKey(publicKey);
+    if (key !== null) return { key, stake };
+    throw new CommitteeError(`the committee of epoch ${epoch}: member ${place} has no valid key`);
+  });
+  return {
+    committee,
+    verify: ({ header, summary, certificate }) => {
+      const refuse = (what: string) => new CertificateError(header.sequence, what);
+      if (certificate === null) {
+        throw refuse("the source gave no certificate of the validators with it");
+      }
+      if (header.epoch !== epoch || certificate.epoch !== epoch) {
+        throw refuse(
+          `is of epoch ${header.epoch} and certified in epoch ${certificate.epoch}, but the committee is that of epoch ${epoch}`,
+        );
+      }
+      const places = readBitmap(certificate.signers, voters.length);
+      if (places === null) {
+        throw refuse(`the bitmap of signers is none of a committee of ${voters.length}`);
+      }
+      const signing = places.flatMap((place) => voters[place] ?? []);
+      const stake = signing.reduce((sum, voter) => sum + voter.stake, 0n);
+      if (stake < QUORUM) {
+        throw refuse(`is signed by a stake of ${stake} of ${TOTAL_STAKE}, less than ${QUORUM}`);
+      }
+      const message = Buffer.concat([INTENT, summary, u64(certificate.epoch)]);
+      const keys: readonly PublicKey[] = signing.map(({ key }) => key);
+      if (!bls.verify(certificate.signature, message, keys)) {
+        throw refuse(`the signature is not that of the ${keys.length} validators it names`);
+      }
+      return { signers: keys.length, stake };
+    },
+  };
+};
+
+const u64 = (value: bigint): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(value);
+  return bytes;
+};

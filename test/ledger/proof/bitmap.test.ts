@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { RoaringBitmap32, roaringLibraryInitialize, SerializationFormat } from "roaring-wasm";
+import { beforeAll, expect, test } from "vitest";
+import { readBitmap } from "../../../src/ledger/proof/bitmap.ts";
+
+const MEMBERS = 150;
+
+beforeAll(() => roaringLibraryInitialize());
+
+/** As validators serialize the places of the signers. */
+const roaring = (places: readonly number[]): Uint8Array => {
+  const bitmap = new RoaringBitmap32(places);
+  try {
+    return Uint8Array.from(bitmap.serialize(SerializationFormat.portable));
+  } finally {
+    bitmap.dispose();
+  }
+};
+
+const places = fc
+  .uniqueArray(fc.nat(MEMBERS - 1))
+  .map((numbers) => numbers.toSorted((a, b) => a - b));
+
+test("reads every set of places as the roaring library writes it", () => {
+  fc.assert(
+    fc.property(places, (numbers) => {
+      expect(readBitmap(roaring(numbers), MEMBERS)).toEqual(numbers);
+    }),
+  );
+});
+
+test("refuses every single changed, missing or additional byte that is not another set of places", () => {
+  const bytes = roaring([0, 3, 4, 77, 149]);
+  for (let at = 0; at < bytes.length; at++) {
+    expect(readBitmap(bytes.subarray(0, at), MEMBERS)).toBeNull();
+    for (let bit = 0; bit < 8; bit++) {
+      const changed = Uint8Array.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ (1 << bit);
+      const read = readBitmap(changed, MEMBERS);
+      // One encoding per set: what is read at all is what those bytes say.
+      if (read !== null) expect(roaring(read)).toEqual(changed);
+    }
+  }
+  expect(readBitmap(Uint8Array.of(...bytes, 0), MEMBERS)).toBeNull();
+});
+
+test("refuses places that the committee does not have", () => {
+  expect(readBitmap(roaring([MEMBERS - 1]), MEMBERS)).toEqual([MEMBERS - 1]);
+  expect(readBitmap(roaring([MEMBERS]), MEMBERS)).toBeNull();
+  expect(readBitmap(roaring([70_000]), MEMBERS)).toBeNull();
+});
