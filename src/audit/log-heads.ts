@@ -51,7 +51,7 @@ export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | 
 };
 
 /** Heads that were given out, the newest first. */
-export const logHeads = async (sql: Sql, limit: number, before?: bigint): Promise<LogHead[]> => {
+export const signedHeads = async (sql: Sql, limit: number, before?: bigint): Promise<LogHead[]> => {
   const rows = await sql<
     {
       checkpoint: bigint;
@@ -110,7 +110,7 @@ export const headFault = async (sql: Sql, newest?: number): Promise<LogFault | n
   const chainId = await chainIdOf(sql);
   let left = newest ?? Number.POSITIVE_INFINITY;
   for (let before: bigint | undefined; left > 0; ) {
-    const page = await logHeads(sql, Math.min(PAGE, left), before);
+    const page = await signedHeads(sql, Math.min(PAGE, left), before);
     const forged = page.find((head) => !isSigned(head, chainId));
     if (forged !== undefined) {
       const what = `the signature in log_heads is not one of key ${forged.keyId}: the row or the key was changed`;

@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { readFindings } from "../../src/audit/findings.ts";
-import { headFault, logHeads } from "../../src/audit/log-heads.ts";
+import { headFault, signedHeads } from "../../src/audit/log-heads.ts";
 import { logLook, watchOver } from "../../src/audit/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { SealedError } from "../../src/sealing/sealed.ts";
-import { alterLog } from "../log/damage.ts";
+import { alterHeads, alterSender, forgetChain } from "../log/damage.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase } from "../postgres.ts";
 
@@ -64,12 +64,12 @@ test("a watched log is chained, signed and looked at to its end; what is altered
   };
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
 
-  await alterLog(database, "update log_facts set sender = sender || '0' where checkpoint = 300");
+  const { sender } = fact(300n);
+  await alterSender(database, 300n, "0x0");
   await expect
     .poll(async () => (await found()).fault, { timeout: 20_000 })
     .toMatch(/^checkpoint 300: the hash of its 1 facts is not the one in log_chain/);
-  const mend = "update log_facts set sender = left(sender, -1) where checkpoint = 300";
-  await alterLog(database, mend);
+  await alterSender(database, 300n, sender);
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
   expect(watch.troubles).toEqual([]);
 });
@@ -84,14 +84,14 @@ test("facts changed together with their chain contradict the heads that were sig
       .toMatchObject({ signedThrough: "20" });
   }
   expect(await headFault(database.sql)).toBeNull();
-  await alterLog(database, "update log_facts set sender = '0x0' where checkpoint = 7");
-  await alterLog(database, "truncate log_chain");
+  await alterSender(database, 7n, "0x0");
+  await forgetChain(database);
   while (await extendChain(database.sql));
   const fault = await headFault(database.sql);
   expect(fault).toMatchObject({ checkpoint: 20n });
   expect(fault?.what).toMatch(/another hash than the one that was signed/);
 
-  await alterLog(database, "truncate log_chain");
+  await forgetChain(database);
   expect((await headFault(database.sql))?.what).toMatch(/the end of the log was deleted/);
 });
 
@@ -104,12 +104,9 @@ test("a head whose signature was changed is found", async () => {
       .poll(() => logFindings(database), { timeout: 20_000 })
       .toMatchObject({ signedThrough: "3" });
   }
-  const [head] = await logHeads(database.sql, 1);
+  const [head] = await signedHeads(database.sql, 1);
   expect(head).toMatchObject({ checkpoint: 3n, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
-  await alterLog(
-    database,
-    "update log_heads set signature = overlay(signature placing 'AAAA' from 1)",
-  );
+  await alterHeads(database);
   expect((await headFault(database.sql))?.what).toMatch(/the signature in log_heads/);
 });
 

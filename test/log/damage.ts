@@ -57,3 +57,14 @@ export const alterLog = (database: TestDatabase, statement: string) =>
     await sql`set local session_replication_role = replica`;
     await sql.unsafe(statement);
   });
+
+/** Writes another sender into the facts of a checkpoint. */
+export const alterSender = (database: TestDatabase, checkpoint: bigint, sender: string) =>
+  alterLog(database, `update log_facts set sender = '${sender}' where checkpoint = ${checkpoint}`);
+
+/** Deletes the whole chain, so that it is made anew. */
+export const forgetChain = (database: TestDatabase) => alterLog(database, "truncate log_chain");
+
+/** Changes the signatures of all heads. */
+export const alterHeads = (database: TestDatabase) =>
+  alterLog(database, "update log_heads set signature = overlay(signature placing 'AAAA' from 1)");
