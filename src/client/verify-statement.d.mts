@@ -67,6 +67,7 @@ export declare class StatementError extends Error {
   readonly remedy: "stop";
   /** Each thing that does not hold, in words; never empty. */
   readonly failures: readonly string[];
+  constructor(failures: readonly string[]);
 }
 
 /**
