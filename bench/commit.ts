@@ -41,8 +41,10 @@ const TABLES = [
   "grant_changes",
   "balances",
   "holder_events",
+  "membership_ranges",
   "role_events",
   "wallet_roles",
+  "role_ranges",
 ] as const;
 
 type Prepared = { readonly batch: AppendBatch; readonly coins: readonly CoinDecimals[] };

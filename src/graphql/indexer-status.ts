@@ -26,6 +26,12 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
       description: "Time of that checkpoint, unix seconds, decimal; null before the first.",
       resolve: ({ mark }) => (mark === null ? null : unixSeconds(mark.timestampMs).toString()),
     }),
+    historyFilledThrough: t.string({
+      nullable: true,
+      description:
+        "Last checkpoint up to which tables that an upgrade added are filled in; null when nothing is being filled.",
+      resolve: ({ filledThrough }) => filledThrough?.toString() ?? null,
+    }),
     ageSeconds: t.int({
       description:
         "Whole seconds since that checkpoint. Near the network's checkpoint interval in steady state; " +

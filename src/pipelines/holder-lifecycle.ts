@@ -2,8 +2,10 @@
  * What happens to the holder register: holders, their addresses, groups and freezes.
  *
  * Facts in:  the seven events of the register
- * Rows out:  holder_events, keyed by (coin type, position)
+ * Rows out:  holder_events, keyed by (coin type, position); membership_ranges, keyed by (coin type,
+ *            address, aspect, checkpoint)
  */
+import type { Sql } from "../database/connect.ts";
 import {
   decodeAddressFrozen,
   decodeAddressJoinedGroup,
@@ -22,15 +24,29 @@ import {
   HOLDER_ADDRESS_REMOVED,
   HOLDER_REMOVED,
 } from "../ledger/contract/names.ts";
+import type { Fact } from "../log/fact.ts";
 import {
-  appendHolderEvents,
-  appendHolderEventsAtOnce,
-  clearHolderEvents,
+  clearRegister,
   type HolderEventRow,
+  type HolderEventType,
+  holderEventsTable,
+  keepRegister,
+  keepRegisterAtOnce,
+  type RegisterRows,
 } from "../projections/holder-events.ts";
+import {
+  type Aspect,
+  type MembershipKey,
+  type MembershipRange,
+  membershipRangesTable,
+  standingMemberships,
+} from "../projections/memberships.ts";
+import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import { placeOf } from "../projections/position.ts";
 import { holderLifecycleWatermark } from "../projections/watermarks.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
-import type { Pipeline } from "./pipeline.ts";
+import type { StatefulPipeline } from "./pipeline.ts";
+import { rangesOf, type StateChange } from "./state-ranges.ts";
 
 const NAME = "holder_lifecycle";
 
@@ -75,13 +91,67 @@ const READERS: Readonly<Record<string, EventReader<Happening>>> = {
   },
 };
 
-/** Keeps what happens to the register of each coin. */
-export const holderLifecyclePipeline: Pipeline<HolderEventRow> = {
+type Said = { readonly aspect: Aspect; readonly value: bigint | null };
+
+/** What an event says that its wallet is then; null for nothing. The newest one decides, whatever it ends. */
+const SAID: Readonly<Record<HolderEventType, (event: HolderEventRow) => Said | null>> = {
+  holder_added: () => null,
+  holder_removed: () => null,
+  holder_address_added: ({ holderId }) => ({ aspect: "holder", value: holderId }),
+  holder_address_removed: () => ({ aspect: "holder", value: null }),
+  address_joined_group: ({ groupId }) => ({ aspect: "group", value: groupId }),
+  address_left_group: () => ({ aspect: "group", value: null }),
+  address_frozen: ({ isFrozen }) => ({ aspect: "freeze", value: isFrozen ? 1n : null }),
+};
+
+type Membership = MembershipKey & Pick<MembershipRange, "value">;
+type Change = MembershipKey & StateChange<Membership>;
+
+/** Names of Move types hold no space. */
+const keyOf = ({ coinType, address, aspect }: MembershipKey) => `${coinType} ${address} ${aspect}`;
+
+const changesOf = (events: readonly HolderEventRow[]): readonly Change[] =>
+  events.flatMap((event) => {
+    const { coinType, address, position } = event;
+    const said = SAID[event.eventType](event);
+    if (said === null || address === null) return [];
+    const key: MembershipKey = { coinType, address, aspect: said.aspect };
+    const state = said.value === null ? null : { ...key, value: said.value };
+    return [{ ...key, key: keyOf(key), checkpoint: placeOf(position).checkpoint, state }];
+  });
+
+/** What the wallets that a batch names were before, by `keyOf`. */
+type Standing = ReadonlyMap<string, MembershipRange>;
+
+const readStanding = async (sql: Sql, facts: readonly Fact[]): Promise<Standing> => {
+  const changes = changesOf(eventRows(NAME, facts, READERS));
+  const named = new Map(changes.map((change) => [change.key, change]));
+  const standing = await standingMemberships(sql, [...named.values()]);
+  return new Map(standing.map((range) => [keyOf(range), range]));
+};
+
+const isSame = (one: Membership, other: Membership) => one.value === other.value;
+
+const rowsOf = (facts: readonly Fact[], standing: Standing): RegisterRows => {
+  const events = eventRows(NAME, facts, READERS);
+  return { events, memberships: rangesOf(changesOf(events), standing, isSame) };
+};
+
+/** Tables that came with the past. */
+const ADDED = [membershipRangesTable];
+
+/** Keeps what happens to the register of each coin, and what its wallets are, now and then. */
+export const holderLifecyclePipeline: StatefulPipeline<RegisterRows, Standing> = {
   name: NAME,
   facts: Object.keys(READERS),
   watermark: holderLifecycleWatermark,
-  rows: (facts) => eventRows(NAME, facts, READERS),
-  write: appendHolderEvents,
-  writeAtOnce: appendHolderEventsAtOnce,
-  reset: clearHolderEvents,
+  layout: LAYOUT_WITH_PAST,
+  tables: [holderEventsTable, ...ADDED],
+  added: ADDED,
+  standing: readStanding,
+  rows: rowsOf,
+  count: ({ events, memberships }) => events.length + memberships.length,
+  write: keepRegister,
+  writeAtOnce: keepRegisterAtOnce,
+  reset: clearRegister,
 };

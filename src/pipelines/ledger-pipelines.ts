@@ -10,6 +10,6 @@ export const ledgerPipelines: readonly RunnablePipeline[] = [
   runnable(tokenActivityPipeline),
   runnableStateful(sharedTokenObjectsPipeline),
   runnableStateful(timelockObjectsPipeline),
-  runnable(holderLifecyclePipeline),
-  runnable(roleChangesPipeline),
+  runnableStateful(holderLifecyclePipeline),
+  runnableStateful(roleChangesPipeline),
 ];

@@ -42,7 +42,7 @@ export type StatefulPipeline<Rows, Standing> = Pick<
   readonly layout: number;
   /** The tables that it alone writes. */
   readonly tables: readonly PgTable[];
-  /** Those of them that came with the newest layout. */
+  /** Those of them that came since layout 1, whatever the layout: moving them over exchanges all rows. */
   readonly added: readonly PgTable[];
   standing(sql: Sql, facts: readonly Fact[]): Promise<Standing>;
   /** Pure. @throws UndecodableFactError (stop) */
@@ -57,7 +57,7 @@ export type StatefulPipeline<Rows, Standing> = Pick<
 export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "watermark" | "reset"> & {
   /** Of its tables; 1 unless a version has added some. */
   readonly layout: number;
-  /** The tables that it alone writes, and those of them that came with the layout: see refill.ts. */
+  /** The tables that it alone writes, and those of them that came since layout 1: see refill.ts. */
   readonly tables: readonly PgTable[];
   readonly added: readonly PgTable[];
   /**

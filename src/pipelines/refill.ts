@@ -4,7 +4,7 @@
  * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its
  * own (`search_path` leads there), and resumes after a restart. Once it has come to where the pipeline
  * is, the rows of the new tables move over and the schema goes, in one transaction, during which the
- * pipeline waits and everything is still served.
+ * pipeline waits and everything is still served. Meanwhile the pipeline's watermark tells how far it is.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -40,6 +40,9 @@ const AT_ONCE = 5_000;
 /** What the pipeline commits during a pass of this length, milliseconds, is filled in while it waits. */
 const SHORT_PASS_MS = 1_000;
 
+/** How often the watermark is told at most, milliseconds. */
+const TELL_AFTER_MS = 1_000;
+
 /** All that the second run writes: the pipeline's own tables, and the one it shares. */
 const tablesOf = (pipeline: RunnablePipeline): readonly PgTable[] => [
   ...pipeline.tables,
@@ -59,10 +62,12 @@ export const refill = async (filling: Refill): Promise<void> => {
   });
   await makeSchema(session, pipeline);
   let { nextCheckpoint } = await registerPipeline(session.sql, pipeline, await log.highWater());
+  const tell = telling(session, pipeline);
+  await tell(nextCheckpoint);
   for (let passMs = Number.POSITIVE_INFINITY; passMs > SHORT_PASS_MS; ) {
     const beganMs = performance.now();
     const reached = await nextOf(session.sql, pipeline);
-    nextCheckpoint = await applyUpTo(filling, session, nextCheckpoint, reached);
+    nextCheckpoint = await applyUpTo(filling, session, nextCheckpoint, reached, tell);
     if (signal.aborted) return;
     passMs = performance.now() - beganMs;
   }
@@ -71,7 +76,14 @@ export const refill = async (filling: Refill): Promise<void> => {
       const { sql } = tx;
       // A process that has taken the pipeline over waits for this, too.
       await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
-      await applyUpTo(filling, session, nextCheckpoint, await nextOf(sql, pipeline));
+      // Nothing is told now: the watermark is locked.
+      await applyUpTo(
+        filling,
+        session,
+        nextCheckpoint,
+        await nextOf(sql, pipeline),
+        async () => {},
+      );
       if (signal.aborted) return;
       await moveOver(tx, pipeline);
       await dropFilling(tx.sql, pipeline);
@@ -87,12 +99,25 @@ const nextOf = async (sql: Sql, { name, watermark }: RunnablePipeline): Promise<
   return row.next_checkpoint;
 };
 
+/** Tells the pipeline's watermark how far filling is: the first time, and then once in a while. */
+const telling = ({ sql }: Session, { name, watermark }: RunnablePipeline) => {
+  let toldMs = Number.NEGATIVE_INFINITY;
+  return async (next: bigint): Promise<void> => {
+    if (performance.now() - toldMs < TELL_AFTER_MS) return;
+    toldMs = performance.now();
+    await sql`
+      update public.${sql(getTableName(watermark))} set filled_checkpoint = ${next - 1n}
+      where pipeline = ${name}`;
+  };
+};
+
 /** Applies what lies before `end`; returns the next checkpoint, `end` or one before it without facts. */
 const applyUpTo = async (
   { pipeline, log, maxFacts, maxBytes, signal, onProgress }: Refill,
   session: Session,
   from: bigint,
   end: bigint,
+  tell: (next: bigint) => Promise<void>,
 ): Promise<bigint> => {
   let next = from;
   while (next < end && !signal.aborted) {
@@ -108,6 +133,7 @@ const applyUpTo = async (
     await applyBatch(session, pipeline, batch);
     next = batch.last.sequence + 1n;
     onProgress(next);
+    await tell(next);
   }
   return next;
 };
@@ -144,6 +170,6 @@ const moveOver = async ({ sql }: Tx, pipeline: RunnablePipeline): Promise<void> 
     );
   }
   await sql`
-    update public.${sql(getTableName(pipeline.watermark))} set layout = ${pipeline.layout}
+    update public.${sql(getTableName(pipeline.watermark))} set layout = ${pipeline.layout}, filled_checkpoint = null
     where pipeline = ${pipeline.name}`;
 };

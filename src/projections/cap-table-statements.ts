@@ -6,13 +6,6 @@ const lastOf = (table: string) => `
   where coin_type = $1 and position < $2
   order by owner desc, position desc`;
 
-/** The newest event of each wallet of those that a condition picks. */
-const newestOf = (condition: string) => `
-  select distinct on (address) address, event_type, holder_id, group_id, is_frozen
-  from holder_events
-  where coin_type = $1 and position < $2 and ${condition}
-  order by address desc, position desc`;
-
 /** What the schedule unlocked by $4, as the contract computes it: see contracts/sui, timelock. */
 const UNLOCKED = `
   case
@@ -48,15 +41,9 @@ export const ROWS = `
       ${claimableOf("timelock_ranges", "and until > $3")}
     ) c
     union all
-    select address, 0, 0, 0, holder_id, null, false
-    from (${newestOf("holder_id is not null and address is not null")}) m
-    where event_type = 'holder_address_added'
-    union all
-    select address, 0, 0, 0, null, group_id, false from (${newestOf("group_id is not null")}) j
-    where event_type = 'address_joined_group'
-    union all
-    select address, 0, 0, 0, null, null, true from (${newestOf("is_frozen is not null")}) f
-    where is_frozen
+    select address, 0, 0, 0, case aspect when 'holder' then value end,
+           case aspect when 'group' then value end, aspect = 'freeze'
+    from membership_ranges where coin_type = $1 and checkpoint <= $3 and until > $3
   ), wallets as (
     select address, sum(tokens) as tokens, sum(granted) as granted, sum(unlocked) as unlocked,
            max(holder_id) as holder_id, max(group_id) as group_id, bool_or(is_frozen) as is_frozen

@@ -13,7 +13,7 @@ import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { appendRows, type Cell } from "../database/table-rows.ts";
-import { type AtOnce, appendAtOnce } from "../database/writing.ts";
+import { type AtOnce, appendAtOnce, NOTHING } from "../database/writing.ts";
 import { planAfresh } from "./plans.ts";
 import { BEFORE_ALL } from "./position.ts";
 
@@ -67,6 +67,7 @@ export const appendEvents = async <Event extends Timed>(
 export const appendEventsAtOnce =
   <Event extends Timed>(log: EventLog<Event>, events: readonly Event[]): AtOnce =>
   (first) => {
+    if (events.length === 0) return NOTHING;
     const name = getTableName(log);
     // Between themselves here; what was before is known where the statement runs, once for each coin.
     const appending = appendAtOnce(log, reachedAfter(events, new Map()), {

@@ -1,13 +1,13 @@
 /**
- * What happened to the holder register: one row per event, never updated. Who is a holder now is for
- * the consumer to fold; an event alone does not say it.
+ * What happened to the holder register: one row per event, never updated. An event alone does not say
+ * who is a holder now; what each wallet is, memberships.ts keeps.
  */
 import { sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { Reads } from "../database/readers.ts";
-import type { AtOnce } from "../database/writing.ts";
+import { type AtOnce, together } from "../database/writing.ts";
 import {
   appendEvents,
   appendEventsAtOnce,
@@ -15,7 +15,9 @@ import {
   rangeStatements,
   readRange,
 } from "./chain-time.ts";
+import { type MembershipRange, membershipRanges } from "./memberships.ts";
 import { placeOf } from "./position.ts";
+import { keepingRanges, keepRanges } from "./ranges.ts";
 
 /** The kinds of event, as they are served. */
 export type HolderEventType =
@@ -67,17 +69,30 @@ export const holderEventsTable = pgTable(
 /** A row to append. */
 export type HolderEventRow = Omit<typeof holderEventsTable.$inferSelect, "reachedMs">;
 
-/** Appends events, in chain order. One that is already there is an error. */
-export const appendHolderEvents = (tx: Tx, rows: readonly HolderEventRow[]): Promise<void> =>
-  appendEvents(tx.sql, holderEventsTable, rows);
+/** What a batch says of the register. */
+export type RegisterRows = {
+  /** In chain order. */
+  readonly events: readonly HolderEventRow[];
+  /** What they begin and end; two at most for each event. */
+  readonly memberships: readonly MembershipRange[];
+};
+
+/** Appends events and keeps what wallets are. An event that is already there is an error. */
+export const keepRegister = async (tx: Tx, rows: RegisterRows): Promise<void> => {
+  await appendEvents(tx.sql, holderEventsTable, rows.events);
+  await keepRanges(tx, membershipRanges, rows.memberships);
+};
 
 /** The same for few events, as parts of the statement that moves the watermark. */
-export const appendHolderEventsAtOnce = (rows: readonly HolderEventRow[]): AtOnce =>
-  appendEventsAtOnce(holderEventsTable, rows);
+export const keepRegisterAtOnce = ({ events, memberships }: RegisterRows): AtOnce =>
+  together([
+    appendEventsAtOnce(holderEventsTable, events),
+    (first) => keepingRanges(membershipRanges, memberships, first),
+  ]);
 
-/** Forgets all events, before a rebuild. */
-export const clearHolderEvents = async (tx: Tx): Promise<void> => {
-  await tx.sql`truncate holder_events`;
+/** Forgets all of it, before a rebuild. */
+export const clearRegister = async (tx: Tx): Promise<void> => {
+  await tx.sql`truncate holder_events, membership_ranges`;
 };
 
 /** One event of the register. */

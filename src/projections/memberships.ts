@@ -4,11 +4,12 @@
  */
 import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
+import type { Sql } from "../database/connect.ts";
+import { openRanges, type RangeTable } from "./ranges.ts";
 
 /** What a wallet has one value of at most, at the end of each checkpoint. */
 export type Aspect = "holder" | "group" | "freeze";
 
-/** Ranges of one wallet and aspect neither overlap nor begin where they end. */
 export const membershipRangesTable = pgTable(
   "membership_ranges",
   {
@@ -24,3 +25,26 @@ export const membershipRangesTable = pgTable(
   },
   (t) => [primaryKey({ columns: [t.coinType, t.address, t.aspect, t.checkpoint] })],
 );
+
+export const membershipRanges: RangeTable = {
+  table: membershipRangesTable,
+  key: ["coin_type", "address", "aspect"],
+};
+
+export type MembershipRange = typeof membershipRangesTable.$inferSelect;
+
+/** A wallet of a coin, and what about it. */
+export type MembershipKey = Pick<MembershipRange, "coinType" | "address" | "aspect">;
+
+/** What these wallets are now; those that are nothing do not come. */
+export const standingMemberships = async (
+  sql: Sql,
+  keys: readonly MembershipKey[],
+): Promise<readonly MembershipRange[]> => {
+  const rows = await openRanges<Omit<MembershipRange, "value"> & { readonly value: string }>(
+    sql,
+    membershipRanges,
+    keys.map(({ coinType, address, aspect }) => [coinType, address, aspect]),
+  );
+  return rows.map((row) => ({ ...row, value: BigInt(row.value) }));
+};

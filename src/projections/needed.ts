@@ -15,12 +15,12 @@ const GRANTS: Needed = {
 const HOLDERS: Needed = {
   name: "holder_lifecycle",
   watermark: watermarks.holderLifecycleWatermark,
-  hasLayout: false,
+  hasLayout: true,
 };
 const ROLES: Needed = {
   name: "role_changes",
   watermark: watermarks.roleChangesWatermark,
-  hasLayout: false,
+  hasLayout: true,
 };
 const ACTIVITY: Needed = {
   name: "token_activity",

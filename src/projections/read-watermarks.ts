@@ -16,6 +16,7 @@ type Row = {
   readonly next: bigint;
   readonly checkpoint: bigint | null;
   readonly timestampMs: bigint | null;
+  readonly filled: bigint | null;
 };
 
 /** Where a pipeline stands: `indexerStatus` and the health report are made of these. */
@@ -23,6 +24,8 @@ export type Watermark = {
   readonly pipeline: string;
   readonly next: bigint | null;
   readonly mark: Mark | null;
+  /** Last checkpoint up to which tables that an upgrade added are filled in; null when none is being. */
+  readonly filledThrough: bigint | null;
 };
 
 /**
@@ -30,9 +33,12 @@ export type Watermark = {
  * table has one row: finding it by its name, in an index, would take a third longer.
  */
 const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
-  [`select '' as name, ${MARK} from ${getTableName(logHighWater)}`]
+  [`select '' as name, ${MARK}, null::int8 as filled from ${getTableName(logHighWater)}`]
     .concat(
-      pipelines.map(({ watermark }) => `select pipeline, ${MARK} from ${getTableName(watermark)}`),
+      pipelines.map(
+        ({ watermark }) =>
+          `select pipeline, ${MARK}, filled_checkpoint from ${getTableName(watermark)}`,
+      ),
     )
     .join(" union all ");
 
@@ -51,7 +57,12 @@ export const readWatermarks = async (
   const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
   const watermark = (pipeline: string): Watermark => {
     const row = found.get(pipeline);
-    return { pipeline, next: row?.next ?? null, mark: row === undefined ? null : markOf(row) };
+    return {
+      pipeline,
+      next: row?.next ?? null,
+      mark: row === undefined ? null : markOf(row),
+      filledThrough: row?.filled ?? null,
+    };
   };
   return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
 };

@@ -1,7 +1,7 @@
 /**
- * Roles granted and revoked (`role_events`, never updated) and who holds which role now
- * (`wallet_roles`): for each owner and role the newest event decides, and only a role that is held has
- * a row.
+ * Roles granted and revoked (`role_events`, never updated), who holds which role now (`wallet_roles`),
+ * and who held it when (`role_ranges`): for each owner and role the newest event decides, and only a role
+ * that is held has a row.
  *
  * A role is kept as its canonical type name. Its bit is not kept: whether a type has one depends on the
  * packages that the log knows.
@@ -9,9 +9,9 @@
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
-import type { Tx } from "../database/connect.ts";
+import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { type AtOnce, type Writing, writeNow } from "../database/writing.ts";
+import { type AtOnce, NOTHING, together, type Writing, writeNow } from "../database/writing.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
 import {
   appendEvents,
@@ -20,7 +20,8 @@ import {
   rangeStatements,
   readRange,
 } from "./chain-time.ts";
-import { placeOf, positionsEnd } from "./position.ts";
+import { placeOf } from "./position.ts";
+import { keepingRanges, keepRanges, openRanges, type RangeTable } from "./ranges.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",
@@ -74,31 +75,50 @@ export const roleRangesTable = pgTable(
   (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role, t.checkpoint] })],
 );
 
+const roleRanges: RangeTable = { table: roleRangesTable, key: ["coin_type", "owner", "role"] };
+
 /** An event to append and fold. */
 export type RoleEventRow = Omit<typeof roleEventsTable.$inferSelect, "reachedMs">;
 
-/** Appends events, in chain order, and folds them into the roles held now, inside a transaction. */
-export const foldRoleEvents = async (tx: Tx, rows: readonly RoleEventRow[]): Promise<void> => {
-  await appendEvents(tx.sql, roleEventsTable, rows);
-  await writeNow(tx.sql, holding(rows, 1));
+export type RoleRange = typeof roleRangesTable.$inferSelect;
+
+/** What a batch says of roles. */
+export type RoleRows = {
+  /** In chain order. */
+  readonly events: readonly RoleEventRow[];
+  /** What they begin and end; two at most for each event. */
+  readonly ranges: readonly RoleRange[];
+};
+
+/** A role that an owner has, or had, of a coin. */
+export type RoleKey = Pick<RoleRange, "coinType" | "owner" | "role">;
+
+/** Those of these roles that are held, since when. */
+export const standingRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<readonly RoleRange[]> =>
+  openRanges<RoleRange>(
+    sql,
+    roleRanges,
+    keys.map(({ coinType, owner, role }) => [coinType, owner, role]),
+  );
+
+/** Appends events and folds them into the roles held, now and then, inside a transaction. */
+export const foldRoles = async (tx: Tx, { events, ranges }: RoleRows): Promise<void> => {
+  await appendEvents(tx.sql, roleEventsTable, events);
+  await writeNow(tx.sql, holding(events, 1));
+  await keepRanges(tx, roleRanges, ranges);
 };
 
 /** The same for few events, as parts of the statement that moves the watermark. */
-export const foldRoleEventsAtOnce =
-  (rows: readonly RoleEventRow[]): AtOnce =>
-  (first) => {
-    const events = appendEventsAtOnce(roleEventsTable, rows)(first);
-    if (events === undefined) return undefined;
-    const roles = holding(rows, first + events.parameters.length);
-    return {
-      parts: [...events.parts, ...roles.parts],
-      parameters: [...events.parameters, ...roles.parameters],
-    };
-  };
+export const foldRolesAtOnce = ({ events, ranges }: RoleRows): AtOnce =>
+  together([
+    appendEventsAtOnce(roleEventsTable, events),
+    (first) => (events.length === 0 ? NOTHING : holding(events, first)),
+    (first) => keepingRanges(roleRanges, ranges, first),
+  ]);
 
 /** What folds events into the roles held: of each owner and role the newest one decides. */
 const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
-  const newest = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+  const newest = [...new Map(rows.map((row) => [roleKey(row), row])).values()];
   return {
     parts: [
       `newest as materialized (
@@ -133,11 +153,11 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
 };
 
 /** Names of Move types hold no space. */
-const keyOf = ({ coinType, owner, role }: RoleEventRow) => `${coinType} ${owner} ${role}`;
+export const roleKey = ({ coinType, owner, role }: RoleKey) => `${coinType} ${owner} ${role}`;
 
 /** Forgets all events and roles, before a rebuild. */
 export const clearRoles = async (tx: Tx): Promise<void> => {
-  await tx.sql`truncate role_events, wallet_roles`;
+  await tx.sql`truncate role_events, wallet_roles, role_ranges`;
 };
 
 /** An address that may administer a token now. */
@@ -154,14 +174,9 @@ type HeldRole = { readonly owner: string; readonly role: string };
 const HELD = `
   select owner, role from wallet_roles where coin_type = $1 order by owner, role`;
 
-/** The newest event of each owner and role up to a checkpoint, whose positions end at $2. */
 const HELD_AT = `
-  select owner, role from (
-    select distinct on (owner, role) owner, role, granted from role_events
-    where coin_type = $1 and position < $2
-    order by owner desc, role desc, position desc
-  ) newest
-  where granted order by owner, role`;
+  select owner, role from role_ranges
+  where coin_type = $1 and checkpoint <= $2 and until > $2 order by owner, role`;
 
 /**
  * Every owner with at least one role, now or at the end of checkpoint `at`, ascending: the full state, empty
@@ -178,7 +193,7 @@ export const walletRoles = async (
   const { coinType, packages, at } = query;
   const rows = await (at === undefined
     ? read<HeldRole>(on, HELD, [coinType])
-    : read<HeldRole>(on, HELD_AT, [coinType, positionsEnd(at)]));
+    : read<HeldRole>(on, HELD_AT, [coinType, at]));
   const byOwner = Map.groupBy(rows, (row) => row.owner);
   return [...byOwner].map(([owner, held]) => ({
     owner,

@@ -25,7 +25,10 @@ export const watermarkTable = <Name extends string>(name: Name) =>
      * upgrade that added tables, until they are filled from the log.
      */
     layout: integer("layout").notNull().default(1),
-    /** Last checkpoint that filling them has dealt with; null when nothing is being filled in. */
+    /**
+     * Last checkpoint that filling them has dealt with, told once a second; at the start the one before the
+     * log begins. Null when nothing is being filled in.
+     */
     filledCheckpoint: int8("filled_checkpoint"),
     /** Digest over all rows up to `last_checkpoint` (digests.ts); null before the first, and while they fill. */
     digest: bytea("digest"),

@@ -1,6 +1,7 @@
 /** A short history of a coin, as the pipelines write it: what ended, what moved, and what stands. */
 import type { BalanceChangeRow } from "../../src/projections/balance-changes.ts";
 import { positionOf } from "../../src/projections/position.ts";
+import { STILL_OPEN } from "../../src/projections/ranges.ts";
 import {
   foldSharedTokens,
   type SharedTokenState,
@@ -127,13 +128,20 @@ export const addMovements = async (database: TestDatabase, coinType: string): Pr
       ],
     }),
   );
-  await addHolderEvents(database, [
-    holderEvent(10n, { coinType, eventType: "holder_address_added", holderId: 7n, address: ALICE }),
-  ]);
-  await addRoleEvents(database, [
-    roleEvent(12n, ALICE, "ContractAdmin", { coinType }),
-    roleEvent(30n, ALICE, "ContractAdmin", { coinType, granted: false }),
-  ]);
+  const holderId = 7n;
+  const since10 = { checkpoint: 10n, until: STILL_OPEN };
+  await addHolderEvents(
+    database,
+    [holderEvent(10n, { coinType, eventType: "holder_address_added", holderId, address: ALICE })],
+    [{ coinType, address: ALICE, aspect: "holder", value: holderId, ...since10 }],
+  );
+  const granted = roleEvent(12n, ALICE, "ContractAdmin", { coinType });
+  const { owner, role } = granted;
+  await addRoleEvents(
+    database,
+    [granted, roleEvent(30n, ALICE, "ContractAdmin", { coinType, granted: false })],
+    [{ coinType, owner, role, checkpoint: 12n, until: 30n }],
+  );
 };
 
 /** What else is said of tokens. */

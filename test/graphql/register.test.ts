@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { tokenActivityWatermark } from "../../src/projections/watermarks.ts";
+import { setFilledThrough } from "../projections/set-watermark.ts";
 import { type Api, PACKAGE, startApi } from "./api.ts";
 import {
   ACME,
@@ -24,10 +25,17 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-const STATUS = "{ indexerStatus { pipeline checkpoint checkpointTimestamp ageSeconds } }";
+const STATUS = `{
+  indexerStatus { pipeline checkpoint checkpointTimestamp ageSeconds historyFilledThrough }
+}`;
 
 test("the status lists the five pipelines in their order; one that committed nothing is infinitely old", async () => {
-  const nothing = { checkpoint: null, checkpointTimestamp: null, ageSeconds: 2_147_483_647 };
+  const nothing = {
+    checkpoint: null,
+    checkpointTimestamp: null,
+    ageSeconds: 2_147_483_647,
+    historyFilledThrough: null,
+  };
   const rest = ["shared_token_objects", "timelock_objects", "holder_lifecycle", "role_changes"];
   const before = await api.query(STATUS);
   expect(before.data?.indexerStatus).toEqual(
@@ -42,8 +50,19 @@ test("the status lists the five pipelines in their order; one that committed not
       checkpoint: "10",
       checkpointTimestamp: "1700000010",
       ageSeconds: 100,
+      historyFilledThrough: null,
     },
     ...rest.map((pipeline) => ({ pipeline, ...nothing })),
+  ]);
+
+  await setFilledThrough(api.database, tokenActivityWatermark, 7n);
+  const filling = await api.query(STATUS);
+  expect(filling.data?.indexerStatus).toMatchObject([
+    { historyFilledThrough: "7" },
+    {},
+    {},
+    {},
+    {},
   ]);
 
   // A validator's clock may be ahead of ours; an age is never below zero.

@@ -3,9 +3,10 @@
 import { upsertCoins } from "../../src/log/coins.ts";
 import type { CheckpointMark } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";
-import { appendHolderEvents, type HolderEventRow } from "../../src/projections/holder-events.ts";
+import { type HolderEventRow, keepRegister } from "../../src/projections/holder-events.ts";
+import type { MembershipRange } from "../../src/projections/memberships.ts";
 import { positionOf } from "../../src/projections/position.ts";
-import { foldRoleEvents, type RoleEventRow } from "../../src/projections/roles.ts";
+import { foldRoles, type RoleEventRow, type RoleRange } from "../../src/projections/roles.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks, type TimelockState } from "../../src/projections/timelock-objects.ts";
 import {
@@ -75,8 +76,11 @@ export const holderEvent = (
   };
 };
 
-export const addHolderEvents = (database: TestDatabase, rows: readonly HolderEventRow[]) =>
-  database.transaction((tx) => appendHolderEvents(tx, rows));
+export const addHolderEvents = (
+  database: TestDatabase,
+  events: readonly HolderEventRow[],
+  memberships: readonly MembershipRange[] = [],
+) => database.transaction((tx) => keepRegister(tx, { events, memberships }));
 
 export const roleEvent = (
   checkpoint: bigint,
@@ -95,8 +99,11 @@ export const roleEvent = (
   };
 };
 
-export const addRoleEvents = (database: TestDatabase, rows: readonly RoleEventRow[]) =>
-  database.transaction((tx) => foldRoleEvents(tx, rows));
+export const addRoleEvents = (
+  database: TestDatabase,
+  events: readonly RoleEventRow[],
+  ranges: readonly RoleRange[] = [],
+) => database.transaction((tx) => foldRoles(tx, { events, ranges }));
 
 /** Objects as they stand; null: gone. */
 export const setTokens = (

@@ -6,6 +6,7 @@ import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { loseHighWater } from "../log/damage.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { setFilledThrough } from "../projections/set-watermark.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -79,6 +80,10 @@ test("at the end of the chain all is ok, with checkpoints and ages", async () =>
     tip: "100",
     state: "ok",
   });
+  await setFilledThrough(database, watermarks.tokenActivityWatermark, 60n);
+  const [filling, other] = (await look(104)).pipelines;
+  expect([filling?.historyFilledThrough, other?.historyFilledThrough]).toEqual(["60", undefined]);
+  await setFilledThrough(database, watermarks.tokenActivityWatermark, null);
   // A chain that makes no checkpoint for an hour is quiet, not stalled.
   expect(states(await look(3700))).toEqual({ status: "ok", reader: "ok", pipelines: ["ok"] });
 });

@@ -1,11 +1,15 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
-import { factSource } from "../../src/log/log.ts";
+import { type FactSource, factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
+import { FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
+import { assertCommitted, readCommitted } from "../../src/projections/past.ts";
+import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
@@ -15,8 +19,8 @@ import { running } from "./running.ts";
 const withPast = ledgerPipelines.filter(({ layout }) => layout > 1);
 
 /** Brings a database to where an upgrade finds it: what the new tables would hold is not there. */
-const asBefore = async ({ sql }: TestDatabase) => {
-  for (const { added, watermark } of withPast) {
+const asBefore = async ({ sql }: TestDatabase, pipelines = withPast) => {
+  for (const { added, watermark } of pipelines) {
     for (const table of added) await sql`truncate ${sql(getTableName(table))}`;
     await sql`update ${sql(getTableName(watermark))} set layout = 1`;
   }
@@ -31,6 +35,24 @@ const layouts = async ({ sql }: TestDatabase) => {
     ),
   );
   return rows.map(([row]) => row);
+};
+
+/** How far each pipeline says that its filling is; null when nothing is being filled. */
+const filled = async ({ db }: TestDatabase) =>
+  (await readWatermarks(db, withPast)).pipelines.map(({ filledThrough }) => filledThrough);
+
+/** A log that takes a while for everything until it is let go: filling then lasts from one telling to the next. */
+const slowLog = (database: TestDatabase) => {
+  const log = factSource(database);
+  let isSlow = true;
+  const readFacts: FactSource["readFacts"] = async (query) => {
+    if (isSlow) await delay(150);
+    return log.readFacts(query);
+  };
+  const letGo = () => {
+    isSlow = false;
+  };
+  return { log: { ...log, readFacts }, letGo };
 };
 
 const schemas = async ({ sql }: TestDatabase) =>
@@ -79,6 +101,7 @@ test("tables that an upgrade added are filled from the log while the pipelines g
     await first.end();
   }
   expect((await layouts(database)).map((row) => row?.layout)).toContain(1);
+  expect(await filled(database)).not.toEqual(withPast.map(() => null));
 
   await using _run = running(database, ledgerPipelines, { log, bounds });
   for (let round = 0; round < 6; round += 1) {
@@ -97,6 +120,16 @@ test("tables that an upgrade added are filled from the log while the pipelines g
     () => schemas(database),
     (names) => names.length === 0,
   );
+  expect(await filled(database)).toEqual(withPast.map(() => null));
+  const should = await sameRows(database, reference);
+  expect(should.token_changes?.length).toBeGreaterThan(100);
+  expect(should.grant_changes?.length).toBeGreaterThan(20);
+  expect(should.membership_ranges?.length).toBeGreaterThan(20);
+  expect(should.role_ranges?.length).toBeGreaterThan(3);
+});
+
+/** Holds the tables of one database against those of another; returns the rows of that. */
+const sameRows = async (database: TestDatabase, reference: TestDatabase) => {
   const [is, should] = [await projectedRows(database), await projectedRows(reference)];
   for (const { tables } of withPast) {
     for (const table of tables) {
@@ -104,8 +137,42 @@ test("tables that an upgrade added are filled from the log while the pipelines g
       expect(is[name], name).toEqual(should[name]);
     }
   }
-  expect(should.token_changes?.length).toBeGreaterThan(100);
-  expect(should.grant_changes?.length).toBeGreaterThan(20);
+  return should;
+};
+
+test("where the register alone is filled in, watermarks tell how far, and balances of the past are answered for meanwhile", async () => {
+  await using reference = await freshDatabase();
+  await using database = await freshDatabase({ max: 8 });
+  const [expected, ledger] = [await demo(reference), await demo(database)];
+  for (const one of [expected, ledger]) {
+    await one.append(900);
+    await one.project(500);
+  }
+  const registers = withPast.filter(({ name }) => !name.endsWith("_objects"));
+  expect(registers.map(({ name }) => name)).toEqual(["holder_lifecycle", "role_changes"]);
+  await asBefore(database, registers);
+  const { log, letGo } = slowLog(database);
+  await using _run = running(database, ledgerPipelines, {
+    log,
+    bounds: { maxFacts: 4, maxBytes: 1_000_000 },
+  });
+  await until(
+    "a part to be filled in, and told",
+    () => filled(database),
+    (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > 0n),
+  );
+  assertCommitted(500n, await readCommitted(database.db, FOR_BALANCES));
+  const forCapTables = await readCommitted(database.db, FOR_CAP_TABLES);
+  expect(() => assertCommitted(500n, forCapTables)).toThrow(/still being filled in/);
+  letGo();
+  await until(
+    "the history to be complete",
+    () => layouts(database),
+    (rows) => rows.every((row) => row?.layout === 2),
+    60_000,
+  );
+  expect(await filled(database)).toEqual(withPast.map(() => null));
+  await sameRows(database, reference);
 });
 
 /** A pipeline whose own first batch with facts is held back while `until` waits; filling is not. */

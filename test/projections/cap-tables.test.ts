@@ -199,7 +199,7 @@ test("a cap table and what its rows add up to are of one time, also after a rebu
   const tables = createCapTables(() => nowMs);
   const at = { checkpoint: 9n, timestampMs: 9n };
   const seen = async (balance: number) => {
-    await database.sql`truncate token_changes, grant_changes, holder_events, timelock_objects, timelock_ranges`;
+    await database.sql`truncate token_changes, grant_changes, membership_ranges, timelock_objects, timelock_ranges`;
     await database.sql`
       insert into token_changes values (${coinType}, ${owner}, 0, 'MINT', ${balance}, ${balance}, 'tx', 0)`;
     const rows = await tables.rows(db, { coinType, at, limit: 10 });

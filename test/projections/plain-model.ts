@@ -33,6 +33,14 @@ const happenings: Readonly<Record<string, (contents: Uint8Array) => object>> = {
     eventType: "holder_address_added",
     ...events.decodeHolderAddressAdded(c),
   }),
+  [names.HOLDER_ADDRESS_REMOVED]: (c) => ({
+    eventType: "holder_address_removed",
+    ...events.decodeHolderAddressRemoved(c),
+  }),
+  [names.ADDRESS_LEFT_GROUP]: (c) => ({
+    eventType: "address_left_group",
+    ...events.decodeAddressLeftGroup(c),
+  }),
   [names.ADDRESS_JOINED_GROUP]: (c) => ({
     eventType: "address_joined_group",
     ...events.decodeAddressJoinedGroup(c),
@@ -41,6 +49,15 @@ const happenings: Readonly<Record<string, (contents: Uint8Array) => object>> = {
     eventType: "address_frozen",
     ...events.decodeAddressFrozen(c),
   }),
+};
+
+/** What an event says of a wallet, by its type: undefined for nothing any more. */
+const SAID: Readonly<Record<string, (said: Kept["said"]) => readonly [string, unknown]>> = {
+  holder_address_added: ({ holderId }) => ["holder", holderId],
+  holder_address_removed: () => ["holder", undefined],
+  address_joined_group: ({ groupId }) => ["group", groupId],
+  address_left_group: () => ["group", undefined],
+  address_frozen: ({ isFrozen }) => ["freeze", isFrozen === true ? 1n : undefined],
 };
 
 /** The state after these facts, in chain order. */
@@ -149,6 +166,17 @@ export const modelOf = (facts: readonly Fact[]) => {
           groupId: said.groupId ?? null,
           isFrozen: said.isFrozen ?? null,
         })),
+    /** What its wallets are, by address and aspect. */
+    memberships: (coinType: string): ReadonlyMap<string, unknown> => {
+      const now = new Map<string, unknown>();
+      for (const { said } of logOf(register, coinType)) {
+        const [aspect, value] = SAID[String(said.eventType)]?.(said) ?? [];
+        const key = `${said.addr} ${aspect}`;
+        if (value === undefined) now.delete(key);
+        else now.set(key, value);
+      }
+      return now;
+    },
     roleEvents: (coinType: string, sinceSeconds: bigint, packages: readonly string[]) =>
       logOf(roleLog, coinType)
         .filter(({ fact }) => fact.timestampMs / 1000n >= sinceSeconds)

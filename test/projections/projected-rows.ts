@@ -4,6 +4,7 @@ import type { Database } from "../../src/database/connect.ts";
 import * as balanceChanges from "../../src/projections/balance-changes.ts";
 import * as balances from "../../src/projections/balances.ts";
 import * as holderEvents from "../../src/projections/holder-events.ts";
+import * as memberships from "../../src/projections/memberships.ts";
 import * as roles from "../../src/projections/roles.ts";
 import * as sharedTokenObjects from "../../src/projections/shared-token-objects.ts";
 import * as timelockObjects from "../../src/projections/timelock-objects.ts";
@@ -14,6 +15,7 @@ const tables = [
   balanceChanges,
   balances,
   holderEvents,
+  memberships,
   roles,
   sharedTokenObjects,
   timelockObjects,

@@ -31,6 +31,15 @@ export const setFilled = async (
   await sql`update ${sql(getTableName(table))} set layout = ${layout}`;
 };
 
+/** What is told while tables that an upgrade added are being filled; null: nothing is. */
+export const setFilledThrough = async (
+  { sql }: TestDatabase,
+  table: WatermarkTable,
+  checkpoint: bigint | null,
+): Promise<void> => {
+  await sql`update ${sql(getTableName(table))} set filled_checkpoint = ${checkpoint}`;
+};
+
 /** As if the pipeline had never run. */
 export const loseWatermark = async (
   { sql }: TestDatabase,

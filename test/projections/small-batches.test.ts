@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import type { Sql, Tx } from "../../src/database/connect.ts";
 import { writeNow } from "../../src/database/writing.ts";
-import {
-  appendHolderEvents,
-  appendHolderEventsAtOnce,
-} from "../../src/projections/holder-events.ts";
+import { keepRegister, keepRegisterAtOnce } from "../../src/projections/holder-events.ts";
+import { standingMemberships } from "../../src/projections/memberships.ts";
 import { PLANS_BY_KEY } from "../../src/projections/plans.ts";
-import { foldRoleEvents, foldRoleEventsAtOnce } from "../../src/projections/roles.ts";
+import { STILL_OPEN } from "../../src/projections/ranges.ts";
+import { foldRoles, foldRolesAtOnce, standingRoles } from "../../src/projections/roles.ts";
 import {
   foldSharedTokens,
   foldSharedTokensAtOnce,
@@ -22,8 +21,9 @@ const MANY = 50_000;
 /** Of an owner or an object, by its number. */
 const nth = (n: number) => address(n.toString(16).padStart(6, "0"));
 
-const grants = (owners: readonly number[], granted: boolean) =>
-  owners.map((n) => ({
+/** Roles of an owner each, that checkpoint 1 grants or checkpoint 2 revokes. */
+const roles = (owners: readonly number[], granted: boolean) => ({
+  events: owners.map((n) => ({
     coinType: ACME,
     position: BigInt(n + (granted ? 0 : 1_000_000)),
     txDigest: "digest",
@@ -32,7 +32,15 @@ const grants = (owners: readonly number[], granted: boolean) =>
     granted,
     signer: nth(1),
     timestampMs: 1n,
-  }));
+  })),
+  ranges: owners.map((n) => ({
+    coinType: ACME,
+    owner: nth(n),
+    role: "role",
+    checkpoint: 1n,
+    until: granted ? STILL_OPEN : 2n,
+  })),
+});
 
 /** Objects of an owner each, as they stand or gone. */
 const objects = (numbers: readonly number[], stand: boolean) =>
@@ -43,8 +51,11 @@ const objects = (numbers: readonly number[], stand: boolean) =>
       : null,
   }));
 
-const holderEvents = (numbers: readonly number[]) =>
-  numbers.map((n) => ({
+const frozen = (n: number) => ({ coinType: ACME, address: nth(n), aspect: "freeze" as const });
+
+/** Events by number, and wallets that checkpoint 1 freezes or checkpoint 2 frees. */
+const register = (numbers: readonly number[], wallets: readonly number[], isFrozen: boolean) => ({
+  events: numbers.map((n) => ({
     coinType: ACME,
     position: BigInt(n),
     eventType: "holder_added" as const,
@@ -54,14 +65,24 @@ const holderEvents = (numbers: readonly number[]) =>
     groupId: null,
     isFrozen: null,
     timestampMs: 1n,
-  }));
+  })),
+  memberships: wallets.map((n) => ({
+    ...frozen(n),
+    value: 1n,
+    checkpoint: 1n,
+    until: isFrozen ? STILL_OPEN : 2n,
+  })),
+});
 
 /** Everything that small batches do, to rows of these numbers. */
 const smallBatches = async (sql: Sql, numbers: readonly number[]) => {
+  const newNumbers = numbers.map((n) => n + 1_000_000);
+  await standingMemberships(sql, numbers.map(frozen));
+  await standingRoles(sql, roles(numbers, true).ranges);
   for (const batch of [
-    foldRoleEventsAtOnce(grants(numbers, false)),
+    foldRolesAtOnce(roles(numbers, false)),
     foldSharedTokensAtOnce(tokenRows(objects(numbers, false))),
-    appendHolderEventsAtOnce(holderEvents(numbers.map((n) => n + 1_000_000))),
+    keepRegisterAtOnce(register(newNumbers, numbers, false)),
   ]) {
     const writing = batch(1);
     if (writing === undefined) throw new Error("the batch is too large for one statement");
@@ -76,7 +97,8 @@ const entriesRead = async ({ sql }: Tx) => {
       select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int8 from pg_index where indrelid = relid
     ) as count
     from pg_stat_xact_user_tables
-    where relname in ('wallet_roles', 'shared_token_objects', 'balances', 'holder_events')`;
+    where relname in ('wallet_roles', 'shared_token_objects', 'balances', 'holder_events',
+                      'role_ranges', 'membership_ranges')`;
   return new Map(rows.map(({ table, count }) => [table, Number(count)]));
 };
 
@@ -86,9 +108,9 @@ test.each(KNOWN)(
     await using database = await freshDatabase();
     const few = Array.from({ length: known }, (_, n) => n);
     await database.transaction(async (tx) => {
-      await foldRoleEvents(tx, grants(few, true));
+      await foldRoles(tx, roles(few, true));
       await foldSharedTokens(tx, tokenRows(objects(few, true)));
-      await appendHolderEvents(tx, holderEvents(few));
+      await keepRegister(tx, register(few, few, true));
     });
     // All that Postgres knows of the tables is that they are a page each, or empty.
     await database.sql`vacuum analyze`;
@@ -111,10 +133,18 @@ test.each(KNOWN)(
       await tx.sql`
       insert into holder_events (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms)
       select ${ACME}, n, 'holder_added', 'digest', 1, 1 from generate_series(${known}, ${MANY}::int4) n`;
+      await tx.sql`
+      insert into role_ranges (coin_type, owner, role, checkpoint, until)
+      select ${ACME}, '0x' || lpad(to_hex(n), 64, '0'), 'role', 1, ${STILL_OPEN}
+      from generate_series(${Math.max(known, 1)}, ${MANY}::int4) n`;
+      await tx.sql`
+      insert into membership_ranges (coin_type, address, aspect, value, checkpoint, until)
+      select ${ACME}, '0x' || lpad(to_hex(n), 64, '0'), 'freeze', 1, 1, ${STILL_OPEN}
+      from generate_series(${Math.max(known, 1)}, ${MANY}::int4) n`;
       const before = await entriesRead(tx);
       await smallBatches(tx.sql, [20_000, 30_000]);
       const after = await entriesRead(tx);
-      expect(after.size).toBe(4);
+      expect(after.size).toBe(6);
       for (const [table, count] of after) {
         expect(count - (before.get(table) ?? 0), table).toBeLessThan(30);
       }
@@ -135,8 +165,8 @@ test("what a coin's log has reached is found at its end, whatever Postgres takes
   await using session = await database.session({ runtime: PLANS_BY_KEY });
   await session.transaction(async (tx) => {
     const before = await entriesRead(tx);
-    const tenMore = holderEvents(Array.from({ length: 10 }, (_, n) => 10_000 + n));
-    const writing = appendHolderEventsAtOnce(tenMore)(1);
+    const tenMore = Array.from({ length: 10 }, (_, n) => 10_000 + n);
+    const writing = keepRegisterAtOnce(register(tenMore, [], true))(1);
     if (writing === undefined) throw new Error("the batch is too large for one statement");
     await writeNow(tx.sql, writing);
     const after = await entriesRead(tx);
@@ -155,7 +185,7 @@ test("a batch of thousands is planned for the tables as they are, and the next s
   };
   // One row after the other by its key would take the square of their number.
   const during = await session.transaction(async (tx) => {
-    await foldRoleEvents(tx, grants(numbers, true));
+    await foldRoles(tx, roles(numbers, true));
     return planning(tx.sql);
   });
   expect(during).toEqual({ mode: "force_custom_plan", seqscan: "on" });

@@ -194,7 +194,9 @@ test.skipIf(Date.now() < Date.parse(madeAt))(
       async () => {
         const seen = await database.sql<{ layout: number }[]>`
         select layout from shared_token_objects_watermark
-        union all select layout from timelock_objects_watermark`;
+        union all select layout from timelock_objects_watermark
+        union all select layout from holder_lifecycle_watermark
+        union all select layout from role_changes_watermark`;
         return seen.every(({ layout }) => layout === 2) ? { done: true } : { seen };
       },
     );
@@ -208,6 +210,11 @@ test.skipIf(Date.now() < Date.parse(madeAt))(
       where coalesce(token_balance, 0) <> coalesce(tokens, 0)
          or coalesce(grant_balance, 0) <> coalesce(grants, 0)`;
     expect(differing).toEqual([]);
+    const otherRoles = await database.sql`
+      select * from (select coin_type, owner, role from role_ranges where until = ${2n ** 63n - 1n}) held
+      full join wallet_roles w using (coin_type, owner, role)
+      where held.owner is null or w.owner is null`;
+    expect(otherRoles).toEqual([]);
     for (const { id } of open) {
       await eventually(`request ${id}`, async () => {
         const seen = await getSigned(served, callers.secretKey, `/api/v1/requests/${id}`);

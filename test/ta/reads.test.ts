@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
-import { appendHolderEvents, type HolderEventType } from "../../src/projections/holder-events.ts";
+import { type HolderEventType, keepRegister } from "../../src/projections/holder-events.ts";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
 import { appendGroups } from "../../src/transfers/groups.ts";
 import { until } from "../lanes/until.ts";
@@ -21,19 +21,22 @@ let position = 1n;
 const groupEvent = (eventType: HolderEventType, address: string, groupId: bigint) => {
   position += 1_000_000_000n;
   return api.database.transaction((tx) =>
-    appendHolderEvents(tx, [
-      {
-        coinType: COIN,
-        position,
-        eventType,
-        txDigest: "digest",
-        holderId: null,
-        address,
-        groupId,
-        isFrozen: null,
-        timestampMs: position,
-      },
-    ]),
+    keepRegister(tx, {
+      memberships: [],
+      events: [
+        {
+          coinType: COIN,
+          position,
+          eventType,
+          txDigest: "digest",
+          holderId: null,
+          address,
+          groupId,
+          isFrozen: null,
+          timestampMs: position,
+        },
+      ],
+    }),
   );
 };
 

@@ -29,6 +29,8 @@ type Standing = {
 
 export type PipelineHealth = Standing & {
   readonly pipeline: string;
+  /** Last checkpoint up to which tables that an upgrade added are filled in; absent when none is being. */
+  readonly historyFilledThrough?: string;
   readonly state: State;
   readonly reason?: string;
 };
@@ -139,6 +141,9 @@ const judge = (
   const judged = pipelines.map((pipeline) => ({
     pipeline: pipeline.pipeline,
     ...standing(pipeline, pipeline.goal, nowMs),
+    ...(pipeline.filledThrough != null && {
+      historyFilledThrough: pipeline.filledThrough.toString(),
+    }),
     ...watch.judge({ ...pipeline, name: pipeline.pipeline }, nowMs),
   }));
   const read = judgeReader(reader, watch, nowMs, stallAfterMs);
