@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|migration [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|noble|migration [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -18,6 +18,7 @@ const tasks = {
   fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", colors, "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
+  noble: () => [[join(root, "bin", "noble.mjs")]],
   migration: (rest) => [[join(root, "bin", "migration.mjs"), ...rest]],
 };
 

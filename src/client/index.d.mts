@@ -12,3 +12,10 @@ export {
   verifyBodySignature,
   verifyCallback,
 } from "./verify-callback.mjs";
+export {
+  type Statement,
+  StatementError,
+  type StatementRow,
+  type StatementStep,
+  verifyStatement,
+} from "./verify-statement.mjs";

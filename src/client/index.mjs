@@ -14,3 +14,4 @@ export {
   verifyBodySignature,
   verifyCallback,
 } from "./verify-callback.mjs";
+export { StatementError, verifyStatement } from "./verify-statement.mjs";

@@ -1,10 +1,7 @@
 import { once } from "node:events";
-import { Command, InvalidArgumentError, Option } from "commander";
-import { z } from "zod";
+import { Command, Option } from "commander";
 import type { Database } from "../database/connect.ts";
-import { type Asked, checkpointOf } from "../graphql/past.ts";
-import { checkpointMark } from "../log/blocks.ts";
-import { resolveCoin } from "../log/coins.ts";
+import type { Asked } from "../graphql/past.ts";
 import {
   type CapPlace,
   type CapRow,
@@ -12,13 +9,9 @@ import {
   placeOf,
   shareOf,
 } from "../projections/cap-tables.ts";
-import { FOR_CAP_TABLES } from "../projections/needed.ts";
-import { NotYetIndexedError, readCommitted } from "../projections/past.ts";
-import { token } from "../projections/tokens.ts";
 import { openStorage } from "../service/storage.ts";
-import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
 import { openRuntime } from "./runtime.ts";
-import { UsageError } from "./usage.ts";
 
 /** Rows that are read at once, and written before more are. */
 const AT_ONCE = 10_000;
@@ -32,19 +25,12 @@ type Options = {
 /** `holderbook cap-table`: who held a token at a checkpoint or moment, as a file for people and programs. */
 export const capTableCommand = () =>
   new Command("cap-table")
-    .requiredOption("--coin <type>", "coin type of the token", coinArgument)
-    .option(
-      "--at <moment>",
-      "checkpoint number, or date and time such as 2026-06-30T23:59:59Z; the newest checkpoint unless given",
-      momentArgument,
-    )
+    .addOption(coinOption())
+    .addOption(atOption())
     .addOption(
       new Option("--format <format>", "how to print it").choices(["csv", "json"]).default("csv"),
     )
-    .addHelpText(
-      "after",
-      "\nA date and time takes its offset with it; the table is that of the end of its second.",
-    )
+    .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, format }: Options) => {
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
@@ -52,29 +38,6 @@ export const capTableCommand = () =>
       const { head, rows } = await capTable(storage.write, coin, at);
       await print(format === "csv" ? csv(head, rows) : json(head, rows), head.holderCount);
     });
-
-const coinArgument = (text: string): string => {
-  try {
-    return canonicalType(text);
-  } catch (error) {
-    if (error instanceof MoveTypeError) throw new InvalidArgumentError(`It is ${error.message}`);
-    throw error;
-  }
-};
-
-/** Of days that exist: `Date.parse` alone takes June 31 for July 1. */
-const dateTime = z.iso.datetime({ offset: true });
-
-const momentArgument = (text: string): Asked => {
-  if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
-  const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms) || ms < 0) {
-    throw new InvalidArgumentError(
-      "It must be a checkpoint number, or a date and time with its offset, such as 2026-06-30T23:59:59Z.",
-    );
-  }
-  return { kind: "second", unixSeconds: BigInt(Math.floor(ms / 1_000)) };
-};
 
 /** A table's head, as GraphQL's `capTable` has it. */
 type Head = {
@@ -90,33 +53,19 @@ type Head = {
 };
 
 const capTable = async ({ db }: Database, coin: string, asked: Asked | undefined) => {
-  const { coinType, decimals } = await resolveCoin(db, coin);
-  const { last } = await readCommitted(db, FOR_CAP_TABLES);
-  if (last === null) throw new NotYetIndexedError("nothing is indexed yet");
-  const checkpoint = await checkpointOf(
-    db,
-    FOR_CAP_TABLES,
-    asked ?? { kind: "checkpoint", checkpoint: last },
-  );
-  const seen = await token(db, { coinType, at: checkpoint });
-  if (seen === null) {
-    throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);
-  }
-  const mark = await checkpointMark(db, checkpoint);
-  if (mark === null) {
-    throw new NotYetIndexedError(`the time of checkpoint ${checkpoint} is not known yet`);
-  }
-  const { timestampMs, digest } = mark;
+  const { mark, ...table } = await tableAt(db, coin, asked);
+  const { coinType } = table;
+  const { sequence: checkpoint, timestampMs, digest } = mark;
   const tables = createCapTables();
   const at = { checkpoint, timestampMs };
   const { issued, holderCount, root } = await tables.totals(db, { coinType, at });
   const head: Head = {
     coinType,
-    decimals,
+    decimals: table.decimals,
     checkpoint,
     checkpointTimestamp: timestampMs / 1_000n,
     checkpointDigest: digest,
-    totalSupply: seen.totalSupply,
+    totalSupply: table.totalSupply,
     issued,
     holderCount,
     root,

@@ -44,6 +44,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./cap-table.ts")).capTableCommand(),
   },
+  statement: {
+    about: "what a holder can keep of a cap table and check by itself; verify checks one",
+    usage: "[options]",
+    load: async () => (await import("./statement.ts")).statementCommand(),
+  },
   migrate: {
     about: "apply missing database migrations and end (start, index and serve do so too)",
     load: async () => (await import("./migrate.ts")).migrateCommand(),

@@ -8,7 +8,7 @@ import { type Reads, read } from "../database/readers.ts";
 import type { HolderPlace, TokenHolder } from "./balances.ts";
 import { OWNERS, ROWS } from "./cap-table-statements.ts";
 import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
-import { createSumTree } from "./merkle-sum.ts";
+import { createSumTree, type Step } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
 
 /** A checkpoint that is asked for, and its time: what is unlocked depends on it. */
@@ -55,6 +55,9 @@ export type CapTotals = {
   readonly root: string;
 };
 
+/** A row, the totals of its table, and the path from the row to the root. */
+export type ProvenRow = CapTotals & { readonly row: CapRow; readonly path: readonly Step[] };
+
 export type CapTables = {
   /** A page of rows: largest first, equal ones by holder id, then wallets without a holder by address. */
   rows(
@@ -68,6 +71,15 @@ export type CapTables = {
   ): Promise<readonly CapRow[]>;
   /** What all of them come to. */
   totals(on: Reads, query: { readonly coinType: string; readonly at: AtMark }): Promise<CapTotals>;
+  /** The first row that is meant, with its path; null when none is. */
+  proven(
+    on: Reads,
+    query: {
+      readonly coinType: string;
+      readonly at: AtMark;
+      readonly isMeant: (row: CapRow) => boolean;
+    },
+  ): Promise<ProvenRow | null>;
   /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
   owners(
     on: Reads,
@@ -224,8 +236,19 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
     rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
       readRows(on, coinType, at, from, most),
     );
+  const all = (on: Reads, coinType: string, at: AtMark) => (after: CapPlace | undefined) =>
+    page(on, { coinType, at, limit: AT_ONCE, after });
   return {
     rows: page,
+    proven: async (on, { coinType, at, isMeant }) => {
+      const { row, path, ...totals } = await sumUp(
+        coinType,
+        at.checkpoint,
+        all(on, coinType, at),
+        isMeant,
+      );
+      return row === undefined || path === undefined ? null : { ...totals, row, path };
+    },
     owners: (on, { coinType, checkpoint, limit, after = BEFORE_OWNERS }) =>
       owners.page(`${coinType} ${checkpoint}`, after, limit, BEFORE_OWNERS, (from, most) =>
         readOwners(on, coinType, checkpoint, from, most),
@@ -237,9 +260,12 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
         return found && found.untilMs > now() ? found.made : undefined;
       };
       return shared(key, known, async () => {
-        const made = await sumUp(coinType, at.checkpoint, (after) =>
-          page(on, { coinType, at, limit: AT_ONCE, after }),
+        const { issued, holderCount, ownerCount, root } = await sumUp(
+          coinType,
+          at.checkpoint,
+          all(on, coinType, at),
         );
+        const made = { issued, holderCount, ownerCount, root };
         if (totals.size >= KEPT_TOTALS) totals.clear();
         totals.set(key, { made, untilMs: now() + KEPT_MS });
         return made;
@@ -248,21 +274,29 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
   };
 };
 
-/** What all rows come to; `read` gives those behind a place, `AT_ONCE` of them while there are so many. */
+/**
+ * What all rows come to, and the way to the first one that is meant; `read` gives those behind a place,
+ * `AT_ONCE` of them while there are so many.
+ */
 const sumUp = async (
   coinType: string,
   checkpoint: bigint,
   read: (after: CapPlace | undefined) => Promise<readonly CapRow[]>,
-): Promise<CapTotals> => {
+  isMeant: (row: CapRow) => boolean = () => false,
+) => {
   const tree = createSumTree();
+  let row: CapRow | undefined;
   let [issued, holderCount, ownerCount] = [0n, 0, 0];
   let after: CapPlace | undefined;
   for (;;) {
     const some = await read(after);
-    await inStretches(some, ({ wallets, ...row }) => {
+    await inStretches(some, (next) => {
+      const { wallets, ...leaf } = next;
       const addresses = wallets.map(({ address }) => address);
-      tree.add({ coinType, checkpoint, ...row, addresses });
-      issued += row.balance;
+      const isFirst = row === undefined && isMeant(next);
+      if (isFirst) row = next;
+      tree.add({ coinType, checkpoint, ...leaf, addresses }, isFirst);
+      issued += leaf.balance;
       holderCount += 1;
       ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
     });
@@ -270,7 +304,7 @@ const sumUp = async (
     if (last === undefined || some.length < AT_ONCE) break;
     after = placeOf(last);
   }
-  return { issued, holderCount, ownerCount, root: tree.root() };
+  return { issued, holderCount, ownerCount, row, ...tree.top() };
 };
 
 /** Wallets in cap tables that are kept, some 600 bytes each with their rows; and owners, 200 bytes each. */

@@ -21,7 +21,21 @@ export type Leaf = {
   readonly granted: bigint;
 };
 
-type Node = { readonly hash: Uint8Array; readonly sum: bigint };
+type Node = {
+  readonly hash: Uint8Array;
+  readonly sum: bigint;
+  /** From the proven row up to here; absent where it is not below. */
+  readonly path?: readonly Step[] | undefined;
+};
+
+/** A sibling on the way from a row to the root. */
+export type Step = {
+  /** Hex without 0x. */
+  readonly hash: string;
+  readonly sum: bigint;
+  /** Where the sibling stands. */
+  readonly side: "left" | "right";
+};
 
 const U32 = 4;
 const U128 = 16;
@@ -70,15 +84,24 @@ const leafNode = (leaf: Leaf): Node => ({
 const parentOf = (left: Node, right: Node): Node => ({
   hash: blake2b256(NODE, Buffer.concat([left.hash, u128(left.sum), right.hash, u128(right.sum)])),
   sum: left.sum + right.sum,
+  path: pathThrough(left, right, "right") ?? pathThrough(right, left, "left"),
 });
+
+const pathThrough = (
+  { path }: Node,
+  { hash, sum }: Node,
+  side: Step["side"],
+): readonly Step[] | undefined =>
+  path && [...path, { hash: Buffer.from(hash).toString("hex"), sum, side }];
 
 /** Makes a tree as its rows come, in their order: of every level it keeps one node at most. */
 export const createSumTree = () => {
   /** The node of each level that waits for its right sibling. */
   const waiting: (Node | undefined)[] = [];
   return {
-    add: (leaf: Leaf): void => {
-      let node = leafNode(leaf);
+    /** @param isProven whether the path is to be that of this row */
+    add: (leaf: Leaf, isProven = false): void => {
+      let node: Node = { ...leafNode(leaf), path: isProven ? [] : undefined };
       let level = 0;
       for (let left = waiting[level]; left !== undefined; left = waiting[level]) {
         node = parentOf(left, node);
@@ -87,15 +110,16 @@ export const createSumTree = () => {
       }
       waiting[level] = node;
     },
-    /** Hex without 0x; 32 zero bytes without rows. */
-    root: (): string => {
+    /** The root, hex without 0x (32 zero bytes without rows), and the path to it from the proven row. */
+    top: (): { readonly root: string; readonly path: readonly Step[] | undefined } => {
       // From the lowest level up: what is alone there moves up, and is the right one of what waits above.
       let right: Node | undefined;
       for (const left of waiting) {
         if (left === undefined) continue;
         right = right === undefined ? left : parentOf(left, right);
       }
-      return Buffer.from(right?.hash ?? new Uint8Array(HASH)).toString("hex");
+      const { hash = new Uint8Array(HASH), path } = right ?? {};
+      return { root: Buffer.from(hash).toString("hex"), path };
     },
   };
 };

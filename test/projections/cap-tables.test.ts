@@ -354,7 +354,7 @@ test("the root of any number of rows is that of the tree made level by level", (
     });
     const tree = createSumTree();
     for (const leaf of leaves) tree.add(leaf);
-    expect(tree.root(), `${count} rows`).toBe(plainRoot(leaves));
+    expect(tree.top().root, `${count} rows`).toBe(plainRoot(leaves));
   }
 });
 

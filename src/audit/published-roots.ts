@@ -1,0 +1,96 @@
+/**
+ * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
+ * one. A coin has one root at a checkpoint, for ever.
+ */
+import { signedRoot } from "../client/verify-statement.mjs";
+import type { Sql } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import type { DeploymentKey, Signature } from "./deployment-key.ts";
+
+/** What a root says; numbers are decimal texts. */
+export type Root = Parameters<typeof signedRoot>[0];
+
+export type PublishedRoot = Root & {
+  readonly keyId: string;
+  /** Of the key that signed it first. */
+  readonly signature: string;
+  /** ISO 8601. */
+  readonly signedAt: string;
+};
+
+/**
+ * The database gives another root for this coin and checkpoint than one that was signed before: it was
+ * altered, or this program has a defect. Nothing is signed. Stop: reconcile the register, and compare it
+ * with another deployment.
+ */
+export class RootConflictError extends Error {
+  override readonly name = "RootConflictError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(published: StoredRoot, made: Root) {
+    const one = ({ root, total, checkpointDigest }: StoredRoot | Root) =>
+      `root ${root}, total ${total}, checkpoint digest ${checkpointDigest}`;
+    super(
+      `the cap table of ${made.coinType} at checkpoint ${made.checkpoint} was signed before with ${one(published)}; now it has ${one(made)}. The database was altered, or there is a defect: run \`holderbook reconcile\`, and compare with another deployment`,
+    );
+  }
+}
+
+type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
+
+/**
+ * Signs a root and publishes it, unless it was published before.
+ * @throws RootConflictError (stop)
+ */
+export const publishRoot = async (
+  { sql }: { readonly sql: Sql },
+  key: DeploymentKey,
+  made: Root,
+): Promise<Signature> => {
+  const signature = key.sign(signedRoot(made));
+  const { coinType, checkpoint, checkpointDigest, root, total } = made;
+  await sql`
+    insert into published_roots
+      (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+    values (${coinType}, ${checkpoint}, ${checkpointDigest}, ${root}, ${total},
+            ${signature.signature}, ${key.keyId})
+    on conflict (coin_type, checkpoint) do nothing`;
+  const [published] = await sql<StoredRoot[]>`
+    select root, total, checkpoint_digest as "checkpointDigest" from published_roots
+    where coin_type = ${coinType} and checkpoint = ${checkpoint}`;
+  const isSame =
+    published?.root === root &&
+    published.total === total &&
+    published.checkpointDigest === checkpointDigest;
+  if (published !== undefined && !isSame) throw new RootConflictError(published, made);
+  return signature;
+};
+
+/** Roots of a coin, the newest checkpoint first: below `before` where that is given. */
+export const publishedRootsOf = (
+  on: Reads,
+  query: {
+    readonly coinType: string;
+    readonly before?: bigint | undefined;
+    /** This one alone. */
+    readonly checkpoint?: bigint | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly PublishedRoot[]> =>
+  read<PublishedRoot>(on, ROOTS, [
+    query.coinType,
+    query.before ?? null,
+    query.checkpoint ?? null,
+    query.limit,
+  ]);
+
+const ROOTS = `
+  select (select chain_id from log_high_water) as "chainId", coin_type as "coinType",
+         checkpoint::text as checkpoint, checkpoint_digest as "checkpointDigest", root, total,
+         key_id as "keyId", signature,
+         to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "signedAt"
+  from published_roots
+  where coin_type = $1 and ($2::int8 is null or checkpoint < $2)
+    and ($3::int8 is null or checkpoint = $3)
+  order by checkpoint desc limit (select $4::int8)`;

@@ -1,0 +1,105 @@
+/**
+ * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
+ * says so. Its form and its checks are those of src/client/verify-statement.mjs.
+ */
+import { FORMAT, type Statement, signedStatement, VERSION } from "../client/verify-statement.mjs";
+import type { Database } from "../database/connect.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import { type CapRow, createCapTables, shareOf } from "../projections/cap-tables.ts";
+import { readMeta } from "../projections/meta.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { publishRoot } from "./published-roots.ts";
+
+/** Whose statement: the holder, or the wallet whose row it is (its holder's, where it has one). */
+export type Whose = { readonly holderId: bigint } | { readonly owner: string };
+
+/** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
+export class NoRowError extends Error {
+  override readonly name = "NoRowError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(whose: Whose, coinType: string, checkpoint: bigint) {
+    const who = "owner" in whose ? `the wallet ${whose.owner}` : `the holder ${whose.holderId}`;
+    super(`${who} held nothing of ${coinType} at checkpoint ${checkpoint}: it has no statement`);
+  }
+}
+
+/** The log does not know whose checkpoints it has, so nothing about them is signed. Wait, or tell it. */
+export class ChainUnknownError extends Error {
+  override readonly name = "ChainUnknownError";
+  readonly remedy: Remedy = "wait";
+
+  constructor() {
+    super(
+      "the chain of this log is not known yet, so no statement can be signed; a LEDGER_SOURCE that is a full node tells it, and so does `chainId` in the ledger.json of a folder",
+    );
+  }
+}
+
+/**
+ * Makes a statement, and publishes its root.
+ * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop)
+ */
+export const makeStatement = async (
+  { db, sql }: Database,
+  key: DeploymentKey,
+  table: {
+    readonly coinType: string;
+    readonly decimals: number | null;
+    readonly mark: CheckpointMark;
+    readonly totalSupply: bigint | null;
+  },
+  whose: Whose,
+): Promise<Statement> => {
+  const { coinType, mark } = table;
+  const { sequence: checkpoint, timestampMs, digest } = mark;
+  const { chainId } = await readMeta(db);
+  if (chainId === null) throw new ChainUnknownError();
+  const isMeant = ({ holderId, wallets }: CapRow) =>
+    "owner" in whose
+      ? wallets.some(({ address }) => address === whose.owner)
+      : holderId === whose.holderId;
+  const at = { checkpoint, timestampMs };
+  const proven = await createCapTables().proven(db, { coinType, at, isMeant });
+  if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
+  const root = {
+    chainId,
+    coinType,
+    checkpoint: checkpoint.toString(),
+    checkpointDigest: digest,
+    root: proven.root,
+    total: proven.issued.toString(),
+  };
+  const { keyId, publicKey, signature: rootSignature } = await publishRoot({ sql }, key, root);
+  const unsigned = {
+    format: FORMAT,
+    version: VERSION,
+    ...root,
+    decimals: table.decimals,
+    checkpointTimestamp: (timestampMs / 1_000n).toString(),
+    row: rowOf(proven.row, proven.issued),
+    path: proven.path.map(({ hash, sum, side }) => ({ hash, sum: sum.toString(), side })),
+    totalSupply: table.totalSupply?.toString() ?? null,
+    keyId,
+    publicKey,
+    rootSignature,
+  };
+  return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
+};
+
+const rowOf = (row: CapRow, issued: bigint): Statement["row"] => ({
+  holderId: row.holderId?.toString() ?? null,
+  wallets: row.wallets.map(({ address, balance, groupId, isFrozen }) => ({
+    address,
+    balance: balance.toString(),
+    groupId: groupId?.toString() ?? null,
+    isFrozen,
+  })),
+  balance: row.balance.toString(),
+  tokens: row.tokens.toString(),
+  granted: row.granted.toString(),
+  unlocked: row.unlocked.toString(),
+  locked: row.locked.toString(),
+  share: shareOf(row.balance, issued),
+});

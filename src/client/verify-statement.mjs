@@ -1,0 +1,252 @@
+/**
+ * Checks a holder's statement: that its row is part of the cap table whose root it names, and who signed
+ * it. Runs in browsers and in Node; docs/audit.md has every hash, for verifiers in other languages.
+ */
+import { canonicalJson } from "./canonical-json.mjs";
+import { blake2b, ed25519 } from "./noble.mjs";
+
+/** What a statement says does not hold; `failures` has every reason. */
+export class StatementError extends Error {
+  name = "StatementError";
+  remedy = "stop";
+
+  constructor(failures) {
+    super(failures.join("; "));
+    this.failures = failures;
+  }
+}
+
+export const FORMAT = "holderbook-statement";
+export const VERSION = 1;
+
+/** A path through more rows than there are addresses of 64 bits is none. */
+const LONGEST_PATH = 64;
+
+const SHARE_DIGITS = 12;
+
+export const signedRoot = (statement) => ({
+  purpose: "holderbook-root-v1",
+  chainId: statement.chainId,
+  coinType: statement.coinType,
+  checkpoint: statement.checkpoint,
+  checkpointDigest: statement.checkpointDigest,
+  root: statement.root,
+  total: statement.total,
+});
+
+export const signedStatement = ({ signature: _, ...statement }) => ({
+  purpose: "holderbook-statement-v1",
+  digest: hexOf(hash(utf8(canonicalJson(statement)))),
+});
+
+export const verifyStatement = (statement, { root, publicKey } = {}) => {
+  const misshapen = shape(statement);
+  if (misshapen.length > 0) throw new StatementError(misshapen);
+  const failures = [
+    ...sums(statement),
+    ...climb(statement),
+    ...signatures(statement),
+    ...(root === undefined || root.toLowerCase() === statement.root
+      ? []
+      : [`the root is ${statement.root}, not the ${root} that was given`]),
+    ...(publicKey === undefined || publicKey === statement.publicKey
+      ? []
+      : [`it is signed with the key ${statement.publicKey}, not with ${publicKey}`]),
+  ];
+  if (failures.length > 0) throw new StatementError(failures);
+  return statement;
+};
+
+const isText = (value) => typeof value === "string" && value.isWellFormed();
+/** Sums are hashed as 16 bytes. */
+const isAmount = (value) =>
+  typeof value === "string" && /^(0|[1-9]\d{0,38})$/.test(value) && BigInt(value) < 2n ** 128n;
+const isHash = (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+const isNullOr = (is) => (value) => value === null || is(value);
+const is = (expected) => (value) => value === expected;
+const isListOf = (members) => (value) =>
+  Array.isArray(value) && value.every((item) => shapeOf(item, members, "").length === 0);
+
+/** Standard base64 of so many bytes, in its only form. */
+const isBase64 = (bytes) => (value) => {
+  if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
+  try {
+    return atob(value).length === bytes && btoa(atob(value)) === value;
+  } catch {
+    return false;
+  }
+};
+
+const WALLET = {
+  address: isText,
+  balance: isAmount,
+  groupId: isNullOr(isAmount),
+  isFrozen: (value) => typeof value === "boolean",
+};
+
+const ROW = {
+  holderId: isNullOr(isAmount),
+  wallets: isListOf(WALLET),
+  balance: isAmount,
+  tokens: isAmount,
+  granted: isAmount,
+  unlocked: isAmount,
+  locked: isAmount,
+  share: (value) => typeof value === "string" && /^[01]\.\d{12}$/.test(value),
+};
+
+const STEP = {
+  hash: isHash,
+  sum: isAmount,
+  side: (value) => value === "left" || value === "right",
+};
+
+const STATEMENT = {
+  format: is(FORMAT),
+  version: is(VERSION),
+  chainId: isText,
+  coinType: isText,
+  decimals: isNullOr((value) => Number.isInteger(value) && value >= 0),
+  checkpoint: isAmount,
+  checkpointTimestamp: isAmount,
+  checkpointDigest: isText,
+  row: (value) => shapeOf(value, ROW, "").length === 0,
+  path: (value) => isListOf(STEP)(value) && value.length <= LONGEST_PATH,
+  root: isHash,
+  total: isAmount,
+  totalSupply: isNullOr(isAmount),
+  keyId: isText,
+  publicKey: isBase64(32),
+  rootSignature: isBase64(64),
+  signature: isBase64(64),
+};
+
+/** What is missing, malformed or not known. */
+const shapeOf = (value, members, name) => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return [`${name} is no object`];
+  }
+  const unknown = Object.keys(value).filter((key) => !Object.hasOwn(members, key));
+  const wrong = Object.keys(members).filter(
+    (key) => !Object.hasOwn(value, key) || !members[key](value[key]),
+  );
+  return [
+    ...wrong.map((key) => `${name}${key} is missing or malformed`),
+    ...unknown.map((key) => `${name}${key} is no member of a statement`),
+  ];
+};
+
+const shape = (statement) => {
+  const failures = shapeOf(statement, STATEMENT, "");
+  return failures.includes("row is missing or malformed") && statement.row !== undefined
+    ? [...shapeOf(statement.row, ROW, "row."), ...failures]
+    : failures;
+};
+
+/** What the row says of itself, in amounts. */
+const sums = ({ row, total, totalSupply }) => {
+  const [balance, tokens, granted] = [BigInt(row.balance), BigInt(row.tokens), BigInt(row.granted)];
+  const held = row.wallets.reduce((sum, wallet) => sum + BigInt(wallet.balance), 0n);
+  return [
+    tokens + granted === balance ? [] : "tokens and granted do not add up to the balance",
+    BigInt(row.unlocked) + BigInt(row.locked) === granted
+      ? []
+      : "unlocked and locked do not add up to granted",
+    held === balance ? [] : "the wallets' balances do not add up to the balance",
+    shareOf(balance, BigInt(total)) === row.share
+      ? []
+      : "the share is not balance divided by total",
+    totalSupply === null || totalSupply === total
+      ? []
+      : `the rows add up to ${total}, but the treasury's supply is ${totalSupply}`,
+  ].flat();
+};
+
+const shareOf = (balance, total) => {
+  const scaled = total === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / total;
+  const digits = scaled.toString().padStart(SHARE_DIGITS + 1, "0");
+  return `${digits.slice(0, -SHARE_DIGITS)}.${digits.slice(-SHARE_DIGITS)}`;
+};
+
+/** From the row up the path. */
+const climb = (statement) => {
+  let node = leafOf(statement);
+  for (const { hash: hex, sum, side } of statement.path) {
+    const sibling = { hash: bytesOf(hex), sum: BigInt(sum) };
+    node = side === "left" ? parentOf(sibling, node) : parentOf(node, sibling);
+    if (node.sum >= 2n ** 128n) return ["the sums of the path are larger than any total"];
+  }
+  const [root, total] = [hexOf(node.hash), node.sum.toString()];
+  return [
+    ...(root === statement.root ? [] : [`row and path lead to the root ${root}, not to its own`]),
+    ...(total === statement.total ? [] : [`row and path add up to ${total}, not to its total`]),
+  ];
+};
+
+const leafOf = ({ coinType, checkpoint, row }) => ({
+  hash: hash(
+    Uint8Array.of(0),
+    text(coinType),
+    text(checkpoint),
+    text(row.holderId ?? ""),
+    u32(row.wallets.length),
+    ...row.wallets.map(({ address }) => text(address)),
+    text(row.balance),
+    text(row.tokens),
+    text(row.granted),
+  ),
+  sum: BigInt(row.balance),
+});
+
+const parentOf = (left, right) => ({
+  hash: hash(Uint8Array.of(1), left.hash, u128(left.sum), right.hash, u128(right.sum)),
+  sum: left.sum + right.sum,
+});
+
+const signatures = (statement) => {
+  const isSigned = (signature, signed) =>
+    ed25519.verify(
+      base64Bytes(signature),
+      utf8(canonicalJson(signed)),
+      base64Bytes(statement.publicKey),
+      {
+        zip215: false,
+      },
+    );
+  return [
+    isSigned(statement.rootSignature, signedRoot(statement))
+      ? []
+      : "the signature of the root does not fit the key",
+    isSigned(statement.signature, signedStatement(statement))
+      ? []
+      : "the signature of the statement does not fit the key",
+  ].flat();
+};
+
+const hash = (...parts) => {
+  const hashing = blake2b.create({ dkLen: 32 });
+  for (const part of parts) hashing.update(part);
+  return hashing.digest();
+};
+
+const utf8 = (value) => new TextEncoder().encode(value);
+
+const u32 = (value) => {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value);
+  return bytes;
+};
+
+const u128 = (value) => bytesOf(value.toString(16).padStart(32, "0"));
+
+/** A text behind its length in bytes. */
+const text = (value) => {
+  const bytes = utf8(value);
+  return Uint8Array.of(...u32(bytes.length), ...bytes);
+};
+
+const bytesOf = (hex) => Uint8Array.from(hex.match(/../g), (byte) => Number.parseInt(byte, 16));
+
+const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const base64Bytes = (value) => Uint8Array.from(atob(value), (char) => char.charCodeAt(0));

@@ -1,0 +1,72 @@
+/** The cap table that a command is about: of which token, and at which moment. */
+import { InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
+import type { Db } from "../database/connect.ts";
+import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
+import { resolveCoin } from "../log/coins.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { token } from "../projections/tokens.ts";
+import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+import { UsageError } from "./usage.ts";
+
+export type TableAt = {
+  /** Canonical. */
+  readonly coinType: string;
+  readonly decimals: number | null;
+  /** The checkpoint at whose end it stood. */
+  readonly mark: CheckpointMark;
+  /** As the treasury says; null while unseen. */
+  readonly totalSupply: bigint | null;
+};
+
+/** `--coin`: a canonical coin type. */
+export const coinOption = () =>
+  new Option("--coin <type>", "coin type of the token")
+    .makeOptionMandatory()
+    .argParser((text: string): string => {
+      try {
+        return canonicalType(text);
+      } catch (error) {
+        if (error instanceof MoveTypeError)
+          throw new InvalidArgumentError(`It is ${error.message}`);
+        throw error;
+      }
+    });
+
+/** Of days that exist: `Date.parse` alone takes June 31 for July 1. */
+const dateTime = z.iso.datetime({ offset: true });
+
+/** `--at`: a checkpoint or a second. */
+export const atOption = () =>
+  new Option(
+    "--at <moment>",
+    "checkpoint number, or date and time such as 2026-06-30T23:59:59Z; the newest checkpoint unless given",
+  ).argParser((text: string): Asked => {
+    if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
+    const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
+    if (Number.isNaN(ms) || ms < 0) {
+      throw new InvalidArgumentError(
+        "It must be a checkpoint number, or a date and time with its offset, such as 2026-06-30T23:59:59Z.",
+      );
+    }
+    return { kind: "second", unixSeconds: BigInt(Math.floor(ms / 1_000)) };
+  });
+
+export const AT_HELP =
+  "\nA date and time takes its offset with it; the table is that of the end of its second.";
+
+/**
+ * The table that is meant.
+ * @throws UsageError for a token that was not seen by then; BeforeLogError (stop), NotYetIndexedError (wait)
+ */
+export const tableAt = async (db: Db, coin: string, asked: Asked | undefined): Promise<TableAt> => {
+  const known = await resolveCoin(db, coin);
+  const { coinType } = known;
+  const checkpoint = await checkpointOf(db, FOR_CAP_TABLES, asked);
+  const seen = await token(db, { coinType, at: checkpoint });
+  if (seen === null) {
+    throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);
+  }
+  return { ...known, mark: await markOf(db, checkpoint), totalSupply: seen.totalSupply };
+};

@@ -1,0 +1,131 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { Command, InvalidArgumentError } from "commander";
+import { openDeploymentKey } from "../audit/deployment-key.ts";
+import { makeStatement, type Whose } from "../audit/statement.ts";
+import { strictBase64 } from "../client/ed25519.mjs";
+import { type Statement, StatementError, verifyStatement } from "../client/verify-statement.mjs";
+import type { Asked } from "../graphql/past.ts";
+import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { openStorage } from "../service/storage.ts";
+import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
+import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
+
+type Options = {
+  readonly coin?: string;
+  readonly at?: Asked;
+  readonly owner?: string;
+  readonly holder?: bigint;
+  readonly out?: string;
+};
+
+/** `holderbook statement`: what a holder can keep of a cap table, and check without us. */
+export const statementCommand = () =>
+  new Command("statement")
+    // Mandatory for this command alone: its sub-command has none.
+    .addOption(coinOption().makeOptionMandatory(false))
+    .option(
+      "--owner <address>",
+      "the row of this wallet, or of the holder it belongs to",
+      addressArgument,
+    )
+    .option("--holder <id>", "the row of this holder", holderArgument)
+    .addOption(atOption())
+    .option("--out <file>", "write it there; to standard output unless given")
+    .addHelpText("after", AT_HELP)
+    .action(async ({ coin, at, owner, holder, out }: Options) => {
+      if (coin === undefined) throw new UsageError("say of which token, with --coin");
+      const whose = whoseOf(owner, holder);
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      const database = storage.write;
+      const key = await openDeploymentKey(
+        database,
+        await callbackMasterKey(config, { existing: true }),
+      );
+      const table = await tableAt(database.db, coin, at);
+      const statement = await makeStatement(database, key, table, whose);
+      const text = `${JSON.stringify(statement, null, 2)}\n`;
+      if (out === undefined) process.stdout.write(text);
+      else await writeFile(out, text);
+    })
+    .addCommand(verifyCommand());
+
+type VerifyOptions = { readonly root?: string | undefined; readonly key?: string | undefined };
+
+/** Reads nothing but the file: no settings, no database. */
+const verifyCommand = () =>
+  new Command("verify")
+    .description("check a statement: no database and no settings are needed")
+    .argument("<file>", "the statement")
+    .option("--root <hex>", "the root it must have, as GET /roots shows it", rootArgument)
+    .option(
+      "--key <base64>",
+      "the deployment's public key, as you know it from elsewhere",
+      keyArgument,
+    )
+    .action(async (file: string, { root, key }: VerifyOptions) => {
+      const statement = verifyStatement(parsed(await readFile(file, "utf8")), {
+        root,
+        publicKey: key,
+      });
+      process.stdout.write(`${told(statement, { root, key })}\n`);
+    });
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StatementError([`the file is not JSON: ${error}`]);
+  }
+};
+
+/** What was shown, and what was not. */
+const told = (statement: Statement, { root, key }: VerifyOptions): string => {
+  const { row, total, checkpoint, coinType, publicKey } = statement;
+  const who =
+    row.holderId === null ? `wallet ${row.wallets[0]?.address}` : `holder ${row.holderId}`;
+  return [
+    `the statement holds: ${who} has ${row.balance} of ${total} ${coinType} at the end of checkpoint ${checkpoint}`,
+    root === undefined
+      ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots and give it with --root`
+      : "its root is the one given",
+    key === undefined
+      ? `signed with ${publicKey}, the key in the file itself: that shows only that nothing was changed since. Give the key that you know as the issuer's with --key`
+      : "it is signed with the key given",
+  ].join("\n");
+};
+
+const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {
+  if (owner !== undefined && holderId === undefined) return { owner };
+  if (holderId !== undefined && owner === undefined) return { holderId };
+  throw new UsageError("say whose statement, with --owner or --holder, and not both");
+};
+
+const addressArgument = (text: string): string => {
+  try {
+    return canonicalAddress(text);
+  } catch (error) {
+    if (error instanceof MoveTypeError) throw new InvalidArgumentError(`It is ${error.message}`);
+    throw error;
+  }
+};
+
+const holderArgument = (text: string): bigint => {
+  if (!/^\d{1,20}$/.test(text)) throw new InvalidArgumentError("It must be a holder's number.");
+  return BigInt(text);
+};
+
+const rootArgument = (text: string): string => {
+  const hex = text.toLowerCase().replace(/^0x/, "");
+  if (!/^[0-9a-f]{64}$/.test(hex)) throw new InvalidArgumentError("It must be 64 hex digits.");
+  return hex;
+};
+
+const keyArgument = (text: string): string => {
+  if (strictBase64(text)?.length !== 32) {
+    throw new InvalidArgumentError("It must be base64 of 32 bytes.");
+  }
+  return text;
+};

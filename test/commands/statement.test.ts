@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { balancesOf } from "../../demo/model.ts";
+import { type Statement, verifyStatement } from "../../src/client/verify-statement.mjs";
+import { publishOtherRoot } from "../audit/other-root.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "../service/following.ts";
+import { runCommand } from "./run-command.ts";
+
+let database: TestDatabase;
+let folder: string;
+/** The first coin after 300 checkpoints, and what each owner held of it. */
+let coinType = "";
+let balances: ReadonlyMap<string, bigint>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  folder = await mkdtemp(join(tmpdir(), "holderbook-statement-"));
+  const ledger = createDemoLedger({ seed: 3 });
+  const following = await follow(database, ledger);
+  const raws = Array.from({ length: 300 }, () => {
+    const { sequence, raw } = ledger.next();
+    return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
+  });
+  await following.append(raws);
+  await following.project(1_000);
+  [coinType = ""] = ledger.model.coins.keys();
+  const held = [...balancesOf(ledger.model, coinType)].map(
+    ([owner, { tokens, grants }]) => [owner, tokens + grants] as const,
+  );
+  balances = new Map(held.filter(([, balance]) => balance > 0n));
+});
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const masterKey = randomBytes(32).toString("base64");
+
+const run = (...args: readonly string[]) =>
+  runCommand(["statement", "--coin", coinType, ...args], {
+    DATABASE_URL: database.url,
+    CALLBACK_MASTER_KEY: masterKey,
+  });
+
+const verify = (...args: readonly string[]) => runCommand(["statement", "verify", ...args], {});
+
+/** The statement that a command prints. */
+const made = async (...args: readonly string[]): Promise<Statement> => {
+  const ran = await run(...args);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  return verifyStatement(JSON.parse(ran.stdout));
+};
+
+test("every owner's statement holds, all of them have one root, and their total is the treasury's supply", async () => {
+  const owners = [...balances.keys()].slice(0, 6);
+  const statements: Statement[] = [];
+  for (const owner of owners) statements.push(await made("--owner", owner, "--at", "299"));
+  expect(owners.length).toBeGreaterThan(3);
+  expect(new Set(statements.map(({ root }) => root)).size).toBe(1);
+  const supply = [...balances.values()].reduce((sum, balance) => sum + balance, 0n).toString();
+  for (const [index, statement] of statements.entries()) {
+    const { row, total, totalSupply, checkpoint } = statement;
+    expect([total, totalSupply, checkpoint]).toEqual([supply, supply, "299"]);
+    const own = row.wallets.find(({ address }) => address === owners[index]);
+    expect(own?.balance).toBe(balances.get(owners[index] ?? "")?.toString());
+  }
+  const withHolder = statements.find(({ row }) => row.holderId !== null);
+  const same = await made("--holder", withHolder?.row.holderId ?? "", "--at", "299");
+  expect(same).toEqual(withHolder);
+});
+
+test("a file is checked without a database or settings, against root and key, and told what that shows", async () => {
+  const [owner = ""] = balances.keys();
+  const file = join(folder, "statement.json");
+  expect(await run("--owner", owner, "--out", file)).toEqual({ code: 0, stdout: "", stderr: "" });
+  const text = await readFile(file, "utf8");
+  const { root, publicKey } = verifyStatement(JSON.parse(text));
+  const alone = await verify(file);
+  expect(alone).toMatchObject({ code: 0, stderr: "" });
+  expect(alone.stdout).toMatch(/the key in the file itself: that shows only/);
+  expect(alone.stdout).toMatch(/not compared/);
+  const both = await verify(file, "--root", root, "--key", publicKey);
+  expect(both).toMatchObject({ code: 0, stderr: "" });
+  expect(both.stdout).toMatch(/its root is the one given\nit is signed with the key given/);
+
+  const otherRoot = await verify(file, "--root", "0".repeat(64));
+  expect(otherRoot).toMatchObject({ code: 1, stdout: "" });
+  expect(otherRoot.stderr).toContain(`the root is ${root}, not the 000`);
+  const otherKey = await verify(file, "--key", randomBytes(32).toString("base64"));
+  expect(otherKey).toMatchObject({ code: 1, stdout: "" });
+  expect(otherKey.stderr).toContain("it is signed with the key");
+
+  const changed = join(folder, "changed.json");
+  await writeFile(changed, text.replace(/"balance": "(\d+)"/, '"balance": "1$1"'));
+  expect(await verify(changed)).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("StatementError: the wallets' balances do not add up"),
+  });
+  await writeFile(changed, text.slice(0, -10));
+  expect((await verify(changed)).stderr).toContain("not JSON");
+});
+
+test("who has no row is told so, and what cannot be meant is refused", async () => {
+  const nobody = `0x${"e".repeat(64)}`;
+  expect(await run("--owner", nobody, "--at", "299")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(`the wallet ${nobody} held nothing of ${coinType}`),
+  });
+  expect(await run("--holder", "987654321")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the holder 987654321 held nothing"),
+  });
+  for (const [args, message] of [
+    [[], "--owner or --holder"],
+    [["--owner", nobody, "--holder", "1"], "--owner or --holder"],
+    [["--owner", "0xyz"], "not an address"],
+  ] as const) {
+    expect(await run(...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message),
+    });
+  }
+});
+
+test("where another root was signed for the checkpoint before, none is signed and both are named", async () => {
+  const [owner = ""] = balances.keys();
+  const { root } = await made("--owner", owner, "--at", "250");
+  await publishOtherRoot(database, { coinType, checkpoint: 200n });
+  const ran = await run("--owner", owner, "--at", "200");
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toMatch(
+    /RootConflictError: .* at checkpoint 200 was signed before with root 00/,
+  );
+  expect(await made("--owner", owner, "--at", "250")).toMatchObject({ root });
+});
