@@ -26,6 +26,14 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
       description: "Time of that checkpoint, unix seconds, decimal; null before the first.",
       resolve: ({ mark }) => (mark === null ? null : unixSeconds(mark.timestampMs).toString()),
     }),
+    digest: t.string({
+      nullable: true,
+      description:
+        "Digest over all rows of the pipeline up to that checkpoint, hex without 0x: two deployments with " +
+        "equal digests at a checkpoint have equal rows. Null before the first checkpoint, and while " +
+        "the digests of an upgraded database are being filled in.",
+      resolve: ({ digest }) => digest,
+    }),
     historyFilledThrough: t.string({
       nullable: true,
       description:

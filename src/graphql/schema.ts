@@ -11,6 +11,7 @@ import "./balance-changes.ts";
 import "./cap-table.ts";
 import "./tokens.ts";
 import "./indexer-status.ts";
+import "./pipeline-digest.ts";
 import "./meta.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";

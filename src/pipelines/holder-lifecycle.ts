@@ -25,6 +25,8 @@ import {
   HOLDER_REMOVED,
 } from "../ledger/contract/names.ts";
 import type { Fact } from "../log/fact.ts";
+import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
+import { holderLifecycleDigests } from "../projections/digests.ts";
 import {
   clearRegister,
   type HolderEventRow,
@@ -41,11 +43,10 @@ import {
   membershipRangesTable,
   standingMemberships,
 } from "../projections/memberships.ts";
-import { LAYOUT_WITH_PAST } from "../projections/past.ts";
 import { placeOf } from "../projections/position.ts";
 import { holderLifecycleWatermark } from "../projections/watermarks.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
-import type { StatefulPipeline } from "./pipeline.ts";
+import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
 import { rangesOf, type StateChange } from "./state-ranges.ts";
 
 const NAME = "holder_lifecycle";
@@ -145,9 +146,16 @@ export const holderLifecyclePipeline: StatefulPipeline<RegisterRows, Standing> =
   name: NAME,
   facts: Object.keys(READERS),
   watermark: holderLifecycleWatermark,
-  layout: LAYOUT_WITH_PAST,
+  layout: LAYOUT,
   tables: [holderEventsTable, ...ADDED],
   added: ADDED,
+  digested: {
+    table: holderLifecycleDigests,
+    lines: ({ events, memberships }, { first, last }) => [
+      ...placedLines(LINES.holderEvent, events),
+      ...stateLines(LINES.membership, first, last, memberships),
+    ],
+  },
   standing: readStanding,
   rows: rowsOf,
   count: ({ events, memberships }) => events.length + memberships.length,

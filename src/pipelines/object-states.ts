@@ -52,3 +52,12 @@ export class ObjectStates<State extends Written> {
     return this.#ended;
   }
 }
+
+/** Every state at the end of a checkpoint that a batch knows of; `until` where it no longer stands. */
+export const statesOf = <State extends Written>(
+  live: readonly ObjectChange<State>[],
+  ended: readonly EndedState<State>[],
+): readonly (State & { readonly objectId: string; readonly until?: bigint })[] => [
+  ...ended,
+  ...live.flatMap(({ objectId, state }) => (state === null ? [] : [{ ...state, objectId }])),
+];

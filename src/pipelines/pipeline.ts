@@ -2,7 +2,25 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { type AtOnce, NOTHING } from "../database/writing.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
+import type { DigestLine } from "../projections/digest-lines.ts";
+import { type DigestTable, LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
 import type { WatermarkTable } from "../projections/watermark.ts";
+
+/**
+ * Layout of the pipelines' tables as this version has them: 1 had the present alone, 2 has the past
+ * (`LAYOUT_WITH_PAST`), 3 has digests, of each of which it is a part.
+ */
+export const LAYOUT = LAYOUT_WITH_DIGESTS;
+
+/** How a pipeline's rows are digested: the same rows give the same digests, in every deployment. */
+export type Digested<Rows> = {
+  readonly table: DigestTable;
+  /** Lines of the rows that these checkpoints gave, in any order. Pure. */
+  lines(rows: Rows, span: Span): readonly DigestLine[];
+};
+
+/** Checkpoints, both included. */
+export type Span = { readonly first: bigint; readonly last: bigint };
 
 /**
  * A pipeline turns facts into rows of one projection, at its own pace.
@@ -16,6 +34,9 @@ export type Pipeline<Row> = {
   /** `module::Name` of the facts it wants. */
   readonly facts: readonly string[];
   readonly watermark: WatermarkTable;
+  /** The tables that it alone writes, and their digests; absent in tests of the runner alone. */
+  readonly tables?: readonly PgTable[];
+  readonly digested?: Digested<readonly Row[]>;
   /**
    * Facts of one batch, in chain order, to rows.
    * @throws UndecodableFactError (stop) naming the fact, when its bytes do not fit the layout
@@ -44,6 +65,7 @@ export type StatefulPipeline<Rows, Standing> = Pick<
   readonly tables: readonly PgTable[];
   /** Those of them that came since layout 1, whatever the layout: moving them over exchanges all rows. */
   readonly added: readonly PgTable[];
+  readonly digested: Digested<Rows>;
   standing(sql: Sql, facts: readonly Fact[]): Promise<Standing>;
   /** Pure. @throws UndecodableFactError (stop) */
   rows(facts: readonly Fact[], standing: Standing): Rows;
@@ -60,6 +82,8 @@ export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "waterma
   /** The tables that it alone writes, and those of them that came since layout 1: see refill.ts. */
   readonly tables: readonly PgTable[];
   readonly added: readonly PgTable[];
+  /** Where its digests are kept; undefined: it has none. */
+  readonly digests: DigestTable | undefined;
   /**
    * Makes the rows of a batch, outside any transaction, and returns what writes them inside one.
    * @throws UndecodableFactError (stop)
@@ -70,6 +94,8 @@ export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "waterma
 /** Rows of one batch, waiting for their transaction. */
 export type PreparedRows = {
   readonly count: number;
+  /** What their digest is made of. */
+  lines(span: Span): readonly DigestLine[];
   /** What writes the rows in the statement that moves the watermark; undefined: they are too many. */
   readonly atOnce: AtOnce;
   /** Writes the rows; does nothing when there are none. */
@@ -87,14 +113,16 @@ export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
   name: pipeline.name,
   facts: pipeline.facts,
   watermark: pipeline.watermark,
-  layout: 1,
-  tables: [],
-  added: [],
+  layout: pipeline.digested === undefined ? 1 : LAYOUT,
+  tables: [...(pipeline.tables ?? []), ...digestTables(pipeline)],
+  added: digestTables(pipeline),
+  digests: pipeline.digested?.table,
   reset: (tx) => pipeline.reset(tx),
   prepare: async (facts) => {
     const rows = pipeline.rows(served(facts));
     return {
       count: rows.length,
+      lines: (span) => pipeline.digested?.lines(rows, span) ?? [],
       atOnce: (first) => (rows.length === 0 ? NOTHING : pipeline.writeAtOnce?.(rows)(first)),
       write: async (tx) => {
         if (rows.length > 0) await pipeline.write(tx, rows);
@@ -102,6 +130,19 @@ export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
     };
   },
 });
+
+const digestTables = ({
+  digested,
+}: {
+  readonly digested?: { readonly table: DigestTable } | undefined;
+}): readonly DigestTable[] => (digested === undefined ? [] : [digested.table]);
+
+const NO_ROWS: PreparedRows = {
+  count: 0,
+  lines: () => [],
+  atOnce: () => NOTHING,
+  write: async () => {},
+};
 
 /** The same for one that looks at its own tables first. */
 export const runnableStateful = <Rows, Standing>(
@@ -111,16 +152,18 @@ export const runnableStateful = <Rows, Standing>(
   facts: pipeline.facts,
   watermark: pipeline.watermark,
   layout: pipeline.layout,
-  tables: pipeline.tables,
-  added: pipeline.added,
+  tables: [...pipeline.tables, ...digestTables(pipeline)],
+  added: [...pipeline.added, ...digestTables(pipeline)],
+  digests: pipeline.digested.table,
   reset: (tx) => pipeline.reset(tx),
   prepare: async (all, on) => {
     const facts = served(all);
-    if (facts.length === 0) return { count: 0, atOnce: () => NOTHING, write: async () => {} };
+    if (facts.length === 0) return NO_ROWS;
     const standing = await on.statement((sql) => pipeline.standing(sql, facts));
     const rows = pipeline.rows(facts, standing);
     return {
       count: pipeline.count(rows),
+      lines: (span) => pipeline.digested.lines(rows, span),
       atOnce: pipeline.writeAtOnce(rows),
       write: (tx) => pipeline.write(tx, rows),
     };

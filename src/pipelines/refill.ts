@@ -13,7 +13,7 @@ import { columnNames } from "../database/table-rows.ts";
 import type { FactSource } from "../log/log.ts";
 import { balancesTable } from "../projections/balances.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
-import { applyBatch } from "./apply.ts";
+import { applyBatch, digestChain } from "./apply.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { dropFilling, fillingSchema, registerPipeline } from "./register.ts";
 
@@ -119,6 +119,7 @@ const applyUpTo = async (
   end: bigint,
   tell: (next: bigint) => Promise<void>,
 ): Promise<bigint> => {
+  const digests = digestChain();
   let next = from;
   while (next < end && !signal.aborted) {
     const batch = await log.readFacts({
@@ -130,7 +131,7 @@ const applyUpTo = async (
     });
     // Checkpoints without facts up to the end have no mark in the log, and nothing to apply.
     if (batch === null) return next;
-    await applyBatch(session, pipeline, batch);
+    await applyBatch(session, pipeline, batch, digests);
     next = batch.last.sequence + 1n;
     onProgress(next);
     await tell(next);
@@ -170,6 +171,8 @@ const moveOver = async ({ sql }: Tx, pipeline: RunnablePipeline): Promise<void> 
     );
   }
   await sql`
-    update public.${sql(getTableName(pipeline.watermark))} set layout = ${pipeline.layout}, filled_checkpoint = null
+    update public.${sql(getTableName(pipeline.watermark))}
+    set layout = ${pipeline.layout}, filled_checkpoint = null,
+        digest = (select digest from ${sql(fillingSchema(pipeline))}.${sql(getTableName(pipeline.watermark))})
     where pipeline = ${pipeline.name}`;
 };

@@ -86,6 +86,9 @@ export const resetPipelineIn = async (tx: Tx, pipeline: RunnablePipeline): Promi
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
   await tx.sql`delete from ${tx.sql(getTableName(pipeline.watermark))}`;
   await pipeline.reset(tx);
+  if (pipeline.digests !== undefined) {
+    await tx.sql`truncate ${tx.sql(getTableName(pipeline.digests))}`;
+  }
   await dropFilling(tx.sql, pipeline);
 };
 

@@ -9,7 +9,8 @@ import type { Sql } from "../database/connect.ts";
 import { decodeRoleChange } from "../ledger/contract/events.ts";
 import { ROLE_CHANGE } from "../ledger/contract/names.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
-import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
+import { roleChangesDigests } from "../projections/digests.ts";
 import { placeOf } from "../projections/position.ts";
 import {
   clearRoles,
@@ -27,7 +28,7 @@ import {
 } from "../projections/roles.ts";
 import { roleChangesWatermark } from "../projections/watermarks.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
-import type { StatefulPipeline } from "./pipeline.ts";
+import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
 import { rangesOf } from "./state-ranges.ts";
 
 const NAME = "role_changes";
@@ -71,9 +72,16 @@ export const roleChangesPipeline: StatefulPipeline<RoleRows, Standing> = {
   name: NAME,
   facts: [ROLE_CHANGE],
   watermark: roleChangesWatermark,
-  layout: LAYOUT_WITH_PAST,
+  layout: LAYOUT,
   tables: [roleEventsTable, walletRolesTable, ...ADDED],
   added: ADDED,
+  digested: {
+    table: roleChangesDigests,
+    lines: ({ events, ranges }, { first, last }) => [
+      ...placedLines(LINES.roleEvent, events),
+      ...stateLines(LINES.role, first, last, ranges),
+    ],
+  },
   standing: readStanding,
   rows: rowsOf,
   count: ({ events, ranges }) => events.length + ranges.length,

@@ -9,7 +9,7 @@ import { followingAbort } from "../waiting/following-abort.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { errorOf, type Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { applyBatch } from "./apply.ts";
+import { applyBatch, digestChain } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { type Refill, refill } from "./refill.ts";
@@ -78,10 +78,14 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   report({ nextCheckpoint, last, state: "running", error: null });
   using own = followingAbort(signal);
   const inTurn = oneAtATime();
-  const filled = start.layout < pipeline.layout ? fill(run, own.signal, inTurn) : undefined;
+  const digests = digestChain();
+  // What moved over has digests: the next batch goes on from those.
+  const betweenBatches: Refill["betweenBatches"] = (work) =>
+    inTurn(() => work().finally(digests.forget));
+  const filled = start.layout < pipeline.layout ? fill(run, own.signal, betweenBatches) : undefined;
   const place = run.openFeed?.();
   try {
-    const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch));
+    const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
     await applyBatches(run, apply, start, place, onProgress);
     // A run with a last checkpoint ends when everything is there.
     if (!signal.aborted) await filled;

@@ -36,7 +36,8 @@ import {
   tokenChangesTable,
 } from "../projections/balance-changes.ts";
 import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
-import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import { checkpointLines, LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
+import { sharedTokenObjectsDigests } from "../projections/digests.ts";
 import {
   clearSharedTokens,
   foldSharedTokens,
@@ -62,8 +63,8 @@ import {
   Movements,
   transactionsOf,
 } from "./movements.ts";
-import { ObjectStates } from "./object-states.ts";
-import type { StatefulPipeline } from "./pipeline.ts";
+import { ObjectStates, statesOf } from "./object-states.ts";
+import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const NAME = "shared_token_objects";
@@ -229,9 +230,17 @@ export const sharedTokenObjectsPipeline: StatefulPipeline<TokenRows, Standing> =
   name: NAME,
   facts: [SHARED_TOKEN, TIMELOCK, TREASURY, COIN_METADATA, CURRENCY, ...Object.keys(EVENTS)],
   watermark: sharedTokenObjectsWatermark,
-  layout: LAYOUT_WITH_PAST,
+  layout: LAYOUT,
   tables: [sharedTokenObjectsTable, ...ADDED],
   added: ADDED,
+  digested: {
+    table: sharedTokenObjectsDigests,
+    lines: ({ objects, ended, changes, tokens }, { first, last }) => [
+      ...stateLines(LINES.token, first, last, statesOf(objects, ended)),
+      ...placedLines(LINES.change, changes),
+      ...checkpointLines(LINES.supply, tokens.supplies),
+    ],
+  },
   standing: readStanding,
   rows: rowsOf,
   count: ({ objects, ended, changes, grants, tokens }) =>

@@ -11,7 +11,8 @@ import { decodeTimelock } from "../ledger/contract/objects.ts";
 import type { Fact, ObjectFact } from "../log/fact.ts";
 import { type BalanceChangeRow, grantChangesTable } from "../projections/balance-changes.ts";
 import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
-import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
+import { timelockObjectsDigests } from "../projections/digests.ts";
 import {
   clearTimelocks,
   foldTimelocks,
@@ -24,8 +25,8 @@ import {
 } from "../projections/timelock-objects.ts";
 import { timelockObjectsWatermark } from "../projections/watermarks.ts";
 import { balanceKey, grantMovement, Movements, transactionsOf } from "./movements.ts";
-import { ObjectStates, type Step } from "./object-states.ts";
-import type { StatefulPipeline } from "./pipeline.ts";
+import { ObjectStates, type Step, statesOf } from "./object-states.ts";
+import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const NAME = "timelock_objects";
@@ -94,9 +95,16 @@ export const timelockObjectsPipeline: StatefulPipeline<GrantRows, Standing> = {
   name: NAME,
   facts: [TIMELOCK],
   watermark: timelockObjectsWatermark,
-  layout: LAYOUT_WITH_PAST,
+  layout: LAYOUT,
   tables: [timelockObjectsTable, ...ADDED],
   added: ADDED,
+  digested: {
+    table: timelockObjectsDigests,
+    lines: ({ objects, ended, changes }, { first, last }) => [
+      ...stateLines(LINES.grant, first, last, statesOf(objects, ended)),
+      ...placedLines(LINES.change, changes),
+    ],
+  },
   standing: readStanding,
   rows: rowsOf,
   count: ({ objects, ended, changes }) => objects.length + ended.length + changes.length,

@@ -12,12 +12,15 @@ import {
 } from "../ledger/contract/events.ts";
 import { BURN, FORCE_TRANSFER, MINT, TRANSFER } from "../ledger/contract/names.ts";
 import type { EventFact } from "../log/fact.ts";
+import { LINES, placedLines } from "../projections/digest-lines.ts";
+import { tokenActivityDigests } from "../projections/digests.ts";
 import {
   type ActivityType,
   appendTokenActivity,
   appendTokenActivityAtOnce,
   clearTokenActivity,
   type TokenActivityRow,
+  tokenActivityTable,
 } from "../projections/token-activity.ts";
 import { tokenActivityWatermark } from "../projections/watermarks.ts";
 import { type EventPlace, type EventReader, eventRows } from "./event-rows.ts";
@@ -55,6 +58,11 @@ export const tokenActivityPipeline: Pipeline<TokenActivityRow> = {
   name: NAME,
   facts: Object.keys(READERS),
   watermark: tokenActivityWatermark,
+  tables: [tokenActivityTable],
+  digested: {
+    table: tokenActivityDigests,
+    lines: (rows) => placedLines(LINES.activity, rows),
+  },
   rows: (facts) => eventRows(NAME, facts, READERS),
   write: appendTokenActivity,
   writeAtOnce: appendTokenActivityAtOnce,

@@ -2,13 +2,20 @@
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
+import { NO_ROWS } from "./digest-lines.ts";
+import { type DigestTable, LAYOUT_WITH_DIGESTS, shownDigest } from "./digests.ts";
 import type { WatermarkTable } from "./watermark.ts";
 
 /** The last checkpoint that was dealt with. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
 
 /** A pipeline whose watermark is to be reported. */
-export type WatchedPipeline = { readonly name: string; readonly watermark: WatermarkTable };
+export type WatchedPipeline = {
+  readonly name: string;
+  readonly watermark: WatermarkTable;
+  /** Where its digests are; absent: it has none. */
+  readonly digests?: DigestTable | undefined;
+};
 
 /** One row of a watermark's table, or the log's high-water mark; both last ones are null together. */
 type Row = {
@@ -17,6 +24,8 @@ type Row = {
   readonly checkpoint: bigint | null;
   readonly timestampMs: bigint | null;
   readonly filled: bigint | null;
+  readonly digest: string | null;
+  readonly layout: number;
 };
 
 /** Where a pipeline stands: `indexerStatus` and the health report are made of these. */
@@ -26,6 +35,8 @@ export type Watermark = {
   readonly mark: Mark | null;
   /** Last checkpoint up to which tables that an upgrade added are filled in; null when none is being. */
   readonly filledThrough: bigint | null;
+  /** Of all its rows, hex without 0x; null while there are no rows to speak of, or digests are filled in. */
+  readonly digest: string | null;
 };
 
 /**
@@ -33,11 +44,11 @@ export type Watermark = {
  * table has one row: finding it by its name, in an index, would take a third longer.
  */
 const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
-  [`select '' as name, ${MARK}, null::int8 as filled from ${getTableName(logHighWater)}`]
+  [`select '' as name, ${MARK}, null::int8 as filled, null as digest, 0 as layout from ${getTableName(logHighWater)}`]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, encode(digest, 'hex'), layout from ${getTableName(watermark)}`,
       ),
     )
     .join(" union all ");
@@ -62,10 +73,15 @@ export const readWatermarks = async (
       next: row?.next ?? null,
       mark: row === undefined ? null : markOf(row),
       filledThrough: row?.filled ?? null,
+      digest: row === undefined ? null : digestIn(row),
     };
   };
   return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
 };
+
+/** A pipeline that has committed checkpoints, none of which gave it rows, has a digest, too. */
+const digestIn = ({ checkpoint, digest, layout }: Row): string | null =>
+  checkpoint === null || layout < LAYOUT_WITH_DIGESTS ? null : (digest ?? shownDigest(NO_ROWS));
 
 /** Both are null before the first checkpoint, and neither ever again. */
 const markOf = ({ checkpoint, timestampMs }: Row): Mark | null =>
