@@ -7,7 +7,7 @@ import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
-import { FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
+import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { assertCommitted, readCommitted } from "../../src/projections/past.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { until } from "../lanes/until.ts";
@@ -172,6 +172,37 @@ test("where the register alone is filled in, watermarks tell how far, and balanc
     60_000,
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
+  await sameRows(database, reference);
+});
+
+test("a database that has its past answers for it while what a newer layout adds is being filled", async () => {
+  await using reference = await freshDatabase();
+  await using database = await freshDatabase({ max: 8 });
+  const [expected, ledger] = [await demo(reference), await demo(database)];
+  for (const one of [expected, ledger]) {
+    await one.append(300);
+    await one.project(500);
+  }
+  const newer = withPast.map((pipeline) => ({ ...pipeline, layout: 3 }));
+  const { log, letGo } = slowLog(database);
+  await using _run = running(database, newer, {
+    log,
+    bounds: { maxFacts: 4, maxBytes: 1_000_000 },
+  });
+  await until(
+    "a part to be filled in",
+    () => filled(database),
+    (all) => all.some((checkpoint) => checkpoint !== null),
+  );
+  assertCommitted(150n, await readCommitted(database.db, ALL));
+  letGo();
+  await until(
+    "the newer layout",
+    () => layouts(database),
+    (rows) => rows.every((row) => row?.layout === 3),
+    60_000,
+  );
+  assertCommitted(150n, await readCommitted(database.db, ALL));
   await sameRows(database, reference);
 });
 
