@@ -4,6 +4,7 @@ import { appendRows } from "../database/table-rows.ts";
 import { appendAtOnce, NOTHING, together, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS } from "../projections/digest-lines.ts";
+import { shownDigest } from "../projections/digests.ts";
 import { WatermarkMovedError } from "../projections/watermark.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 
@@ -100,7 +101,7 @@ const moveWatermark = (
   newest: CheckpointDigest | undefined,
 ) => {
   const given = [last.sequence + 1n, last.sequence, last.digest, last.timestampMs, name, first];
-  const digest = newest === undefined ? "" : ", digest = $7";
+  const digest = newest === undefined ? "" : ", digest = decode($7, 'hex')";
   return {
     mark: `
       update ${getTableName(watermark)}
@@ -108,7 +109,6 @@ const moveWatermark = (
           committed_at = clock_timestamp()${digest}
       where pipeline = $5 and next_checkpoint = $6
       returning 1`,
-    given:
-      newest === undefined ? given : [...given, `\\x${Buffer.from(newest.digest).toString("hex")}`],
+    given: newest === undefined ? given : [...given, shownDigest(newest.digest)],
   };
 };

@@ -44,7 +44,9 @@ export type Watermark = {
  * table has one row: finding it by its name, in an index, would take a third longer.
  */
 const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
-  [`select '' as name, ${MARK}, null::int8 as filled, null as digest, 0 as layout from ${getTableName(logHighWater)}`]
+  [
+    `select '' as name, ${MARK}, null::int8 as filled, null as digest, 0 as layout from ${getTableName(logHighWater)}`,
+  ]
     .concat(
       pipelines.map(
         ({ watermark }) =>

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { type FactSource, factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import { LAYOUT, type RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
@@ -22,13 +22,13 @@ const withPast = ledgerPipelines.filter(({ layout }) => layout > 1);
 const asBefore = async ({ sql }: TestDatabase, pipelines = withPast) => {
   for (const { added, watermark } of pipelines) {
     for (const table of added) await sql`truncate ${sql(getTableName(table))}`;
-    await sql`update ${sql(getTableName(watermark))} set layout = 1`;
+    await sql`update ${sql(getTableName(watermark))} set layout = 1, digest = null`;
   }
 };
 
-const layouts = async ({ sql }: TestDatabase) => {
+const layouts = async ({ sql }: TestDatabase, pipelines = withPast) => {
   const rows = await Promise.all(
-    withPast.map(
+    pipelines.map(
       ({ watermark }) =>
         sql<{ layout: number; next: bigint }[]>`
           select layout, next_checkpoint as next from ${sql(getTableName(watermark))}`,
@@ -54,6 +54,9 @@ const slowLog = (database: TestDatabase) => {
   };
   return { log: { ...log, readFacts }, letGo };
 };
+
+const digests = async ({ db }: TestDatabase) =>
+  (await readWatermarks(db, withPast)).pipelines.map(({ digest }) => digest);
 
 const schemas = async ({ sql }: TestDatabase) =>
   (await sql`select nspname from pg_namespace where nspname like 'filling%'`).map(
@@ -112,7 +115,7 @@ test("tables that an upgrade added are filled from the log while the pipelines g
   await until(
     "the history to be complete and the pipelines at the log's end",
     () => layouts(database),
-    (rows) => rows.every((row) => row?.layout === 2 && row.next === 1_000n),
+    (rows) => rows.every((row) => row?.layout === LAYOUT && row.next === 1_000n),
     60_000,
   );
   await until(
@@ -122,6 +125,7 @@ test("tables that an upgrade added are filled from the log while the pipelines g
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
   const should = await sameRows(database, reference);
+  expect(await digests(database)).toEqual(await digests(reference));
   expect(should.token_changes?.length).toBeGreaterThan(100);
   expect(should.grant_changes?.length).toBeGreaterThan(20);
   expect(should.membership_ranges?.length).toBeGreaterThan(20);
@@ -129,11 +133,16 @@ test("tables that an upgrade added are filled from the log while the pipelines g
 });
 
 /** Holds the tables of one database against those of another; returns the rows of that. */
-const sameRows = async (database: TestDatabase, reference: TestDatabase) => {
+const sameRows = async (
+  database: TestDatabase,
+  reference: TestDatabase,
+  isCompared: (table: string) => boolean = () => true,
+) => {
   const [is, should] = [await projectedRows(database), await projectedRows(reference)];
   for (const { tables } of withPast) {
     for (const table of tables) {
       const name = getTableName(table);
+      if (!isCompared(name)) continue;
       expect(is[name], name).toEqual(should[name]);
     }
   }
@@ -148,8 +157,8 @@ test("where the register alone is filled in, watermarks tell how far, and balanc
     await one.append(900);
     await one.project(500);
   }
-  const registers = withPast.filter(({ name }) => !name.endsWith("_objects"));
-  expect(registers.map(({ name }) => name)).toEqual(["holder_lifecycle", "role_changes"]);
+  const registers = withPast.filter(({ name }) => /^(holder_lifecycle|role_changes)$/.test(name));
+  expect(registers).toHaveLength(2);
   await asBefore(database, registers);
   const { log, letGo } = slowLog(database);
   await using _run = running(database, ledgerPipelines, {
@@ -168,7 +177,7 @@ test("where the register alone is filled in, watermarks tell how far, and balanc
   await until(
     "the history to be complete",
     () => layouts(database),
-    (rows) => rows.every((row) => row?.layout === 2),
+    (rows) => rows.every((row) => row?.layout === LAYOUT),
     60_000,
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
@@ -183,7 +192,7 @@ test("a database that has its past answers for it while what a newer layout adds
     await one.append(300);
     await one.project(500);
   }
-  const newer = withPast.map((pipeline) => ({ ...pipeline, layout: 3 }));
+  const newer = withPast.map((pipeline) => ({ ...pipeline, layout: LAYOUT + 1 }));
   const { log, letGo } = slowLog(database);
   await using _run = running(database, newer, {
     log,
@@ -199,11 +208,13 @@ test("a database that has its past answers for it while what a newer layout adds
   await until(
     "the newer layout",
     () => layouts(database),
-    (rows) => rows.every((row) => row?.layout === 3),
+    (rows) => rows.every((row) => row?.layout === LAYOUT + 1),
     60_000,
   );
+  // A layout is part of every digest.
+  expect(await digests(database)).not.toContain(null);
   assertCommitted(150n, await readCommitted(database.db, ALL));
-  await sameRows(database, reference);
+  await sameRows(database, reference, (table) => !table.endsWith("_digests"));
 });
 
 /** A pipeline whose own first batch with facts is held back while `until` waits; filling is not. */
@@ -239,8 +250,8 @@ test("a batch that the pipeline has in hand while tables are being filled has it
   const errors: Error[] = [];
   const filled = until(
     "the tables to be filled",
-    () => layouts(database),
-    ([row]) => row?.layout === 2,
+    () => layouts(database, tokens),
+    ([row]) => row?.layout === LAYOUT,
     2_000,
   );
   await using _run = running(
@@ -253,8 +264,8 @@ test("a batch that the pipeline has in hand while tables are being filled has it
   );
   await until(
     "the history to be complete and the pipeline at the log's end",
-    () => layouts(database),
-    ([row]) => row?.layout === 2 && row.next === 600n,
+    () => layouts(database, tokens),
+    ([row]) => row?.layout === LAYOUT && row.next === 600n,
     60_000,
   );
   const [is, should] = [await projectedRows(database), await projectedRows(reference)];

@@ -3,6 +3,7 @@ import { PgTable } from "drizzle-orm/pg-core";
 import type { Database } from "../../src/database/connect.ts";
 import * as balanceChanges from "../../src/projections/balance-changes.ts";
 import * as balances from "../../src/projections/balances.ts";
+import * as digests from "../../src/projections/digests.ts";
 import * as holderEvents from "../../src/projections/holder-events.ts";
 import * as memberships from "../../src/projections/memberships.ts";
 import * as roles from "../../src/projections/roles.ts";
@@ -14,6 +15,7 @@ import * as tokens from "../../src/projections/tokens.ts";
 const tables = [
   balanceChanges,
   balances,
+  digests,
   holderEvents,
   memberships,
   roles,
