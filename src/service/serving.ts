@@ -21,6 +21,7 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { restPart } from "../rest/part.ts";
+import { rootsApi, rootsPart } from "../rest/roots.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
@@ -113,13 +114,15 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       admission,
       projects,
       version: VERSION,
-      others: only === undefined && ta !== undefined ? [ta.description] : [],
+      others: [...(only === undefined && ta !== undefined ? [ta.description] : []), rootsApi],
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
       pages,
     }),
     ...(ta === undefined ? [] : [ta.part]),
-  ].filter(({ name }) => only === undefined || name === only);
+    // Whoever holds a statement asks whichever process there is.
+    rootsPart({ db, limit: limits().limit }),
+  ].filter(({ name }) => only === undefined || name === only || name === "roots");
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
   taMetrics(metrics.registry, { health, db });
