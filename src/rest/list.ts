@@ -1,9 +1,9 @@
 /** `GET /r/api/v2/transfer_events`: what its query string asks for, and the link to the next page. */
 import type { z } from "zod";
 import type { Asked } from "../http/edge/caller.ts";
+import { readParameters } from "../http/parameters.ts";
 import type { PageQuery } from "../transfers/list-page.ts";
 import { LIST_PATH } from "./names.ts";
-import { readParameters } from "./parameters.ts";
 import { transferEventsQuery } from "./schema.ts";
 
 export type ListQuery = z.infer<typeof transferEventsQuery>;

@@ -1,9 +1,9 @@
 /** The OpenAPI 3.1 description, made of the schemas that check what comes in. */
 import type { z } from "zod";
 import { headerParameter, jsonContent, jsonSchema, schemaRef } from "../http/api-description.ts";
+import { describeParameters } from "../http/parameters.ts";
 import { exampleError, exampleRecord } from "./example.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
-import { describeParameters } from "./parameters.ts";
 import { errorSchema, exactInteger, transferEventSchema, transferEventsQuery } from "./schema.ts";
 
 /** As a JSON Schema in which exact integers are of the type `integer`, whatever their size. */

@@ -1,6 +1,7 @@
 /** The interfaces of this process on one port that is bound already. */
 
 import { integrityDetails, integrityGauges } from "../audit/health.ts";
+import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
@@ -21,7 +22,6 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { restPart } from "../rest/part.ts";
-import { rootsApi, rootsPart } from "../rest/roots.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
+import { deploymentKeysAnswer, rootsAnswer, rootsPart } from "../../src/audit/roots-part.ts";
 import { canonicalJson } from "../../src/client/canonical-json.mjs";
 import { publicKeyOf, verifyBytes } from "../../src/client/ed25519.mjs";
 import { signedRoot } from "../../src/client/verify-statement.mjs";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { openLog } from "../../src/log/log.ts";
-import { deploymentKeysAnswer, rootsAnswer, rootsPart } from "../../src/rest/roots.ts";
 import { serve } from "../http/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 

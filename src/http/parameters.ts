@@ -1,7 +1,19 @@
 /** What a query string asks for, checked by a schema. */
-import type { z } from "zod";
-import { jsonSchema } from "../http/api-description.ts";
-import { HttpError } from "../http/http-error.ts";
+import { z } from "zod";
+import { jsonSchema } from "./api-description.ts";
+import { HttpError } from "./http-error.ts";
+
+/** Most entries of one page, and the default. */
+const MOST = 1_000;
+const USUAL = 100;
+
+/** `limit` of a list. */
+export const limitParameter = z
+  .string()
+  .regex(/^(0*[1-9]\d{0,2}|0*1000)$/, `must be a whole number from 1 to ${MOST}`)
+  .transform(Number)
+  .pipe(z.int().min(1).max(MOST))
+  .default(USUAL);
 
 /** @throws HttpError (400) naming the parameter, and what it must be */
 export const readParameters = <Schema extends z.ZodObject>(

@@ -3,18 +3,17 @@
  * with. Every process that answers requests serves them, without a key.
  */
 import { z } from "zod";
-import { publicDeploymentKeys } from "../audit/deployment-key.ts";
-import { publishedRootsOf } from "../audit/published-roots.ts";
 import type { Db } from "../database/connect.ts";
 import { type ApiDescription, jsonAnswer, jsonSchema, schemaRef } from "../http/api-description.ts";
 import { refuseOtherMethods } from "../http/edge/other-methods.ts";
 import type { RateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
+import { describeParameters, limitParameter, readParameters } from "../http/parameters.ts";
 import type { App, Part } from "../http/part.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
-import { describeParameters, readParameters } from "./parameters.ts";
-import { transferEventsQuery } from "./schema.ts";
+import { publicDeploymentKeys } from "./deployment-key.ts";
+import { publishedRootsOf } from "./published-roots.ts";
 
 const ROOTS_PATH = "/roots";
 const KEYS_PATH = "/deployment-keys";
@@ -29,7 +28,7 @@ const checkpoint = (description: string) =>
 const rootsQuery = z.strictObject({
   coinType: z.string().meta({ description: "Coin type; addresses in it in short form, too." }),
   checkpoint: checkpoint("Only the root of this checkpoint."),
-  limit: transferEventsQuery.shape.limit.meta({ description: "Roots of one page." }),
+  limit: limitParameter.meta({ description: "Roots of one page." }),
   after: checkpoint("Checkpoint of the last root seen: the page has those below it."),
 });
 
