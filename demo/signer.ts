@@ -4,7 +4,14 @@ import type { Signed, ToSign } from "./signing-thread.ts";
 import type { Sign } from "./wire/certificate.ts";
 
 /** A thread that signs; it ends when this is disposed of. */
-export type Signer = AsyncDisposable & { readonly sign: Sign<Promise<Uint8Array>> };
+export type Signer = AsyncDisposable & {
+  readonly sign: Sign<Promise<Uint8Array>>;
+  /** Whether so much waits for it already that signing here is done sooner. */
+  readonly isBusy: boolean;
+};
+
+/** Enough for the thread never to be idle while this one signs, too. */
+const BACKLOG = 4;
 
 /** Starts the thread. */
 export const startSigner = (): Signer => {
@@ -25,6 +32,9 @@ export const startSigner = (): Signer => {
       waiting.set(asked, answer);
       worker.postMessage({ id: asked, secret, message } satisfies ToSign);
       return answer.promise;
+    },
+    get isBusy() {
+      return waiting.size >= BACKLOG;
     },
     [Symbol.asyncDispose]: async () => {
       await worker.terminate();

@@ -112,7 +112,7 @@ const writeCheckpoint = async (
   checkpoint: DemoCheckpoint,
   signer: Signer,
 ): Promise<void> => {
-  await checkpoint.signBy(signer.sign);
+  if (!signer.isBusy) await checkpoint.signBy(signer.sign);
   if (format === "chk") {
     const bytes = Buffer.concat([Uint8Array.of(CHK_BCS), checkpoint.raw("bcs")]);
     await writeWhole(dir, `${checkpoint.sequence}.chk`, bytes);
