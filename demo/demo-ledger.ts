@@ -4,6 +4,7 @@
  */
 import { deserialize, serialize } from "node:v8";
 import type { Encoding } from "../src/ledger/decode/checkpoint.ts";
+import type { Committee } from "../src/ledger/proof/committee.ts";
 import { base58 } from "../src/values/base58.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
@@ -14,6 +15,7 @@ import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
 import type { CoinModel, DemoModel } from "./model.ts";
+import type { Sign } from "./wire/certificate.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
 import { encodeProtobuf } from "./wire/protobuf.ts";
 import { GAS_COIN_TYPE } from "./wire/type-tag.ts";
@@ -23,6 +25,7 @@ const DEFAULT_GENESIS_MS = 1_735_689_600_000n;
 /** Milliseconds between checkpoints: about what the network takes. */
 const DEFAULT_INTERVAL_MS = 250n;
 const DEFAULT_ACTIONS = 2;
+const DEFAULT_EPOCH_LENGTH = 300;
 
 /** What a demo ledger is made from. The same options give the same bytes. */
 export type DemoOptions = {
@@ -33,6 +36,8 @@ export type DemoOptions = {
   readonly noise?: number | undefined;
   /** Actions per checkpoint, unrelated ones too, on average: 0 to 1,000; 2 when not given. */
   readonly actionsPerCheckpoint?: number | undefined;
+  /** Checkpoints of an epoch: 2 to 1,000,000; 300 when not given. */
+  readonly epochLength?: number | undefined;
   /** Time of checkpoint 0, milliseconds since the Unix epoch. */
   readonly genesisTimeMs?: bigint | undefined;
   readonly intervalMs?: bigint | undefined;
@@ -55,8 +60,13 @@ export type DemoCheckpoint = {
   readonly timestampMs: bigint;
   /** How many transactions it holds. */
   readonly transactions: number;
-  /** Its bytes: `CheckpointData` in BCS, or `sui.rpc.v2.Checkpoint` in protobuf. Not cached. */
+  /**
+   * Its bytes: `CheckpointData` in BCS, or `sui.rpc.v2.Checkpoint` in protobuf. Not cached, but for the
+   * signature in them, which takes most of a millisecond.
+   */
   readonly raw: (encoding: Encoding) => Uint8Array;
+  /** Has it signed elsewhere before its bytes are asked for. */
+  readonly signBy: (sign: Sign<Promise<Uint8Array>>) => Promise<void>;
 };
 
 /** A coin type, as `ledger.json` and asset files describe it. */
@@ -74,12 +84,16 @@ export type DemoIdentity = {
   /** Packages of others: the look-alike, then the exchange. */
   readonly foreignPackages: readonly string[];
   readonly coinTypes: readonly DemoCoin[];
+  /** The validators of epoch 0: what a verifier of signatures begins with. */
+  readonly committee: Committee;
 };
 
 /** A running demo ledger. */
 export type DemoLedger = DemoIdentity & {
   /** Number of the checkpoint that `next` makes. */
   readonly nextSequence: bigint;
+  /** The epoch of that checkpoint. */
+  readonly epoch: bigint;
   /** What is true after the newest checkpoint. Changes with every `next`: copy it by `snapshot`. */
   readonly model: DemoModel;
   next(): DemoCheckpoint;
@@ -132,7 +146,13 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
   const timeOf = options.timeOf ?? ((sequence: bigint) => genesis + sequence * interval);
   const seed = `holderbook demo ledger ${EDITION}/${options.seed}`;
   const keepEvents = options.keepEvents ?? true;
-  const key = JSON.stringify([seed, pace, keepEvents, String(timeOf(0n)), process.versions.v8]);
+  const key = JSON.stringify([
+    seed,
+    Object.values(pace).map(String),
+    keepEvents,
+    String(timeOf(0n)),
+    process.versions.v8,
+  ]);
 
   const saved = options.from === undefined ? undefined : load(options.from, key);
   const identity = saved?.identity ?? scout(seed, pace, timeOf);
@@ -144,6 +164,9 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
     ...identity,
     get nextSequence() {
       return world.chain.nextSequence;
+    },
+    get epoch() {
+      return world.chain.epoch;
     },
     model: world.securities.model,
     next: () => {
@@ -177,13 +200,15 @@ const asDemoCheckpoint = (sealed: SealedCheckpoint): DemoCheckpoint => ({
   timestampMs: sealed.timestampMs,
   transactions: sealed.transactions.length,
   raw: (encoding) => (encoding === "bcs" ? encodeCheckpointData(sealed) : encodeProtobuf(sealed)),
+  signBy: (sign) => sealed.certificate.signBy(sign),
 });
 
 /** Runs the opening once for its names: packages and coin types get theirs when they are published. */
 const scout = (seed: string, pace: Pace, timeOf: (sequence: bigint) => bigint): DemoIdentity => {
   const world = newWorld(seed, false);
   const keyring = new Keyring(seed, world.chain.accounts);
-  const { securities, foreignPackages } = world;
+  const { chain, securities, foreignPackages } = world;
+  const members = chain.committee.map(({ publicKey, stake }) => ({ publicKey, stake }));
   let chainId = "";
   for (let sequence = 0n; sequence <= OPENING_ENDS; sequence += 1n) {
     const sealed = advance(world, pace, keyring, timeOf(sequence), new SubmissionQueue());
@@ -204,6 +229,7 @@ const scout = (seed: string, pace: Pace, timeOf: (sequence: bigint) => bigint): 
         treasuryId,
       }),
     ),
+    committee: { epoch: 0n, members },
   };
 };
 
@@ -230,12 +256,14 @@ const paceOf = (options: DemoOptions): Pace => {
     if (value >= least && value <= most) return value;
     throw new DemoOptionError(`${name} must be from ${least} to ${most}, not ${value}`);
   };
-  const investors = options.investors ?? DEFAULT_INVESTORS;
-  if (!Number.isInteger(investors)) {
-    throw new DemoOptionError(`investors must be a whole number, not ${investors}`);
-  }
+  const whole = (name: string, value: number, least: number, most: number): number => {
+    if (Number.isInteger(value)) return bounded(name, value, least, most);
+    throw new DemoOptionError(`${name} must be a whole number, not ${value}`);
+  };
+  const investors = whole("investors", options.investors ?? DEFAULT_INVESTORS, 1, 1_000_000);
+  const epochLength = options.epochLength ?? DEFAULT_EPOCH_LENGTH;
   return {
-    investors: Math.max(FIRST_INVESTORS, bounded("investors", investors, 1, 1_000_000)),
+    investors: Math.max(FIRST_INVESTORS, investors),
     noise: bounded("noise", options.noise ?? DEFAULT_NOISE, 0, 1),
     actionsPerCheckpoint: bounded(
       "actionsPerCheckpoint",
@@ -243,5 +271,6 @@ const paceOf = (options: DemoOptions): Pace => {
       0,
       1_000,
     ),
+    epochLength: BigInt(whole("epochLength", epochLength, 2, 1_000_000)),
   };
 };

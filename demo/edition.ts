@@ -5,9 +5,9 @@
  * cannot be made again: data of it is refused, with the advice to delete it.
  *
  * 1: until its successor. 2: no object of the contract is wrapped into another, and registered
- * currencies end with the framework's mark of new ones.
+ * currencies end with the framework's mark of new ones. 3: validators sign, and epochs change.
  */
-export const EDITION = 2;
+export const EDITION = 3;
 
 /** What makes two demo ledgers of one edition different; a data folder holds one. */
 export type LedgerOptions = {

@@ -93,7 +93,9 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
       lowestAvailableCheckpoint: 0n,
       lowestAvailableCheckpointObjects: 0n,
     })),
-    GetEpoch: answer(async () => ({ epoch: { epoch: 0n, referenceGasPrice: GAS_PRICE } })),
+    GetEpoch: answer(async () => ({
+      epoch: { epoch: source.epoch(), referenceGasPrice: GAS_PRICE },
+    })),
     GetObject: answer(async ({ objectId = "0x0" }: GrpcTypes.GetObjectRequest) => {
       const object = source.object(canonicalAddress(objectId));
       if (object === undefined) throw new Refused(status.NOT_FOUND, `no object ${objectId}`);

@@ -69,6 +69,8 @@ type Awaiting = {
 /** A source of checkpoints that knows what is on its ledger, and takes transactions. */
 export type DemoSource = CheckpointSource &
   Omit<DemoIdentity, "chainId"> & {
+    /** The epoch that the newest reader has come to. */
+    epoch(): bigint;
     /**
      * Puts a transaction into the next checkpoint. Resolves when that checkpoint is read.
      * @throws RejectedTransactionError
@@ -232,6 +234,8 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     packages: known.packages,
     foreignPackages: known.foreignPackages,
     coinTypes: known.coinTypes,
+    committee: known.committee,
+    epoch: () => (reading ?? known).epoch,
     description: `demo: seed ${identity.seed}, ${perSecond} checkpoints per second`,
     ifOtherChain:
       `if a former demo ledger filled it, delete ${dataDir}, and empty the database if DATABASE_URL ` +

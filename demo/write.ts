@@ -6,6 +6,7 @@ import { zstdCompress } from "node:zlib";
 import { CHK_BCS } from "../src/ledger/sources/chk-file.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { createDemoLedger, type DemoCheckpoint, type DemoIdentity } from "./demo-ledger.ts";
+import { type Signer, startSigner } from "./signer.ts";
 
 export { DEFAULT_INVESTORS, DEFAULT_NOISE } from "./edition.ts";
 export { FIRST_INVESTORS } from "./issuer/people.ts";
@@ -25,12 +26,18 @@ export type WriteDemoOptions = {
   readonly investors?: number | undefined;
   readonly noise?: number | undefined;
   readonly actionsPerCheckpoint?: number | undefined;
+  readonly epochLength?: number | undefined;
   /** Called now and then with how many checkpoints are written. */
   readonly onProgress?: ((written: number) => void) | undefined;
 };
 
 /** What `ledger.json` beside the checkpoints says. */
-export type LedgerFile = DemoIdentity & {
+export type LedgerFile = Omit<DemoIdentity, "committee"> & {
+  /** The validators of epoch 0: compressed public keys in base64, stakes of 10,000 in all. */
+  readonly committee: {
+    readonly epoch: number;
+    readonly members: readonly { readonly publicKey: string; readonly stake: string }[];
+  };
   readonly firstCheckpoint: number;
   readonly checkpoints: number;
   readonly seed: string;
@@ -64,9 +71,10 @@ export const writeDemoLedger = async (options: WriteDemoOptions): Promise<Ledger
   const [found] = await readdir(dir);
   if (found !== undefined) throw new FolderTakenError(dir, found);
 
+  await using signer = startSigner();
   const writing = new Set<Promise<void>>();
   for (let written = 0; written < checkpoints; written += 1) {
-    const file = writeCheckpoint(dir, format, ledger.next());
+    const file = writeCheckpoint(dir, format, ledger.next(), signer);
     const done = file.finally(() => writing.delete(done));
     // Failures are seen by the race below or by the wait at the end.
     done.catch(() => undefined);
@@ -77,12 +85,19 @@ export const writeDemoLedger = async (options: WriteDemoOptions): Promise<Ledger
   await Promise.all(writing);
   options.onProgress?.(checkpoints);
 
-  const { chainId, packages, foreignPackages, coinTypes } = ledger;
+  const { chainId, packages, foreignPackages, coinTypes, committee } = ledger;
   const description: LedgerFile = {
     chainId,
     packages,
     foreignPackages,
     coinTypes,
+    committee: {
+      epoch: Number(committee.epoch),
+      members: committee.members.map(({ publicKey, stake }) => ({
+        publicKey: Buffer.from(publicKey).toString("base64"),
+        stake: String(stake),
+      })),
+    },
     firstCheckpoint: 0,
     checkpoints,
     seed: String(options.seed),
@@ -95,7 +110,9 @@ const writeCheckpoint = async (
   dir: string,
   format: DemoFormat,
   checkpoint: DemoCheckpoint,
+  signer: Signer,
 ): Promise<void> => {
+  if (!signer.isBusy) await checkpoint.signBy(signer.sign);
   if (format === "chk") {
     const bytes = Buffer.concat([Uint8Array.of(CHK_BCS), checkpoint.raw("bcs")]);
     await writeWhole(dir, `${checkpoint.sequence}.chk`, bytes);

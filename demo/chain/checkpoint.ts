@@ -1,9 +1,17 @@
+import { ByteWriter } from "../wire/byte-writer.ts";
 import { type SealedCheckpoint, sealCheckpoint } from "../wire/checkpoint.ts";
 import { hash } from "../wire/digest.ts";
-import { executeSystem } from "./execute.ts";
-import { clockContents } from "./genesis.ts";
-import { CLOCK } from "./ids.ts";
+import { NO_GAS } from "../wire/effects.ts";
+import { executeSystem, GAS_PRICE } from "./execute.ts";
+import { clockContents, systemStateContents } from "./genesis.ts";
+import { CLOCK, SYSTEM, SYSTEM_STATE } from "./ids.ts";
 import type { Chain, OpenCheckpoint } from "./state.ts";
+import { nextCommittee } from "./validators.ts";
+
+/** Version of the network's rules; one in which all that is written here exists. */
+const PROTOCOL_VERSION = 100n;
+/** All that is staked, in the smallest unit of SUI. */
+const TOTAL_STAKE = 8_000_000_000_000_000_000n;
 
 /** Begins the next checkpoint; time never runs backwards. */
 export const openCheckpoint = (chain: Chain, timestampMs: bigint): OpenCheckpoint => ({
@@ -32,8 +40,55 @@ export const executePrologue = (chain: Chain, open: OpenCheckpoint): void => {
   );
 };
 
-/** Closes the checkpoint: no transaction can be added any more. */
-export const closeCheckpoint = (chain: Chain, open: OpenCheckpoint): SealedCheckpoint => {
+/** Puts the transaction in that ends the epoch: the last of the epoch's last checkpoint. */
+export const executeChangeEpoch = (chain: Chain, open: OpenCheckpoint): void => {
+  const { epochGas: gas } = chain;
+  const epoch = chain.epoch + 1n;
+  executeSystem(
+    chain,
+    open,
+    {
+      kind: "change-epoch",
+      epoch,
+      protocolVersion: PROTOCOL_VERSION,
+      gas,
+      timestampMs: open.timestampMs,
+    },
+    [SYSTEM_STATE],
+    (execution) => {
+      execution.write(SYSTEM_STATE, systemStateContents());
+      execution.emit(
+        { package: SYSTEM, module: "sui_system" },
+        `${SYSTEM}::sui_system_state_inner::SystemEpochInfoEvent`,
+        new ByteWriter()
+          .u64(epoch)
+          .u64(PROTOCOL_VERSION)
+          .u64(GAS_PRICE)
+          .u64(TOTAL_STAKE)
+          .u64(0n) // reinvested by the storage fund
+          .u64(gas.storage)
+          .u64(gas.rebate)
+          .u64(0n) // balance of the storage fund
+          .u64(0n) // subsidy
+          .u64(gas.computation)
+          .u64(0n) // rewards given out
+          .u64(0n) // left over for the storage fund
+          .done(),
+      );
+    },
+  );
+};
+
+/**
+ * Closes the checkpoint: no transaction can be added any more. The next epoch begins with the one after
+ * it when it is the last of its own.
+ */
+export const closeCheckpoint = (
+  chain: Chain,
+  open: OpenCheckpoint,
+  endsEpoch: boolean,
+): SealedCheckpoint => {
+  const next = endsEpoch ? nextCommittee(chain.epoch, chain.committee) : null;
   const sealed = sealCheckpoint(
     {
       epoch: chain.epoch,
@@ -42,9 +97,16 @@ export const closeCheckpoint = (chain: Chain, open: OpenCheckpoint): SealedCheck
       previousDigest: chain.previousDigest,
       epochGas: chain.epochGas,
       timestampMs: open.timestampMs,
+      endOfEpoch: next && { nextCommittee: next, nextProtocolVersion: PROTOCOL_VERSION },
     },
+    chain.committee,
     open.transactions,
   );
+  if (next !== null) {
+    chain.epoch += 1n;
+    chain.committee = next;
+    chain.epochGas = NO_GAS;
+  }
   chain.nextSequence += 1n;
   chain.previousDigest = sealed.digest;
   chain.timestampMs = open.timestampMs;

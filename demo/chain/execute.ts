@@ -5,6 +5,7 @@ import {
   encodeEffects,
   encodeEvents,
   type GasCost,
+  NO_GAS,
 } from "../wire/effects.ts";
 import { encodePackageObject, packageStorageFee, storageFee } from "../wire/object.ts";
 import {
@@ -227,8 +228,6 @@ const runCode = (
     return error;
   }
 };
-
-const NO_GAS: GasCost = { computation: 0n, storage: 0n, rebate: 0n, nonRefundable: 0n };
 
 const sum = (a: GasCost, b: GasCost): GasCost => ({
   computation: a.computation + b.computation,

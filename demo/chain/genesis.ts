@@ -1,6 +1,6 @@
 /**
- * The first transaction of the demo ledger: the framework, the clock, the coin registry and the coin
- * that every account is funded from.
+ * The first transaction of the demo ledger: the framework, the system's state, the clock, the coin
+ * registry and the coin that every account is funded from.
  */
 import { ByteWriter } from "../wire/byte-writer.ts";
 import { hash } from "../wire/digest.ts";
@@ -8,11 +8,13 @@ import type { MoveObject, PackageObject } from "../wire/object.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
 import { coinContents } from "./coins.ts";
 import { executeSystem } from "./execute.ts";
-import { CLOCK, COIN_REGISTRY, createdId, FRAMEWORK, STDLIB } from "./ids.ts";
+import { CLOCK, COIN_REGISTRY, createdId, FRAMEWORK, STDLIB, SYSTEM, SYSTEM_STATE } from "./ids.ts";
 import type { Chain, OpenCheckpoint } from "./state.ts";
 
 /** The version of everything genesis creates. */
 const FIRST_VERSION = 1n;
+/** Version of the state's layout. */
+const SYSTEM_STATE_VERSION = 2n;
 const NO_TRANSACTION = new Uint8Array(32);
 /** All the SUI there is, in its smallest unit. */
 const TOTAL_SUI = 10_000_000_000_000_000_000n;
@@ -21,10 +23,15 @@ const TOTAL_SUI = 10_000_000_000_000_000_000n;
 export const clockContents = (timestampMs: bigint): Uint8Array =>
   new ByteWriter().address(CLOCK).u64(timestampMs).done();
 
+/** Contents of the system's state: what it knows stands in a field of it, which is not simulated. */
+export const systemStateContents = (): Uint8Array =>
+  new ByteWriter().address(SYSTEM_STATE).u64(SYSTEM_STATE_VERSION).done();
+
 /** Executes genesis; `faucet` is the account that owns the coin. */
 export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: string): void => {
   const coin = createdId(hash(Buffer.from("genesis purse")), 0);
   const objects: readonly MoveObject[] = [
+    system(SYSTEM_STATE, `${SYSTEM}::sui_system::SuiSystemState`, systemStateContents()),
     system(CLOCK, `${FRAMEWORK}::clock::Clock`, clockContents(open.timestampMs)),
     system(COIN_REGISTRY, `${FRAMEWORK}::coin_registry::CoinRegistry`, idOnly(COIN_REGISTRY)),
     {
@@ -36,6 +43,7 @@ export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: strin
   const packages = [
     framework(STDLIB, ["ascii", "option", "string", "type_name", "vector"]),
     framework(FRAMEWORK, ["balance", "clock", "coin", "coin_registry", "object", "transfer"]),
+    framework(SYSTEM, ["sui_system", "sui_system_state_inner", "validator", "validator_set"]),
   ];
   const kind = {
     kind: "genesis" as const,

@@ -5,9 +5,11 @@ import { typeTag } from "../wire/type-tag.ts";
 /** Addresses and object ids of the system. */
 const system = (hex: string): string => `0x${hex.padStart(64, "0")}`;
 
-/** The standard library, the framework, the clock and the coin registry. */
+/** The standard library, the framework, the system, its state, the clock and the coin registry. */
 export const STDLIB = system("1");
 export const FRAMEWORK = system("2");
+export const SYSTEM = system("3");
+export const SYSTEM_STATE = system("5");
 export const CLOCK = system("6");
 export const COIN_REGISTRY = system("c");
 

@@ -1,8 +1,10 @@
 import { digestOf } from "../../src/ledger/decode/digest.ts";
+import type { Validator } from "../wire/certificate.ts";
 import type { ExecutedTransaction, StoredObject } from "../wire/checkpoint.ts";
-import type { GasCost } from "../wire/effects.ts";
+import { type GasCost, NO_GAS } from "../wire/effects.ts";
 import type { ObjectOwner } from "../wire/object.ts";
 import { encodeMoveObject, type MoveObject } from "../wire/object.ts";
+import { firstCommittee } from "./validators.ts";
 
 /** A live object with its encoding: it is an input of the next transaction that touches it. */
 export type LiveObject = MoveObject & StoredObject;
@@ -24,7 +26,9 @@ export type Package = {
 
 /** Everything the simulated network remembers between checkpoints: plain data. */
 export type Chain = {
-  readonly epoch: bigint;
+  epoch: bigint;
+  /** The validators of the epoch, in the order of their keys. */
+  committee: readonly Validator[];
   nextSequence: bigint;
   /** Digest of the newest checkpoint; null before the first. */
   previousDigest: Uint8Array | null;
@@ -51,14 +55,15 @@ export type OpenCheckpoint = {
   readonly transactions: ExecutedTransaction[];
 };
 
-/** A network without a checkpoint. */
-export const emptyChain = (): Chain => ({
+/** A network without a checkpoint; its validators' keys follow from the seed. */
+export const emptyChain = (seed: string): Chain => ({
   epoch: 0n,
+  committee: firstCommittee(seed),
   nextSequence: 0n,
   previousDigest: null,
   timestampMs: 0n,
   networkTransactions: 0n,
-  epochGas: { computation: 0n, storage: 0n, rebate: 0n, nonRefundable: 0n },
+  epochGas: NO_GAS,
   round: 0n,
   objects: new Map(),
   packages: new Map(),

@@ -1,5 +1,10 @@
 /** One checkpoint more: what happens in it, in which order. */
-import { closeCheckpoint, executePrologue, openCheckpoint } from "../chain/checkpoint.ts";
+import {
+  closeCheckpoint,
+  executeChangeEpoch,
+  executePrologue,
+  openCheckpoint,
+} from "../chain/checkpoint.ts";
 import { executeGenesis } from "../chain/genesis.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import { emptyChain } from "../chain/state.ts";
@@ -23,7 +28,7 @@ const BARE = 0.1;
 
 /** A ledger without a checkpoint. */
 export const newWorld = (seed: string, keepsEvents: boolean): World => ({
-  chain: emptyChain(),
+  chain: emptyChain(seed),
   securities: {
     packages: [],
     model: emptyModel(),
@@ -70,7 +75,9 @@ export const advance = (
       }
     }
   }
-  return closeCheckpoint(chain, open);
+  const endsEpoch = sequence % pace.epochLength === pace.epochLength - 1n;
+  if (endsEpoch) executeChangeEpoch(chain, open);
+  return closeCheckpoint(chain, open, endsEpoch);
 };
 
 /** From none to twice the average, all alike likely. */

@@ -37,6 +37,8 @@ export type Pace = {
   readonly noise: number;
   /** Actions per checkpoint after the opening, on average; most are one transaction. */
   readonly actionsPerCheckpoint: number;
+  /** Checkpoints of an epoch. */
+  readonly epochLength: bigint;
 };
 
 /** The open checkpoint and everything needed to act in it. */

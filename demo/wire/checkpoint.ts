@@ -1,6 +1,6 @@
 import { digestOf } from "../../src/ledger/decode/digest.ts";
 import { ByteWriter } from "./byte-writer.ts";
-import { hash } from "./digest.ts";
+import { Certificate, type Validator } from "./certificate.ts";
 import { type GasCost, writeGasCost } from "./effects.ts";
 import { encodeSignedTransaction } from "./transaction.ts";
 
@@ -45,13 +45,22 @@ export type Summary = {
   /** Cost of all transactions of the epoch so far. */
   readonly epochGas: GasCost;
   readonly timestampMs: bigint;
+  /** Null unless the checkpoint is the last of its epoch. */
+  readonly endOfEpoch: EndOfEpoch | null;
+};
+
+/** `EndOfEpochData`: what the last checkpoint of an epoch says of the next one. */
+export type EndOfEpoch = {
+  /** In the order of their keys. */
+  readonly nextCommittee: readonly Validator[];
+  readonly nextProtocolVersion: bigint;
 };
 
 /** A checkpoint, every part encoded; enough for both file formats. */
 export type SealedCheckpoint = {
   readonly sequence: bigint;
-  readonly epoch: bigint;
   readonly timestampMs: bigint;
+  readonly certificate: Certificate;
   /** BCS of `CheckpointSummary` and its digest. */
   readonly summary: Uint8Array;
   readonly digest: Uint8Array;
@@ -61,9 +70,10 @@ export type SealedCheckpoint = {
   readonly transactions: readonly ExecutedTransaction[];
 };
 
-/** Encodes and digests a checkpoint of these transactions, in this order. */
+/** Encodes and digests a checkpoint of these transactions, in this order, for its epoch's committee. */
 export const sealCheckpoint = (
   summary: Summary,
+  committee: readonly Validator[],
   transactions: readonly ExecutedTransaction[],
 ): SealedCheckpoint => {
   const contents = new ByteWriter()
@@ -73,12 +83,13 @@ export const sealCheckpoint = (
     .done();
   const contentDigest = digestOf("CheckpointContents", contents);
   const bytes = encodeSummary(summary, contentDigest);
+  const digest = digestOf("CheckpointSummary", bytes);
   return {
     sequence: summary.sequence,
-    epoch: summary.epoch,
     timestampMs: summary.timestampMs,
+    certificate: new Certificate(summary.epoch, committee, { summary: bytes, digest }),
     summary: bytes,
-    digest: digestOf("CheckpointSummary", bytes),
+    digest,
     contents,
     contentDigest,
     transactions,
@@ -95,55 +106,26 @@ const encodeSummary = (summary: Summary, contentDigest: Uint8Array): Uint8Array 
   return writeGasCost(writer, summary.epochGas)
     .u64(summary.timestampMs)
     .uleb(0) // checkpoint commitments
-    .u8(0) // end of epoch: no
+    .option(
+      summary.endOfEpoch,
+      (w, { nextCommittee, nextProtocolVersion }) =>
+        w
+          .list(nextCommittee, (v, { publicKey, stake }) => v.bytes(publicKey).u64(stake))
+          .u64(nextProtocolVersion)
+          .uleb(0), // commitments to the live objects: none
+    )
     .bytes(Uint8Array.of(0, 0)) // version-specific data V1: no randomness rounds
     .done();
 };
 
-/** The committee's signature over a checkpoint. */
-export type QuorumSignature = {
-  readonly epoch: bigint;
-  readonly signature: Uint8Array;
-  readonly signers: Uint8Array;
-};
-
-/** Four validators, of which three sign. */
-const SIGNERS = [0, 1, 2];
-
-/**
- * A committee signature that is right in form only: a compressed point of 48 bytes made from the
- * digest, and the bitmap of the signers. Nothing here signs with BLS keys: a verifier of committee
- * signatures refuses the demo ledger.
- */
-export const quorumSignature = (checkpoint: SealedCheckpoint): QuorumSignature => {
-  const signature = new Uint8Array(48);
-  signature.set(hash(checkpoint.digest), 0);
-  signature.set(hash(checkpoint.digest, checkpoint.contentDigest).subarray(0, 16), 32);
-  // Compressed, not the point at infinity, and below the modulus of the field.
-  signature[0] = ((signature[0] ?? 0) & 0x0f) | 0x80;
-  return { epoch: checkpoint.epoch, signature, signers: roaringBitmap(SIGNERS) };
-};
-
-/** A set of small numbers, serialised as a Roaring bitmap with one array container. */
-const roaringBitmap = (values: readonly number[]): Uint8Array => {
-  const writer = new ByteWriter()
-    .u32(12_346) // cookie: no run containers
-    .u32(1) // one container
-    .u16(0) // its key: the upper 16 bits
-    .u16(values.length - 1)
-    .u32(16); // where its values start
-  for (const value of values) writer.u16(value);
-  return writer.done();
-};
-
 /** BCS of `CheckpointData`: what a `.chk` file holds after its first byte. */
 export const encodeCheckpointData = (checkpoint: SealedCheckpoint): Uint8Array => {
-  const quorum = quorumSignature(checkpoint);
+  const { certificate } = checkpoint;
   return new ByteWriter()
     .raw(checkpoint.summary)
-    .u64(quorum.epoch)
-    .raw(quorum.signature)
-    .bytes(quorum.signers)
+    .u64(certificate.epoch)
+    .raw(certificate.signature)
+    .bytes(certificate.signers)
     .raw(checkpoint.contents)
     .list(checkpoint.transactions, (w, transaction) =>
       w

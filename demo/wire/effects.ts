@@ -11,6 +11,9 @@ export type GasCost = {
   readonly nonRefundable: bigint;
 };
 
+/** The cost of what the system does itself. */
+export const NO_GAS: GasCost = { computation: 0n, storage: 0n, rebate: 0n, nonRefundable: 0n };
+
 /** Where Move code aborted. */
 export type AbortLocation = {
   /** Original id of the package. */

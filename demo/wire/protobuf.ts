@@ -3,7 +3,7 @@
  * for it than the whole simulation. Tests read it with them, and have them write the same bytes.
  */
 import { base58 } from "../../src/values/base58.ts";
-import { quorumSignature, type SealedCheckpoint, type StoredObject } from "./checkpoint.ts";
+import type { SealedCheckpoint, StoredObject } from "./checkpoint.ts";
 
 /** Wire types of protobuf. */
 const VARINT = 0;
@@ -65,12 +65,17 @@ const digested = (
  * version.
  */
 export const encodeProtobuf = (checkpoint: SealedCheckpoint): Uint8Array => {
-  const quorum = quorumSignature(checkpoint);
+  const { certificate } = checkpoint;
   const fields: readonly Field[] = [
     number(1, checkpoint.sequence),
     text(2, base58(checkpoint.digest)),
     digested(3, "CheckpointSummary", checkpoint.summary, checkpoint.digest),
-    message(4, number(1, quorum.epoch), bytes(2, quorum.signature), bytes(3, quorum.signers)),
+    message(
+      4,
+      number(1, certificate.epoch),
+      bytes(2, certificate.signature),
+      bytes(3, certificate.signers),
+    ),
     digested(5, "CheckpointContents", checkpoint.contents, checkpoint.contentDigest),
     ...checkpoint.transactions.map((transaction) =>
       message(

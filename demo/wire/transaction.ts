@@ -1,4 +1,5 @@
 import { ByteWriter } from "./byte-writer.ts";
+import type { GasCost } from "./effects.ts";
 import type { ObjectOwner } from "./object.ts";
 import {
   type MoveObject,
@@ -87,6 +88,17 @@ export type TransactionKind =
       readonly timestampMs: bigint;
       readonly consensusDigest: Uint8Array;
       readonly additionalStateDigest: Uint8Array;
+    }
+  /** `ChangeEpoch`: the last of an epoch. */
+  | {
+      readonly kind: "change-epoch";
+      /** The epoch that begins. */
+      readonly epoch: bigint;
+      readonly protocolVersion: bigint;
+      /** What all transactions of the ending epoch cost. */
+      readonly gas: GasCost;
+      /** Time at which the epoch begins. */
+      readonly timestampMs: bigint;
     };
 
 /** `GasData`. */
@@ -166,6 +178,20 @@ const writeKind = (writer: ByteWriter, kind: TransactionKind): void => {
         .u8(1) // no cancelled transactions, V2
         .uleb(0)
         .bytes(kind.additionalStateDigest);
+      return;
+    case "change-epoch":
+      writer
+        .u8(5) // EndOfEpochTransaction
+        .uleb(1)
+        .u8(0) // ChangeEpoch
+        .u64(kind.epoch)
+        .u64(kind.protocolVersion)
+        .u64(kind.gas.storage)
+        .u64(kind.gas.computation)
+        .u64(kind.gas.rebate)
+        .u64(kind.gas.nonRefundable)
+        .u64(kind.timestampMs)
+        .uleb(0); // system packages: none
   }
 };
 

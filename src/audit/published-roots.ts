@@ -90,7 +90,7 @@ const ROOTS = `
          checkpoint::text as checkpoint, checkpoint_digest as "checkpointDigest", root, total,
          key_id as "keyId", signature,
          to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "signedAt"
-  from published_roots
-  where coin_type = $1 and ($2::int8 is null or checkpoint < $2)
-    and ($3::int8 is null or checkpoint = $3)
-  order by checkpoint desc limit (select $4::int8)`;
+  from published_roots r
+  where coin_type = $1 and ($2::int8 is null or r.checkpoint < $2)
+    and ($3::int8 is null or r.checkpoint = $3)
+  order by r.checkpoint desc limit (select $4::int8)`;

@@ -34,6 +34,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options] <file-or-sequence>",
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
+  verify: {
+    about: "check that checkpoints are what the validators signed",
+    usage: "[options] [files...]",
+    load: async () => (await import("./verify.ts")).verifyCommand(),
+  },
   status: {
     about: "how far the log and each pipeline are",
     usage: "[options]",

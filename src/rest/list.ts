@@ -1,7 +1,7 @@
 /** `GET /r/api/v2/transfer_events`: what its query string asks for, and the link to the next page. */
 import type { z } from "zod";
 import type { Asked } from "../http/edge/caller.ts";
-import { HttpError } from "../http/http-error.ts";
+import { readParameters } from "../http/parameters.ts";
 import type { PageQuery } from "../transfers/list-page.ts";
 import { LIST_PATH } from "./names.ts";
 import { transferEventsQuery } from "./schema.ts";
@@ -9,31 +9,7 @@ import { transferEventsQuery } from "./schema.ts";
 export type ListQuery = z.infer<typeof transferEventsQuery>;
 
 /** @throws HttpError (400) naming the parameter, and what it must be */
-export const readQuery = (query: unknown): ListQuery => {
-  const { success, data, error } = transferEventsQuery.safeParse(query);
-  if (success) return data;
-  throw new HttpError(400, error.issues.map((issue) => faultOf(issue, query)).join("; "));
-};
-
-const faultOf = (issue: z.core.$ZodIssue, query: unknown): string => {
-  if (issue.code === "unrecognized_keys") {
-    const known = Object.keys(transferEventsQuery.shape).join(", ");
-    return `${inShort(issue.keys)}: no such parameter; there are ${known}`;
-  }
-  const name = issue.path.map(String).join(".");
-  return `${name}: ${isRepeated(query, name) ? "must be given once" : issue.message}`;
-};
-
-const isRepeated = (query: unknown, name: string): boolean =>
-  typeof query === "object" &&
-  query !== null &&
-  Array.isArray(Object.getOwnPropertyDescriptor(query, name)?.value);
-
-/** Names that a caller made up: enough of them to find the mistake by. */
-const inShort = (names: readonly string[]): string => {
-  const some = names.slice(0, 5).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
-  return [...some, ...(names.length > some.length ? ["…"] : [])].join(", ");
-};
+export const readQuery = (query: unknown): ListQuery => readParameters(transferEventsQuery, query);
 
 /** What the records of a project are asked for. */
 export const pageQuery = (

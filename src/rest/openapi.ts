@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 description, made of the schemas that check what comes in. */
 import type { z } from "zod";
 import { headerParameter, jsonContent, jsonSchema, schemaRef } from "../http/api-description.ts";
+import { describeParameters } from "../http/parameters.ts";
 import { exampleError, exampleRecord } from "./example.ts";
 import { KEY_HEADER, LIST_PATH } from "./names.ts";
 import { errorSchema, exactInteger, transferEventSchema, transferEventsQuery } from "./schema.ts";
@@ -98,12 +99,6 @@ const CALLBACK_HEADERS = {
   "x-request-sig-b64": "Base64: the same key over the body alone.",
 } as const;
 
-const parameters = Object.entries(transferEventsQuery.shape).map(([name, schema]) => {
-  const { description, ...rest } = schemaOf(schema);
-  // Without an example: pages to try the API on would send it, and find nothing.
-  return { name, in: "query", required: false, description, schema: rest };
-});
-
 /** The document served at `/openapi.json`. */
 export const openApi = (version: string) => ({
   openapi: "3.1.1",
@@ -130,7 +125,7 @@ export const openApi = (version: string) => ({
         summary: "Transfer events of the key's project",
         description:
           'In the order of the chain. While there is more, a `Link` header with `rel="next"` leads to the next page. Records of blocks that are not final yet are listed too, and withdrawn when the chain replaces them; callbacks are sent for final ones only.\n\nTokens of version 3 and lower make two records of one movement: from the sender to the token contract, then from that contract to the recipient, with the same `tx_hash` and `amount`. Vesting details are in the second.',
-        parameters,
+        parameters: describeParameters(transferEventsQuery, schemaOf),
         responses: {
           200: {
             description: "A page, empty beyond the last record.",

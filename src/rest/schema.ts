@@ -1,10 +1,7 @@
 /** What goes in and out of the transfer events API, as zod schemas: they check, and they document. */
 import { z } from "zod";
 import { errorAnswer } from "../http/api-description.ts";
-
-/** Most records of one page, and the default. */
-const MOST_RECORDS = 1_000;
-const USUAL_RECORDS = 100;
+import { limitParameter } from "../http/parameters.ts";
 
 /** An integer of any size, exact: beyond 2^53 a JSON parser must not round it. */
 export const exactInteger = z.union([z.int(), z.bigint()]).meta({
@@ -33,13 +30,7 @@ export const transferEventsQuery = z.strictObject({
     .enum(["asc", "desc"], "must be asc or desc")
     .default("asc")
     .meta({ description: "asc: oldest first, in the order of the chain. desc: newest first." }),
-  limit: z
-    .string()
-    .regex(/^(0*[1-9]\d{0,2}|0*1000)$/, `must be a whole number from 1 to ${MOST_RECORDS}`)
-    .transform(Number)
-    .pipe(z.int().min(1).max(MOST_RECORDS))
-    .default(USUAL_RECORDS)
-    .meta({ description: "Records of one page." }),
+  limit: limitParameter.meta({ description: "Records of one page." }),
   after_id: z
     .string()
     .regex(/^\d{1,30}$/, "must be the id of a record")

@@ -160,6 +160,7 @@ export const openLedgerSource = async (
     maxConcurrency: config.fetchConcurrency,
     windowBytes: config.fetchWindowBytes,
     firstCheckpoint: config.firstCheckpoint,
+    certificates: config.verify.level === "signatures",
     hearing,
     onSetback: (setback) =>
       setback.failures < 3

@@ -1,6 +1,7 @@
 /** The interfaces of this process on one port that is bound already. */
 
 import { integrityDetails, integrityGauges } from "../audit/health.ts";
+import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
@@ -113,13 +114,15 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       admission,
       projects,
       version: VERSION,
-      others: only === undefined && ta !== undefined ? [ta.description] : [],
+      others: [...(only === undefined && ta !== undefined ? [ta.description] : []), rootsApi],
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
       pages,
     }),
     ...(ta === undefined ? [] : [ta.part]),
-  ].filter(({ name }) => only === undefined || name === only);
+    // Whoever holds a statement asks whichever process there is.
+    rootsPart({ db, limit: limits().limit }),
+  ].filter(({ name }) => only === undefined || name === only || name === "roots");
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
   taMetrics(metrics.registry, { health, db });

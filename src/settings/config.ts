@@ -21,6 +21,8 @@ import {
   ports,
   retrySeconds,
   urlOf,
+  VERIFY_LEVELS,
+  type VerifyLevel,
   wholeNumber,
 } from "./values.ts";
 
@@ -41,6 +43,15 @@ const settings = z.object({
   LEDGER_HEADERS: header.optional(),
   SECURITY_TOKEN_PACKAGES: packages.optional(),
   FIRST_CHECKPOINT: checkpointNumber.optional(),
+  VERIFY: z.enum(VERIFY_LEVELS, `must be one of ${VERIFY_LEVELS.join(", ")}`).default("links"),
+  TRUSTED_CHECKPOINT: z
+    .string()
+    .regex(
+      /^(?:\d{1,18}:)?[1-9A-HJ-NP-Za-km-z]{32,44}$/,
+      "must be the digest of a checkpoint that ends an epoch, perhaps behind its number: 1234567:9tnFLkxCJw…",
+    )
+    .optional(),
+  COMMITTEE_FILE: z.string().optional(),
   ASSETS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
   FETCH_CONCURRENCY: wholeNumber(1, 512, "64").default(64),
@@ -112,6 +123,13 @@ export type Config = Readonly<{
   /** Canonical addresses, original first; absent on the demo ledger, which names its own. */
   packages: readonly string[] | undefined;
   firstCheckpoint: bigint | undefined;
+  /** How much of what the source says is checked before it enters the log, and what that begins with. */
+  verify: Readonly<{
+    level: VerifyLevel;
+    /** `DIGEST` or `NUMBER:DIGEST` of a checkpoint that ends an epoch. */
+    trustedCheckpoint: string | undefined;
+    committeeFile: string | undefined;
+  }>;
   assetsFile: string | undefined;
   logLevel: (typeof LOG_LEVELS)[number];
   fetchConcurrency: number;
@@ -239,6 +257,11 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     ledgerHeaders: data.LEDGER_HEADERS ?? {},
     packages: data.SECURITY_TOKEN_PACKAGES,
     firstCheckpoint: data.FIRST_CHECKPOINT,
+    verify: {
+      level: data.VERIFY,
+      trustedCheckpoint: data.TRUSTED_CHECKPOINT,
+      committeeFile: data.COMMITTEE_FILE,
+    },
     assetsFile: data.ASSETS_FILE,
     logLevel: data.LOG_LEVEL,
     fetchConcurrency: data.FETCH_CONCURRENCY,

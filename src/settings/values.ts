@@ -81,4 +81,12 @@ export const ports = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/**
+ * What is checked of what a source says: nothing; the digests inside each checkpoint that is decoded, and
+ * that each names the one before it; the same for all bytes of every checkpoint, up to the validators'
+ * signatures.
+ */
+export const VERIFY_LEVELS = ["off", "links", "signatures"] as const;
+export type VerifyLevel = (typeof VERIFY_LEVELS)[number];
+
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;

@@ -102,9 +102,10 @@ test("each command has one description, the list's", async () => {
     // The list says what follows the name as the command itself would.
     const own = [
       ...(command.options.length > 0 ? ["[options]"] : []),
-      ...command.registeredArguments.map((argument) =>
-        argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
-      ),
+      ...command.registeredArguments.map((argument) => {
+        const named = `${argument.name()}${argument.variadic ? "..." : ""}`;
+        return argument.required ? `<${named}>` : `[${named}]`;
+      }),
     ];
     expect({ name, usage }).toEqual({ name, usage: own.join(" ") });
   }

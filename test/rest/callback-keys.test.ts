@@ -53,5 +53,10 @@ test("serve rest alone shows the keys of callbacks without a master key of its o
   const document: object = await (await fetch(`${url}/openapi.json`)).json();
   expect(await new Validator().validate({ ...document })).toMatchObject({ valid: true });
   const { paths } = z.object({ paths: z.record(z.string(), z.unknown()) }).parse(document);
-  expect(Object.keys(paths).sort()).toEqual(["/api/v1/callback_pk", "/r/api/v2/transfer_events"]);
+  expect(Object.keys(paths).sort()).toEqual([
+    "/api/v1/callback_pk",
+    "/deployment-keys",
+    "/r/api/v2/transfer_events",
+    "/roots",
+  ]);
 }, 120_000);

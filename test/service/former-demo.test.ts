@@ -36,7 +36,7 @@ test("the journal of a former demo ledger is refused by every command that needs
       stdout: "",
       stderr:
         `holderbook: FormerDemoLedgerError: ${dataDir} holds data of a demo ledger of edition 1, and ` +
-        `this version makes edition 2, with other checkpoints; delete ${dataDir}, and empty the ` +
+        `this version makes edition 3, with other checkpoints; delete ${dataDir}, and empty the ` +
         "database if DATABASE_URL names one\n",
     });
   }

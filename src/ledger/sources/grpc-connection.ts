@@ -6,7 +6,7 @@ import { followingAbort } from "../../waiting/following-abort.ts";
 import { GrpcMessageTooLargeError, grpcFailure, isNotOffered } from "./grpc-failure.ts";
 import {
   getCheckpoint,
-  readMask,
+  readMaskOf,
   type StreamedCheckpoint,
   subscribeCheckpoints,
 } from "./grpc-messages.ts";
@@ -71,11 +71,14 @@ export const connectGrpc = (
     host,
     tls,
     headers,
+    certificates,
   }: {
     readonly description: string;
     readonly host: string;
     readonly tls: boolean;
     readonly headers: Readonly<Record<string, string>>;
+    /** Whether to ask for the validators' signatures, too. */
+    readonly certificates: boolean;
   },
   { answerMs, maxMessageBytes }: GrpcBounds,
 ): GrpcConnection => {
@@ -95,6 +98,7 @@ export const connectGrpc = (
       "grpc.enable_retries": 0,
     },
   });
+  const readMask = readMaskOf(certificates);
   const client = new SuiGrpcClient({ network: "as-configured", transport });
 
   /** One call under an abort signal of its own: the transport never detaches from the one it gets. */

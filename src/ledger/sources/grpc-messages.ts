@@ -1,7 +1,7 @@
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { MessageType, ScalarType } from "@protobuf-ts/runtime";
 import type { MethodInfo, ServiceInfo } from "@protobuf-ts/runtime-rpc";
-import { CHECKPOINT_READ_MASK } from "../decode/protobuf.ts";
+import { CERTIFICATE_READ_MASK, CHECKPOINT_READ_MASK } from "../decode/protobuf.ts";
 
 /**
  * The two calls that bring checkpoints, declared so that the checkpoint stays in bytes.
@@ -57,8 +57,10 @@ export const subscribeCheckpoints: MethodInfo<
   O: StreamedCheckpoint,
 };
 
-/** What the decoder reads of a checkpoint, and nothing else. */
-export const readMask = { paths: [...CHECKPOINT_READ_MASK] };
+/** What the decoder reads of a checkpoint, and nothing else; the signatures where they are verified. */
+export const readMaskOf = (certificates: boolean) => ({
+  paths: [...CHECKPOINT_READ_MASK, ...(certificates ? [CERTIFICATE_READ_MASK] : [])],
+});
 
 /** `google.rpc.Status`, as `grpc-status-details-bin` carries it. */
 type StatusDetails = { details: { typeUrl: string; value: Uint8Array }[] };

@@ -27,6 +27,8 @@ export type GrpcOptions = {
   readonly tls: boolean;
   /** Sent with every call, such as a provider's key; never shown. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether to ask for the validators' signatures, too. */
+  readonly certificates?: boolean;
   readonly concurrency?: ConcurrencyBounds;
   readonly window?: WindowBounds;
   readonly retry?: RetryPolicy;
@@ -70,6 +72,7 @@ export const grpcSource = ({
   host,
   tls,
   headers = {},
+  certificates = false,
   concurrency: concurrencyBounds = { min: 1, max: 64, start: 4 },
   window = { checkpoints: 512, bytes: 128 * MIB },
   retry = defaultRetryPolicy,
@@ -83,7 +86,7 @@ export const grpcSource = ({
   hearing = NO_HEARING,
 }: GrpcOptions): CheckpointSource => {
   const description = `grpc+${tls ? "https" : "http"}://${host}`;
-  const connection = connectGrpc({ description, host, tls, headers }, bounds);
+  const connection = connectGrpc({ description, host, tls, headers, certificates }, bounds);
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
   let knownChain: string | null = null;
 

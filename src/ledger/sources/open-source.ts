@@ -17,6 +17,8 @@ export type OpenSourceOptions = {
   readonly windowBytes?: number | undefined;
   /** Where an object store is known to begin; the search for its newest checkpoint starts there. */
   readonly firstCheckpoint?: bigint | undefined;
+  /** Whether checkpoints are to come with the validators' signatures; files always have them. */
+  readonly certificates?: boolean | undefined;
   /** Told of every attempt that failed and is followed by another. */
   readonly onSetback?: OnSetback | undefined;
   /** Told of the answers of a network source, and of questions without one. */
@@ -49,6 +51,7 @@ export const openSource = (
     maxConcurrency = 64,
     windowBytes = 128 * MIB,
     firstCheckpoint = 0n,
+    certificates = false,
     onSetback = () => {},
     hearing,
   }: OpenSourceOptions = {},
@@ -74,7 +77,7 @@ export const openSource = (
     case "grpc+https:": {
       const address = readGrpcAddress(setting);
       if ("problem" in address) throw new SourceSettingError(setting, address.problem);
-      return grpcSource({ ...address, ...shared });
+      return grpcSource({ ...address, certificates, ...shared });
     }
     default:
       throw new SourceSettingError(setting, "is not a source");

@@ -1,0 +1,164 @@
+/**
+ * `GET /roots` and `GET /deployment-keys`: what was signed of cap tables, for anybody to compare a statement
+ * with. Every process that answers requests serves them, without a key.
+ */
+import { z } from "zod";
+import type { Db } from "../database/connect.ts";
+import { type ApiDescription, jsonAnswer, jsonSchema, schemaRef } from "../http/api-description.ts";
+import { refuseOtherMethods } from "../http/edge/other-methods.ts";
+import type { RateLimit } from "../http/edge/rate-limit.ts";
+import { HttpError } from "../http/http-error.ts";
+import { describeParameters, limitParameter, readParameters } from "../http/parameters.ts";
+import type { App, Part } from "../http/part.ts";
+import { resolveCoin } from "../log/coins.ts";
+import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+import { publicDeploymentKeys } from "./deployment-key.ts";
+import { publishedRootsOf } from "./published-roots.ts";
+
+const ROOTS_PATH = "/roots";
+const KEYS_PATH = "/deployment-keys";
+
+const checkpoint = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,18}$/, "must be a checkpoint number")
+    .optional()
+    .meta({ description });
+
+const rootsQuery = z.strictObject({
+  coinType: z.string().meta({ description: "Coin type; addresses in it in short form, too." }),
+  checkpoint: checkpoint("Only the root of this checkpoint."),
+  limit: limitParameter.meta({ description: "Roots of one page." }),
+  after: checkpoint("Checkpoint of the last root seen: the page has those below it."),
+});
+
+const hex = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const rootsAnswer = z.object({
+  roots: z
+    .array(
+      z.object({
+        chainId: z.string().nullable(),
+        coinType: z.string(),
+        checkpoint: z.string(),
+        checkpointDigest: z.string(),
+        root: hex.describe("Of the Merkle sum tree over the rows of the cap table."),
+        total: z.string().describe("What all rows add up to, in the coin's smallest unit."),
+        keyId: z.string(),
+        signature: z.string().describe("Ed25519, base64; docs/audit.md says over what."),
+        signedAt: z.iso.datetime(),
+      }),
+    )
+    .describe("The newest checkpoint first."),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+});
+
+export const deploymentKeysAnswer = z.object({
+  algorithm: z.literal("ed25519"),
+  keys: z
+    .array(
+      z.object({
+        keyId: z.string(),
+        publicKey: z.string().describe("Base64 of 32 bytes."),
+        madeAt: z.iso.datetime(),
+      }),
+    )
+    .describe("The newest first: it signs. Empty until something was signed."),
+});
+
+export type RootsPartSettings = {
+  /** Read-only, with a statement timeout. */
+  readonly db: Db;
+  /** Requests of one address. */
+  readonly limit: RateLimit;
+};
+
+export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
+  name: "roots",
+  paths: [
+    { path: ROOTS_PATH, about: "signed roots of cap tables: GET with coinType" },
+    { path: KEYS_PATH, about: "public keys that roots and statements are signed with" },
+  ],
+  register: (app: App) => {
+    app.addHook("onRequest", async ({ ip }, reply) => {
+      const counted = limit.take(ip);
+      if (!counted.allowed) throw limit.refusal(counted);
+      reply.headers(limit.headers(counted));
+    });
+    app.get(ROOTS_PATH, async ({ query }): Promise<z.infer<typeof rootsAnswer>> => {
+      const asked = readParameters(rootsQuery, query);
+      const { coinType } = await resolveCoin(db, canonical(asked.coinType));
+      const roots = await publishedRootsOf(db, {
+        coinType,
+        checkpoint: numberOf(asked.checkpoint),
+        before: numberOf(asked.after),
+        limit: asked.limit,
+      });
+      const next = roots.length < asked.limit ? null : (roots.at(-1)?.checkpoint ?? null);
+      return { roots: [...roots], next };
+    });
+    app.get(KEYS_PATH, async (): Promise<z.infer<typeof deploymentKeysAnswer>> => {
+      return { algorithm: "ed25519", keys: [...(await publicDeploymentKeys(db))] };
+    });
+    refuseOtherMethods(app, ROOTS_PATH, "roots are read by GET");
+    refuseOtherMethods(app, KEYS_PATH, "keys are read by GET");
+  },
+});
+
+const numberOf = (text: string | undefined) => (text === undefined ? undefined : BigInt(text));
+
+const canonical = (text: string): string => {
+  try {
+    return canonicalType(text);
+  } catch (error) {
+    if (error instanceof MoveTypeError) throw new HttpError(400, `coinType: ${error.message}`);
+    throw error;
+  }
+};
+
+const TAG = "Proofs";
+
+const error = (description: string) => jsonAnswer(description, schemaRef("Error"));
+
+const get = (operationId: string, summary: string, answer: object, more: object = {}) => ({
+  get: {
+    tags: [TAG],
+    operationId,
+    summary,
+    security: [],
+    ...more,
+    responses: {
+      200: answer,
+      400: error("A parameter is missing, malformed, repeated or unknown; `details` names it."),
+      405: error("Another method than those in `Allow`."),
+      429: error("Too many requests of this address; `Retry-After` says how long to wait."),
+      500: error("Something went wrong on our side."),
+      503: error("Not now; `Retry-After` says when to ask again."),
+    },
+  },
+});
+
+/** What it adds to `/openapi.json`. */
+export const rootsApi: ApiDescription = {
+  tags: [{ name: TAG, description: "What a holder's statement is compared with." }],
+  paths: {
+    [ROOTS_PATH]: get(
+      "publishedRoots",
+      "Signed roots of a token's cap tables",
+      jsonAnswer("A page.", schemaRef("PublishedRoots")),
+      { parameters: describeParameters(rootsQuery) },
+    ),
+    [KEYS_PATH]: get(
+      "deploymentKeys",
+      "Public keys that roots and statements are signed with",
+      jsonAnswer("The keys.", schemaRef("DeploymentKeys")),
+    ),
+  },
+  components: {
+    schemas: {
+      PublishedRoots: jsonSchema(rootsAnswer),
+      DeploymentKeys: jsonSchema(deploymentKeysAnswer),
+    },
+    securitySchemes: {},
+  },
+};

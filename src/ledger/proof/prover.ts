@@ -1,0 +1,44 @@
+import type { Bls } from "./bls.ts";
+import type { CertifiedSummary } from "./certificate.ts";
+import { type Committee, committeeOf } from "./committee.ts";
+import { type CertificateVerifier, createVerifier, type Signed } from "./verify-certificate.ts";
+
+/** Verifies certificates along the chain: each epoch's committee is named by what ends the one before. */
+export type Prover = {
+  /** Of the epoch whose certificates it takes now. */
+  readonly committee: Committee;
+  /**
+   * Verifies the certificate of a checkpoint that follows the ones before, and goes on with the next
+   * committee when it ends an epoch: the last checkpoint of every epoch has to come by. After an error it
+   * stands where it stood.
+   * @throws CertificateError (stop), CommitteeError (stop)
+   */
+  prove(certified: CertifiedSummary): Signed;
+};
+
+export const createProver = (bls: Bls, first: Committee): Prover => {
+  let committee = first;
+  let verifier: CertificateVerifier | null = null;
+  return {
+    get committee() {
+      return committee;
+    },
+    prove: (certified) => {
+      verifier ??= createVerifier(bls, committee);
+      const signed = verifier.verify(certified);
+      const next = committeeAfter(certified);
+      if (next !== null) {
+        committee = next;
+        verifier = null;
+      }
+      return signed;
+    },
+  };
+};
+
+/**
+ * The committee that a checkpoint hands over to; null when it does not end its epoch.
+ * @throws CommitteeError (stop)
+ */
+export const committeeAfter = ({ header, nextCommittee }: CertifiedSummary): Committee | null =>
+  nextCommittee === null ? null : committeeOf(header.epoch + 1n, nextCommittee);

@@ -1,0 +1,145 @@
+/** Where the first committee comes from: it cannot be proven, so an operator says which one to trust. */
+import { readFile } from "node:fs/promises";
+import type { CheckpointHeader } from "../decode/checkpoint.ts";
+import type { Bls } from "../proof/bls.ts";
+import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
+import type { Committee } from "../proof/committee.ts";
+import { readCommitteeFile } from "../proof/committee-file.ts";
+import { CertificateError, CommitteeError } from "../proof/proof-errors.ts";
+import { committeeAfter, createProver } from "../proof/prover.ts";
+import { readCheckpointFile } from "../sources/chk-file.ts";
+import type { CheckpointSource } from "../sources/source.ts";
+
+/** A checkpoint that is trusted by its digest. */
+export type TrustedCheckpoint = {
+  readonly digest: string;
+  /** Its number; null: the last one of the epoch before the one that is to be verified. */
+  readonly sequence: bigint | null;
+};
+
+/** What verification begins with. */
+export type Trust = { readonly committee: Committee } | { readonly checkpoint: TrustedCheckpoint };
+
+/** A trusted checkpoint as settings name it: `DIGEST` or `NUMBER:DIGEST`. */
+export const TRUSTED_CHECKPOINT = /^(?:(\d{1,18}):)?([1-9A-HJ-NP-Za-km-z]{32,44})$/;
+
+/** Reads `DIGEST` or `NUMBER:DIGEST`; null for anything else. */
+export const readTrusted = (text: string): TrustedCheckpoint | null => {
+  const [, sequence, digest] = TRUSTED_CHECKPOINT.exec(text) ?? [];
+  if (digest === undefined) return null;
+  return { digest, sequence: sequence === undefined ? null : BigInt(sequence) };
+};
+
+/**
+ * Reads a committee from a file: a committee file (`.json`), or a checkpoint that ends an epoch, whose
+ * next committee it is. The file is believed.
+ * @param digest the checkpoint's, when it is pinned
+ * @throws CommitteeError (stop), CheckpointFileError (stop), CheckpointDecodeError (stop)
+ */
+export const committeeFrom = async (path: string, digest?: string): Promise<Committee> => {
+  if (path.endsWith(".json")) {
+    const text = await readFile(path, "utf8").catch((cause: Error) => {
+      throw new CommitteeError(`the committee file cannot be read: ${cause.message}`, { cause });
+    });
+    return readCommitteeFile(path, text);
+  }
+  const certified = readCertified(await readCheckpointFile(path));
+  return handingOver(certified, path, digest);
+};
+
+const handingOver = (certified: CertifiedSummary, from: string, digest?: string): Committee => {
+  const { sequence, digest: found } = certified.header;
+  if (digest !== undefined && found !== digest) {
+    throw new CommitteeError(
+      `checkpoint ${sequence} of ${from} has digest ${found}, not the trusted ${digest}; one of the two is wrong`,
+    );
+  }
+  const committee = committeeAfter(certified);
+  if (committee !== null) return committee;
+  throw new CommitteeError(
+    `checkpoint ${sequence} does not end an epoch, so it names no committee; take the last checkpoint of an epoch`,
+  );
+};
+
+/**
+ * The committee of the epoch of a checkpoint, followed from what is trusted: the end of each epoch between
+ * is looked for in the source, and its certificate verified.
+ * @param first the checkpoint to be verified first
+ * @throws CommitteeError (stop) when what is trusted does not lead there, CertificateError (stop)
+ */
+export const committeeAt = async (
+  { source, bls }: { readonly source: CheckpointSource; readonly bls: Bls },
+  trust: Trust,
+  first: bigint,
+  signal: AbortSignal,
+): Promise<Committee> => {
+  const { epoch } = (await fetchCertified(source, first, signal)).header;
+  const start = await startOf(source, trust, { sequence: first, epoch }, signal);
+  if (start.epoch > epoch) {
+    throw new CommitteeError(
+      `checkpoint ${first} is of epoch ${epoch}, but the trusted committee is that of epoch ${start.epoch}; trust one of epoch ${epoch} or before`,
+    );
+  }
+  const prover = createProver(bls, start);
+  while (prover.committee.epoch < epoch) {
+    prover.prove(await endOfEpoch(source, prover.committee.epoch, first, signal));
+  }
+  return prover.committee;
+};
+
+const startOf = async (
+  source: CheckpointSource,
+  trust: Trust,
+  first: Pick<CheckpointHeader, "sequence" | "epoch">,
+  signal: AbortSignal,
+): Promise<Committee> => {
+  if ("committee" in trust) return trust.committee;
+  const { digest, sequence } = trust.checkpoint;
+  if (sequence === null && first.epoch === 0n) {
+    throw new CommitteeError(
+      "the committee of epoch 0 is named by no checkpoint: give it as a committee file",
+    );
+  }
+  const certified =
+    sequence === null
+      ? await endOfEpoch(source, first.epoch - 1n, first.sequence, signal)
+      : await fetchCertified(source, sequence, signal);
+  return handingOver(certified, source.description, digest);
+};
+
+/** The last checkpoint of an epoch that lies before another checkpoint, by halving. */
+const endOfEpoch = async (
+  source: CheckpointSource,
+  epoch: bigint,
+  before: bigint,
+  signal: AbortSignal,
+): Promise<CertifiedSummary> => {
+  let [low, high] = [-1n, before];
+  let found: CertifiedSummary | null = null;
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    const certified = await fetchCertified(source, middle, signal);
+    if (certified.header.epoch > epoch) high = middle;
+    else {
+      low = middle;
+      found = certified;
+    }
+  }
+  if (found?.header.epoch === epoch && found.nextCommittee !== null) return found;
+  throw new CommitteeError(`${source.description} has no checkpoint that ends epoch ${epoch}`);
+};
+
+/**
+ * Fetches one checkpoint for its summary and certificate.
+ * @throws CertificateError (stop) when the source gives none
+ */
+export const fetchCertified = async (
+  source: CheckpointSource,
+  sequence: bigint,
+  signal: AbortSignal,
+): Promise<CertifiedSummary> => {
+  const range = { first: sequence, last: sequence };
+  for await (const raw of source.checkpoints(range, signal)) return readCertified(raw);
+  signal.throwIfAborted();
+  throw new CertificateError(sequence, `${source.description} does not have it`);
+};

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { publishRoot } from "../../src/audit/published-roots.ts";
+import { deploymentKeysAnswer, rootsAnswer, rootsPart } from "../../src/audit/roots-part.ts";
+import { canonicalJson } from "../../src/client/canonical-json.mjs";
+import { publicKeyOf, verifyBytes } from "../../src/client/ed25519.mjs";
+import { signedRoot } from "../../src/client/verify-statement.mjs";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { openLog } from "../../src/log/log.ts";
+import { serve } from "../http/service.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+
+const coinType = `0x${"5".padStart(64, "0")}::acme::ACME`;
+
+const rootAt = (checkpoint: number) => ({
+  chainId: "test-chain",
+  coinType,
+  checkpoint: `${checkpoint}`,
+  checkpointDigest: `digest ${checkpoint}`,
+  root: checkpoint.toString(16).padStart(64, "0"),
+  total: "1000",
+});
+
+const CHECKPOINTS = [9, 1_000, 70, 8];
+
+const QUOTA = 40;
+
+let database: TestDatabase;
+let key: DeploymentKey;
+let service: Awaited<ReturnType<typeof serve>>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  await openLog(database, { chainId: "test-chain", packages: ["0x5"], firstCheckpoint: 0n });
+  key = await openDeploymentKey(database, randomBytes(32));
+  for (const checkpoint of CHECKPOINTS) await publishRoot(database, key, rootAt(checkpoint));
+  const limit = createRateLimit({ policy: "default", quota: QUOTA, windowSeconds: 60 });
+  service = await serve({ parts: [rootsPart({ db: database.db, limit })] });
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await database.close();
+});
+
+const get = async (path: string) => {
+  const answer = await fetch(service.url + path);
+  return { status: answer.status, headers: answer.headers, body: await answer.json() };
+};
+
+const roots = async (query: Readonly<Record<string, string>>) =>
+  rootsAnswer
+    .strict()
+    .parse((await get(`/roots?${new URLSearchParams({ coinType, ...query })}`)).body);
+
+test("anybody reads the roots of a token, the newest first and page by page, and checks their signatures", async () => {
+  const all = await roots({});
+  expect(all.roots.map(({ checkpoint }) => checkpoint)).toEqual(["1000", "70", "9", "8"]);
+  expect(all.next).toBeNull();
+  const { keys } = deploymentKeysAnswer.strict().parse((await get("/deployment-keys")).body);
+  expect(keys).toMatchObject([{ keyId: key.keyId, publicKey: key.publicKey }]);
+  for (const { keyId, signature, signedAt: _, ...root } of all.roots) {
+    expect(root).toEqual(rootAt(Number(root.checkpoint)));
+    const { publicKey = "" } = keys.find((each) => each.keyId === keyId) ?? {};
+    const signed = Buffer.from(canonicalJson(signedRoot({ ...root, chainId: root.chainId ?? "" })));
+    expect(verifyBytes(signed, Buffer.from(signature, "base64"), publicKeyOf(publicKey))).toBe(
+      true,
+    );
+  }
+
+  const paged: string[] = [];
+  for (let after: string | null = ""; after !== null; ) {
+    const page = await roots({ limit: "1", ...(after === "" ? {} : { after }) });
+    paged.push(...page.roots.map(({ checkpoint }) => checkpoint));
+    after = page.next;
+  }
+  expect(paged).toEqual(["1000", "70", "9", "8"]);
+  expect((await roots({ checkpoint: "9" })).roots).toEqual([all.roots[2]]);
+  expect((await roots({ coinType: "0x5::ACME::acme" })).roots).toEqual([]);
+  expect((await roots({ coinType: "0x5::acme::ACME" })).roots).toEqual(all.roots);
+});
+
+test("a root that was published is published once, whoever asks again", async () => {
+  const again = await publishRoot(database, key, rootAt(9));
+  const [published] = (await roots({ checkpoint: "9" })).roots;
+  expect(published?.signature).toBe(again.signature);
+  await expect(publishRoot(database, key, { ...rootAt(9), total: "999" })).rejects.toThrow(
+    /at checkpoint 9 was signed before with root 0+9, total 1000.*total 999/,
+  );
+});
+
+test("what is no question for roots is refused, and so is asking too often", async () => {
+  for (const [query, details] of [
+    ["", "coinType: "],
+    ["?coinType=acme", "coinType: not a"],
+    [`?coinType=${coinType}&checkpoint=-1`, "checkpoint: must be a checkpoint number"],
+    [`?coinType=${coinType}&limit=0`, "limit: must be a whole number from 1 to 1000"],
+    [`?coinType=${coinType}&owner=1`, "owner: no such parameter; there are coinType"],
+  ] as const) {
+    const { status, body } = await get(`/roots${query}`);
+    expect({ query, status }).toEqual({ query, status: 400 });
+    expect(body).toMatchObject({ details: expect.stringContaining(details) });
+  }
+  expect((await fetch(`${service.url}/roots`, { method: "POST" })).status).toBe(405);
+  const statuses: number[] = [];
+  for (let asked = 0; asked < QUOTA; asked += 1)
+    statuses.push((await get("/deployment-keys")).status);
+  expect(statuses.at(0)).toBe(200);
+  expect(statuses.at(-1)).toBe(429);
+});

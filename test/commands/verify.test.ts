@@ -1,0 +1,91 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { readCertified } from "../../src/ledger/proof/certificate.ts";
+import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import { GENUINE_FOLDER } from "../genuine.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { runCommand } from "./run-command.ts";
+
+const BEFORE = join(GENUINE_FOLDER, "15918264.chk");
+const SIGNED = join(GENUINE_FOLDER, "16005062.chk");
+const verify = (...args: readonly string[]) => runCommand(["verify", ...args], {});
+
+let digest: string;
+beforeAll(async () => {
+  ({ digest } = readCertified(await readCheckpointFile(BEFORE)).header);
+});
+
+test("a genuine checkpoint is verified against the committee that the epoch's last one named", async () => {
+  const { code, stdout } = await verify(SIGNED, "--committee-from", BEFORE);
+  expect(code).toBe(0);
+  expect(stdout).toContain("signed by 61 of 105 validators, stake 6684 of 10000");
+  expect(stdout).toContain(`as ${BEFORE} says`);
+
+  const pinned = ["--committee-from", BEFORE, "--trust", digest, "--json"];
+  const json = JSON.parse((await verify(SIGNED, ...pinned)).stdout);
+  expect(json).toMatchObject({
+    holds: true,
+    checkpoints: 1,
+    stretches: [{ first: "16005062", signed: { signers: 61, members: 105, stake: "6684" } }],
+  });
+
+  // Both files: the first one is trusted by its digest and names the committee of the second.
+  const both = await verify(SIGNED, BEFORE, "--trust", digest);
+  expect(both.stdout).toContain("checkpoint 15918264, epoch 188: the trusted digest");
+  expect(both.stdout).toContain("checkpoint 16005062, epoch 189: signed by 61 of 105");
+  expect(both.code).toBe(0);
+});
+
+test("what does not hold is named by its checkpoint, with exit code 1", async () => {
+  await using folder = await temporaryFolder();
+  const bytes = await readFile(SIGNED);
+  const changed = async (at: number) => {
+    const file = join(folder.path, "16005062.chk");
+    await writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ 1));
+    return verify(file, "--committee-from", BEFORE);
+  };
+  // The transactions' own bytes are the last ones; the number of all transactions is in the summary.
+  const object = await changed(bytes.length - 1);
+  expect(object).toMatchObject({ code: 1, stdout: "" });
+  expect(object.stderr).toMatch(
+    /VerificationError: checkpoint 16005062: Object 0x\w+ of .* fetch it/,
+  );
+  const summary = await changed(1 + 16);
+  expect(summary).toMatchObject({ code: 1, stdout: "" });
+  expect(summary.stderr).toContain("CertificateError: checkpoint 16005062: the signature is not");
+
+  const early = await verify(BEFORE, "--committee-from", BEFORE, "--json");
+  expect(early.code).toBe(1);
+  expect(JSON.parse(early.stdout)).toMatchObject({ holds: false, checkpoint: "15918264" });
+
+  const other = await verify(SIGNED, "--committee-from", BEFORE, "--trust", "1".repeat(32));
+  expect(other).toMatchObject({ code: 1, stdout: "" });
+  expect(other.stderr).toContain(`has digest ${digest}, not the trusted`);
+});
+
+test("a committee file is read, and its faults are named with their place", async () => {
+  await using folder = await temporaryFolder();
+  const { header, nextCommittee } = readCertified(await readCheckpointFile(BEFORE));
+  const committee = {
+    epoch: Number(header.epoch) + 1,
+    members: nextCommittee?.map(({ publicKey, stake }, i) => ({
+      publicKey: Buffer.from(publicKey).toString(i % 2 === 0 ? "base64" : "hex"),
+      stake: i % 2 === 0 ? `${stake}` : Number(stake),
+    })),
+  };
+  const file = join(folder.path, "committee.json");
+  await writeFile(file, JSON.stringify({ chainId: "x", committee }));
+  expect(await verify(SIGNED, "--committee-from", file)).toMatchObject({ code: 0 });
+
+  await writeFile(file, JSON.stringify({ ...committee, members: [{ publicKey: "no", stake: 1 }] }));
+  const wrong = await verify(SIGNED, "--committee-from", file);
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain("members[0].publicKey");
+});
+
+test("it says what it needs when that was left out", async () => {
+  expect(await verify(SIGNED)).toMatchObject({ code: 2 });
+  expect(await verify("--from", "5")).toMatchObject({ code: 2 });
+  expect(await verify(SIGNED, "--to", "5", "--trust", digest)).toMatchObject({ code: 2 });
+});
