@@ -23,12 +23,15 @@ const unitsOf = (numeric: string): bigint => {
   return BigInt(whole + fraction.padEnd(OCF_DIGITS, "0"));
 };
 
+/** A stakeholder, and what it holds: in units of the tenth digit. */
+type Stake = { readonly id: string; sum: bigint };
+
 /** A security that is held. */
-type Held = { readonly quantity: bigint; readonly stakeholder: string };
+type Held = { readonly quantity: bigint; readonly by: Stake };
 
 /** What a transaction said would be issued, until it is. */
 type Announced = {
-  readonly by: string;
+  readonly transaction: string;
   readonly resulting: Set<string>;
   /** Of the resulting securities, what is not issued yet. */
   rest: bigint;
@@ -44,8 +47,9 @@ export class OcfCheck {
   readonly #terms = new Set<string>();
   readonly #termsUsed = new Set<string>();
   readonly #stakeholders = new Set<string>();
-  readonly #held = new Map<string, Held>();
-  readonly #sums = new Map<string, bigint>();
+  /** By the number in the id. */
+  readonly #held = new Map<number, Held>();
+  readonly #stakes = new Map<string, Stake>();
   readonly #last = { transaction: 0, security: 0 };
   #announced: Announced | undefined;
 
@@ -60,7 +64,7 @@ export class OcfCheck {
     this.#last.transaction = rising(transaction.id, this.#last.transaction);
     if (transaction.object_type === "TX_STOCK_ISSUANCE") this.#issue(transaction);
     else if (this.#announced !== undefined) {
-      refuse(`${transaction.id} comes before the securities of ${this.#announced.by}`);
+      refuse(`${transaction.id} comes before the securities of ${this.#announced.transaction}`);
     } else if (transaction.object_type === "TX_VESTING_START") this.#hold(transaction.security_id);
     else this.#use(transaction);
   }
@@ -88,20 +92,22 @@ export class OcfCheck {
   stakeholder(text: string, balance: bigint): void {
     const { id } = formed(stakeholderForm, text);
     this.#add(this.#stakeholders, id);
-    const sum = this.#sums.get(id) ?? 0n;
+    const sum = this.#stakes.get(id)?.sum ?? 0n;
     if (sum !== balance) {
-      refuse(`the transactions leave ${id} with ${sum} units, the cap table says ${balance}`);
+      throw new OcfError(
+        `the movements leave ${id} with ${sum}, the cap table says ${balance} (in units of 10^-${OCF_DIGITS})`,
+      );
     }
   }
 
   /** Stakeholders of transactions that were not checked yet, in the order in which they first held. */
   get unlisted(): readonly string[] {
-    return [...this.#sums.keys()].filter((id) => !this.#stakeholders.has(id));
+    return [...this.#stakes.keys()].filter((id) => !this.#stakeholders.has(id));
   }
 
   /** Checks, at the end, that nothing is missing. @throws OcfError (stop) */
   end(): void {
-    if (this.#announced !== undefined) refuse(`${this.#announced.by} is not complete`);
+    if (this.#announced !== undefined) refuse(`${this.#announced.transaction} is not complete`);
     for (const id of this.unlisted) refuse(`there is no stakeholder ${id}`);
     for (const id of this.#termsUsed) if (!this.#terms.has(id)) refuse(`there are no terms ${id}`);
   }
@@ -114,19 +120,21 @@ export class OcfCheck {
     const quantity = unitsOf(issuance.quantity);
     const vesting = vestings?.reduce((sum, { amount }) => sum + unitsOf(amount), 0n) ?? quantity;
     if (vesting !== quantity) refuse(`the vestings of ${security_id} do not add up to it`);
-    this.#fulfil(security_id, { quantity, stakeholder: stakeholder_id });
-    this.#held.set(security_id, { quantity, stakeholder: stakeholder_id });
-    this.#sums.set(stakeholder_id, (this.#sums.get(stakeholder_id) ?? 0n) + quantity);
+    const by = this.#stakes.get(stakeholder_id) ?? { id: stakeholder_id, sum: 0n };
+    this.#fulfil(security_id, { quantity, by });
+    by.sum += quantity;
+    this.#stakes.set(by.id, by);
+    this.#held.set(numberOf(security_id), { quantity, by });
   }
 
   /** While securities are announced, those are issued and no others. */
-  #fulfil(id: string, { quantity, stakeholder }: Held): void {
+  #fulfil(id: string, { quantity, by: holder }: Held): void {
     const announced = this.#announced;
     if (announced === undefined) return;
-    const { by, balance, resulting } = announced;
+    const { transaction: by, balance, resulting } = announced;
     if (balance?.id === id) {
       if (quantity !== balance.quantity) refuse(`${id} is not what ${by} left`);
-      if (stakeholder !== balance.stakeholder) refuse(`${id} is not of the holder of ${by}`);
+      if (holder !== balance.by) refuse(`${id} is not of the holder of ${by}`);
       announced.balance = undefined;
     } else if (resulting.delete(id)) announced.rest -= quantity;
     else refuse(`${by} does not announce ${id}`);
@@ -139,26 +147,26 @@ export class OcfCheck {
     transaction: Exclude<Transaction, { object_type: "TX_STOCK_ISSUANCE" | "TX_VESTING_START" }>,
   ) {
     const { id: by, security_id, balance_security_id } = transaction;
-    const { quantity, stakeholder } = this.#hold(security_id);
+    const { quantity, by: holder } = this.#hold(security_id);
     const moved = unitsOf(transaction.quantity);
     const left = quantity - moved;
     if (left < 0n || left > 0n !== (balance_security_id !== undefined)) {
       refuse(`${by} does not fit the quantity of ${security_id}`);
     }
-    this.#held.delete(security_id);
-    this.#sums.set(stakeholder, (this.#sums.get(stakeholder) ?? 0n) - quantity);
+    this.#held.delete(numberOf(security_id));
+    holder.sum -= quantity;
     const isTransfer = transaction.object_type === "TX_STOCK_TRANSFER";
     const resulting = new Set(isTransfer ? transaction.resulting_security_ids : []);
     const balance =
       balance_security_id === undefined
         ? undefined
-        : { id: balance_security_id, quantity: left, stakeholder };
+        : { id: balance_security_id, quantity: left, by: holder };
     if (resulting.size === 0 && balance === undefined) return;
-    this.#announced = { by, resulting, rest: isTransfer ? moved : 0n, balance };
+    this.#announced = { transaction: by, resulting, rest: isTransfer ? moved : 0n, balance };
   }
 
   #hold(id: string): Held {
-    return this.#held.get(id) ?? refuse(`there is no security ${id}, or it is used up`);
+    return this.#held.get(numberOf(id)) ?? refuse(`there is no security ${id}, or it is used up`);
   }
 
   #add(ids: Set<string>, id: string): void {
@@ -178,8 +186,14 @@ export const formed = <Form extends z.ZodType>(form: Form, text: string): z.infe
   return refuse(`${issue?.path.join(".")}: ${issue?.message} in ${text.slice(0, 200)}`);
 };
 
+/** The number of an id such as `tx-1` or `security-1`. */
+const numberOf = (id: string): number => {
+  const number = Number(/^(?:tx|security)-(\d{1,15})$/.exec(id)?.[1]);
+  return number > 0 ? number : refuse(`${id} has no number`);
+};
+
 const rising = (id: string, last: number): number => {
-  const number = Number(/-(\d+)$/.exec(id)?.[1]);
+  const number = numberOf(id);
   return number > last ? number : refuse(`${id} comes behind number ${last}`);
 };
 
