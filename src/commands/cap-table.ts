@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Command, Option } from "commander";
+import { writeOcf } from "../audit/ocf.ts";
 import type { Database } from "../database/connect.ts";
 import type { Asked } from "../graphql/past.ts";
 import {
@@ -9,9 +10,12 @@ import {
   placeOf,
   shareOf,
 } from "../projections/cap-tables.ts";
+import { assetsOf } from "../service/assets.ts";
 import { openStorage } from "../service/storage.ts";
+import { issuerOf } from "../settings/assets.ts";
 import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
 import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
 
 /** Rows that are read at once, and written before more are. */
 const AT_ONCE = 10_000;
@@ -19,7 +23,8 @@ const AT_ONCE = 10_000;
 type Options = {
   readonly coin: string;
   readonly at?: Asked;
-  readonly format: "csv" | "json";
+  readonly format: "csv" | "json" | "ocf";
+  readonly out?: string;
 };
 
 /** `holderbook cap-table`: who held a token at a checkpoint or moment, as a file for people and programs. */
@@ -28,14 +33,31 @@ export const capTableCommand = () =>
     .addOption(coinOption())
     .addOption(atOption())
     .addOption(
-      new Option("--format <format>", "how to print it").choices(["csv", "json"]).default("csv"),
+      new Option("--format <format>", "how to print it, or ocf: Open Cap Format 1.2.0, with --out")
+        .choices(["csv", "json", "ocf"])
+        .default("csv"),
     )
+    .option("--out <folder>", "for ocf: the folder to write, absent or empty")
     .addHelpText("after", AT_HELP)
-    .action(async ({ coin, at, format }: Options) => {
+    .action(async ({ coin, at, format, out }: Options) => {
+      if ((format === "ocf") !== (out !== undefined)) {
+        throw new UsageError("--format ocf and --out go together");
+      }
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       // Without the time limit of callers' queries: a register may be long.
       const { head, rows } = await capTable(storage.write, coin, at);
+      if (out !== undefined) {
+        const { assetsFile } = config;
+        const assets = assetsFile === undefined ? undefined : await assetsOf(config, assetsFile);
+        const issuer = assets && issuerOf(assets, head.coinType);
+        const request = { ...head, rows, issuer, folder: out };
+        const { transactions, stakeholders } = await writeOcf(storage.write, request);
+        process.stdout.write(
+          `${out}: ${transactions} transactions, ${stakeholders} stakeholders\n`,
+        );
+        return;
+      }
       await print(format === "csv" ? csv(head, rows) : json(head, rows), head.holderCount);
     });
 

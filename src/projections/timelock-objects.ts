@@ -143,7 +143,8 @@ export type TokenTimelock = Omit<
   "coinType" | "version" | "checkpoint"
 >;
 
-const GRANT_COLUMNS = `
+/** A grant as `grantOf` reads it. */
+export const GRANT_COLUMNS = `
   object_id as "objectId", owner, funder, release_schedule_id as "releaseScheduleId",
   release_count as "releaseCount", delay_until_first_release_ms as "delayUntilFirstReleaseMs",
   period_between_releases_ms as "periodBetweenReleasesMs",
@@ -178,7 +179,7 @@ const OF_COIN_AT = past("");
 const OF_OWNER_AT = past("and owner = $6");
 
 /** As Postgres sends it: numbers as digits. */
-type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
+export type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
 
 /** All but `included` are null in the row of an empty list. */
 type ListedGrant = { readonly included: boolean } & GrantRow;
@@ -218,7 +219,8 @@ export const tokenTimelocks = async (
   return first.objectId === null ? [] : rows.map(grantOf);
 };
 
-const grantOf = (row: GrantRow): TokenTimelock => ({
+/** A grant of what Postgres sent. */
+export const grantOf = (row: GrantRow): TokenTimelock => ({
   objectId: row.objectId,
   owner: row.owner,
   funder: row.funder,

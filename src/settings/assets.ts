@@ -7,6 +7,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { canonicalType } from "../values/move-type.ts";
 import { ConfigError } from "./config-error.ts";
 import { pathOf, readJsonFile } from "./json-file.ts";
 
@@ -18,6 +19,15 @@ const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https U
 
 /** Where the transfer agent answers for this token; absent: it takes no requests for it. */
 const transferAgent = z.strictObject({ callbackUrl: httpUrl });
+
+/** The issuer, as exports of the register name it. */
+const issuer = z.strictObject({
+  legalName: z.string().min(1),
+  formationDate: z.iso.date("must be a date, such as 2019-04-01"),
+  countryOfFormation: z
+    .string()
+    .regex(/^[A-Z]{2}$/, "must be a country code of two capital letters"),
+});
 
 const suiToken = z.strictObject({
   name,
@@ -32,6 +42,7 @@ const suiToken = z.strictObject({
   decimals: z.int().min(0).max(255).optional(),
   whitelistGroupId: z.int().min(0).optional(),
   ta: transferAgent.optional(),
+  issuer: issuer.optional(),
 });
 
 const named = z.record(z.string().regex(/^\d+$/, "must be a number in quotes"), z.string().min(1));
@@ -169,3 +180,8 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 /** Tokens on the Sui ledger, over all projects. */
 export const suiTokens = (assets: Assets): readonly SuiToken[] =>
   assets.projects.flatMap(({ tokens }) => tokens.filter((token) => token.ledger === "sui"));
+
+/** The issuer of a Sui token; undefined where the file has none. */
+export const issuerOf = (assets: Assets, coinType: string): SuiToken["issuer"] =>
+  suiTokens(assets).find((token) => token.issuer && canonicalType(token.coinType) === coinType)
+    ?.issuer;

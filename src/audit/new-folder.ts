@@ -1,0 +1,38 @@
+/** A folder that is there whole or not at all. */
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+
+/** The folder is there already and holds something; nothing was written. Name another one, or empty it. */
+export class FolderInUseError extends Error {
+  override readonly name = "FolderInUseError";
+}
+
+/**
+ * Has a folder written beside its place, and moves it there when it is complete.
+ * @param path absent, or an empty folder
+ * @param write is given the folder to write into
+ * @throws FolderInUseError
+ */
+export const writeNewFolder = async <Written>(
+  path: string,
+  write: (folder: string) => Promise<Written>,
+): Promise<Written> => {
+  const place = resolve(path);
+  const found = await readdir(place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (found !== null && found.length > 0) throw new FolderInUseError(`${path} is not empty`);
+  const making = join(dirname(place), `.${basename(place)}-${randomUUID()}`);
+  await mkdir(making);
+  try {
+    const written = await write(making);
+    if (found !== null) await rmdir(place);
+    await rename(making, place);
+    return written;
+  } catch (error) {
+    await rm(making, { recursive: true, force: true });
+    throw error;
+  }
+};

@@ -1,0 +1,7 @@
+import type { Remedy } from "../waiting/remedy.ts";
+
+/** The register cannot be written as Open Cap Format; nothing was written. The message says why. Stop. */
+export class OcfError extends Error {
+  override readonly name = "OcfError";
+  readonly remedy: Remedy = "stop";
+}

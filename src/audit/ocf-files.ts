@@ -1,0 +1,86 @@
+/** Lists of objects as files of Open Cap Format: many items go into several files, none is empty. */
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { PackagedFile } from "./ocf-forms.ts";
+
+/** The files of lists, by what they hold. */
+export const FILE_TYPES = {
+  Stakeholders: "OCF_STAKEHOLDERS_FILE",
+  StockClasses: "OCF_STOCK_CLASSES_FILE",
+  Transactions: "OCF_TRANSACTIONS_FILE",
+  VestingTerms: "OCF_VESTING_TERMS_FILE",
+} as const;
+
+/** Items of one file: some 50 MB of transactions. */
+const MOST_ITEMS = 100_000;
+
+/** Characters that are gathered before they are written. */
+const AT_ONCE = 1 << 20;
+
+/** Writes items, one a line, into `Name.ocf.json`, then `Name-2.ocf.json` and so on. */
+export class ItemFiles {
+  readonly #folder: string;
+  readonly #name: keyof typeof FILE_TYPES;
+  readonly #written: PackagedFile[] = [];
+  #file: FileHandle | undefined;
+  #md5 = createHash("md5");
+  #text = "";
+  #inFile = 0;
+  #count = 0;
+
+  constructor(folder: string, name: keyof typeof FILE_TYPES) {
+    this.#folder = folder;
+    this.#name = name;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param item JSON */
+  async add(item: string): Promise<void> {
+    if (this.#inFile === MOST_ITEMS) await this.#close();
+    this.#text +=
+      this.#inFile === 0
+        ? `{"file_type":"${FILE_TYPES[this.#name]}","items":[\n${item}`
+        : `,\n${item}`;
+    this.#inFile += 1;
+    this.#count += 1;
+    if (this.#text.length > AT_ONCE) await this.#flush();
+  }
+
+  /** Ends the last file. @returns all of them; none without items */
+  async end(): Promise<PackagedFile[]> {
+    if (this.#inFile > 0) await this.#close();
+    return this.#written;
+  }
+
+  /** Lets go of a file that is not complete. */
+  async abandon(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  get #filename(): string {
+    const number = this.#written.length + 1;
+    return `${this.#name}${number === 1 ? "" : `-${number}`}.ocf.json`;
+  }
+
+  async #flush(): Promise<void> {
+    this.#file ??= await open(join(this.#folder, this.#filename), "wx");
+    const bytes = Buffer.from(this.#text, "utf8");
+    this.#text = "";
+    this.#md5.update(bytes);
+    await this.#file.writeFile(bytes);
+  }
+
+  async #close(): Promise<void> {
+    this.#text += "\n]}\n";
+    await this.#flush();
+    await this.abandon();
+    this.#written.push({ filepath: `./${this.#filename}`, md5: this.#md5.digest("hex") });
+    this.#md5 = createHash("md5");
+    this.#inFile = 0;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * From whom to whom: the net movements of one transaction, paired.
+ *
+ * The movements are what counts: whatever the pairing, their sum is kept. Mints, burns and transfers that
+ * the ledger logged pair first, in their order. Then a wallet's grants with its own tokens (a claim),
+ * then movements of one cause, then the rest, each in the order of owners. What remains was made or
+ * destroyed.
+ */
+import type { BalanceChange, Cause, ChangedPart } from "../projections/balance-changes.ts";
+import type { TokenActivity } from "../projections/token-activity.ts";
+
+/** One part of a wallet's balance. */
+export type Account = { readonly wallet: string; readonly part: ChangedPart };
+
+/** An amount, more than 0; without `from` it was made, without `to` destroyed. */
+export type Flow = {
+  readonly from?: Account;
+  readonly to?: Account;
+  readonly amount: bigint;
+  readonly cause: Cause;
+};
+
+type Open = { readonly account: Account; readonly cause: Cause; rest: bigint };
+
+/** The smallest of these amounts. */
+export const least = (first: bigint, ...others: readonly bigint[]): bigint => {
+  let found = first;
+  for (const other of others) if (other < found) found = other;
+  return found;
+};
+
+/** The flows of a transaction's movements. Pure. */
+export const flowsOf = (
+  changes: readonly Pick<BalanceChange, "owner" | "part" | "cause" | "change">[],
+  activity: readonly Pick<TokenActivity, "fromAddress" | "toAddress" | "amount">[],
+): readonly Flow[] => {
+  const open = changes.map(({ owner, part, cause, change }): Open & { readonly isIn: boolean } => ({
+    account: { wallet: owner, part },
+    cause,
+    rest: change < 0n ? -change : change,
+    isIn: change > 0n,
+  }));
+  const [ins, outs] = [open.filter(({ isIn }) => isIn), open.filter(({ isIn }) => !isIn)];
+  const flows: Flow[] = [];
+  const flow = (out: Open | undefined, into: Open | undefined, amount: bigint): void => {
+    if (amount === 0n) return;
+    if (out) out.rest -= amount;
+    if (into) into.rest -= amount;
+    flows.push({
+      ...(out && { from: out.account }),
+      ...(into && { to: into.account }),
+      amount,
+      cause: (out ?? into)?.cause ?? "UNKNOWN",
+    });
+  };
+  const tokensOf = (side: readonly Open[], wallet: string | null) =>
+    side.find(({ account }) => account.part === "TOKENS" && account.wallet === wallet);
+  for (const { fromAddress, toAddress, amount } of activity) {
+    const [out, into] = [tokensOf(outs, fromAddress), tokensOf(ins, toAddress)];
+    // A side that is named and has nothing left has passed it on within the transaction.
+    if ((fromAddress !== null && !out) || (toAddress !== null && !into)) continue;
+    flow(out, into, least(amount, out?.rest ?? amount, into?.rest ?? amount));
+  }
+  const pairs: readonly ((out: Open, into: Open) => boolean)[] = [
+    (out, into) => out.account.wallet === into.account.wallet,
+    (out, into) => out.cause === into.cause,
+    () => true,
+  ];
+  for (const belong of pairs) {
+    for (const out of outs) {
+      for (const into of ins) {
+        if (out.rest === 0n) break;
+        if (belong(out, into)) flow(out, into, least(out.rest, into.rest));
+      }
+    }
+  }
+  for (const out of outs) flow(out, undefined, out.rest);
+  for (const into of ins) flow(undefined, into, into.rest);
+  return flows;
+};

@@ -1,0 +1,162 @@
+/**
+ * The securities that each wallet holds, as lots, oldest first: tokens and grants apart.
+ *
+ * Tokens leave a wallet from its oldest lots. Tokens of a grant leave it as they unlock, earliest first,
+ * when they are claimed, and from the latest on when it is cancelled. What remains of a lot keeps its
+ * place.
+ */
+
+import { OcfError } from "./ocf-error.ts";
+import { type Account, least } from "./ocf-flows.ts";
+import type { TouchedGrant } from "./ocf-source.ts";
+import type { GrantPart } from "./ocf-vesting.ts";
+
+/** A security, or what is left of it. */
+export type Lot = {
+  securityId: string;
+  quantity: bigint;
+  /** The part of a grant that it is; undefined for tokens, and for grants of which too little is known. */
+  part: GrantPart | undefined;
+};
+
+/** What was taken out of a lot. */
+export type Taken = {
+  /** As it remains; gone when nothing does. */
+  readonly lot: Lot;
+  /** The security that it was taken out of. */
+  readonly securityId: string;
+  readonly quantity: bigint;
+  readonly part: GrantPart | undefined;
+};
+
+/** An account's lots. */
+const keyOf = ({ wallet, part }: Account): string => `${part} ${wallet}`;
+
+/** Memory: one entry for each security that is held. */
+export class LotBook {
+  readonly #accounts = new Map<string, Lot[]>();
+
+  add(account: Account, lot: Lot): void {
+    const lots = this.#accounts.get(keyOf(account));
+    if (lots === undefined) this.#accounts.set(keyOf(account), [lot]);
+    else lots.push(lot);
+  }
+
+  /** The lots of an account, oldest first. */
+  of(account: Account): readonly Lot[] {
+    return this.#accounts.get(keyOf(account)) ?? [];
+  }
+
+  /**
+   * Takes an amount out of an account's lots.
+   * @param how of a grant account: what its checkpoint left in grants, and whether it was cancelled
+   * @throws OcfError (stop) when there is less
+   */
+  take(
+    account: Account,
+    amount: bigint,
+    how: { readonly grants: ReadonlyMap<string, TouchedGrant>; readonly isCancelled: boolean },
+  ): readonly Taken[] {
+    const lots = this.#accounts.get(keyOf(account)) ?? [];
+    const amounts = new Map<Lot, bigint>();
+    let rest = amount;
+    const takeFrom = (lot: Lot, most: bigint): bigint => {
+      const before = amounts.get(lot) ?? 0n;
+      const quantity = least(lot.quantity - before, rest, most);
+      if (quantity <= 0n) return 0n;
+      amounts.set(lot, before + quantity);
+      rest -= quantity;
+      return quantity;
+    };
+    if (account.part === "GRANTS") {
+      // Of the grants that shrank, as much as they did.
+      for (const [objectId, ofGrant] of byGrant(lots, how.grants)) {
+        const held = ofGrant.reduce((sum, { quantity }) => sum + quantity, 0n);
+        let shrunk = held - (how.grants.get(objectId)?.left ?? held);
+        for (const lot of how.isCancelled ? ofGrant.toReversed() : ofGrant) {
+          shrunk -= takeFrom(lot, shrunk);
+        }
+      }
+    }
+    for (const lot of lots) {
+      if (rest === 0n) break;
+      takeFrom(lot, lot.quantity);
+    }
+    if (rest > 0n) throw new OcfError(`${account.wallet} gave ${rest} units more than it had`);
+    const taken = [...amounts].map(([lot, quantity]): Taken => {
+      const { securityId } = lot;
+      const [part, left] = cutOf(lot.part, quantity, how.isCancelled);
+      lot.quantity -= quantity;
+      lot.part = left;
+      return { lot, securityId, quantity, part };
+    });
+    this.#drop(account, lots);
+    return taken;
+  }
+
+  /** Without what is used up, most often the first ones. */
+  #drop(account: Account, lots: Lot[]): void {
+    const firstHeld = lots.findIndex(({ quantity }) => quantity > 0n);
+    if (firstHeld === -1) this.#accounts.delete(keyOf(account));
+    else {
+      lots.splice(0, firstHeld);
+      if (account.part === "TOKENS") return;
+      for (let at = lots.length - 1; at > 0; at -= 1) {
+        if (lots[at]?.quantity === 0n) lots.splice(at, 1);
+      }
+    }
+  }
+}
+
+/** What is taken, and what is left: what unlocks first is claimed, what unlocks last is cancelled. */
+export const cutOf = (
+  part: GrantPart | undefined,
+  quantity: bigint,
+  fromTheEnd: boolean,
+): readonly [GrantPart | undefined, GrantPart | undefined] => {
+  if (part === undefined) return [undefined, undefined];
+  const cut = fromTheEnd ? part.to - quantity : part.from + quantity;
+  const [early, late] = [
+    { ...part, to: cut },
+    { ...part, from: cut },
+  ];
+  return fromTheEnd ? [late, early] : [early, late];
+};
+
+/** Lots of the grants that a checkpoint touched. */
+const byGrant = (lots: readonly Lot[], grants: ReadonlyMap<string, TouchedGrant>) => {
+  const known = lots.filter(({ part }) => part !== undefined && grants.has(part.grant.objectId));
+  return Map.groupBy(known, ({ part }) => part?.grant.objectId ?? "");
+};
+
+/** A stretch of what an account received: a part of a new grant, or something else. */
+export type Received = { quantity: bigint; part: GrantPart | undefined };
+
+/**
+ * What a wallet's grants gained in a transaction, by the grants that were made: one of just this amount,
+ * else as many as fit, by object id. The rest is of grants that the ledger's states do not tell.
+ * @param taken grants that were given to an earlier transaction of the checkpoint; brought up to date
+ */
+export const newGrants = (
+  wallet: string,
+  amount: bigint,
+  grants: ReadonlyMap<string, TouchedGrant>,
+  taken: Set<string>,
+): readonly Received[] => {
+  const made = [...grants.values()].filter(
+    ({ grant, isNew }) =>
+      isNew && grant.owner === wallet && grant.totalAmount > 0n && !taken.has(grant.objectId),
+  );
+  const exact = made.find(({ grant }) => grant.totalAmount === amount);
+  const received: Received[] = [];
+  let rest = amount;
+  for (const { grant } of exact === undefined ? made : [exact]) {
+    if (grant.totalAmount > rest) continue;
+    taken.add(grant.objectId);
+    const part = { grant, from: 0n, to: grant.totalAmount };
+    received.push({ quantity: grant.totalAmount, part });
+    rest -= grant.totalAmount;
+  }
+  if (rest > 0n) received.push({ quantity: rest, part: undefined });
+  return received;
+};

@@ -1,0 +1,220 @@
+/**
+ * A cap table as Open Cap Format 1.2.0: a folder of JSON files that has every movement of the token up to
+ * a checkpoint, and ends in the cap table of that checkpoint. The same checkpoint gives the same bytes,
+ * and the transactions of an earlier one are the first ones of a later one.
+ *
+ * `docs/audit.md` says how movements become securities.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "../database/connect.ts";
+import type { CapRow } from "../projections/cap-tables.ts";
+import { token } from "../projections/tokens.ts";
+import type { SuiToken } from "../settings/assets.ts";
+import { writeNewFolder } from "./new-folder.ts";
+import { formed, OCF_DIGITS, OcfCheck } from "./ocf-check.ts";
+import { ItemFiles } from "./ocf-files.ts";
+import {
+  type Issuer,
+  type Manifest,
+  manifestForm,
+  type Stakeholder,
+  type StockClass,
+} from "./ocf-forms.ts";
+import { OcfHistory, SECURITY_PREFIX, STOCK_CLASS, stakeholderId } from "./ocf-history.ts";
+import { ledgerSteps } from "./ocf-source.ts";
+import { dayOf } from "./ocf-vesting.ts";
+
+/** What is written. */
+export type OcfRequest = {
+  /** Canonical. */
+  readonly coinType: string;
+  /** Null while they are unknown. */
+  readonly decimals: number | null;
+  readonly checkpoint: bigint;
+  /** Unix seconds. */
+  readonly checkpointTimestamp: bigint;
+  readonly checkpointDigest: string;
+  /** All rows of the cap table of that checkpoint, in its order. */
+  readonly rows: AsyncIterable<readonly CapRow[]>;
+  /** What the ledger does not say; placeholders stand for it where it is not known. */
+  readonly issuer: SuiToken["issuer"];
+  /** A folder that is absent or empty. */
+  readonly folder: string;
+};
+
+/** How much was written. */
+export type OcfWritten = { readonly transactions: number; readonly stakeholders: number };
+
+const VERSION = "1.2.0";
+
+/** Country and date that stand for unknown ones: `ZZ` is no country's code. */
+const NO_COUNTRY = "ZZ";
+const NO_DATE = "1970-01-01";
+
+/**
+ * Writes a cap table with its history. What is written is checked, object by object, and must add up to
+ * the cap table, holder by holder; otherwise nothing is left behind.
+ * @throws OcfError (stop), FolderInUseError
+ */
+export const writeOcf = (database: Database, request: OcfRequest): Promise<OcfWritten> =>
+  writeNewFolder(request.folder, async (folder) => {
+    const files = {
+      classes: new ItemFiles(folder, "StockClasses"),
+      transactions: new ItemFiles(folder, "Transactions"),
+      terms: new ItemFiles(folder, "VestingTerms"),
+      stakeholders: new ItemFiles(folder, "Stakeholders"),
+    };
+    try {
+      return await write(database, request, folder, files);
+    } finally {
+      for (const file of Object.values(files)) await file.abandon();
+    }
+  });
+
+type Files = Readonly<Record<"classes" | "transactions" | "terms" | "stakeholders", ItemFiles>>;
+
+const write = async (
+  database: Database,
+  request: OcfRequest,
+  folder: string,
+  files: Files,
+): Promise<OcfWritten> => {
+  const { coinType, checkpoint } = request;
+  const check = new OcfCheck();
+  const symbol = await symbolOf(database, request);
+  const stockClass = JSON.stringify(classOf(symbol, request));
+  check.stockClass(stockClass);
+  await files.classes.add(stockClass);
+
+  const digits = digitsOf(request);
+  const history = new OcfHistory((amount) => numericOf(amount, digits));
+  for await (const step of ledgerSteps(database, { coinType, checkpoint })) {
+    for (const transaction of history.transactions(step)) {
+      const text = JSON.stringify(transaction);
+      check.transaction(text);
+      await files.transactions.add(text);
+    }
+  }
+  for (const terms of history.terms) {
+    const text = JSON.stringify(terms);
+    check.vestingTerms(text);
+    await files.terms.add(text);
+  }
+  const addStakeholder = async (stakeholder: Stakeholder, balance: bigint) => {
+    const text = JSON.stringify(stakeholder);
+    check.stakeholder(text, balance * 10n ** BigInt(OCF_DIGITS - digits));
+    await files.stakeholders.add(text);
+  };
+  for await (const page of request.rows) {
+    for (const { holderId, wallets, balance } of page) {
+      const addresses = wallets.map(({ address }) => address);
+      const id = stakeholderId(holderId, addresses[0] ?? "");
+      await addStakeholder(stakeholderOf(id, `wallets: ${addresses.join(", ")}`), balance);
+    }
+  }
+  for (const id of check.unlisted) {
+    await addStakeholder(stakeholderOf(id, "holds nothing any more"), 0n);
+  }
+  check.end();
+
+  const manifest = JSON.stringify(await manifestOf(request, symbol, files), undefined, 2);
+  formed(manifestForm, manifest);
+  await writeFile(join(folder, "Manifest.ocf.json"), `${manifest}\n`, { flag: "wx" });
+  return { transactions: files.transactions.count, stakeholders: files.stakeholders.count };
+};
+
+/** Digits after the point. What has more than the format allows is given in its smallest unit. */
+const digitsOf = ({ decimals }: OcfRequest): number =>
+  decimals === null || decimals > OCF_DIGITS ? 0 : decimals;
+
+/** An amount in the smallest unit as a decimal number, without zeros at its end. */
+export const numericOf = (amount: bigint, digits: number): string => {
+  if (digits === 0) return amount.toString();
+  const text = amount.toString().padStart(digits + 1, "0");
+  const fraction = text.slice(-digits).replace(/0+$/, "");
+  return `${text.slice(0, -digits)}${fraction === "" ? "" : `.${fraction}`}`;
+};
+
+/** What the token is called; the name of its type while no metadata was seen. */
+const symbolOf = async ({ db }: Database, { coinType, checkpoint }: OcfRequest) => {
+  const seen = await token(db, { coinType, at: checkpoint });
+  const typeName = /(\w+)(<.*)?$/.exec(coinType)?.[1] ?? coinType;
+  return { symbol: seen?.symbol || typeName, name: seen?.name || typeName };
+};
+
+type Called = { readonly symbol: string; readonly name: string };
+
+const classOf = ({ name }: Called, { coinType }: OcfRequest): StockClass => ({
+  object_type: "STOCK_CLASS",
+  id: STOCK_CLASS,
+  name,
+  class_type: "COMMON",
+  default_id_prefix: SECURITY_PREFIX,
+  initial_shares_authorized: "NOT APPLICABLE",
+  votes_per_share: "1",
+  seniority: "1",
+  comments: [
+    `coin type ${coinType}`,
+    "class type, votes and seniority are placeholders: the ledger does not say them",
+  ],
+});
+
+const stakeholderOf = (id: string, about: string): Stakeholder => {
+  const holder = /^holder-(\d+)$/.exec(id)?.[1];
+  return {
+    object_type: "STAKEHOLDER",
+    id,
+    name: {
+      legal_name:
+        holder === undefined ? `Wallet ${id.slice("wallet-".length)}` : `Holder ${holder}`,
+    },
+    stakeholder_type: "INDIVIDUAL",
+    ...(holder !== undefined && { issuer_assigned_id: holder }),
+    comments: [about, "name and type are placeholders: the ledger does not say them"],
+  };
+};
+
+const issuerOf = ({ issuer }: OcfRequest, { symbol }: Called): Issuer => ({
+  object_type: "ISSUER",
+  id: "issuer",
+  legal_name: issuer?.legalName ?? `Issuer of ${symbol}`,
+  formation_date: issuer?.formationDate ?? NO_DATE,
+  country_of_formation: issuer?.countryOfFormation ?? NO_COUNTRY,
+  comments: [
+    issuer === undefined
+      ? "name, date and country are placeholders: the ledger does not say them, and the assets file has no issuer"
+      : "name, date and country are of the assets file",
+  ],
+});
+
+const manifestOf = async (request: OcfRequest, called: Called, files: Files): Promise<Manifest> => {
+  const { coinType, decimals, checkpoint, checkpointDigest } = request;
+  const timestampMs = request.checkpointTimestamp * 1_000n;
+  const unit =
+    decimals !== null && decimals <= OCF_DIGITS
+      ? `quantities are in whole tokens, with up to ${decimals} decimals`
+      : `quantities are in the smallest unit of the token, which has ${decimals ?? "unknown"} decimals`;
+  return {
+    file_type: "OCF_MANIFEST_FILE",
+    ocf_version: VERSION,
+    issuer: issuerOf(request, called),
+    as_of: dayOf(timestampMs),
+    generated_at: new Date(Number(timestampMs)).toISOString(),
+    stock_plans_files: [],
+    stock_legend_templates_files: [],
+    stock_classes_files: await files.classes.end(),
+    vesting_terms_files: await files.terms.end(),
+    valuations_files: [],
+    transactions_files: await files.transactions.end(),
+    stakeholders_files: await files.stakeholders.end(),
+    comments: [
+      `coin type ${coinType}`,
+      `the register after checkpoint ${checkpoint}, digest ${checkpointDigest}`,
+      "generated_at is the time of that checkpoint, so that the same checkpoint gives the same files",
+      unit,
+      "share prices are 0 XXX: the ledger does not say them",
+      "dates are days in UTC",
+    ],
+  };
+};
