@@ -45,6 +45,11 @@ const TABLES = [
   "role_events",
   "wallet_roles",
   "role_ranges",
+  "token_activity_digests",
+  "shared_token_objects_digests",
+  "timelock_objects_digests",
+  "holder_lifecycle_digests",
+  "role_changes_digests",
 ] as const;
 
 type Prepared = { readonly batch: AppendBatch; readonly coins: readonly CoinDecimals[] };

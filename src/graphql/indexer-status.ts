@@ -37,7 +37,8 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
     historyFilledThrough: t.string({
       nullable: true,
       description:
-        "Last checkpoint up to which tables that an upgrade added are filled in; null when nothing is being filled.",
+        "Last checkpoint up to which tables that an upgrade added are filled in: at the beginning the one before " +
+        "the log's first. Null when nothing is being filled.",
       resolve: ({ filledThrough }) => filledThrough?.toString() ?? null,
     }),
     ageSeconds: t.int({
