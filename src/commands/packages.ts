@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { connect } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
-import { createCheckpointReader } from "../ledger/reading/read.ts";
+import { readerAt } from "../ledger/reading/read.ts";
 import { runReader } from "../ledger/reading/reader.ts";
 import { factSource } from "../log/log.ts";
 import { packagesInLog } from "../log/packages.ts";
@@ -10,6 +10,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn } from "../pipelines/register.ts";
 import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
+import { verificationOf } from "../service/verification.ts";
 import { canonicalAddress } from "../values/move-type.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
@@ -75,7 +76,8 @@ const addCommand = () =>
             database: second,
             lock: "second log",
             source,
-            read: createCheckpointReader,
+            read: readerAt(config.verify.level),
+            verification: verificationOf(config),
             packages: [...log.packages.slice(0, 1), address],
             firstCheckpoint: log.firstCheckpoint,
             last,

@@ -7,6 +7,7 @@ import { committeeAfter, createProver } from "../ledger/proof/prover.ts";
 import {
   committeeAt,
   committeeFrom,
+  fetchCertified,
   readTrusted,
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
@@ -130,13 +131,14 @@ const verifyRange = async ({
       );
     }
     const bls = await loadBls();
-    const start = await committeeAt({ source, bls }, known, from, signal).catch((error) => {
+    const { header } = await fetchCertified(source, from, signal);
+    const start = await committeeAt({ source, bls }, known, header, signal).catch((error) => {
       // What is trusted may also come by itself, in the range.
       if (given === undefined && error instanceof CommitteeError) return null;
       throw error;
     });
     const report = await verifyFrom(
-      start,
+      start?.committee ?? null,
       source.checkpoints({ first: from, last: to }, signal),
       trust,
     );
