@@ -48,7 +48,7 @@ const addCommand = () =>
       const { config, logger, signal } = await openRuntime();
       await announceLedger(config, logger);
       await using storage = await openStorage(config, logger, { existing: true });
-      const { source } = await openLedgerSource(config, logger);
+      const { source, demo } = await openLedgerSource(config, logger);
       await using _closing = { [Symbol.asyncDispose]: () => source.close() };
       await using locks = await lockEverything(storage, signal);
       const log = await factSource(storage.write).highWater();
@@ -77,7 +77,7 @@ const addCommand = () =>
             lock: "second log",
             source,
             read: readerAt(config.verify.level),
-            verification: verificationOf(config),
+            verification: verificationOf(config, demo?.source.committee),
             packages: [...log.packages.slice(0, 1), address],
             firstCheckpoint: log.firstCheckpoint,
             last,

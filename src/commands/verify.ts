@@ -107,7 +107,7 @@ const verifyRange = async ({
   // A key for the configured source is not for another one.
   const named = setting === undefined || setting === config.ledgerSource;
   const { openLedgerSource } = await import("../service/ledger-source.ts");
-  const { source } = await openLedgerSource(
+  const { source, demo } = await openLedgerSource(
     {
       ...config,
       ...(named ? {} : { ledgerSource: setting, ledgerSourceNamed: true, ledgerHeaders: {} }),
@@ -122,8 +122,8 @@ const verifyRange = async ({
         `${source.description} has no checkpoint ${to}; its newest is ${newest}`,
       );
     }
-    const given =
-      path === undefined ? undefined : await committeeFrom(path, digestFor(path, trust));
+    const own = trust === undefined ? demo?.source.committee : undefined;
+    const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
     const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };
     if (known === undefined) {
       throw new UsageError(

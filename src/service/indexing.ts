@@ -70,7 +70,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       source: ledger.source,
       contact: ledger.contact,
       read: readerAt(config.verify.level),
-      verification: verificationOf(config),
+      verification: verificationOf(config, ledger.committee),
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,
