@@ -133,15 +133,16 @@ const verifyRange = async ({
     const bls = await loadBls();
     const { header } = await fetchCertified(source, from, signal);
     const start = await committeeAt({ source, bls }, known, header, signal).catch((error) => {
-      // What is trusted may also come by itself, in the range.
-      if (given === undefined && error instanceof CommitteeError) return null;
+      // What is trusted by its digest alone may also come by itself, in the range.
+      if (trust?.sequence === null && error instanceof CommitteeError) return error;
       throw error;
     });
-    const report = await verifyFrom(
-      start?.committee ?? null,
-      source.checkpoints({ first: from, last: to }, signal),
-      trust,
-    );
+    const nowhere = start instanceof CommitteeError;
+    const checkpoints = source.checkpoints({ first: from, last: to }, signal);
+    const committee = nowhere ? null : start.committee;
+    const report = await verifyFrom(committee, checkpoints, trust).catch((error) => {
+      throw nowhere && error instanceof CommitteeError ? start : error;
+    });
     signal.throwIfAborted();
     const where = path ?? (given === undefined ? undefined : "the demo ledger");
     return { report, began: beginning(given ?? null, where, trust) };
