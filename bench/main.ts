@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
     return [{ name, reached: ratio.toFixed(2), aim: "0.7", detail }];
   },
   decoding: async () => [await (await import("./decoding.ts")).decodingBench()],
+  verify: async () => [await (await import("./verify.ts")).verifyBench()],
   commit: async () => [await (await import("./commit.ts")).commitBench()],
   freshness: async () => [await (await import("./freshness.ts")).freshnessBench()],
   memory: async () => [await (await import("./memory.ts")).memoryBench()],

@@ -4,6 +4,8 @@ import type { Sql } from "../database/connect.ts";
 /** Checkpoints are decimal; null where nothing was done yet. */
 export type Findings = {
   readonly log: {
+    /** Last checkpoint that a verified signature of the validators covers; null where none is verified. */
+    readonly provenThrough: string | null;
     /** Last checkpoint with facts that the hash chain covers, and the last whose head was signed. */
     readonly chainedThrough: string | null;
     readonly signedThrough: string | null;
@@ -23,6 +25,7 @@ export type Findings = {
 };
 
 type Row = {
+  readonly proven: bigint | null;
   readonly chained: bigint | null;
   readonly signed: bigint | null;
   readonly checked: bigint | null;
@@ -35,7 +38,8 @@ type Row = {
 };
 
 const FINDINGS = `
-  select (select max(checkpoint) from log_chain) as chained,
+  select (select last_checkpoint from log_proofs order by first_checkpoint desc limit 1) as proven,
+         (select max(checkpoint) from log_chain) as chained,
          (select max(checkpoint) from log_heads) as signed,
          c.completed_through as checked,
          extract(epoch from now() - c.completed_at)::int as "checkedAgo",
@@ -52,6 +56,7 @@ export const readFindings = async ({ sql }: { readonly sql: Sql }): Promise<Find
   const fault = row?.fault ?? null;
   return {
     log: {
+      provenThrough: text(row?.proven),
       chainedThrough: text(row?.chained),
       signedThrough: text(row?.signed),
       checkedThrough: text(row?.checked),

@@ -49,6 +49,11 @@ export const integrityGauges = (registry: Registry, health: Health): void => {
   figure("log_changed", "1 while facts of the log do not fit its hash chain", ({ log }) =>
     log.fault === null ? 0 : 1,
   );
+  figure(
+    "log_proven_checkpoint",
+    "Last checkpoint that a verified signature of the validators covers",
+    ({ log }) => checkpoint(log.provenThrough),
+  );
   figure("log_chain_checkpoint", "Last checkpoint that the log's hash chain covers", ({ log }) =>
     checkpoint(log.chainedThrough),
   );

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { connect } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
-import { createCheckpointReader } from "../ledger/reading/read.ts";
+import { readerAt } from "../ledger/reading/read.ts";
 import { runReader } from "../ledger/reading/reader.ts";
 import { factSource } from "../log/log.ts";
 import { packagesInLog } from "../log/packages.ts";
@@ -10,6 +10,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn } from "../pipelines/register.ts";
 import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
+import { verificationOf } from "../service/verification.ts";
 import { canonicalAddress } from "../values/move-type.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
@@ -47,7 +48,7 @@ const addCommand = () =>
       const { config, logger, signal } = await openRuntime();
       await announceLedger(config, logger);
       await using storage = await openStorage(config, logger, { existing: true });
-      const { source } = await openLedgerSource(config, logger);
+      const { source, demo } = await openLedgerSource(config, logger);
       await using _closing = { [Symbol.asyncDispose]: () => source.close() };
       await using locks = await lockEverything(storage, signal);
       const log = await factSource(storage.write).highWater();
@@ -75,7 +76,8 @@ const addCommand = () =>
             database: second,
             lock: "second log",
             source,
-            read: createCheckpointReader,
+            read: readerAt(config.verify.level),
+            verification: verificationOf(config, demo?.source.committee),
             packages: [...log.packages.slice(0, 1), address],
             firstCheckpoint: log.firstCheckpoint,
             last,

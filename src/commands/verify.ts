@@ -7,6 +7,7 @@ import { committeeAfter, createProver } from "../ledger/proof/prover.ts";
 import {
   committeeAt,
   committeeFrom,
+  fetchCertified,
   readTrusted,
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
@@ -106,7 +107,7 @@ const verifyRange = async ({
   // A key for the configured source is not for another one.
   const named = setting === undefined || setting === config.ledgerSource;
   const { openLedgerSource } = await import("../service/ledger-source.ts");
-  const { source } = await openLedgerSource(
+  const { source, demo } = await openLedgerSource(
     {
       ...config,
       ...(named ? {} : { ledgerSource: setting, ledgerSourceNamed: true, ledgerHeaders: {} }),
@@ -121,8 +122,8 @@ const verifyRange = async ({
         `${source.description} has no checkpoint ${to}; its newest is ${newest}`,
       );
     }
-    const given =
-      path === undefined ? undefined : await committeeFrom(path, digestFor(path, trust));
+    const own = trust === undefined ? demo?.source.committee : undefined;
+    const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
     const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };
     if (known === undefined) {
       throw new UsageError(
@@ -130,16 +131,18 @@ const verifyRange = async ({
       );
     }
     const bls = await loadBls();
-    const start = await committeeAt({ source, bls }, known, from, signal).catch((error) => {
-      // What is trusted may also come by itself, in the range.
-      if (given === undefined && error instanceof CommitteeError) return null;
+    const { header } = await fetchCertified(source, from, signal);
+    const start = await committeeAt({ source, bls }, known, header, signal).catch((error) => {
+      // What is trusted by its digest alone may also come by itself, in the range.
+      if (trust?.sequence === null && error instanceof CommitteeError) return error;
       throw error;
     });
-    const report = await verifyFrom(
-      start,
-      source.checkpoints({ first: from, last: to }, signal),
-      trust,
-    );
+    const nowhere = start instanceof CommitteeError;
+    const checkpoints = source.checkpoints({ first: from, last: to }, signal);
+    const committee = nowhere ? null : start.committee;
+    const report = await verifyFrom(committee, checkpoints, trust).catch((error) => {
+      throw nowhere && error instanceof CommitteeError ? start : error;
+    });
     signal.throwIfAborted();
     const where = path ?? (given === undefined ? undefined : "the demo ledger");
     return { report, began: beginning(given ?? null, where, trust) };

@@ -1,14 +1,21 @@
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
-import { appendingPart, writeAfter } from "../database/writing.ts";
+import { appendingPart, NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import { blockRows, countOf } from "./block.ts";
 import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
-import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "./fact.ts";
+import type {
+  AppendBatch,
+  CheckpointMark,
+  CoinDecimals,
+  Fact,
+  LogCommittee,
+  StretchProof,
+} from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
 import { appendPackages } from "./packages.ts";
-import { logBlocks, logCheckpoints, logFacts } from "./tables.ts";
+import { logBlocks, logCheckpoints, logCommittees, logFacts, logProofs } from "./tables.ts";
 
 /** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
 const INSERT_UP_TO_FACTS = 32;
@@ -57,7 +64,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
  */
 const moveHighWater = async (
   sql: Sql,
-  { first, last, block }: AppendBatch,
+  { first, last, block, proofs = [], committees = [] }: AppendBatch,
   checkpoints: readonly CheckpointRow[],
   facts: readonly Fact[],
 ): Promise<void> => {
@@ -85,22 +92,41 @@ const moveHighWater = async (
   const inTime = appendingPart(logBlocks, blocks, afterMarks, {
     reached_ms: `greatest(given.reached_ms, ${REACHED_BEFORE})`,
   });
-  const withFacts = appendingPart(
-    logFacts,
-    facts.map(rowOf),
-    afterMarks + inTime.parameters.length,
-  );
+  const afterTime = afterMarks + inTime.parameters.length;
+  const withFacts = appendingPart(logFacts, facts.map(rowOf), afterTime);
+  const proven = provenPart(proofs, committees, afterTime + withFacts.parameters.length);
   // Sent at once: what only begins to be awaited leaves after statements that are executed.
   const moved = await writeAfter(
     sql,
     { mark: MOVE, given },
     {
-      parts: [appended.part, inTime.part, withFacts.part],
+      parts: [appended.part, inTime.part, withFacts.part, ...proven.parts],
       check: `pg_notify('${LOG_CHANNEL}', mark.next_checkpoint::text)`,
-      parameters: [...appended.parameters, ...inTime.parameters, ...withFacts.parameters],
+      parameters: [
+        ...appended.parameters,
+        ...inTime.parameters,
+        ...withFacts.parameters,
+        ...proven.parameters,
+      ],
     },
   );
   if (!moved) throw new HighWaterMovedError(first);
+};
+
+/** What proves the batch; nothing where signatures are not verified. */
+const provenPart = (
+  proofs: readonly StretchProof[],
+  committees: readonly LogCommittee[],
+  first: number,
+): Writing => {
+  if (proofs.length === 0) return NOTHING;
+  const stretches = appendingPart(logProofs, proofs, first);
+  if (committees.length === 0) return { ...stretches, parts: [stretches.part] };
+  const named = appendingPart(logCommittees, committees, first + stretches.parameters.length);
+  return {
+    parts: [stretches.part, named.part],
+    parameters: [...stretches.parameters, ...named.parameters],
+  };
 };
 
 const MOVE = `

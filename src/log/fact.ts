@@ -105,6 +105,31 @@ export type AppendBatch = FactBatch & {
   readonly block: Block;
   /** Packages whose facts are kept from their publication in this batch on, in chain order; absent: none. */
   readonly joined?: readonly JoinedPackage[];
+  /** What proves these checkpoints, ascending; absent: nothing does. */
+  readonly proofs?: readonly StretchProof[];
+  /** Committees that the log did not know. */
+  readonly committees?: readonly LogCommittee[];
+};
+
+/** The validators' signature on the last checkpoint of a stretch. */
+export type StretchProof = {
+  readonly firstCheckpoint: bigint;
+  readonly lastCheckpoint: bigint;
+  readonly epoch: bigint;
+  /** BCS of the last one's summary. */
+  readonly summary: Uint8Array;
+  /** 48 bytes, and the roaring bitmap of the signers. */
+  readonly signature: Uint8Array;
+  readonly signers: Uint8Array;
+};
+
+/** The committee of an epoch. */
+export type LogCommittee = {
+  readonly epoch: bigint;
+  /** For each member, by key ascending: its BLS key, 96 bytes, and its stake, 8 bytes big-endian. */
+  readonly members: Uint8Array;
+  /** The checkpoint that names it; null for one that was trusted. */
+  readonly namedBy: bigint | null;
 };
 
 /** Decimals of a coin as a metadata object on the ledger gave them. */

@@ -1,7 +1,7 @@
 /** Reading and projecting in this process: one reader, and every pipeline at its own pace. */
 
 import type { LocalProgress, Trouble } from "../http/health/progress.ts";
-import { createCheckpointReader } from "../ledger/reading/read.ts";
+import { readerAt } from "../ledger/reading/read.ts";
 import { type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
 import { createFeed } from "../log/feed.ts";
 import { factSource } from "../log/log.ts";
@@ -14,6 +14,7 @@ import type { Config } from "../settings/config.ts";
 import { onlyPlaces } from "../values/place.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
+import { verificationOf } from "./verification.ts";
 
 export type IndexingSettings = {
   readonly config: Config;
@@ -68,7 +69,8 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       database: storage.write,
       source: ledger.source,
       contact: ledger.contact,
-      read: createCheckpointReader,
+      read: readerAt(config.verify.level),
+      verification: verificationOf(config, ledger.committee),
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import type { Committee } from "../ledger/proof/committee.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
   createContact,
@@ -32,6 +33,8 @@ export type Ledger = {
   readonly firstCheckpoint?: bigint | undefined;
   /** Security tokens known beforehand; empty on a real network. */
   readonly coinTypes: readonly string[];
+  /** The validators of epoch 0, where the ledger is our own; else settings say whom to trust. */
+  readonly committee?: Committee | undefined;
   /** What it is, for a person: ends a sentence. */
   readonly about: string;
   /** Puts down the decimals that the assets file gives, for coins whose metadata is out of sight. */
@@ -122,6 +125,7 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     source,
     contact,
     demo,
+    committee: demo?.source.committee,
     packages,
     firstCheckpoint: config.firstCheckpoint ?? described?.firstCheckpoint,
     coinTypes: described?.coinTypes ?? [],

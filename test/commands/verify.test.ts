@@ -1,6 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { writeDemoLedger } from "../../demo/write.ts";
 import { readCertified } from "../../src/ledger/proof/certificate.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { GENUINE_FOLDER } from "../genuine.ts";
@@ -88,4 +89,49 @@ test("it says what it needs when that was left out", async () => {
   expect(await verify(SIGNED)).toMatchObject({ code: 2 });
   expect(await verify("--from", "5")).toMatchObject({ code: 2 });
   expect(await verify(SIGNED, "--to", "5", "--trust", digest)).toMatchObject({ code: 2 });
+});
+
+test("a range is verified epoch by epoch, whatever it is followed from", async () => {
+  await using folder = await temporaryFolder();
+  const dir = join(folder.path, "ledger");
+  await writeDemoLedger({ dir, checkpoints: 130, seed: 5, format: "binpb", epochLength: 40 });
+  const source = ["--source", `dir:${dir}`];
+  const file = ["--committee-from", join(dir, "ledger.json")];
+
+  const all = await verify("--from", "0", "--to", "129", ...source, ...file);
+  expect(all.code).toBe(0);
+  expect(all.stdout).toContain("129 links to the checkpoint before, 4 signatures");
+  expect(all.stdout).toMatch(/checkpoints 40 to 79, epoch 1: signed by \d+ of \d+ validators/);
+
+  const end = readCertified(await readCheckpointFile(join(dir, "39.binpb.zst"))).header.digest;
+  const stretches = async (...args: readonly string[]) =>
+    JSON.parse((await verify(...args, ...source, "--json")).stdout).stretches;
+  const last = [
+    { first: "100", last: "119", epoch: "2" },
+    { first: "120", last: "129", epoch: "3" },
+  ];
+  // From the committee of epoch 0, and from a checkpoint far before, the ends of epochs between are found.
+  for (const trust of [file, ["--trust", `39:${end}`]]) {
+    expect(await stretches("--from", "100", "--to", "129", ...trust)).toMatchObject(last);
+  }
+  // The end of the epoch before is found by its digest alone; one inside the range is met.
+  expect(await stretches("--from", "45", "--to", "50", "--trust", end)).toMatchObject([
+    { first: "45", last: "50", epoch: "1" },
+  ]);
+  expect(await stretches("--from", "10", "--to", "45", "--trust", end)).toMatchObject([
+    { first: "10", last: "39", signed: null },
+    { first: "40", last: "45", epoch: "1" },
+  ]);
+
+  const lost = await verify("--from", "90", "--to", "95", ...source, "--trust", end);
+  expect(lost.code).toBe(1);
+  expect(lost.stderr).toMatch(/CommitteeError: checkpoint 79 of dir:.* not the trusted/);
+
+  // A checkpoint of another ledger in the middle: the links break there.
+  const other = join(folder.path, "other");
+  await writeDemoLedger({ dir: other, checkpoints: 60, seed: 6, format: "binpb", epochLength: 40 });
+  await copyFile(join(other, "55.binpb.zst"), join(dir, "55.binpb.zst"));
+  const mixed = await verify("--from", "0", "--to", "129", ...source, ...file);
+  expect(mixed.code).toBe(1);
+  expect(mixed.stderr).toContain("VerificationError: checkpoint 55: it follows one of digest");
 });

@@ -5,7 +5,7 @@ import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { readCheckpointData } from "../ledger/wire-types.ts";
 
 const COUNT = 300;
-const SEEDS = ["1", "another", "0xfeed"];
+const SEEDS = ["7", "another", "0xfeed"];
 
 /** Everything worth listing that a ledger's first checkpoints hold. */
 const happenings = (ledger: DemoLedger): ReadonlySet<string> => {

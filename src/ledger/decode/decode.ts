@@ -20,12 +20,17 @@ export type { TypeHead } from "./type-tag.ts";
  * @param wanted tells by the head of a type whether its events and objects are wanted; the others are
  *   left out, and so are checks of objects that are part of no value. Without it everything is read
  *   and checked.
+ * @param verifier what is done with digests, where another than that
  * @throws CheckpointDecodeError (stop) whatever is wrong with the bytes; nothing is returned then
  */
-export const decodeCheckpoint = (raw: RawCheckpoint, wanted?: Wanted): Checkpoint =>
+export const decodeCheckpoint = (
+  raw: RawCheckpoint,
+  wanted?: Wanted,
+  verifier: Verifier = wanted === undefined ? whole : facts,
+): Checkpoint =>
   readCheckpoint(new Cursor(raw.bytes, raw.sequence), raw.encoding, {
     wanted,
-    verifier: wanted === undefined ? whole : facts,
+    verifier,
   });
 
 /** Decodes with a verifier of one's own: to report contradictions instead of refusing them. */
@@ -41,12 +46,15 @@ export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =
  * contents; what transactions hold is walked (BCS) or stepped over by its length (protobuf).
  * @throws CheckpointDecodeError (stop)
  */
-export const skimCheckpoint = (raw: RawCheckpoint): CheckpointHeader => {
+export const skimCheckpoint = (
+  raw: RawCheckpoint,
+  verifier: Verifier = outline,
+): CheckpointHeader => {
   const cursor = new Cursor(raw.bytes, raw.sequence);
-  if (raw.encoding === "protobuf") return skimCheckpointMessage(cursor, outline);
+  if (raw.encoding === "protobuf") return skimCheckpointMessage(cursor, verifier);
   const { transactions: _, ...header } = readCheckpointData(cursor, {
     wanted: () => false,
-    verifier: outline,
+    verifier,
   });
   return header;
 };
@@ -59,6 +67,9 @@ export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint =>
   const cursor = new Cursor(bytes, null);
   return encoding === "bcs" ? readDataSequence(cursor) : readMessageSequence(cursor);
 };
+
+/** Believes every digest. */
+export const believing: Verifier = { inputs: false, claim: () => {} };
 
 const whole = refusing(true);
 const facts = refusing(false);

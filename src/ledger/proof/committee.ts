@@ -45,3 +45,27 @@ export const committeeOf = (epoch: bigint, members: readonly CommitteeMember[]):
   if (total !== TOTAL_STAKE) throw refuse(`has a stake of ${total} in all, not ${TOTAL_STAKE}`);
   return { epoch, members: inOrder };
 };
+
+/** A stake's bytes, behind those of its member's key. */
+const STAKE_BYTES = 8;
+
+/** Members as bytes: for each its key, then its stake as u64 big-endian. */
+export const packMembers = (members: readonly CommitteeMember[]): Uint8Array =>
+  Buffer.concat(
+    members.map(({ publicKey, stake }) => {
+      const bytes = Buffer.alloc(STAKE_BYTES);
+      bytes.writeBigUInt64BE(stake);
+      return Buffer.concat([publicKey, bytes]);
+    }),
+  );
+
+/** What `packMembers` made, as a committee. @throws CommitteeError (stop) */
+export const unpackCommittee = (epoch: bigint, packed: Uint8Array): Committee => {
+  const bytes = Buffer.from(packed);
+  const size = KEY_BYTES + STAKE_BYTES;
+  const members = Array.from({ length: Math.floor(bytes.length / size) }, (_, i) => ({
+    publicKey: Uint8Array.from(bytes.subarray(i * size, i * size + KEY_BYTES)),
+    stake: bytes.readBigUInt64BE(i * size + KEY_BYTES),
+  }));
+  return committeeOf(epoch, members);
+};

@@ -8,6 +8,7 @@ import type {
 } from "../../log/fact.ts";
 import { factBytes } from "../../log/fact-size.ts";
 import { createWaker } from "../../waiting/waker.ts";
+import type { CertifiedSummary } from "../proof/certificate.ts";
 import type { ReadCheckpoint } from "./read.ts";
 
 /**
@@ -28,6 +29,11 @@ export type GatheredBatch = {
   readonly batch: AppendBatch;
   readonly coins: readonly CoinDecimals[];
   readonly checkpoints: number;
+  /**
+   * Where signatures are verified: the summaries whose signatures prove the batch, which are those that end
+   * an epoch and the last one, ascending.
+   */
+  readonly certified?: readonly CertifiedSummary[];
   /** Checkpoints that the prefilter ruled out. */
   readonly skipped: number;
   /** Bytes of the raw checkpoints. */
@@ -61,6 +67,8 @@ type Building = {
   readonly coins: CoinDecimals[];
   readonly joined: JoinedPackage[];
   factBytes: number;
+  /** Summaries that end an epoch, and the newest one if it does not. */
+  certified: CertifiedSummary[];
   checkpoints: number;
   skipped: number;
   rawBytes: number;
@@ -89,7 +97,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         await other.since(other.mark(), undefined, signal);
       }
     },
-    add: ({ mark, facts, coins, joined, skipped }, rawBytes) => {
+    add: ({ mark, facts, coins, joined, skipped, certified }, rawBytes) => {
       sourceIdle = false;
       building ??= {
         startedAt: performance.now(),
@@ -101,6 +109,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         coins: [],
         joined: [],
         factBytes: 0,
+        certified: [],
         checkpoints: 0,
         skipped: 0,
         rawBytes: 0,
@@ -110,6 +119,10 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
       building.checkpoints += 1;
       building.skipped += skipped ? 1 : 0;
       building.rawBytes += rawBytes;
+      if (certified !== undefined) {
+        if (building.certified.at(-1)?.nextCommittee === null) building.certified.pop();
+        building.certified.push(certified);
+      }
       if (facts.length > 0) building.marks.push(mark);
       for (const fact of facts) {
         building.facts.push(fact);

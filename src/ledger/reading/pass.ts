@@ -14,6 +14,7 @@ import {
   type GatheredBatch,
   type Gathering,
 } from "./gathering.ts";
+import { type ProveBatch, REFETCH_PAUSE_MS } from "./proving.ts";
 import type { CheckpointPlace, CheckpointReader, ReadCheckpoint, ReaderOf } from "./read.ts";
 
 /** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used: stop. */
@@ -80,11 +81,12 @@ export type Pass = {
   readonly lingerMs: () => number;
   /** How often a checkpoint that cannot be decoded is fetched anew before that counts, 0 or more. */
   readonly refetches: number;
+  /** Whether each checkpoint must name the digest of the one before it. */
+  readonly checksLinks: boolean;
+  /** Proves each batch before it is appended; null where signatures are not verified. */
+  readonly prove: ProveBatch | null;
   readonly onAppended: (gathered: GatheredBatch) => void;
 };
-
-/** Pause before a checkpoint that could not be decoded is fetched anew, milliseconds. */
-const REFETCH_PAUSE_MS = 500;
 
 /** Decoding longer than this at a stretch would keep everything else in the process waiting. */
 export const LONGEST_STRETCH_MS = 5;
@@ -114,7 +116,9 @@ const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
   for (;;) {
     const gathered = await gathering.take(pass.lingerMs, signal);
     if (gathered === null) return;
-    await pass.log.append(gathered.batch, gathered.coins, pass.on);
+    const proven = (await pass.prove?.(gathered, pass.refetches, signal)) ?? {};
+    if (signal.aborted) return;
+    await pass.log.append({ ...gathered.batch, ...proven }, gathered.coins, pass.on);
     const { first, last, facts } = gathered.batch;
     pass.feed?.push({ first, last, facts });
     pass.onAppended(gathered);
@@ -183,7 +187,7 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
  * been damaged on the way, so they are fetched again before the error counts.
  */
 const readOrRefetch = async (
-  { source, refetches }: Pass,
+  { source, refetches, checksLinks }: Pass,
   read: CheckpointReader,
   raw: RawCheckpoint,
   previousDigest: string | null,
@@ -193,7 +197,7 @@ const readOrRefetch = async (
   for (let left = refetches; ; left -= 1) {
     try {
       const checkpoint = read(current);
-      if (previousDigest !== null && checkpoint.previousDigest !== previousDigest) {
+      if (checksLinks && previousDigest !== null && checkpoint.previousDigest !== previousDigest) {
         throw new CheckpointChainError(source.description, checkpoint, previousDigest);
       }
       return checkpoint;

@@ -18,7 +18,7 @@
  *
  * What it cannot see is damage: a changed bit in the only address of a checkpoint hides that
  * checkpoint. What carried the bytes (TLS, zstd's checksum) guards against that; digests guard what
- * is decoded.
+ * is decoded, and with `VERIFY=signatures` also what is ruled out here.
  */
 
 import { Buffer } from "node:buffer";

@@ -1,10 +1,12 @@
 import type { CheckpointMark, CoinDecimals, Fact, JoinedPackage } from "../../log/fact.ts";
+import type { VerifyLevel } from "../../settings/values.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
 import type { Decode } from "../contract/layout.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "../contract/objects.ts";
 import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
-import { decodeCheckpoint, skimCheckpoint } from "../decode/decode.ts";
+import { believing, decodeCheckpoint, skimCheckpoint } from "../decode/decode.ts";
+import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import { createWanted, factsOf } from "./facts.ts";
 import { joiningPackages } from "./joining.ts";
 import { createPrefilter } from "./prefilter.ts";
@@ -21,8 +23,10 @@ export type ReadCheckpoint = {
   readonly coins: readonly CoinDecimals[];
   /** Packages that join here; their facts in this checkpoint are among its facts. */
   readonly joined: readonly JoinedPackage[];
-  /** The prefilter ruled it out: it was only skimmed. */
+  /** The prefilter ruled it out: it holds no facts. */
   readonly skipped: boolean;
+  /** Its summary with the validators' certificate, where signatures are verified. */
+  readonly certified?: CertifiedSummary | undefined;
 };
 
 /**
@@ -46,29 +50,52 @@ export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
 export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
 
 /**
- * Makes the reader of these packages.
+ * Reads what the prefilter ruled out. A changed byte can hide an address from the prefilter: with
+ * signatures nothing is believed, so that the digests of all parts are recomputed here, too.
+ */
+const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointHeader>> = {
+  off: (raw) => skimCheckpoint(raw, believing),
+  links: (raw) => skimCheckpoint(raw),
+  signatures: (raw) => decodeCheckpoint(raw, () => false),
+};
+
+/** Makes what makes readers that check as much as the level says inside each checkpoint. */
+export const readerAt =
+  (level: VerifyLevel): ReaderOf =>
+  (packages) =>
+    readerOf(level, packages);
+
+/**
+ * Makes the reader of these packages, which checks the digests of what it decodes.
  * @param packages addresses, in any form `canonicalAddress` accepts
  * @throws MoveTypeError (stop) for anything else
  */
-export const createCheckpointReader: ReaderOf = (packages) => {
+export const createCheckpointReader: ReaderOf = (packages) => readerOf("links", packages);
+
+const readerOf = (level: VerifyLevel, packages: readonly string[]): CheckpointReader => {
   const mayHoldFacts = createPrefilter(packages);
   const wanted = createWanted(packages);
+  const skip = SKIPPING[level];
+  const verifier = level === "off" ? believing : undefined;
   return (raw) => {
+    const certified = level === "signatures" ? readCertified(raw) : undefined;
     if (!mayHoldFacts(raw)) {
-      return { ...readPlace(raw), facts: [], coins: [], joined: [], skipped: true };
+      return { ...placeOf(skip(raw)), ...NO_FACTS, skipped: true, certified };
     }
-    const checkpoint = decodeCheckpoint(raw, wanted);
+    const checkpoint = decodeCheckpoint(raw, wanted, verifier);
     const joined = joiningPackages(checkpoint, packages);
     if (joined.length > 0) {
       // Upgrades are rare: their checkpoint is decoded twice, so that it holds facts of the new types.
       const all = [...packages, ...joined.map(({ address }) => address)];
-      return { ...createCheckpointReader(all)(raw), joined };
+      return { ...readerOf(level, all)(raw), joined };
     }
     const facts = factsOf(checkpoint);
     const coins = facts.flatMap(decimalsIn);
-    return { ...placeOf(checkpoint), facts, coins, joined, skipped: false };
+    return { ...placeOf(checkpoint), facts, coins, joined, skipped: false, certified };
   };
 };
+
+const NO_FACTS = { facts: [], coins: [], joined: [] } as const;
 
 const FRAMEWORK = canonicalAddress("0x2");
 

@@ -24,6 +24,7 @@ import type { BatchBounds, GatheredBatch } from "./gathering.ts";
 import { runPass } from "./pass.ts";
 import { fillPastBlocks } from "./past-blocks.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
+import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
 import { askChainId, askPublication, openSourceNotes, watchTip } from "./watch-source.ts";
 
@@ -36,6 +37,8 @@ export type ReaderOptions = {
   readonly contact?: SourceContact | undefined;
   /** Makes what decodes for packages. */
   readonly read: ReaderOf;
+  /** How much of what the source says is checked; links unless given. */
+  readonly verification?: Verification | undefined;
   /** Reads summaries alone, of checkpoints read before; `readPlace` unless given. */
   readonly readPlace?: (raw: RawCheckpoint) => CheckpointPlace;
   /**
@@ -212,7 +215,8 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       show();
     },
   });
-  const { nextCheckpoint, last: mark, packages: known } = await log.highWater();
+  const highWater = await log.highWater();
+  const { nextCheckpoint, last: mark, packages: known } = highWater;
   progress.opened(nextCheckpoint, mark);
   progress.enter("reading");
   show();
@@ -220,6 +224,14 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   using during = followingAbort(signal);
   // While waiting at the tip nothing is written: without this a lost lock would go unnoticed there.
   lock.session.lost.addEventListener("abort", () => during.abort(), { once: true });
+  const { verification = { level: "links" } } = options;
+  const prove =
+    verification.level === "signatures"
+      ? await openProving(
+          { sql: database.sql, source, verification, mark: highWater },
+          during.signal,
+        )
+      : null;
   const isBehind = () => (progress.now().lag ?? 0n) > CATCHING_UP;
   const filling = fillPastBlocks(
     {
@@ -247,6 +259,8 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
       lingerMs: () => (isBehind() ? waits.lingerMs : 0),
       refetches: waits.refetches,
+      checksLinks: verification.level !== "off",
+      prove,
       onAppended: appended,
     },
     during.signal,

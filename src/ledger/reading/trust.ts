@@ -61,6 +61,9 @@ const handingOver = (certified: CertifiedSummary, from: string, digest?: string)
   );
 };
 
+/** A committee, and the checkpoint that named it; null for one that is trusted itself. */
+export type NamedCommittee = { readonly committee: Committee; readonly namedBy: bigint | null };
+
 /**
  * The committee of the epoch of a checkpoint, followed from what is trusted: the end of each epoch between
  * is looked for in the source, and its certificate verified.
@@ -70,21 +73,24 @@ const handingOver = (certified: CertifiedSummary, from: string, digest?: string)
 export const committeeAt = async (
   { source, bls }: { readonly source: CheckpointSource; readonly bls: Bls },
   trust: Trust,
-  first: bigint,
+  first: Pick<CheckpointHeader, "sequence" | "epoch">,
   signal: AbortSignal,
-): Promise<Committee> => {
-  const { epoch } = (await fetchCertified(source, first, signal)).header;
-  const start = await startOf(source, trust, { sequence: first, epoch }, signal);
-  if (start.epoch > epoch) {
+): Promise<NamedCommittee> => {
+  const { sequence, epoch } = first;
+  const start = await startOf(source, trust, first, signal);
+  if (start.committee.epoch > epoch) {
     throw new CommitteeError(
-      `checkpoint ${first} is of epoch ${epoch}, but the trusted committee is that of epoch ${start.epoch}; trust one of epoch ${epoch} or before`,
+      `checkpoint ${sequence} is of epoch ${epoch}, but the trusted committee is that of epoch ${start.committee.epoch}; trust one of epoch ${epoch} or before`,
     );
   }
-  const prover = createProver(bls, start);
+  const prover = createProver(bls, start.committee);
+  let { namedBy } = start;
   while (prover.committee.epoch < epoch) {
-    prover.prove(await endOfEpoch(source, prover.committee.epoch, first, signal));
+    const end = await endOfEpoch(source, prover.committee.epoch, sequence, signal);
+    prover.prove(end);
+    namedBy = end.header.sequence;
   }
-  return prover.committee;
+  return { committee: prover.committee, namedBy };
 };
 
 const startOf = async (
@@ -92,8 +98,8 @@ const startOf = async (
   trust: Trust,
   first: Pick<CheckpointHeader, "sequence" | "epoch">,
   signal: AbortSignal,
-): Promise<Committee> => {
-  if ("committee" in trust) return trust.committee;
+): Promise<NamedCommittee> => {
+  if ("committee" in trust) return { committee: trust.committee, namedBy: null };
   const { digest, sequence } = trust.checkpoint;
   if (sequence === null && first.epoch === 0n) {
     throw new CommitteeError(
@@ -104,7 +110,8 @@ const startOf = async (
     sequence === null
       ? await endOfEpoch(source, first.epoch - 1n, first.sequence, signal)
       : await fetchCertified(source, sequence, signal);
-  return handingOver(certified, source.description, digest);
+  const committee = handingOver(certified, source.description, digest);
+  return { committee, namedBy: certified.header.sequence };
 };
 
 /** The last checkpoint of an epoch that lies before another checkpoint, by halving. */

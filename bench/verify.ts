@@ -1,0 +1,95 @@
+/**
+ * What each level of `VERIFY` costs beside `off`: for each checkpoint of the network and of the demo, as the
+ * reader reads them, and for each signature. At the tip every checkpoint comes with one.
+ */
+import { join } from "node:path";
+import { createDemoLedger } from "../demo/demo-ledger.ts";
+import type { RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
+import { loadBls } from "../src/ledger/proof/bls.ts";
+import { readCertified } from "../src/ledger/proof/certificate.ts";
+import { committeeAfter } from "../src/ledger/proof/prover.ts";
+import { createVerifier } from "../src/ledger/proof/verify-certificate.ts";
+import { readerAt } from "../src/ledger/reading/read.ts";
+import { readCheckpointFile } from "../src/ledger/sources/chk-file.ts";
+import { VERIFY_LEVELS, type VerifyLevel } from "../src/settings/values.ts";
+import { GENUINE_FOLDER, genuineFiles } from "../test/genuine.ts";
+import { type Figure, quantile } from "./figure.ts";
+
+/** Of the demo. */
+const CHECKPOINTS = 400;
+/** The network's pace, a second. */
+const AT_THE_TIP = 4;
+
+/** Rounds measured, after some to warm up; the middle one counts. */
+const ROUNDS = 15;
+const WARM_UP = 5;
+
+/** Processor time so far, milliseconds: what a share of a core is made of, also on a busy machine. */
+const spentMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
+
+/** Milliseconds for each checkpoint, by level. Measured in turns, so that a busy moment meets all. */
+const readingMs = (inputs: readonly RawCheckpoint[], packages: readonly string[]) => {
+  const readers = VERIFY_LEVELS.map((level) => ({ level, read: readerAt(level)(packages) }));
+  const times = new Map<VerifyLevel, number[]>(VERIFY_LEVELS.map((level) => [level, []]));
+  for (let round = 0; round < WARM_UP + ROUNDS; round++) {
+    for (const { level, read } of readers) {
+      const started = spentMs();
+      for (const raw of inputs) read(raw);
+      const took = (spentMs() - started) / inputs.length;
+      if (round >= WARM_UP) times.get(level)?.push(took);
+    }
+  }
+  const of = (level: VerifyLevel) => quantile(times.get(level) ?? [], 0.5);
+  return { off: of("off"), links: of("links"), signatures: of("signatures") };
+};
+
+/** Milliseconds to parse a committee's keys, and for each signature of a quorum of it. */
+const signatureMs = async () => {
+  const open = (file: string) => readCheckpointFile(join(GENUINE_FOLDER, file));
+  const committee = committeeAfter(readCertified(await open("15918264.chk")));
+  const certified = readCertified(await open("16005062.chk"));
+  if (committee === null) throw new Error("15918264 ends no epoch");
+  const bls = await loadBls();
+  const started = spentMs();
+  const verifier = createVerifier(bls, committee);
+  const keysMs = spentMs() - started;
+  const times = Array.from({ length: WARM_UP + 3 * ROUNDS }, () => {
+    const from = spentMs();
+    verifier.verify(certified);
+    return spentMs() - from;
+  }).slice(WARM_UP);
+  return { keysMs, ms: quantile(times, 0.5) };
+};
+
+export const verifyBench = async (): Promise<Figure> => {
+  const network = await Promise.all(
+    genuineFiles.map((file) => readCheckpointFile(join(GENUINE_FOLDER, file))),
+  );
+  const ledger = createDemoLedger({ seed: "bench" });
+  const demo = Array.from({ length: CHECKPOINTS }, (): RawCheckpoint => {
+    const next = ledger.next();
+    return { sequence: next.sequence, encoding: "protobuf", bytes: next.raw("protobuf") };
+  });
+  // Nothing in the network's ones is ours: they are skipped, as most are.
+  const skipped = readingMs(network, ledger.packages);
+  const read = readingMs(demo, ledger.packages);
+  const { keysMs, ms } = await signatureMs();
+  const added = skipped.signatures - skipped.off + ms;
+  const kib = (inputs: readonly RawCheckpoint[]) =>
+    Math.round(inputs.reduce((sum, { bytes }) => sum + bytes.length, 0) / inputs.length / 1024);
+  const levels = ({ off, links, signatures }: typeof read) =>
+    `off ${off.toFixed(3)}, links ${links.toFixed(3)}, signatures ${signatures.toFixed(3)} ms`;
+  return {
+    name: `verifying: share of a core at ${AT_THE_TIP} checkpoints a second, beside VERIFY=off`,
+    reached: `${((AT_THE_TIP * added) / 10).toFixed(1)} %`,
+    aim: "< 3 %",
+    detail:
+      `${ms.toFixed(1)} ms a signature of 61 of 105 validators, ${Math.round(keysMs)} ms once an epoch for their keys; ` +
+      `reading a checkpoint of the network without facts (${kib(network)} KiB): ${levels(skipped)}; ` +
+      `one of the demo (${kib(demo)} KiB): ${levels(read)}. ` +
+      "Catching up, one signature serves a batch of up to 10,000 checkpoints",
+  };
+};

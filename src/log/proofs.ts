@@ -1,0 +1,25 @@
+/** What proves the log's checkpoints: the validators' signatures, and the committees these belong to. */
+import type { Sql } from "../database/connect.ts";
+import type { LogCommittee, StretchProof } from "./fact.ts";
+
+/**
+ * The signature that covers a checkpoint: that of the stretch it lies in; null where none was verified when
+ * it entered the log.
+ */
+export const proofOf = async (sql: Sql, checkpoint: bigint): Promise<StretchProof | null> => {
+  const [row] = await sql<StretchProof[]>`
+    select first_checkpoint as "firstCheckpoint", last_checkpoint as "lastCheckpoint", epoch, summary,
+           signature, signers
+    from log_proofs where first_checkpoint <= ${checkpoint}
+    order by first_checkpoint desc limit 1`;
+  return row !== undefined && row.lastCheckpoint >= checkpoint ? row : null;
+};
+
+/** The committee of an epoch, or of the newest one known; null when the log knows none. */
+export const committeeInLog = async (sql: Sql, epoch?: bigint): Promise<LogCommittee | null> => {
+  const [row] = await sql<LogCommittee[]>`
+    select epoch, members, named_by as "namedBy" from log_committees
+    where ${epoch ?? null}::int8 is null or epoch = ${epoch ?? null}::int8
+    order by epoch desc limit 1`;
+  return row ?? null;
+};
