@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { readFindings } from "../../src/audit/findings.ts";
+import { integrityDetails } from "../../src/audit/health.ts";
 import { headFault, signedHeads } from "../../src/audit/log-heads.ts";
 import { logLook, watchOver } from "../../src/audit/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
@@ -64,11 +65,19 @@ test("a watched log is chained, signed and looked at to its end; what is altered
   };
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
 
+  const health = integrityDetails(database);
+  expect(await health()).toMatchObject({ state: "ok" });
+
   const { sender } = fact(300n);
   await alterSender(database, 300n, "0x0");
   await expect
     .poll(async () => (await found()).fault, { timeout: 20_000 })
     .toMatch(/^checkpoint 300: the hash of its 1 facts is not the one in log_chain/);
+  const told = await health();
+  expect(told).toMatchObject({ state: "stalled", members: { integrity: { state: "stalled" } } });
+  expect(told.members.integrity.reason).toMatch(
+    /the log was changed: checkpoint 300.*verify --log/,
+  );
   await alterSender(database, 300n, sender);
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
   expect(watch.troubles).toEqual([]);
