@@ -49,6 +49,16 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./cap-table.ts")).capTableCommand(),
   },
+  digest: {
+    about: "digests of all rows up to a checkpoint, to compare with another deployment",
+    usage: "[options]",
+    load: async () => (await import("./digest.ts")).digestCommand(),
+  },
+  compare: {
+    about: "from which checkpoint on another deployment differs from this one",
+    usage: "[options] <url>",
+    load: async () => (await import("./compare.ts")).compareCommand(),
+  },
   statement: {
     about: "what a holder can keep of a cap table and check by itself; verify checks one",
     usage: "[options]",

@@ -48,3 +48,6 @@ export const whileChangesAreLocked = <T>(
   database: TestDatabase,
   work: (waiting: () => Promise<number>) => Promise<T>,
 ) => whileLocked(database, "token_changes", work);
+
+/** Changes rows as anybody with a connection can. */
+export const alterRows = ({ sql }: TestDatabase, statement: string) => sql.unsafe(statement);

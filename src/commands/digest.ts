@@ -1,0 +1,40 @@
+import { Command, Option } from "commander";
+import { ownDigests, readStanding } from "../audit/own-digests.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { openStorage } from "../service/storage.ts";
+import { checkpointArgument } from "./arguments.ts";
+import { openRuntime } from "./runtime.ts";
+
+type Options = { readonly pipeline?: string; readonly at?: bigint; readonly json?: boolean };
+
+/** `--pipeline`: one of those that have digests. */
+export const pipelineOption = () =>
+  new Option("--pipeline <name>", "this one alone").choices(
+    ledgerPipelines.map(({ name }) => name),
+  );
+
+/** `holderbook digest`: what to compare with another deployment. */
+export const digestCommand = () =>
+  new Command("digest")
+    .addOption(pipelineOption())
+    .option(
+      "--at <checkpoint>",
+      "at the end of this checkpoint; of the last one that all have committed unless given",
+      checkpointArgument,
+    )
+    .option("--json", "one JSON document instead of text")
+    .action(async ({ pipeline, at, json }: Options) => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      const { db } = storage.read;
+      const checkpoint = at ?? (await readStanding(db)).last;
+      const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));
+      const digests = await ownDigests(db, chosen, checkpoint);
+      const text = json
+        ? JSON.stringify({ checkpoint: `${checkpoint}`, digests })
+        : [
+            `checkpoint ${checkpoint}`,
+            ...digests.map(({ pipeline: name, digest }) => `${digest}  ${name}`),
+          ].join("\n");
+      process.stdout.write(`${text}\n`);
+    });

@@ -1,0 +1,59 @@
+/** The register of a demo ledger's first checkpoints in a database of its own, and a GraphQL over it. */
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { connect } from "../../src/database/connect.ts";
+import { createReaders } from "../../src/database/readers.ts";
+import { graphqlPart } from "../../src/graphql/part.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { createKey } from "../../src/http/keys.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { serve } from "../http/service.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "../service/following.ts";
+
+/** A database that follows a demo ledger, as far as it is told to. */
+export const demoRegister = async ({ seed = 3 } = {}) => {
+  const database = await freshDatabase();
+  const ledger = createDemoLedger({ seed });
+  const following = await follow(database, ledger);
+  return {
+    database,
+    model: ledger.model,
+    /** Goes on by so many checkpoints, so many facts of them a batch; `appendOnly` leaves the pipelines behind. */
+    advance: async (checkpoints: number, maxFacts = 1_000, { appendOnly = false } = {}) => {
+      const raws = Array.from({ length: checkpoints }, () => {
+        const { sequence, raw } = ledger.next();
+        return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
+      });
+      await following.append(raws);
+      if (!appendOnly) await following.project(maxFacts);
+    },
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+};
+
+export type DemoRegister = Awaited<ReturnType<typeof demoRegister>>;
+
+/** Serves the GraphQL of a database, at most `quota` requests a second. */
+export const serveGraphql = async (database: TestDatabase, quota = 1_000_000) => {
+  const connection = { url: database.url, max: 3, applicationName: "test-read", readOnly: true };
+  const read = connect(connection);
+  const readers = createReaders(connection);
+  const part = graphqlPart({
+    keys: readers.for(undefined, 1),
+    sources: { readers, packages: () => [], pipelines: ledgerPipelines, now: Date.now },
+    limits: {
+      limit: createRateLimit({ policy: "default", quota, windowSeconds: 1 }),
+      attempts: createRateLimit({ policy: "attempts", quota: 1_000, windowSeconds: 60 }),
+    },
+  });
+  const service = await serve({ parts: [part] });
+  const { secret: key } = await createKey(database, { kind: "graphql" });
+  return {
+    url: service.url,
+    key,
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await Promise.all([read.close(), readers.close()]);
+    },
+  };
+};
