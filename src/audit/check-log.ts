@@ -84,6 +84,8 @@ export const checkNext = async (sql: Sql): Promise<Checked> => {
   const { through } = checked;
   const fault = checked.fault ?? (checked.ended ? await headFault(sql, HEADS) : null);
   const ended = checked.ended || fault !== null;
+  // Before anything was read there is nothing to be told.
+  if (ended && fault === null && through < 0n) return checked;
   await keep(sql, ended ? 0n : through + 1n, through, fault ?? (ended ? "whole" : "none"));
   return { ...checked, fault, ended };
 };

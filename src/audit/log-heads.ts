@@ -33,10 +33,10 @@ const chainIdOf = async (sql: Sql): Promise<string | null> => {
   return row?.chain_id ?? null;
 };
 
-/** Signs the end of the chain, unless it has been; returns the new head, or null. */
-export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | null> => {
+/** Signs the end of the chain; returns the new head, or null when that one has been signed already. */
+export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | null | "empty"> => {
   const { checkpoint, hash: bytes } = await chainEnd(sql);
-  if (checkpoint < 0n) return null;
+  if (checkpoint < 0n) return "empty";
   const hash = Buffer.from(bytes).toString("hex");
   const { keyId, publicKey, signature } = key.sign(
     statementOf(await chainIdOf(sql), checkpoint, hash),

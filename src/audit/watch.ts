@@ -99,8 +99,9 @@ const keepChain = async (
     }
     if (key !== undefined && beganMs - signedMs >= signEveryMs) {
       const head = await signHead(database.sql, key);
-      if (head !== null) onSigned(head);
-      signedMs = beganMs;
+      // Of an empty log the first head is signed as soon as there is one.
+      if (head !== "empty") signedMs = beganMs;
+      if (head !== "empty" && head !== null) onSigned(head);
     }
     await pause(chainEveryMs, signal);
   }
