@@ -28,7 +28,8 @@ const statementOf = (chainId: string | null, checkpoint: bigint, hash: string): 
   hash,
 });
 
-const chainIdOf = async (sql: Sql): Promise<string | null> => {
+/** Of the chain that the log was read from; null while the source could not tell. */
+export const chainIdOf = async (sql: Sql): Promise<string | null> => {
   const [row] = await sql<{ chain_id: string | null }[]>`select chain_id from log_high_water`;
   return row?.chain_id ?? null;
 };

@@ -1,6 +1,6 @@
 /**
- * `GET /roots` and `GET /deployment-keys`: what was signed of cap tables, for anybody to compare a statement
- * with. Every process that answers requests serves them, without a key.
+ * `GET /roots`, `GET /log-heads` and `GET /deployment-keys`: what was signed of cap tables and of the log, for
+ * anybody to compare with what they have. Every process that answers requests serves them, without a key.
  */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
@@ -13,9 +13,11 @@ import type { App, Part } from "../http/part.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { publicDeploymentKeys } from "./deployment-key.ts";
+import { chainIdOf, signedHeads } from "./log-heads.ts";
 import { publishedRootsOf } from "./published-roots.ts";
 
 const ROOTS_PATH = "/roots";
+const HEADS_PATH = "/log-heads";
 const KEYS_PATH = "/deployment-keys";
 
 const checkpoint = (description: string) =>
@@ -32,6 +34,11 @@ const rootsQuery = z.strictObject({
   after: checkpoint("Checkpoint of the last root seen: the page has those below it."),
 });
 
+const headsQuery = z.strictObject({
+  limit: limitParameter.meta({ description: "Heads of one page." }),
+  after: checkpoint("Checkpoint of the last head seen: the page has those below it."),
+});
+
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 
 export const rootsAnswer = z.object({
@@ -44,6 +51,22 @@ export const rootsAnswer = z.object({
         checkpointDigest: z.string(),
         root: hex.describe("Of the Merkle sum tree over the rows of the cap table."),
         total: z.string().describe("What all rows add up to, in the coin's smallest unit."),
+        keyId: z.string(),
+        signature: z.string().describe("Ed25519, base64; docs/audit.md says over what."),
+        signedAt: z.iso.datetime(),
+      }),
+    )
+    .describe("The newest checkpoint first."),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+});
+
+export const logHeadsAnswer = z.object({
+  chainId: z.string().nullable(),
+  heads: z
+    .array(
+      z.object({
+        checkpoint: z.string().describe("The last checkpoint that the hash covers."),
+        hash: hex.describe("Of the hash chain over the facts of the log."),
         keyId: z.string(),
         signature: z.string().describe("Ed25519, base64; docs/audit.md says over what."),
         signedAt: z.iso.datetime(),
@@ -77,7 +100,8 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
   name: "roots",
   paths: [
     { path: ROOTS_PATH, about: "signed roots of cap tables: GET with coinType" },
-    { path: KEYS_PATH, about: "public keys that roots and statements are signed with" },
+    { path: HEADS_PATH, about: "signed heads of the log's hash chain" },
+    { path: KEYS_PATH, about: "public keys that roots, statements and log heads are signed with" },
   ],
   register: (app: App) => {
     app.addHook("onRequest", async ({ ip }, reply) => {
@@ -97,10 +121,21 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
       const next = roots.length < asked.limit ? null : (roots.at(-1)?.checkpoint ?? null);
       return { roots: [...roots], next };
     });
+    app.get(HEADS_PATH, async ({ query }): Promise<z.infer<typeof logHeadsAnswer>> => {
+      const { limit: most, after } = readParameters(headsQuery, query);
+      const found = await signedHeads(db.sql, most, numberOf(after));
+      const heads = found.map(({ publicKey: _, checkpoint: number, ...head }) => ({
+        checkpoint: `${number}`,
+        ...head,
+      }));
+      const next = heads.length < most ? null : (heads.at(-1)?.checkpoint ?? null);
+      return { chainId: await chainIdOf(db.sql), heads, next };
+    });
     app.get(KEYS_PATH, async (): Promise<z.infer<typeof deploymentKeysAnswer>> => {
       return { algorithm: "ed25519", keys: [...(await publicDeploymentKeys(db))] };
     });
     refuseOtherMethods(app, ROOTS_PATH, "roots are read by GET");
+    refuseOtherMethods(app, HEADS_PATH, "heads are read by GET");
     refuseOtherMethods(app, KEYS_PATH, "keys are read by GET");
   },
 });
@@ -148,15 +183,22 @@ export const rootsApi: ApiDescription = {
       jsonAnswer("A page.", schemaRef("PublishedRoots")),
       { parameters: describeParameters(rootsQuery) },
     ),
+    [HEADS_PATH]: get(
+      "logHeads",
+      "Signed heads of the log's hash chain",
+      jsonAnswer("A page.", schemaRef("LogHeads")),
+      { parameters: describeParameters(headsQuery) },
+    ),
     [KEYS_PATH]: get(
       "deploymentKeys",
-      "Public keys that roots and statements are signed with",
+      "Public keys that roots, statements and heads of the log are signed with",
       jsonAnswer("The keys.", schemaRef("DeploymentKeys")),
     ),
   },
   components: {
     schemas: {
       PublishedRoots: jsonSchema(rootsAnswer),
+      LogHeads: jsonSchema(logHeadsAnswer),
       DeploymentKeys: jsonSchema(deploymentKeysAnswer),
     },
     securitySchemes: {},

@@ -35,7 +35,8 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
   verify: {
-    about: "check that checkpoints are what the validators signed",
+    about:
+      "check that checkpoints are what the validators signed; with --log, that the log is unchanged",
     usage: "[options] [files...]",
     load: async () => (await import("./verify.ts")).verifyCommand(),
   },

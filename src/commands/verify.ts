@@ -14,6 +14,7 @@ import {
 import { type Verified, verifyCheckpoints } from "../ledger/reading/verify-checkpoints.ts";
 import { readCheckpointFile } from "../ledger/sources/chk-file.ts";
 import { checkpointArgument } from "./arguments.ts";
+import { openNamedSource } from "./named-source.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -23,6 +24,7 @@ type Options = {
   readonly source?: string;
   readonly trust?: TrustedCheckpoint;
   readonly committeeFrom?: string;
+  readonly log?: boolean;
   readonly json?: boolean;
 };
 
@@ -42,6 +44,10 @@ export const verifyCommand = () =>
       "--committee-from <file>",
       "a committee file (.json), or a checkpoint file that ends an epoch",
     )
+    .option(
+      "--log",
+      "check the log in the database instead: against its hash chain and the heads signed of it; the source then names the facts that do not fit",
+    )
     .option("--json", "one JSON document instead of text")
     .addHelpText(
       "after",
@@ -49,6 +55,13 @@ export const verifyCommand = () =>
         "signature on the last checkpoint of every epoch and stretch, which covers those linked before it.",
     )
     .action(async (files: readonly string[], options: Options) => {
+      if (options.log) {
+        const { from, to, trust, committeeFrom } = options;
+        if ([from, to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
+          throw new UsageError("verify --log takes --source and --json alone");
+        }
+        return (await import("./verify-log.ts")).verifyWholeLog(options);
+      }
       const verified = files.length > 0 ? verifyFiles(files, options) : verifyRange(options);
       try {
         const { report, began } = await verified;
@@ -104,17 +117,8 @@ const verifyRange = async ({
     throw new UsageError("verify takes files, or a range: --from N --to M");
   }
   const { config, logger, signal } = await openRuntime();
-  // A key for the configured source is not for another one.
-  const named = setting === undefined || setting === config.ledgerSource;
-  const { openLedgerSource } = await import("../service/ledger-source.ts");
-  const { source, demo } = await openLedgerSource(
-    {
-      ...config,
-      ...(named ? {} : { ledgerSource: setting, ledgerSourceNamed: true, ledgerHeaders: {} }),
-      verify: { ...config.verify, level: "signatures" },
-    },
-    logger,
-  );
+  const verifying = { ...config, verify: { ...config.verify, level: "signatures" as const } };
+  const { source, demo } = await openNamedSource(verifying, setting, logger);
   try {
     const newest = await source.latest(signal);
     if (newest !== null && to > newest) {

@@ -197,7 +197,8 @@ const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string
   return found;
 };
 
-const rowOf = (fact: Fact): typeof logFacts.$inferSelect => ({
+/** A fact as its row. */
+export const rowOf = (fact: Fact): typeof logFacts.$inferSelect => ({
   checkpoint: fact.checkpoint,
   transaction: fact.transaction,
   kind: fact.kind === "event" ? 0 : 1,

@@ -1,14 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { signHead } from "../../src/audit/log-heads.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
-import { deploymentKeysAnswer, rootsAnswer, rootsPart } from "../../src/audit/roots-part.ts";
+import {
+  deploymentKeysAnswer,
+  logHeadsAnswer,
+  rootsAnswer,
+  rootsPart,
+} from "../../src/audit/roots-part.ts";
 import { canonicalJson } from "../../src/client/canonical-json.mjs";
 import { publicKeyOf, verifyBytes } from "../../src/client/ed25519.mjs";
 import { signedRoot } from "../../src/client/verify-statement.mjs";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { serve } from "../http/service.ts";
+import { batch, fact } from "../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 const coinType = `0x${"5".padStart(64, "0")}::acme::ACME`;
@@ -87,6 +95,32 @@ test("a root that was published is published once, whoever asks again", async ()
   await expect(publishRoot(database, key, { ...rootAt(9), total: "999" })).rejects.toThrow(
     /at checkpoint 9 was signed before with root 0+9, total 1000.*total 999/,
   );
+});
+
+test("anybody reads the signed heads of the log, page by page, and checks them", async () => {
+  const log = await openLog(database, {
+    chainId: "test-chain",
+    packages: ["0x5"],
+    firstCheckpoint: 0n,
+  });
+  for (const first of [0n, 4n, 8n]) {
+    await log.append(batch(first, first + 3n, [fact(first), fact(first + 2n)]), []);
+    await extendChain(database.sql);
+    await signHead(database.sql, key);
+  }
+  const read = async (query: string) =>
+    logHeadsAnswer.strict().parse((await get(`/log-heads${query}`)).body);
+  const { chainId, heads, next } = await read("");
+  expect([heads.map(({ checkpoint }) => checkpoint), next]).toEqual([["10", "6", "2"], null]);
+  for (const { checkpoint, hash, signature, keyId } of heads) {
+    expect(keyId).toBe(key.keyId);
+    const said = { purpose: "holderbook-log-head-v1", chainId, checkpoint, hash };
+    const [signed, bytes] = [Buffer.from(canonicalJson(said)), Buffer.from(signature, "base64")];
+    expect(verifyBytes(signed, bytes, publicKeyOf(key.publicKey))).toBe(true);
+  }
+  const paged = await read("?limit=1&after=10");
+  expect(paged).toMatchObject({ heads: [{ checkpoint: "6" }], next: "6" });
+  expect((await get("/log-heads?after=x")).status).toBe(400);
 });
 
 test("what is no question for roots is refused, and so is asking too often", async () => {

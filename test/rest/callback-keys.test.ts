@@ -56,6 +56,7 @@ test("serve rest alone shows the keys of callbacks without a master key of its o
   expect(Object.keys(paths).sort()).toEqual([
     "/api/v1/callback_pk",
     "/deployment-keys",
+    "/log-heads",
     "/r/api/v2/transfer_events",
     "/roots",
   ]);

@@ -1,0 +1,111 @@
+/** `verify --log`: the log held against its chain, and the facts that do not fit by name. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { signHead } from "../../src/audit/log-heads.ts";
+import { extendChain } from "../../src/log/chain.ts";
+import { alterLog } from "../log/damage.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { runCommand } from "./run-command.ts";
+
+let database: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let settings: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  database = await freshDatabase();
+  const ledger = join(folder.path, "ledger");
+  const written = ["--checkpoints", "60", "--seed", "7", "--investors", "12"];
+  await runCommand(["demo", "write", "--dir", ledger, ...written], {});
+  settings = { DATABASE_URL: database.url, LEDGER_SOURCE: `dir:${ledger}` };
+  await runCommand(["index", "--last", "59"], settings);
+  while (await extendChain(database.sql));
+  await signHead(database.sql, await openDeploymentKey(database, randomBytes(32)));
+});
+afterAll(async () => {
+  await database.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+const verify = (...args: readonly string[]) => runCommand(["verify", "--log", ...args], settings);
+
+test("a log that nobody touched is whole, with its signed head", async () => {
+  const { code, stdout } = await verify();
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^the log is whole through checkpoint 59: \d+ facts, chained through checkpoint \d+, head of checkpoint \d+ signed 2\S+Z by dep_/,
+  );
+  const json = JSON.parse((await verify("--json")).stdout);
+  expect(json).toMatchObject({ holds: true, through: "59", faults: [] });
+  expect(json.head.hash).toMatch(/^[0-9a-f]{64}$/);
+});
+
+/** An event and an object somewhere in the middle of the log. */
+const someFact = async (kind: 0 | 1) => {
+  const [fact] = await database.sql<
+    { checkpoint: bigint; transaction: number; index: number; name: string; tx_digest: string }[]
+  >`
+    select checkpoint, transaction, index, name, tx_digest from log_facts
+    where kind = ${kind} and contents is not null and checkpoint > 20 order by 1, 2, 3 limit 1`;
+  if (fact === undefined) throw new Error("the ledger has no such fact");
+  const where = `checkpoint = ${fact.checkpoint} and transaction = ${fact.transaction} and kind = ${kind} and index = ${fact.index}`;
+  return { ...fact, where };
+};
+
+/** Runs with a changed log, which is put right again. */
+const withLog = async (statement: string, work: () => Promise<void>) => {
+  await database.sql.unsafe("create table kept as select * from log_facts");
+  await alterLog(database, statement);
+  try {
+    await work();
+  } finally {
+    await alterLog(database, "delete from log_facts; insert into log_facts select * from kept");
+    await database.sql.unsafe("drop table kept");
+  }
+};
+
+test("a deleted fact is named, by the source that is configured or given", async () => {
+  const { checkpoint, transaction, index, name, tx_digest, where } = await someFact(0);
+  await withLog(`delete from log_facts where ${where}`, async () => {
+    const { code, stdout } = await verify();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`^checkpoint ${checkpoint}: log_facts has`));
+    const fact = `event ${name} of transaction ${transaction} (${tx_digest}), index ${index}`;
+    expect(stdout).toContain(`  ${fact}: missing in log_facts\n`);
+    const without = await verify("--source", `dir:${join(folder.path, "nowhere")}`);
+    expect(without).toMatchObject({ code: 1 });
+    expect(without.stdout).toContain("the ledger can tell: --source (");
+  });
+});
+
+test("altered bytes and an added fact are named, all of them in one run", async () => {
+  const object = await someFact(1);
+  const statement = `
+    update log_facts set contents = set_byte(contents, 5, 1 + get_byte(contents, 5) % 255) where ${object.where};
+    insert into log_facts select checkpoint, transaction + 9000, kind, index, timestamp_ms, type, name,
+      coin_type, tx_digest, sender, object_id, version, contents from log_facts
+    where checkpoint = (select max(checkpoint) from log_facts) limit 1`;
+  await withLog(statement, async () => {
+    const { code, stdout } = await verify("--json");
+    expect(code).toBe(1);
+    const { holds, faults } = JSON.parse(stdout);
+    expect(holds).toBe(false);
+    expect(faults).toHaveLength(2);
+    expect(faults[0].checkpoint).toBe(`${object.checkpoint}`);
+    expect(faults[0].facts).toEqual([
+      expect.stringMatching(
+        `^object ${object.name} of transaction ${object.transaction} .*: contents is [0-9a-f]+.*, the ledger has`,
+      ),
+    ]);
+    expect(faults[1].facts).toEqual([expect.stringContaining("added, the ledger has none")]);
+  });
+  expect(await verify()).toMatchObject({ code: 0 });
+});
+
+test("it goes with no files and no range", async () => {
+  expect(await verify("some.chk")).toMatchObject({ code: 2 });
+  expect(await verify("--from", "3")).toMatchObject({ code: 2 });
+});
