@@ -43,7 +43,7 @@ const settings = z.object({
   LEDGER_HEADERS: header.optional(),
   SECURITY_TOKEN_PACKAGES: packages.optional(),
   FIRST_CHECKPOINT: checkpointNumber.optional(),
-  VERIFY: z.enum(VERIFY_LEVELS, `must be one of ${VERIFY_LEVELS.join(", ")}`).default("links"),
+  VERIFY: z.enum(VERIFY_LEVELS, `must be one of ${VERIFY_LEVELS.join(", ")}`).optional(),
   TRUSTED_CHECKPOINT: z
     .string()
     .regex(
@@ -244,6 +244,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     });
     throw new ConfigError(lines.join("\n"));
   }
+  const source = data.LEDGER_SOURCE ?? "demo:";
   return {
     port: data.PORT,
     host: data.HOST,
@@ -252,13 +253,14 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
     redisUrl: data.REDIS_URL,
     dataDir: data.DATA_DIR,
-    ledgerSource: data.LEDGER_SOURCE ?? "demo:",
+    ledgerSource: source,
     ledgerSourceNamed: data.LEDGER_SOURCE !== undefined,
     ledgerHeaders: data.LEDGER_HEADERS ?? {},
     packages: data.SECURITY_TOKEN_PACKAGES,
     firstCheckpoint: data.FIRST_CHECKPOINT,
     verify: {
-      level: data.VERIFY,
+      // The demo's own committee is known: nothing has to be set for its signatures.
+      level: data.VERIFY ?? (source.startsWith("demo:") ? "signatures" : "links"),
       trustedCheckpoint: data.TRUSTED_CHECKPOINT,
       committeeFile: data.COMMITTEE_FILE,
     },
