@@ -102,9 +102,6 @@ CREATE TRIGGER log_chain_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "log
 CREATE TRIGGER log_heads_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "log_heads"
   FOR EACH STATEMENT EXECUTE FUNCTION log_refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER log_proofs_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "log_proofs"
-  FOR EACH STATEMENT EXECUTE FUNCTION log_refuse_change();
---> statement-breakpoint
 CREATE TRIGGER log_committees_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "log_committees"
   FOR EACH STATEMENT EXECUTE FUNCTION log_refuse_change();
 --> statement-breakpoint

@@ -1,3 +1,4 @@
+import { getTableColumns } from "drizzle-orm";
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
 import { appendingPart, NOTHING, type Writing, writeAfter } from "../database/writing.ts";
@@ -121,10 +122,16 @@ const provenPart = (
 ): Writing => {
   if (proofs.length === 0) return NOTHING;
   const stretches = appendingPart(logProofs, proofs, first);
-  if (committees.length === 0) return { ...stretches, parts: [stretches.part] };
+  // At the head a stretch grows: the signature on its new last checkpoint takes the place of the one before.
+  const { firstCheckpoint: _, ...proven } = getTableColumns(logProofs);
+  const names = Object.values(proven).map(({ name }) => name);
+  const grown = `${stretches.part.slice(0, -1)}
+    on conflict (first_checkpoint) do update
+    set (${names.join(", ")}) = row(${names.map((name) => `excluded.${name}`).join(", ")}))`;
+  if (committees.length === 0) return { ...stretches, parts: [grown] };
   const named = appendingPart(logCommittees, committees, first + stretches.parameters.length);
   return {
-    parts: [stretches.part, named.part],
+    parts: [grown, named.part],
     parameters: [...stretches.parameters, ...named.parameters],
   };
 };

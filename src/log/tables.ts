@@ -134,7 +134,8 @@ export const logHeads = pgTable("log_heads", {
 
 /**
  * What proves stretches of checkpoints: the validators' signature on the summary of the last one, which
- * the digests that summaries name of those before lead back to the first. Never changed.
+ * the digests that summaries name of those before lead back to the first. The last stretch grows, so that
+ * the head of a chain does not leave a signature for every checkpoint; each row proves itself.
  */
 export const logProofs = pgTable("log_proofs", {
   firstCheckpoint: int8("first_checkpoint").primaryKey(),

@@ -4,7 +4,7 @@
  * byte of the batch.
  */
 import type { Sql } from "../../database/connect.ts";
-import type { AppendBatch, LogCommittee } from "../../log/fact.ts";
+import type { AppendBatch, LogCommittee, StretchProof } from "../../log/fact.ts";
 import type { HighWater } from "../../log/high-water.ts";
 import { committeeInLog, proofOf } from "../../log/proofs.ts";
 import type { VerifyLevel } from "../../settings/values.ts";
@@ -20,6 +20,9 @@ import { committeeAt, fetchCertified, type Trust } from "./trust.ts";
 
 /** Pause before a checkpoint that could not be decoded or proven is fetched anew, milliseconds. */
 export const REFETCH_PAUSE_MS = 500;
+
+/** Checkpoints of a stretch that grows at the head: what somebody has to read to follow its digests. */
+const LONGEST_STRETCH = 1_000n;
 
 /** How much a reader checks, and what its first committee comes from. */
 export type Verification = {
@@ -52,7 +55,7 @@ export type ProvingFrom = {
  * @throws CommitteeError (stop) when nothing trusted leads there, CertificateError (stop)
  */
 export const openProving = async (from: ProvingFrom, signal: AbortSignal): Promise<ProveBatch> => {
-  const { sql, source } = from;
+  const { sql, source, mark } = from;
   const known = await committeeInLog(sql);
   const { prover, namedBy } = await proverFor(from, known, signal);
   const toKeep: LogCommittee[] = [];
@@ -60,6 +63,8 @@ export const openProving = async (from: ProvingFrom, signal: AbortSignal): Promi
     toKeep.push({ epoch, members: packMembers(members), namedBy: by });
   const stored = await committeeInLog(sql, prover.committee.epoch);
   if (stored === null) keep(prover.committee, namedBy);
+  let newest: Pick<StretchProof, "firstCheckpoint" | "lastCheckpoint" | "epoch"> | null =
+    await proofOf(sql, mark.nextCheckpoint - 1n);
 
   return async ({ batch, certified = [] }, refetches, aborting) => {
     let first = batch.first;
@@ -76,14 +81,17 @@ export const openProving = async (from: ProvingFrom, signal: AbortSignal): Promi
       const { sequence: lastCheckpoint, epoch } = header;
       if (certificate === null) throw new CertificateError(lastCheckpoint, "has no certificate");
       const { signature, signers } = certificate;
-      proofs.push({
-        firstCheckpoint: first,
+      const grows =
+        newest !== null &&
+        newest.lastCheckpoint === first - 1n &&
+        newest.epoch === epoch &&
+        lastCheckpoint - newest.firstCheckpoint < LONGEST_STRETCH;
+      newest = {
+        firstCheckpoint: grows && newest !== null ? newest.firstCheckpoint : first,
         lastCheckpoint,
         epoch,
-        summary: bcs,
-        signature,
-        signers,
-      });
+      };
+      proofs.push({ ...newest, summary: bcs, signature, signers });
       if (prover.committee.epoch > epoch) keep(prover.committee, lastCheckpoint);
       first = lastCheckpoint + 1n;
     }
