@@ -50,6 +50,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./cap-table.ts")).capTableCommand(),
   },
+  reconcile: {
+    about: "whether supply, movements, balances, memberships and digests of the register agree",
+    usage: "[options]",
+    load: async () => (await import("./reconcile.ts")).reconcileCommand(),
+  },
   digest: {
     about: "digests of all rows up to a checkpoint, to compare with another deployment",
     usage: "[options]",

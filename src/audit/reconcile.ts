@@ -1,0 +1,168 @@
+/**
+ * Reconciles the register: what every part of it says, held against the others and against the log. All of
+ * it in one snapshot of the database, so that a service may go on meanwhile.
+ */
+import type { Database, Db, Session } from "../database/connect.ts";
+import { checkpointMark } from "../log/blocks.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import type { RunnablePipeline } from "../pipelines/pipeline.ts";
+import { LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
+import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import { showThePast } from "./expected-lines.ts";
+import { createFound, type Found } from "./found.ts";
+import { readStanding, type Standing } from "./own-digests.ts";
+import { tellWrong, withoutDigest, wrongCheckpoints } from "./reconcile-digests.ts";
+import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./reconcile-states.ts";
+import {
+  PARTS,
+  reconcileBalances,
+  reconcileChanges,
+  reconcileSupply,
+  tokenTypes,
+} from "./reconcile-sums.ts";
+import { reconcileBeyond, reconcileWatermark } from "./reconcile-watermarks.ts";
+
+export type Reconciliation = {
+  readonly checkpoint: bigint;
+  readonly coins: number;
+  /** What does not add up, the first hundred. */
+  readonly findings: readonly string[];
+  /** Findings beyond those. */
+  readonly more: number;
+  /** What could not be looked at. */
+  readonly notes: readonly string[];
+};
+
+export type ReconcileRequest = {
+  /** The checkpoint, found in the snapshot; the last one that all pipelines have committed unless given. */
+  readonly at?: ((on: Db) => Promise<bigint>) | undefined;
+  /** This token alone: then neither digests nor watermarks, which are of all tokens. */
+  readonly coinType?: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * @throws NotYetIndexedError (wait), BeforeLogError (stop)
+ */
+export const reconcile = async (
+  database: Database,
+  request: ReconcileRequest,
+): Promise<Reconciliation> => {
+  await using session = await database.session();
+  return await inSnapshot(session, (tx) => reconcileIn(tx, request));
+};
+
+/** One state of the database for all statements. Temporary views may be made; nothing else is written. */
+const inSnapshot = <T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> =>
+  session.transaction(async (tx) => {
+    await tx.sql`set transaction isolation level repeatable read`;
+    return await work(tx);
+  });
+
+/** Layouts of the pipelines' tables, by name; of those that were never run, none. */
+type Layouts = ReadonlyMap<string, number>;
+
+const reconcileIn = async (
+  tx: Db,
+  { at, coinType, signal }: ReconcileRequest,
+): Promise<Reconciliation> => {
+  const found = createFound();
+  const notes: string[] = [];
+  const standing = await readStanding(tx);
+  const checkpoint = at === undefined ? standing.last : await at(tx);
+  const layouts = new Map<string, number>();
+  // With one token alone, watermarks say no more than how far the tables are filled.
+  const ofWatermarks = coinType === undefined ? found : createFound();
+  for (const pipeline of ledgerPipelines) {
+    const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
+    if (stands !== null) layouts.set(pipeline.name, stands.layout);
+  }
+  const coins = coinType === undefined ? await tokenTypes(tx.sql) : [coinType];
+  for (const coin of coins) {
+    signal.throwIfAborted();
+    await reconcileCoin(
+      tx,
+      coin,
+      { checkpoint, standing, layouts, isPresent: at === undefined },
+      found,
+    );
+  }
+  const filling = ledgerPipelines.filter(
+    ({ name }) => (layouts.get(name) ?? 0) < LAYOUT_WITH_DIGESTS,
+  );
+  if (filling.length > 0) {
+    notes.push(
+      `digests and history of ${filling.map(({ name }) => name).join(", ")} are still being filled in and were not looked at`,
+    );
+  }
+  if (coinType !== undefined)
+    notes.push("digests and watermarks are of all tokens and were not looked at");
+  else {
+    const ready = ledgerPipelines.filter((pipeline) => !filling.includes(pipeline));
+    for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
+    await reconcileDigests(tx, ready, checkpoint, signal, found);
+  }
+  const { lines: findings, more } = found;
+  return { checkpoint, coins: coins.length, findings, more, notes };
+};
+
+type Asked = {
+  readonly checkpoint: bigint;
+  readonly standing: Standing;
+  readonly layouts: Layouts;
+  /** Not a checkpoint of the past: what stands now is looked at, too. */
+  readonly isPresent: boolean;
+};
+
+const reconcileCoin = async (
+  tx: Db,
+  coinType: string,
+  { checkpoint, standing, layouts, isPresent }: Asked,
+  found: Found,
+): Promise<void> => {
+  const { sql } = tx;
+  const hasPast = (...names: readonly string[]) =>
+    names.every((name) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  const bothPast = hasPast("shared_token_objects", "timelock_objects");
+  if (bothPast && hasPast("holder_lifecycle")) {
+    const mark = await checkpointMark(tx, checkpoint);
+    // Sums do not depend on the time, where it is still being filled in.
+    const at = { checkpoint, timestampMs: mark?.timestampMs ?? 0n };
+    await reconcileSupply(tx, coinType, at, standing.firstCheckpoint === 0n, found);
+    await reconcileMemberships(sql, coinType, checkpoint, found);
+  }
+  for (const part of PARTS) {
+    if (isPresent) await reconcileBalances(sql, coinType, part, bothPast, found);
+    if (bothPast) await reconcileChanges(sql, coinType, part, checkpoint, found);
+  }
+  if (hasPast("role_changes")) await reconcileRoles(sql, coinType, checkpoint, found);
+  if (isPresent) await reconcileHeldRoles(sql, coinType, found);
+};
+
+const reconcileDigests = async (
+  tx: Db,
+  pipelines: readonly RunnablePipeline[],
+  checkpoint: bigint,
+  signal: AbortSignal,
+  found: Found,
+): Promise<void> => {
+  const wrong = [];
+  for (const pipeline of pipelines) {
+    const stored = await wrongCheckpoints(tx, pipeline, checkpoint, signal);
+    const named = new Set(stored.map((each) => each.checkpoint));
+    const without = await withoutDigest(tx, pipeline, checkpoint);
+    const missing = without
+      .filter((each) => !named.has(each))
+      .map((each) => ({ checkpoint: each, rows: [], digest: null }));
+    const inOrder = [...stored, ...missing].sort((a, b) => (a.checkpoint < b.checkpoint ? -1 : 1));
+    wrong.push(...inOrder.map((each) => ({ pipeline, stored: each })));
+  }
+  if (wrong.length === 0) return;
+  // From here on the tables' names mean what stood before a checkpoint.
+  await showThePast(tx.sql);
+  for (const { pipeline, stored } of wrong) {
+    signal.throwIfAborted();
+    if (found.isFull) found.add("");
+    else await tellWrong(tx, pipeline, stored, found);
+  }
+};

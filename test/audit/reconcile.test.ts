@@ -1,0 +1,306 @@
+/** `reconcile`: what adds up, and which row it is when something does not. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { reconcile } from "../../src/audit/reconcile.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { alterRows } from "../projections/damage.ts";
+import { type DemoRegister, demoRegister } from "./demo-register.ts";
+
+const CHECKPOINTS = 160;
+
+let register: DemoRegister;
+beforeAll(async () => {
+  register = await demoRegister();
+  await register.advance(CHECKPOINTS);
+});
+afterAll(() => register[Symbol.asyncDispose]());
+
+const { signal } = new AbortController();
+
+const run = (at?: bigint) =>
+  reconcile(register.database, { signal, ...(at !== undefined && { at: async () => at }) });
+
+test("of a register that nobody touched everything adds up, at every checkpoint", async () => {
+  for (const at of [undefined, 0n, 1n, 60n, 159n]) {
+    const { findings, notes, coins } = await run(at);
+    expect({ at, findings, notes }).toEqual({ at, findings: [], notes: [] });
+    expect(coins).toBeGreaterThan(2);
+  }
+});
+
+test("nothing is found while the register moves on, in other batches", async () => {
+  await using moving = await demoRegister({ seed: 11 });
+  await moving.advance(60);
+  let isOver = false;
+  const advancing = (async () => {
+    for (let step = 0; step < 8; step += 1) await moving.advance(12, 40);
+    isOver = true;
+  })();
+  let runs = 0;
+  while (!isOver) {
+    const { findings } = await reconcile(moving.database, { signal });
+    expect(findings).toEqual([]);
+    runs += 1;
+  }
+  await advancing;
+  expect(runs).toBeGreaterThan(1);
+  // The log is ahead of the pipelines.
+  await moving.advance(10, 0, { appendOnly: true });
+  expect((await reconcile(moving.database, { signal })).findings).toEqual([]);
+});
+
+/** Runs with rows that were changed, which are put right again. */
+const withChanged = async (table: string, statement: string, work: () => Promise<void>) => {
+  const { database } = register;
+  const [row] = await database.sql<{ columns: string }[]>`
+    select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and attgenerated = ''`;
+  const columns = row?.columns ?? "";
+  await alterRows(database, `create table kept as select ${columns} from ${table}`);
+  await alterRows(database, statement);
+  try {
+    await work();
+  } finally {
+    await alterRows(
+      database,
+      `delete from ${table}; insert into ${table} (${columns}) select ${columns} from kept; drop table kept`,
+    );
+  }
+};
+
+/** One row in the middle of a table. */
+const SOME = (table: string, order: string, where = "true") =>
+  `ctid = (select ctid from ${table} where ${where} order by ${order} limit 1 offset 3)`;
+
+test.each<[string, string, string, RegExp[]]>([
+  [
+    "a deleted activity row",
+    "token_activity",
+    `delete from token_activity where ${SOME("token_activity", "position", "activity_type = 'transfer'")}`,
+    [
+      /^token_activity, checkpoint \d+, coinType 0x\w+::\w+::\w+, position \d+: the row is missing; the log gives \{"activityType":"transfer"/,
+    ],
+  ],
+  [
+    "a deleted mint",
+    "token_activity",
+    `delete from token_activity where ${SOME("token_activity", "position", "activity_type = 'mint'")}`,
+    [
+      /^token_activity, 0x\w+::.*: minted less burned is \d+, but the treasury's supply is \d+$/,
+      /^token_activity, checkpoint \d+, .*the row is missing/,
+    ],
+  ],
+  [
+    "an invented activity row",
+    "token_activity",
+    `insert into token_activity select coin_type, position + 7, activity_type, tx_digest, timestamp_ms, amount, from_address, to_address, signer, token_object_id from token_activity where ${SOME("token_activity", "position", "activity_type = 'transfer'")}`,
+    [/^token_activity, checkpoint \d+, .*: the row is stored, but the log gives none/],
+  ],
+  [
+    "an altered recipient",
+    "token_activity",
+    `update token_activity set to_address = '0xbad' where ${SOME("token_activity", "position", "activity_type = 'transfer'")}`,
+    [/^token_activity, checkpoint .*: toAddress is 0xbad, the log gives 0x[0-9a-f]+$/],
+  ],
+  [
+    "a raised balance",
+    "balances",
+    `update balances set token_balance = token_balance + 1 where ${SOME("balances", "coin_type, owner", "token_count > 0")}`,
+    [
+      /^balances, 0x\S+, owner 0x\w+: token_balance is \d+, but the objects in shared_token_objects hold \d+$/,
+      /^balances, 0x\S+, owner 0x\w+: token_balance is \d+, but the last of token_changes left \d+$/,
+    ],
+  ],
+  [
+    "a raised balance of grants",
+    "balances",
+    `update balances set grant_balance = grant_balance + 5 where ${SOME("balances", "coin_type, owner", "grant_count > 0")}`,
+    [/grant_balance is \d+, but the objects in timelock_objects/, /the last of grant_changes/],
+  ],
+  [
+    "a holder that holds nothing",
+    "balances",
+    `insert into balances (coin_type, owner, token_balance, token_count) select coin_type, '0xbad', 5, 1 from balances limit 1`,
+    [/owner 0xbad: token_balance is 5, but .* hold 0/, /left 0/, /token_count is 1/],
+  ],
+  [
+    "a changed holder in an event",
+    "holder_events",
+    `update holder_events set holder_id = 4711 where ${SOME("holder_events", "position", "event_type = 'holder_address_added'")}`,
+    [
+      /^membership_ranges, .* holder, checkpoint \d+: it has \d+ until .*, but holder_events make it 4711 until/,
+      /^holder_events, checkpoint \d+, .*: holderId is 4711, the log gives \d+$/,
+    ],
+  ],
+  [
+    "a changed holder of a wallet",
+    "membership_ranges",
+    `update membership_ranges set value = 4711 where ${SOME("membership_ranges", "checkpoint, address", "aspect = 'holder'")}`,
+    [
+      /^membership_ranges, 0x.* 0x\w+ holder, checkpoint \d+: it has 4711 until now, but holder_events make it \d+ until now$/,
+      /^membership_ranges, checkpoint \d+, coinType \S+, address 0x\w+, aspect holder: value is 4711, the log gives \d+$/,
+    ],
+  ],
+  [
+    "a membership that ended too early",
+    "membership_ranges",
+    `update membership_ranges set until = checkpoint + 2 where ${SOME("membership_ranges", "checkpoint, address", "aspect = 'group' and until > 1000")}`,
+    [
+      /^membership_ranges, .* group, .* until \d+, but holder_events make it \d+ until now$/,
+      /stored is the end of the state; the log gives no change$/,
+    ],
+  ],
+  [
+    "a role that nobody granted",
+    "role_ranges",
+    `insert into role_ranges select coin_type, '0xbad', role, checkpoint, until from role_ranges where ${SOME("role_ranges", "checkpoint")}`,
+    [
+      /^role_ranges, .* 0xbad .*: it has 1 until .*, but role_events make it nothing$/,
+      /^role_ranges, checkpoint \d+, .*owner 0xbad, .*: the row is stored, but the log gives none/,
+    ],
+  ],
+  [
+    "a role that is held in the present alone",
+    "wallet_roles",
+    `insert into wallet_roles select coin_type, '0xbad', role, position from wallet_roles limit 1`,
+    [/^wallet_roles, .*owner 0xbad, .*by role_events it is not held$/],
+  ],
+  [
+    "a watermark moved back",
+    "token_activity_watermark",
+    `update token_activity_watermark set next_checkpoint = 120`,
+    [
+      /^token_activity_watermark: next_checkpoint is 120, but last_checkpoint 159 makes it 160$/,
+      /^token_activity_digests: \d+ rows of checkpoint 1\d\d and later, beyond token_activity_watermark$/,
+      /^token_activity: \d+ rows of checkpoint 1\d\d and later/,
+    ],
+  ],
+  [
+    "a watermark moved forward beyond the log",
+    "role_changes_watermark",
+    `update role_changes_watermark set next_checkpoint = 170, last_checkpoint = 169`,
+    [/^role_changes_watermark: next_checkpoint is 170, but the log ends before 160$/],
+  ],
+  [
+    "a watermark with another digest",
+    "timelock_objects_watermark",
+    `update timelock_objects_watermark set digest = sha256(digest), last_digest = 'x'`,
+    [/^timelock_objects_watermark: last_digest is x, but/, /: digest is \w+, but the last of/],
+  ],
+  [
+    "an object's range that was altered",
+    "shared_token_ranges",
+    `update shared_token_ranges set balance = balance + 1 where ${SOME("shared_token_ranges", "checkpoint")}`,
+    [/^shared_token_ranges, checkpoint \d+, objectId 0x\w+: balance is \d+, the log gives \d+$/],
+  ],
+  [
+    "an object that stands with another balance",
+    "shared_token_objects",
+    `update shared_token_objects set balance = balance + 1 where ${SOME("shared_token_objects", "checkpoint")}`,
+    [/hold \d+$/, /^shared_token_objects, checkpoint \d+, objectId 0x\w+: balance is \d+, the log/],
+  ],
+  [
+    "an altered movement",
+    "token_changes",
+    `update token_changes set change = change + 1 where ${SOME("token_changes", "position")}`,
+    [
+      /^token_changes, 0x\S+, owner 0x\w+, position \d+: balance_after is \d+, but \d+ and a change of -?\d+ make \d+$/,
+      /^token_changes, checkpoint \d+, .*: change is -?\d+, the log gives -?\d+$/,
+    ],
+  ],
+  [
+    "an altered cause",
+    "grant_changes",
+    `update grant_changes set cause = 'MINT' where ${SOME("grant_changes", "position")}`,
+    [/^grant_changes, checkpoint \d+, .*: cause is MINT, the log gives GRANT_FUNDED$/],
+  ],
+  [
+    "another supply",
+    "token_supplies",
+    `update token_supplies set supply = supply + 1 where ${SOME("token_supplies", "checkpoint desc")}`,
+    [/^token_supplies, checkpoint \d+, coinType .*: supply is \d+, the log gives \d+$/],
+  ],
+  [
+    "a deleted digest",
+    "holder_lifecycle_digests",
+    `delete from holder_lifecycle_digests where ${SOME("holder_lifecycle_digests", "checkpoint")}`,
+    [/^holder_lifecycle_digests, checkpoint \d+: the row is missing$/],
+  ],
+  [
+    "an altered digest",
+    "role_changes_digests",
+    `update role_changes_digests set digest = sha256(digest) where ${SOME("role_changes_digests", "checkpoint")}`,
+    [/^role_changes_digests, checkpoint \d+: digest is \w{64}, which the rows do not give$/],
+  ],
+])("%s is found, with the row", async (_what, table, statement, lines) => {
+  await withChanged(table, statement, async () => {
+    const { findings } = await run();
+    for (const line of lines) {
+      expect(findings.filter((finding) => line.test(finding))).not.toEqual([]);
+    }
+    // Nothing that has nothing to do with it.
+    expect(findings.length).toBeLessThan(lines.length + 4);
+  });
+});
+
+test("a watermark that passed over facts is found by the rows that they should have given", async () => {
+  await using behind = await demoRegister();
+  await behind.advance(100);
+  await behind.advance(60, 0, { appendOnly: true });
+  for (const name of ["token_activity", "shared_token_objects", "timelock_objects"]) {
+    await alterRows(
+      behind.database,
+      `update ${name}_watermark set next_checkpoint = 160, last_checkpoint = 159,
+         (last_digest, last_timestamp_ms) = (select last_digest, last_timestamp_ms from log_high_water)`,
+    );
+  }
+  const at = async () => 159n;
+  const { findings, more } = await reconcile(behind.database, { signal, at });
+  expect(findings.length).toBe(100);
+  expect(more).toBeGreaterThan(0);
+  expect(findings.join("\n")).toMatch(
+    /^token_activity, checkpoint 1\d\d, .*: the row is missing; the log gives/m,
+  );
+});
+
+test("while an upgraded database is filled in, that part is left out and named", async () => {
+  await withChanged(
+    "token_activity_watermark",
+    "update token_activity_watermark set layout = 1, digest = null",
+    async () => {
+      const { findings, notes } = await run();
+      expect(findings).toEqual([]);
+      expect(notes).toEqual([expect.stringContaining("history of token_activity are still being")]);
+    },
+  );
+});
+
+test("one token alone is reconciled without digests and watermarks", async () => {
+  const [coinType = ""] = register.model.coins.keys();
+  const { findings, notes, coins } = await reconcile(register.database, { signal, coinType });
+  expect({ findings, coins }).toEqual({ findings: [], coins: 1 });
+  expect(notes).toHaveLength(1);
+});
+
+test("the command tells what it found, line by line or as JSON, with its exit code", async () => {
+  const command = (...args: readonly string[]) =>
+    runCommand(["reconcile", ...args], { DATABASE_URL: register.database.url });
+  expect(await command()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^everything adds up at checkpoint 159: \d+ tokens\n$/),
+  });
+  expect(await command("--at", "9999")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the last one is 159"),
+  });
+  await withChanged("token_supplies", "update token_supplies set supply = supply + 1", async () => {
+    const { code, stdout } = await command();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/\nreconciled at checkpoint 159: \d+ findings\n$/);
+    const past = await command("--at", "100", "--json");
+    expect(past.code).toBe(1);
+    expect(JSON.parse(past.stdout)).toMatchObject({
+      checkpoint: "100",
+      findings: expect.arrayContaining([expect.stringContaining("the treasury's supply is")]),
+    });
+  });
+});
