@@ -146,6 +146,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   walletRoles: "coinType: $coin",
   roleEvents: "coinType: $coin",
   indexerStatus: "",
+  pipelineDigest: 'pipeline: "role_changes", atCheckpoint: "20"',
   _meta: "",
   balanceChanges: "coinType: $coin, owner: $owner, limit: 3, order: DESC",
   tokens: "limit: 2",
@@ -166,7 +167,9 @@ test.for(Object.entries(QUERIES))(
     const used = ["coin", "owner"].filter((name) => given.includes(`$${name}`));
     const defined =
       used.length > 0 ? `(${used.map((name) => `$${name}: String!`).join(", ")})` : "";
-    const text = `query Q${defined} { ${query}${args} { ${fieldsOf(query)} __typename } }`;
+    const fields = fieldsOf(query);
+    const selection = fields === "" ? "" : `{ ${fields} __typename }`;
+    const text = `query Q${defined} { ${query}${args} ${selection} }`;
     for (const coin of [ACME, "0xACCE::acme::Acme", OLD, NEW, "0x1::never::SEEN"]) {
       for (const owner of [ALICE, "0xB0B", CAROL]) {
         const given = { coin, owner };

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
+import { LAYOUT } from "../../src/pipelines/pipeline.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
@@ -196,8 +197,9 @@ test.skipIf(Date.now() < Date.parse(madeAt))(
         select layout from shared_token_objects_watermark
         union all select layout from timelock_objects_watermark
         union all select layout from holder_lifecycle_watermark
-        union all select layout from role_changes_watermark`;
-        return seen.every(({ layout }) => layout === 2) ? { done: true } : { seen };
+        union all select layout from role_changes_watermark
+        union all select layout from token_activity_watermark`;
+        return seen.every(({ layout }) => layout === LAYOUT) ? { done: true } : { seen };
       },
     );
     const differing = await database.sql`
