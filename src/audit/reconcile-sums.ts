@@ -88,18 +88,25 @@ export const PARTS: readonly Part[] = [
   { name: "grant", live: "timelock_objects", held: "left_balance", changes: "grant_changes" },
 ];
 
+/** Owners behind one and up to another; null: to the end. */
+export type Owners = { readonly after: string; readonly upTo: string | null };
+
+export const ALL_OWNERS: Owners = { after: "", upTo: null };
+
+const OF_PAGE = "coin_type = $1 and owner > $2 and ($3::text is null or owner <= $3)";
+
 const balances = ({ name, live, held, changes }: Part, withPast: boolean) => `
   with live as (
-    select owner, sum(${held}) as held, count(*) as objects from ${live} where coin_type = $1 group by owner
+    select owner, sum(${held}) as held, count(*) as objects from ${live} where ${OF_PAGE} group by owner
   ), kept as (
     select owner, ${name}_balance as held, ${name}_count as objects from balances
-    where coin_type = $1 and (${name}_balance <> 0 or ${name}_count <> 0)
+    where ${OF_PAGE} and (${name}_balance <> 0 or ${name}_count <> 0)
   ), moved as (
     ${
       withPast
         ? `select distinct on (owner) owner, balance_after as held from ${changes}
-           where coin_type = $1 order by owner, position desc`
-        : "select owner, held from live"
+           where ${OF_PAGE} order by owner, position desc`
+        : "select owner, held from kept"
     }
   )
   select * from (
@@ -120,15 +127,18 @@ type BalanceRow = {
   readonly liveObjects: number;
 };
 
-/** Balances of a token as they stand now, in this snapshot: kept, of the objects, and by the movements. */
+/**
+ * Balances of a token as they stand now, in this snapshot: kept, of the objects, and (`withPast`) by the
+ * movements, which takes the longest.
+ */
 export const reconcileBalances = async (
   sql: Sql,
   coinType: string,
   part: Part,
-  withPast: boolean,
+  { withPast, after, upTo }: Owners & { readonly withPast: boolean },
   found: Found,
 ): Promise<void> => {
-  const rows = await sql.unsafe<BalanceRow[]>(balances(part, withPast), [coinType]);
+  const rows = await sql.unsafe<BalanceRow[]>(balances(part, withPast), [coinType, after, upTo]);
   for (const { owner, kept, live, moved, keptObjects, liveObjects } of rows) {
     const of = `balances, ${coinType}, owner ${owner}`;
     if (kept !== live) {

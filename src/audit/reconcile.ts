@@ -14,6 +14,7 @@ import { readStanding, type Standing } from "./own-digests.ts";
 import { tellWrong, withoutDigest, wrongCheckpoints } from "./reconcile-digests.ts";
 import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./reconcile-states.ts";
 import {
+  ALL_OWNERS,
   PARTS,
   reconcileBalances,
   reconcileChanges,
@@ -132,7 +133,9 @@ const reconcileCoin = async (
     await reconcileMemberships(sql, coinType, checkpoint, found);
   }
   for (const part of PARTS) {
-    if (isPresent) await reconcileBalances(sql, coinType, part, bothPast, found);
+    if (isPresent) {
+      await reconcileBalances(sql, coinType, part, { withPast: bothPast, ...ALL_OWNERS }, found);
+    }
     if (bothPast) await reconcileChanges(sql, coinType, part, checkpoint, found);
   }
   if (hasPast("role_changes")) await reconcileRoles(sql, coinType, checkpoint, found);

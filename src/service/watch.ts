@@ -1,5 +1,6 @@
 /** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
 import { openDeploymentKey } from "../audit/deployment-key.ts";
+import { sumsLook } from "../audit/sums-look.ts";
 import { logLook, watchOver } from "../audit/watch.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
@@ -32,7 +33,7 @@ export const startWatch = async (settings: {
     {
       database: storage.write,
       key: await deploymentKey(config, storage, logger),
-      looks: [logLook],
+      looks: [logLook, sumsLook()],
       // A line of the process's log is beyond the reach of one who can change the database.
       onSigned: ({ checkpoint, hash, signature, keyId }) =>
         logger.info(
