@@ -9,6 +9,7 @@
 import type { TokenTimelock } from "../projections/timelock-objects.ts";
 import { least } from "./ocf-flows.ts";
 import type { VestingTerms } from "./ocf-forms.ts";
+import { stepsOf, unlockedAfter, WHOLE_BPS } from "./unlocking.ts";
 
 /** Tokens of a grant, in the order in which they unlock; `to` is not included. */
 export type GrantPart = {
@@ -33,8 +34,6 @@ const MOST_DAYS = 1_000_000n;
 
 /** The last moment of the year 9999. */
 const MOST_MS = 253_402_300_799_999n;
-
-const WHOLE_BPS = 10_000n;
 
 /** The day of a time, UTC: `2026-06-30`. Times beyond the year 9999 have none. */
 export const dayOf = (timestampMs: bigint): string =>
@@ -70,19 +69,6 @@ export const vestingOf = (part: GrantPart, nowMs: bigint): Vesting => {
     vested += amount;
   }
   return { dates: [...dates].map(([date, amount]) => ({ date, amount })) };
-};
-
-/** Releases behind the first one. Without a time between them they all come with it. */
-const stepsOf = ({ releaseCount, periodBetweenReleasesMs }: TokenTimelock): bigint =>
-  releaseCount <= 1n || periodBetweenReleasesMs === 0n ? 0n : releaseCount - 1n;
-
-/** Unlocked tokens after the first release and `step` more, as the contract rounds: see contracts/sui. */
-const unlockedAfter = (grant: TokenTimelock, step: bigint): bigint => {
-  const { totalAmount, initialReleasePortionBps } = grant;
-  const steps = stepsOf(grant);
-  if (step >= steps) return totalAmount;
-  const initial = (totalAmount * initialReleasePortionBps) / WHOLE_BPS;
-  return initial + ((totalAmount - initial) * step) / steps;
 };
 
 const termsOf = (grant: TokenTimelock): VestingTerms | undefined => {

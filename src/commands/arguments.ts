@@ -1,5 +1,6 @@
 /** Values given on the command line, checked. */
 import { InvalidArgumentError } from "commander";
+import { strictBase64 } from "../client/ed25519.mjs";
 
 /** A checkpoint number. */
 export const checkpointArgument = (text: string): bigint => {
@@ -35,4 +36,12 @@ export const namesArgument = (known: readonly string[]) => (text: string) => {
     throw new InvalidArgumentError(`"${wrong}" is not one of ${known.join(", ")}.`);
   }
   return [...new Set(names)];
+};
+
+/** A public key of a deployment. */
+export const keyArgument = (text: string): string => {
+  if (strictBase64(text)?.length !== 32) {
+    throw new InvalidArgumentError("It must be base64 of 32 bytes.");
+  }
+  return text;
 };

@@ -37,21 +37,28 @@ export const coinOption = () =>
 /** Of days that exist: `Date.parse` alone takes June 31 for July 1. */
 const dateTime = z.iso.datetime({ offset: true });
 
-/** `--at`: a checkpoint or a second. */
+/** A checkpoint or a second. */
+export const momentArgument = (text: string): Asked => {
+  if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
+  const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms) || ms < 0) {
+    throw new InvalidArgumentError(
+      "It must be a checkpoint number, or a date and time with its offset, such as 2026-06-30T23:59:59Z.",
+    );
+  }
+  return { kind: "second", unixSeconds: BigInt(Math.floor(ms / 1_000)) };
+};
+
+/** The same, or a date: the end of that day, UTC. */
+export const dateArgument = (text: string): Asked =>
+  momentArgument(z.iso.date().safeParse(text).success ? `${text}T23:59:59Z` : text);
+
+/** `--at` */
 export const atOption = () =>
   new Option(
     "--at <moment>",
     "checkpoint number, or date and time such as 2026-06-30T23:59:59Z; the newest checkpoint unless given",
-  ).argParser((text: string): Asked => {
-    if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
-    const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
-    if (Number.isNaN(ms) || ms < 0) {
-      throw new InvalidArgumentError(
-        "It must be a checkpoint number, or a date and time with its offset, such as 2026-06-30T23:59:59Z.",
-      );
-    }
-    return { kind: "second", unixSeconds: BigInt(Math.floor(ms / 1_000)) };
-  });
+  ).argParser(momentArgument);
 
 export const AT_HELP =
   "\nA date and time takes its offset with it; the table is that of the end of its second.";

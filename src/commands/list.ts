@@ -70,6 +70,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./statement.ts")).statementCommand(),
   },
+  "audit-pack": {
+    about: "a register at two dates, what happened between, and its proof; verify checks one",
+    usage: "[options]",
+    load: async () => (await import("./audit-pack.ts")).auditPackCommand(),
+  },
   migrate: {
     about: "apply missing database migrations and end (start, index and serve do so too)",
     load: async () => (await import("./migrate.ts")).migrateCommand(),

@@ -2,12 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { makeStatement, type Whose } from "../audit/statement.ts";
-import { strictBase64 } from "../client/ed25519.mjs";
 import { type Statement, StatementError, verifyStatement } from "../client/verify-statement.mjs";
 import type { Asked } from "../graphql/past.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
+import { keyArgument } from "./arguments.ts";
 import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -121,11 +121,4 @@ const rootArgument = (text: string): string => {
   const hex = text.toLowerCase().replace(/^0x/, "");
   if (!/^[0-9a-f]{64}$/.test(hex)) throw new InvalidArgumentError("It must be 64 hex digits.");
   return hex;
-};
-
-const keyArgument = (text: string): string => {
-  if (strictBase64(text)?.length !== 32) {
-    throw new InvalidArgumentError("It must be base64 of 32 bytes.");
-  }
-  return text;
 };

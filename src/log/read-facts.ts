@@ -32,7 +32,7 @@ export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBat
   // Facts at or below a mark that was seen never change: no snapshot is needed across statements. They
   // stand in the table in chain order as good as always, so sorting here costs a glance at each; the
   // server would sort the whole rows.
-  const rows = await sql<Row[]>`
+  const rows = await sql<StoredFact[]>`
     select ${sql.unsafe(COLUMNS)} from log_facts
     where checkpoint between ${request.from} and ${last.sequence}
       and name = any(${texts(request.names)}::text[])`;
@@ -41,7 +41,7 @@ export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBat
 
 const COLUMNS = columnsByKey(logFacts);
 
-const inChainOrder = (a: Row, b: Row): number => {
+const inChainOrder = (a: StoredFact, b: StoredFact): number => {
   if (a.checkpoint !== b.checkpoint) return a.checkpoint < b.checkpoint ? -1 : 1;
   return a.transaction - b.transaction || a.kind - b.kind || a.index - b.index;
 };
@@ -107,9 +107,12 @@ const planBatch = async (sql: Sql, request: FactRequest): Promise<CheckpointMark
 };
 
 /** As Postgres sends it: numeric comes as text. */
-type Row = Omit<typeof logFacts.$inferSelect, "version"> & { readonly version: string | null };
+export type StoredFact = Omit<typeof logFacts.$inferSelect, "version"> & {
+  readonly version: string | null;
+};
 
-const factOf = ({ kind: _, objectId, version, contents, ...common }: Row): Fact => {
+/** A fact of its row. */
+export const factOf = ({ kind: _, objectId, version, contents, ...common }: StoredFact): Fact => {
   if (objectId === null || version === null) {
     if (contents === null) {
       throw new Error(`log_facts: event without contents in ${common.txDigest}`);

@@ -109,7 +109,8 @@ type Membership = MembershipKey & Pick<MembershipRange, "value">;
 type Change = MembershipKey & StateChange<Membership>;
 
 /** Names of Move types hold no space. */
-const keyOf = ({ coinType, address, aspect }: MembershipKey) => `${coinType} ${address} ${aspect}`;
+export const membershipKey = ({ coinType, address, aspect }: MembershipKey) =>
+  `${coinType} ${address} ${aspect}`;
 
 const changesOf = (events: readonly HolderEventRow[]): readonly Change[] =>
   events.flatMap((event) => {
@@ -118,17 +119,17 @@ const changesOf = (events: readonly HolderEventRow[]): readonly Change[] =>
     if (said === null || address === null) return [];
     const key: MembershipKey = { coinType, address, aspect: said.aspect };
     const state = said.value === null ? null : { ...key, value: said.value };
-    return [{ ...key, key: keyOf(key), checkpoint: placeOf(position).checkpoint, state }];
+    return [{ ...key, key: membershipKey(key), checkpoint: placeOf(position).checkpoint, state }];
   });
 
-/** What the wallets that a batch names were before, by `keyOf`. */
+/** What the wallets that a batch names were before, by `membershipKey`. */
 type Standing = ReadonlyMap<string, MembershipRange>;
 
 const readStanding = async (sql: Sql, facts: readonly Fact[]): Promise<Standing> => {
   const changes = changesOf(eventRows(NAME, facts, READERS));
   const named = new Map(changes.map((change) => [change.key, change]));
   const standing = await standingMemberships(sql, [...named.values()]);
-  return new Map(standing.map((range) => [keyOf(range), range]));
+  return new Map(standing.map((range) => [membershipKey(range), range]));
 };
 
 const isSame = (one: Membership, other: Membership) => one.value === other.value;

@@ -5,7 +5,7 @@
 import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
-import { openRanges, type RangeTable } from "./ranges.ts";
+import { openRanges, type RangeTable, rangesAt } from "./ranges.ts";
 
 /** What a wallet has one value of at most, at the end of each checkpoint. */
 export type Aspect = "holder" | "group" | "freeze";
@@ -41,10 +41,25 @@ export const standingMemberships = async (
   sql: Sql,
   keys: readonly MembershipKey[],
 ): Promise<readonly MembershipRange[]> => {
-  const rows = await openRanges<Omit<MembershipRange, "value"> & { readonly value: string }>(
+  const rows = await openRanges<StoredMembership>(
     sql,
     membershipRanges,
     keys.map(({ coinType, address, aspect }) => [coinType, address, aspect]),
   );
-  return rows.map((row) => ({ ...row, value: BigInt(row.value) }));
+  return rows.map(membershipOf);
 };
+
+/** What the wallets of a coin were at the end of a checkpoint. */
+export const membershipsAt = async (
+  sql: Sql,
+  coinType: string,
+  at: bigint,
+): Promise<readonly MembershipRange[]> =>
+  (await rangesAt<StoredMembership>(sql, membershipRanges, coinType, at)).map(membershipOf);
+
+type StoredMembership = Omit<MembershipRange, "value"> & { readonly value: string };
+
+const membershipOf = (row: StoredMembership): MembershipRange => ({
+  ...row,
+  value: BigInt(row.value),
+});

@@ -45,6 +45,19 @@ export const openRanges = async <Open extends object>(
   );
 };
 
+/** The ranges of a coin that stood at the end of a checkpoint, by their keys; numerics as Postgres sends them. */
+export const rangesAt = async <Stood extends object>(
+  sql: Sql,
+  { table, key }: RangeTable,
+  coinType: string,
+  at: bigint,
+): Promise<Stood[]> =>
+  await sql.unsafe<Stood[]>(
+    `select ${columnsByKey(table)} from ${getTableName(table)}
+     where coin_type = $1 and checkpoint <= $2 and until > $2 order by ${key.join(", ")}`,
+    [coinType, `${at}`],
+  );
+
 /**
  * What appends ranges and ends those that are there, with parameters that are numbered from `first` on.
  * No range may be given twice.

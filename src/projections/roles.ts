@@ -21,7 +21,7 @@ import {
   readRange,
 } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
-import { keepingRanges, keepRanges, openRanges, type RangeTable } from "./ranges.ts";
+import { keepingRanges, keepRanges, openRanges, type RangeTable, rangesAt } from "./ranges.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",
@@ -100,6 +100,10 @@ export const standingRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<reado
     roleRanges,
     keys.map(({ coinType, owner, role }) => [coinType, owner, role]),
   );
+
+/** The roles of a coin that were held at the end of a checkpoint. */
+export const rolesAt = (sql: Sql, coinType: string, at: bigint): Promise<readonly RoleRange[]> =>
+  rangesAt<RoleRange>(sql, roleRanges, coinType, at);
 
 /** Appends events and folds them into the roles held, now and then, inside a transaction. */
 export const foldRoles = async (tx: Tx, { events, ranges }: RoleRows): Promise<void> => {

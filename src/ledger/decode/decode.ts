@@ -41,6 +41,18 @@ export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =
   });
 
 /**
+ * Decodes an excerpt: a protobuf checkpoint of which transactions may be left out. Those say nothing; what
+ * is there is claimed to the verifier.
+ * @throws CheckpointDecodeError (stop)
+ */
+export const decodeExcerpt = (
+  { sequence, bytes }: Pick<RawCheckpoint, "sequence" | "bytes">,
+  wanted: Wanted,
+  verifier: Verifier,
+): Checkpoint =>
+  readCheckpointMessage(new Cursor(bytes, sequence), { wanted, verifier, isExcerpt: true });
+
+/**
  * Reads the header of a checkpoint that holds nothing wanted, and makes sure that it is whole: a cut-off
  * checkpoint might have held something in the part that is missing. Digests are checked down to the
  * contents; what transactions hold is walked (BCS) or stepped over by its length (protobuf).

@@ -81,6 +81,7 @@ export const readCheckpointMessage = (cursor: Cursor, reading: Reading): Checkpo
   const objects = new ObjectIndex(cursor, readObjectSet(cursor, parts.objects));
   const transactions: Transaction[] = contents.map((entry, index) => {
     const span = parts.transactions[index] ?? cursor.fail(`transactions[${index}] is missing`);
+    if (reading.isExcerpt && span.start === span.end) return leftOut(cursor, entry);
     return readExecuted(cursor, index, entry, span, objects, reading);
   });
   return { ...header, transactions };
@@ -174,6 +175,16 @@ const readMessageSummary = (cursor: Cursor, parts: Parts): Summary => {
   }
   return summary;
 };
+
+/** A transaction of an excerpt of which nothing is known but that it is part of the checkpoint. */
+const leftOut = (cursor: Cursor, { transactionAt }: ContentsEntry): Transaction => ({
+  digest: cursor.digestText(transactionAt),
+  sender: "",
+  events: [],
+  outputObjects: [],
+  packages: [],
+  removedObjects: [],
+});
 
 const readExecuted = (
   cursor: Cursor,

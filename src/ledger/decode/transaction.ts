@@ -37,6 +37,8 @@ export type Reading = {
   /** Types to read; all when undefined. */
   readonly wanted: Wanted | undefined;
   readonly verifier: Verifier;
+  /** Whether transactions may be left out: those whose message is empty say nothing. */
+  readonly isExcerpt?: boolean;
 };
 
 /**

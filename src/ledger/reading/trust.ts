@@ -114,14 +114,19 @@ const startOf = async (
   return { committee, namedBy: certified.header.sequence };
 };
 
-/** The last checkpoint of an epoch that lies before another checkpoint, by halving. */
-const endOfEpoch = async (
+/**
+ * The last checkpoint of an epoch that lies before another checkpoint, by halving.
+ * @param after a checkpoint before the one that is looked for, where one is known
+ * @throws CommitteeError (stop), CertificateError (stop)
+ */
+export const endOfEpoch = async (
   source: CheckpointSource,
   epoch: bigint,
   before: bigint,
   signal: AbortSignal,
+  after = -1n,
 ): Promise<CertifiedSummary> => {
-  let [low, high] = [-1n, before];
+  let [low, high] = [after, before];
   let found: CertifiedSummary | null = null;
   while (high - low > 1n) {
     const middle = (low + high) / 2n;

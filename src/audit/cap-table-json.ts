@@ -1,0 +1,91 @@
+/** A cap table as one JSON document: the same text wherever it is written. */
+import type { Db } from "../database/connect.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import {
+  type CapPlace,
+  type CapRow,
+  createCapTables,
+  placeOf,
+  shareOf,
+} from "../projections/cap-tables.ts";
+
+/** A table's head, as GraphQL's `capTable` has it. */
+export type CapTableHead = {
+  readonly coinType: string;
+  readonly decimals: number | null;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: bigint;
+  readonly checkpointDigest: string;
+  readonly totalSupply: bigint | null;
+  readonly issued: bigint;
+  readonly holderCount: number;
+  readonly root: string;
+};
+
+/** Whose table, and when. */
+export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"> & {
+  /** The checkpoint at whose end it stood. */
+  readonly mark: CheckpointMark;
+};
+
+/** Rows that are read at once, and written before more are. */
+const AT_ONCE = 10_000;
+
+/** Reads a table of the past: its head, and its rows page by page. */
+export const readCapTable = async (
+  db: Db,
+  { coinType, decimals, totalSupply, mark }: TableOf,
+): Promise<{ readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> }> => {
+  const { sequence: checkpoint, timestampMs } = mark;
+  const tables = createCapTables();
+  const at = { checkpoint, timestampMs };
+  const totals = await tables.totals(db, { coinType, at });
+  async function* rows(): AsyncGenerator<readonly CapRow[]> {
+    for (let after: CapPlace | undefined; ; ) {
+      const page = await tables.rows(db, { coinType, at, limit: AT_ONCE, after });
+      const end = page.at(-1);
+      if (end === undefined) return;
+      yield page;
+      after = placeOf(end);
+    }
+  }
+  return { head: headOf({ coinType, decimals, totalSupply, mark }, totals), rows: rows() };
+};
+
+/** The head of a table whose rows come to this. */
+export const headOf = (
+  { coinType, decimals, totalSupply, mark }: TableOf,
+  { issued, holderCount, root }: Pick<CapTableHead, "issued" | "holderCount" | "root">,
+): CapTableHead => ({
+  coinType,
+  decimals,
+  checkpoint: mark.sequence,
+  checkpointTimestamp: mark.timestampMs / 1_000n,
+  checkpointDigest: mark.digest,
+  totalSupply,
+  issued,
+  holderCount,
+  root,
+});
+
+/** A piece of a table's text, and how many rows it has. */
+export type TablePiece = { readonly text: string; readonly rows: number };
+
+/** One document, rows as GraphQL's `capTable` has them: amounts are decimal strings. */
+export async function* capTableJson(
+  head: CapTableHead,
+  rows: AsyncIterable<readonly CapRow[]> | Iterable<readonly CapRow[]>,
+): AsyncGenerator<TablePiece> {
+  const printed = (value: unknown) =>
+    JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === "bigint" ? inner.toString() : inner,
+    );
+  yield { text: `${printed(head).slice(0, -1)},"rows":[`, rows: 0 };
+  let separator = "\n";
+  for await (const page of rows) {
+    const text = page.map((row) => printed({ ...row, share: shareOf(row.balance, head.issued) }));
+    yield { text: `${separator}${text.join(",\n")}`, rows: page.length };
+    separator = ",\n";
+  }
+  yield { text: "\n]}\n", rows: 0 };
+}

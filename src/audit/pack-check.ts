@@ -1,0 +1,169 @@
+/**
+ * Checks what an audit pack says against the validators' signatures: every fact up to a signed summary, the
+ * first register against the objects and events that it came from, and the last one against what happened
+ * since. Checkpoints are read one at a time.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readExcerpt } from "../ledger/proof/excerpt.ts";
+import { createWanted, factsOf } from "../ledger/reading/facts.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import { STILL_OPEN } from "../projections/ranges.ts";
+import type { RoleRange } from "../projections/roles.ts";
+import { capTableJson } from "./cap-table-json.ts";
+import { AuditPackError, CHECKPOINTS, excerptFile, FILES, type PackHead } from "./pack-form.ts";
+import {
+  holderEventLine,
+  movementLine,
+  PackLines,
+  readStanding,
+  roleEventLine,
+} from "./pack-lines.ts";
+import { PackOpening } from "./pack-opening.ts";
+import { PackRegister, type RegisterTable } from "./pack-register.ts";
+import { excerptsIn, openSignatures, reading } from "./pack-signatures.ts";
+import { PackVersions } from "./pack-versions.ts";
+
+/** A register with the roles that were held then. */
+export type ProvenRegister = RegisterTable & { readonly roles: readonly RoleRange[] };
+
+/** What a pack was found to hold. */
+export type Outcome = {
+  readonly first: ProvenRegister;
+  readonly last: ProvenRegister;
+  /** Checkpoints between the two, and those that the first register came from. */
+  readonly checkpoints: number;
+  readonly openingCheckpoints: number;
+  /** Signatures of validators that were verified, those that end epochs among them. */
+  readonly signatures: number;
+  readonly lowestStake: bigint;
+  readonly firstEpoch: bigint;
+  readonly lastEpoch: bigint;
+  /** Transactions between the two with facts of the token, and these facts. */
+  readonly transactions: number;
+  readonly facts: number;
+  readonly movements: number;
+  readonly holderEvents: number;
+  readonly roleEvents: number;
+  /** What the first register is made of, and how much of it is proven. */
+  readonly standing: number;
+  readonly standingProven: number;
+  /** How often a transaction found an object of the token as the one before it here left it. */
+  readonly followed: number;
+  /** Metadata of the coin told its decimals; else the deployment's word stands. */
+  readonly decimalsProven: boolean;
+};
+
+/**
+ * @throws AuditPackError (stop) naming the file and what does not hold
+ */
+export const checkContents = async (folder: string, head: PackHead): Promise<Outcome> => {
+  const { coinType, first, last } = head;
+  const signatures = await openSignatures(folder, head);
+  const wanted = createWanted(head.packages);
+  const register = new PackRegister(coinType);
+  const versions = new PackVersions();
+  const opening = new PackOpening(coinType);
+  await using standing = new PackLines(folder, FILES.firstState);
+  for (let text = await standing.next(); text !== undefined; text = await standing.next()) {
+    const said = readStanding(FILES.firstState, text, coinType, STILL_OPEN);
+    register.stands(said);
+    versions.stands(said);
+    opening.expect(said);
+  }
+  const decimals = await decimalsSaid(folder);
+  await using movements = new PackLines(folder, FILES.movements);
+  await using holderEvents = new PackLines(folder, FILES.holderEvents);
+  await using roleEvents = new PackLines(folder, FILES.roleEvents);
+  const counts = { checkpoints: 0, openingCheckpoints: 0, transactions: 0, facts: 0 };
+  let firstRegister: ProvenRegister | undefined;
+
+  const registerAt = async (file: string, mark: CheckpointMark, of: typeof first) => {
+    if (mark.digest !== of.digest || mark.timestampMs !== of.timestampMs) {
+      throw new AuditPackError(
+        FILES.manifest,
+        `checkpoint ${mark.sequence} has digest ${mark.digest} and time ${mark.timestampMs}, not ${of.digest} and ${of.timestampMs}`,
+      );
+    }
+    const table = register.table(mark, decimals);
+    await checkTable(folder, file, table);
+    return { ...table, roles: register.roles };
+  };
+
+  for (const sequence of await excerptsIn(folder, CHECKPOINTS)) {
+    const file = excerptFile(CHECKPOINTS, sequence);
+    if (sequence > last.checkpoint) throw new AuditPackError(file, "is beyond the last checkpoint");
+    const excerpt = await reading(file, async () =>
+      readExcerpt(sequence, await readFile(join(folder, file)), wanted),
+    );
+    await signatures.prove(file, excerpt.certified);
+    const { checkpoint } = excerpt;
+    const mark = { sequence, digest: checkpoint.digest, timestampMs: checkpoint.timestampMs };
+    const facts = factsOf(checkpoint).filter((fact) => fact.coinType === coinType);
+    if (sequence <= first.checkpoint) {
+      counts.openingCheckpoints += 1;
+      await reading(file, async () => opening.meet(sequence, facts));
+      if (sequence === first.checkpoint) {
+        firstRegister = await registerAt(FILES.firstTable, mark, first);
+      }
+      continue;
+    }
+    if (firstRegister === undefined) break;
+    counts.checkpoints += 1;
+    counts.facts += facts.length;
+    counts.transactions += new Set(facts.map(({ transaction }) => transaction)).size;
+    const happened = await reading(file, async () => {
+      versions.follow(facts, excerpt.versionsBefore);
+      return register.apply(facts);
+    });
+    for (const row of happened.movements) await movements.expect(movementLine(row));
+    for (const row of happened.holderEvents) await holderEvents.expect(holderEventLine(row));
+    for (const row of happened.roleEvents) await roleEvents.expect(roleEventLine(row));
+    if (sequence === last.checkpoint) {
+      const lastRegister = await registerAt(FILES.lastTable, mark, last);
+      for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
+      const standingProven = opening.proven;
+      if (head.opening === "proven") opening.assertProven();
+      return {
+        first: firstRegister,
+        last: lastRegister,
+        ...counts,
+        ...signatures.told(),
+        movements: movements.count,
+        holderEvents: holderEvents.count,
+        roleEvents: roleEvents.count,
+        standing: standing.count,
+        standingProven,
+        followed: versions.followed,
+        decimalsProven: register.decimals !== null,
+      };
+    }
+  }
+  const missing = firstRegister === undefined ? first : last;
+  throw new AuditPackError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
+};
+
+/** The decimals that the tables say: where no metadata is among the facts, that is all there is. */
+const decimalsSaid = (folder: string): Promise<number | null> =>
+  reading(FILES.lastTable, async () => {
+    const table: unknown = JSON.parse(await readFile(join(folder, FILES.lastTable), "utf8"));
+    const has = typeof table === "object" && table !== null && "decimals" in table;
+    return has && typeof table.decimals === "number" ? table.decimals : null;
+  });
+
+/** @throws AuditPackError (stop) where the file says something else than the table that was folded */
+const checkTable = async (folder: string, file: string, table: RegisterTable): Promise<void> => {
+  const { issued, totalSupply } = table.head;
+  if (totalSupply !== null && issued !== totalSupply) {
+    throw new AuditPackError(
+      file,
+      `all rows come to ${issued}, but the treasury has issued ${totalSupply}: tokens or grants are missing`,
+    );
+  }
+  await using lines = new PackLines(folder, file);
+  let text = "";
+  for await (const piece of capTableJson(table.head, table.rows.length === 0 ? [] : [table.rows]))
+    text += piece.text;
+  for (const line of text.trimEnd().split("\n")) await lines.expect(line);
+  await lines.end();
+};

@@ -1,0 +1,287 @@
+/** Writes an audit pack: a register at two moments, what happened between, and what proves it. */
+import { createHash } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { canonicalJson } from "../client/canonical-json.mjs";
+import type { Database } from "../database/connect.ts";
+import type { Committee } from "../ledger/proof/committee.ts";
+import type { CheckpointSource } from "../ledger/sources/source.ts";
+import {
+  type CoinTransactions,
+  coinTransactions,
+  coinTransactionsIn,
+  objectsOfCoin,
+} from "../log/coin-facts.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { balanceChanges } from "../projections/balance-changes.ts";
+import { pipelineDigest } from "../projections/digests.ts";
+import { holderEvents } from "../projections/holder-events.ts";
+import { membershipsAt } from "../projections/memberships.ts";
+import { readMeta } from "../projections/meta.ts";
+import { positionsEnd } from "../projections/position.ts";
+import { roleEvents, rolesAt } from "../projections/roles.ts";
+import { capTableJson, readCapTable, type TableOf } from "./cap-table-json.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { writeNewFolder } from "./new-folder.ts";
+import { checkContents, type Outcome } from "./pack-check.ts";
+import { filesOf, hashed, manifestText } from "./pack-files.ts";
+import {
+  CHECKPOINTS,
+  EPOCHS,
+  FILES,
+  type Manifest,
+  PACK_FORMAT,
+  type PackHead,
+  signedPack,
+} from "./pack-form.ts";
+import {
+  holderEventLine,
+  movementLine,
+  roleEventLine,
+  type Standing,
+  standingLine,
+} from "./pack-lines.ts";
+import { reportOf } from "./pack-report.ts";
+import { writeExcerpts } from "./pack-source.ts";
+import { publishRoot } from "./published-roots.ts";
+import { ChainUnknownError } from "./statement.ts";
+
+export type PackRequest = {
+  /** Both of one coin; `first` is before `last`. */
+  readonly first: TableOf;
+  readonly last: TableOf;
+  readonly packages: readonly string[];
+  readonly source: CheckpointSource;
+  /** The committee to begin with, where one is given. */
+  readonly committee: Committee | undefined;
+  readonly opening: PackHead["opening"];
+  /** The issuer's file of holders' names: its hash goes into the manifest, and nothing else of it. */
+  readonly holderNames: string | undefined;
+  /** Absent, or an empty folder. */
+  readonly folder: string;
+};
+
+/**
+ * Writes a pack and checks it, before it appears.
+ * @throws FolderInUseError, PackSourceError (stop), CommitteeError (stop), RootConflictError (stop),
+ *   ChainUnknownError (wait), AuditPackError (stop) when the database and the ledger differ
+ */
+export const writePack = (
+  database: Database,
+  key: DeploymentKey,
+  request: PackRequest,
+  signal: AbortSignal,
+): Promise<Outcome> =>
+  writeNewFolder(request.folder, async (folder) => {
+    const { first, last, packages, opening, holderNames } = request;
+    const { chainId } = await readMeta(database.db);
+    if (chainId === null) throw new ChainUnknownError();
+    for (const name of ["first", "last", CHECKPOINTS, EPOCHS]) await mkdir(join(folder, name));
+    const standing = await standingAt(database, first);
+    const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
+      writeFile(join(folder, file), ended(texts));
+    await lines(FILES.firstState, standing.map(standingLine));
+    await lines(FILES.movements, movementsBetween(database, first, last));
+    await lines(FILES.holderEvents, holderEventsBetween(database, first, last));
+    await lines(FILES.roleEvents, roleEventsBetween(database, first, last));
+    const roots = {
+      first: await writeTable(database, key, chainId, first, join(folder, FILES.firstTable)),
+      last: await writeTable(database, key, chainId, last, join(folder, FILES.lastTable)),
+    };
+    const trust = await writeExcerpts(
+      folder,
+      {
+        source: request.source,
+        given: request.committee,
+        wanted: wantedOf(database, request, opening === "proven" ? standing : []),
+      },
+      signal,
+    );
+    const head: PackHead = {
+      format: PACK_FORMAT,
+      version: 1,
+      chainId,
+      coinType: last.coinType,
+      packages: [...packages],
+      first: markOf(first),
+      last: markOf(last),
+      opening,
+      trust,
+      digests: { first: await digestsAt(database, first), last: await digestsAt(database, last) },
+      roots,
+      holderNames: holderNames === undefined ? null : await hashed(holderNames),
+      keyId: key.keyId,
+      publicKey: key.publicKey,
+    };
+    const outcome = await checkContents(folder, head);
+    await writeFile(join(folder, FILES.report), reportOf(head, outcome));
+    await sign(folder, key, { ...head, files: await hashesOf(folder) });
+    return outcome;
+  });
+
+async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${line}\n`;
+}
+
+const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead["first"] => ({
+  checkpoint: sequence,
+  digest,
+  timestampMs,
+});
+
+/** What the register at a checkpoint is made of. */
+const standingAt = async (
+  { sql }: Database,
+  { coinType, mark: { sequence } }: TableOf,
+): Promise<readonly Standing[]> => {
+  const objects = await objectsOfCoin(sql, coinType, sequence);
+  const memberships = await membershipsAt(sql, coinType, sequence);
+  const roles = await rolesAt(sql, coinType, sequence);
+  return [
+    ...objects.map((fact): Standing => ({ kind: "object", fact })),
+    ...memberships.map((range): Standing => ({ kind: "membership", range })),
+    ...roles.map((range): Standing => ({ kind: "role", range })),
+  ];
+};
+
+/** The checkpoints of a pack: those that the first register came from, both ends, and all between. */
+async function* wantedOf(
+  { sql }: Database,
+  { first, last }: PackRequest,
+  standing: readonly Standing[],
+): AsyncGenerator<CoinTransactions> {
+  const { coinType } = last;
+  const [after, upTo] = [first.mark.sequence, last.mark.sequence];
+  const opening = new Set(
+    standing.map((one) => (one.kind === "object" ? one.fact.checkpoint : one.range.checkpoint)),
+  );
+  opening.delete(after);
+  const ascending = [...opening].sort((a, b) => (a < b ? -1 : 1));
+  yield* coinTransactionsIn(sql, coinType, ascending);
+  yield* withEnd(coinTransactions(sql, { coinType, after: after - 1n, upTo: after }), after);
+  yield* withEnd(coinTransactions(sql, { coinType, after, upTo }), upTo);
+}
+
+/** The last checkpoint is part of it, whatever it holds. */
+async function* withEnd(
+  all: AsyncIterable<CoinTransactions>,
+  end: bigint,
+): AsyncGenerator<CoinTransactions> {
+  let last = -1n;
+  for await (const one of all) {
+    yield one;
+    last = one.checkpoint;
+  }
+  if (last !== end) yield { checkpoint: end, transactions: [] };
+}
+
+/** Rows of each kind in memory. */
+const AT_ONCE = 5_000;
+
+/** Rows behind a position and before another, page by page. */
+async function* between<Row extends { readonly position: bigint }>(
+  first: TableOf,
+  last: TableOf,
+  read: (after: Row | undefined, begin: bigint) => Promise<readonly Row[]>,
+): AsyncGenerator<Row> {
+  const [begin, end] = [positionsEnd(first.mark.sequence), positionsEnd(last.mark.sequence)];
+  for (let after: Row | undefined; ; ) {
+    const rows = await read(after, begin);
+    for (const row of rows) {
+      if (row.position >= end) return;
+      yield row;
+    }
+    after = rows.at(-1);
+    if (rows.length < AT_ONCE) return;
+  }
+}
+
+async function* movementsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const { coinType } = last;
+  const rows = between<Awaited<ReturnType<typeof balanceChanges>>[number]>(
+    first,
+    last,
+    (after, begin) =>
+      balanceChanges(db, {
+        coinType,
+        limit: AT_ONCE,
+        order: "asc",
+        after: after ?? { position: begin, owner: "", part: "TOKENS" },
+      }),
+  );
+  for await (const row of rows) yield movementLine(row);
+}
+
+async function* holderEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const { coinType } = last;
+  const rows = between<Awaited<ReturnType<typeof holderEvents>>[number]>(
+    first,
+    last,
+    (after, begin) =>
+      holderEvents(db, { coinType, limit: AT_ONCE, after: after?.position ?? begin - 1n }),
+  );
+  for await (const row of rows) yield holderEventLine(row);
+}
+
+async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const { coinType } = last;
+  const rows = between<Awaited<ReturnType<typeof roleEvents>>[number]>(
+    first,
+    last,
+    (after, begin) =>
+      roleEvents(db, {
+        coinType,
+        packages: [],
+        limit: AT_ONCE,
+        after: after?.position ?? begin - 1n,
+      }),
+  );
+  for await (const row of rows) yield roleEventLine(row);
+}
+
+/** Writes a cap table, and publishes its root. */
+const writeTable = async (
+  { db, sql }: Database,
+  key: DeploymentKey,
+  chainId: string,
+  table: TableOf,
+  path: string,
+): Promise<PackHead["roots"]["first"]> => {
+  const { head, rows } = await readCapTable(db, table);
+  const pieces = async function* () {
+    for await (const { text } of capTableJson(head, rows)) yield text;
+  };
+  await writeFile(path, pieces());
+  const { signature } = await publishRoot({ sql }, key, {
+    chainId,
+    coinType: head.coinType,
+    checkpoint: head.checkpoint.toString(),
+    checkpointDigest: head.checkpointDigest,
+    root: head.root,
+    total: head.issued.toString(),
+  });
+  return { root: head.root, total: head.issued, signature };
+};
+
+const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<string, string>> => {
+  const digests: Record<string, string> = {};
+  for (const { name, watermark, digests: table } of ledgerPipelines) {
+    if (table === undefined) continue;
+    digests[name] = await pipelineDigest(db, { watermark, digests: table }, mark.sequence);
+  }
+  return digests;
+};
+
+const hashesOf = async (folder: string): Promise<Manifest["files"]> => {
+  const files: Manifest["files"] = {};
+  for (const file of await filesOf(folder)) files[file] = await hashed(join(folder, file));
+  return files;
+};
+
+const sign = async (folder: string, key: DeploymentKey, manifest: Manifest): Promise<void> => {
+  const text = manifestText(manifest);
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const { signature } = key.sign(signedPack(sha256));
+  await writeFile(join(folder, FILES.manifest), text);
+  await writeFile(join(folder, FILES.signature), `${canonicalJson({ signature })}\n`);
+};

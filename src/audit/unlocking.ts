@@ -1,0 +1,34 @@
+/** What a grant's schedule unlocks, as the contract rounds: see contracts/sui, timelock. */
+import type { TokenTimelock } from "../projections/timelock-objects.ts";
+import { least } from "./ocf-flows.ts";
+
+export const WHOLE_BPS = 10_000n;
+
+/** Releases behind the first one. Without a time between them they all come with it. */
+export const stepsOf = ({
+  releaseCount,
+  periodBetweenReleasesMs,
+}: Pick<TokenTimelock, "releaseCount" | "periodBetweenReleasesMs">): bigint =>
+  releaseCount <= 1n || periodBetweenReleasesMs === 0n ? 0n : releaseCount - 1n;
+
+type Terms = Omit<TokenTimelock, "objectId">;
+
+/** Unlocked tokens after the first release and `step` more. */
+export const unlockedAfter = (grant: Terms, step: bigint): bigint => {
+  const { totalAmount, initialReleasePortionBps } = grant;
+  const steps = stepsOf(grant);
+  if (step >= steps) return totalAmount;
+  const initial = (totalAmount * initialReleasePortionBps) / WHOLE_BPS;
+  return initial + ((totalAmount - initial) * step) / steps;
+};
+
+/** What of a grant can be claimed at a time, as a cap table counts it. */
+export const claimableAt = (grant: Terms, timeMs: bigint): bigint => {
+  const { leftBalance, tokensTransferred, periodBetweenReleasesMs } = grant;
+  const since = timeMs - grant.commencementTimestampMs - grant.delayUntilFirstReleaseMs;
+  if (since < 0n) return 0n;
+  const step = periodBetweenReleasesMs === 0n ? 0n : since / periodBetweenReleasesMs;
+  const due = unlockedAfter(grant, step) - tokensTransferred;
+  if (due <= 0n) return 0n;
+  return least(due, leftBalance);
+};

@@ -1,0 +1,131 @@
+/**
+ * Excerpts of checkpoints: what proves some of a checkpoint's transactions, and nothing of the others.
+ *
+ * An excerpt is a `sui.rpc.v2.Checkpoint` with the summary, the validators' signature, the contents and,
+ * of the transactions it is about, data, effects, events, and the objects that they wrote or removed. The
+ * messages of all other transactions are empty.
+ */
+import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
+import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
+import { readEffects } from "../decode/effects.ts";
+import { refusing } from "../decode/verify.ts";
+import { type CertifiedSummary, readCertified } from "./certificate.ts";
+import { CertificateError } from "./proof-errors.ts";
+
+/** A part of a message, as its BCS. */
+type Part = { readonly bcs: { readonly value: Uint8Array } };
+
+type ExcerptTransaction = { transaction?: Part; effects?: Part; events?: Part };
+
+type Excerpt = {
+  readonly contents?: Part;
+  readonly transactions?: readonly ExcerptTransaction[];
+  readonly objects?: { readonly objects: readonly Part[] };
+};
+
+const partOf = (value: Uint8Array): Part => ({ bcs: { value } });
+
+/** Refuses what contradicts a digest. Objects as a transaction found them and left changed are no part. */
+const refuse = refusing(false);
+
+/**
+ * Makes an excerpt about these transactions, by their index in the checkpoint. Every digest that leads to
+ * them is checked.
+ * @throws CheckpointDecodeError (stop), CertificateError (stop) when the checkpoint came without signature
+ */
+export const makeExcerpt = async (
+  raw: RawCheckpoint,
+  transactions: ReadonlySet<number>,
+): Promise<Uint8Array> => {
+  const parts = new Map<number, ExcerptTransaction>();
+  const objects: Part[] = [];
+  let contents = partOf(new Uint8Array());
+  const { transactions: all } = decodeWith(raw, {
+    inputs: false,
+    claim: (cursor, claim) => {
+      const { of, transaction: index, start, end } = claim;
+      if (index !== null && !transactions.has(index)) return;
+      refuse.claim(cursor, claim);
+      const part = partOf(cursor.copy(start, end));
+      if (index === null) {
+        contents = part;
+        return;
+      }
+      const known = parts.get(index) ?? {};
+      parts.set(index, known);
+      if (of === "TransactionData") known.transaction = part;
+      else if (of === "TransactionEffects") known.effects = part;
+      else if (of === "TransactionEvents") known.events = part;
+      else objects.push(part);
+    },
+  });
+  return encode(readCertified(raw), {
+    contents,
+    transactions: all.map((_, index) => parts.get(index) ?? {}),
+    objects: { objects },
+  });
+};
+
+/**
+ * Makes an excerpt about no transaction: the summary and its signature.
+ * @throws CertificateError (stop) when the checkpoint came without signature
+ */
+export const summaryExcerpt = (certified: CertifiedSummary): Promise<Uint8Array> =>
+  encode(certified, {});
+
+const encode = async (
+  { header: { sequence }, summary, certificate }: CertifiedSummary,
+  excerpt: Excerpt,
+): Promise<Uint8Array> => {
+  if (certificate === null) {
+    throw new CertificateError(sequence, "the source gave it without the validators' signature");
+  }
+  const { GrpcTypes } = await import("@mysten/sui/grpc");
+  const { epoch, signature, signers } = certificate;
+  const { transactions = [], objects, contents } = excerpt;
+  return GrpcTypes.Checkpoint.toBinary(
+    GrpcTypes.Checkpoint.create({
+      sequenceNumber: sequence,
+      summary: partOf(summary),
+      signature: { epoch, signature, bitmap: signers },
+      ...(contents && { contents }),
+      transactions: [...transactions],
+      ...(objects && { objects: { objects: [...objects.objects] } }),
+    }),
+  );
+};
+
+/** What an excerpt proves, as long as its signature holds. */
+export type ReadExcerpt = {
+  readonly certified: CertifiedSummary;
+  /** Transactions that were left out say nothing. */
+  readonly checkpoint: Checkpoint;
+  /**
+   * By the index of a transaction: versions of the objects that it changed or removed, by their ids, as it
+   * found them. What it made anew is not among them.
+   */
+  readonly versionsBefore: ReadonlyMap<number, ReadonlyMap<string, bigint>>;
+};
+
+/**
+ * Reads an excerpt and checks every digest in it. The signature is not verified.
+ * @throws CheckpointDecodeError (stop)
+ */
+export const readExcerpt = (sequence: bigint, bytes: Uint8Array, wanted: Wanted): ReadExcerpt => {
+  const versionsBefore = new Map<number, ReadonlyMap<string, bigint>>();
+  const raw: RawCheckpoint = { sequence, encoding: "protobuf", bytes };
+  const checkpoint = decodeExcerpt(raw, wanted, {
+    inputs: false,
+    claim: (cursor, claim) => {
+      refuse.claim(cursor, claim);
+      const { of, transaction, start, end } = claim;
+      if (of !== "TransactionEffects" || transaction === null) return;
+      const { inputs } = cursor.part(() => "effects", start, end, readEffects);
+      const versions = inputs.map(
+        ({ idAt, versionAt }) => [cursor.address(idAt), cursor.u64At(versionAt)] as const,
+      );
+      versionsBefore.set(transaction, new Map(versions));
+    },
+  });
+  return { certified: readCertified(raw), checkpoint, versionsBefore };
+};

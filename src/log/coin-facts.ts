@@ -1,0 +1,63 @@
+/** What the log has about one coin, for those who take it out of the log with its proof. */
+import { bigints } from "../database/column-arrays.ts";
+import type { Sql } from "../database/connect.ts";
+import { columnsByKey } from "../database/table-rows.ts";
+import type { ObjectFact } from "./fact.ts";
+import { factOf, type StoredFact } from "./read-facts.ts";
+import { logFacts } from "./tables.ts";
+
+/** Transactions of a checkpoint with facts of a coin, by their index. */
+export type CoinTransactions = {
+  readonly checkpoint: bigint;
+  readonly transactions: readonly number[];
+};
+
+/** Rows that are fetched at once. */
+const AT_ONCE = 1_000;
+
+/** Checkpoints with facts of a coin, ascending, beyond one and up to another. Reads that part of the log. */
+export async function* coinTransactions(
+  sql: Sql,
+  { coinType, after, upTo }: { coinType: string; after: bigint; upTo: bigint },
+): AsyncGenerator<CoinTransactions> {
+  const pieces = sql<CoinTransactions[]>`
+    select checkpoint, json_agg(distinct transaction) as transactions
+    from log_facts where coin_type = ${coinType} and checkpoint > ${after} and checkpoint <= ${upTo}
+    group by checkpoint order by checkpoint`.cursor(AT_ONCE);
+  for await (const rows of pieces) yield* rows;
+}
+
+/** The same for these checkpoints, ascending. */
+export async function* coinTransactionsIn(
+  sql: Sql,
+  coinType: string,
+  checkpoints: readonly bigint[],
+): AsyncGenerator<CoinTransactions> {
+  for (let at = 0; at < checkpoints.length; at += AT_ONCE) {
+    yield* await sql<CoinTransactions[]>`
+      select checkpoint, json_agg(distinct transaction) as transactions
+      from log_facts
+      where coin_type = ${coinType}
+        and checkpoint = any(${bigints(checkpoints.slice(at, at + AT_ONCE))}::int8[])
+      group by checkpoint order by checkpoint`;
+  }
+}
+
+/**
+ * Objects of a coin as they stood at the end of a checkpoint, in the order in which they were written.
+ * Reads the log up to there.
+ */
+export const objectsOfCoin = async (
+  sql: Sql,
+  coinType: string,
+  at: bigint,
+): Promise<readonly ObjectFact[]> => {
+  const rows = await sql<StoredFact[]>`
+    select * from (
+      select distinct on (object_id) ${sql.unsafe(columnsByKey(logFacts))} from log_facts
+      where coin_type = ${coinType} and object_id is not null and checkpoint <= ${at}
+      order by object_id, checkpoint desc, transaction desc, index desc
+    ) as last
+    where contents is not null order by checkpoint, transaction, index`;
+  return rows.map(factOf).filter((fact) => fact.kind === "object");
+};

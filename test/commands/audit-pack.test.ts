@@ -1,0 +1,258 @@
+import { createHash, randomBytes } from "node:crypto";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeDemoLedger } from "../../demo/write.ts";
+import { filesOf, hashed, manifestText } from "../../src/audit/pack-files.ts";
+import { manifestSchema, signedPack } from "../../src/audit/pack-form.ts";
+import { verifyPack } from "../../src/audit/pack-verify.ts";
+import { canonicalJson } from "../../src/client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
+import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import { placeOf } from "../../src/projections/position.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { randomFor } from "../random.ts";
+import { follow } from "../service/following.ts";
+import { runProgram, temporaryFolder } from "../service/process.ts";
+import { runCommand } from "./run-command.ts";
+
+const COUNT = 260;
+const FIRST = 120;
+const LAST = 240;
+
+let database: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let coinType = "";
+let ledger = "";
+let pack = "";
+
+const masterKey = randomBytes(32).toString("base64");
+
+const make = (args: readonly string[], settings: Readonly<Record<string, string>> = {}) =>
+  runCommand(["audit-pack", "--coin", coinType, ...args], {
+    DATABASE_URL: database.url,
+    CALLBACK_MASTER_KEY: masterKey,
+    LEDGER_SOURCE: `dir:${ledger}`,
+    ...settings,
+  });
+
+const verify = (...args: readonly string[]) => runCommand(["audit-pack", "verify", ...args], {});
+
+beforeAll(async () => {
+  [database, folder] = await Promise.all([freshDatabase(), temporaryFolder()]);
+  ledger = join(folder.path, "ledger");
+  pack = join(folder.path, "pack");
+  const options = { checkpoints: COUNT, seed: 3, format: "chk", epochLength: 70 } as const;
+  const { chainId, packages, coinTypes } = await writeDemoLedger({ dir: ledger, ...options });
+  coinType = coinTypes[0]?.coinType ?? "";
+  const following = await follow(database, { chainId, packages });
+  for (let from = 0; from < COUNT; from += 65) {
+    const files = Array.from({ length: 65 }, (_, at) => join(ledger, `${from + at}.chk`));
+    await following.append(await Promise.all(files.map((file) => readCheckpointFile(file))));
+  }
+  await following.project(1_000);
+  const names = join(folder.path, "names.csv");
+  await writeFile(names, "12,Jane Doe\n");
+  const ran = await make(
+    ["--from", `${FIRST}`, "--to", `${LAST}`, "--out", pack, "--holder-names", names],
+    { COMMITTEE_FILE: join(ledger, "ledger.json") },
+  );
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+});
+afterAll(async () => {
+  await database.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** A copy of the pack, where nothing of the service is. */
+const copied = async () => {
+  const copy = await temporaryFolder();
+  await cp(pack, copy.path, { recursive: true });
+  return copy;
+};
+
+const manifestOf = async (dir: string) =>
+  manifestSchema.parse(JSON.parse(await readFile(join(dir, "manifest.json"), "utf8")));
+
+/** Makes a manifest of what is there now, signed with a key of one's own. */
+const signAnew = async (dir: string): Promise<void> => {
+  const { publicKey, secretKey } = generateKeyPair();
+  const files = Object.fromEntries(
+    await Promise.all(
+      (await filesOf(dir)).map(async (file) => [file, await hashed(join(dir, file))] as const),
+    ),
+  );
+  const text = manifestText({ ...(await manifestOf(dir)), publicKey, files });
+  await writeFile(join(dir, "manifest.json"), text);
+  const signed = signedPack(createHash("sha256").update(text).digest("hex"));
+  const signature = signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(secretKey));
+  await writeFile(join(dir, "manifest.sig.json"), `${canonicalJson({ signature })}\n`);
+};
+
+const withoutLine = async (file: string, isMeant: (line: string) => boolean) => {
+  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+  const kept = lines.filter((line) => !isMeant(line));
+  expect(kept.length).toBeLessThan(lines.length);
+  await writeFile(file, kept.map((line) => `${line}\n`).join(""));
+};
+
+test("a pack is verified where no database, settings or network are, and says what that shows", async () => {
+  await using copy = await copied();
+  const ran = await runProgram(["audit-pack", "verify", copy.path], {});
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toContain(`the pack holds: ${coinType}, checkpoints ${FIRST} to ${LAST}`);
+  expect(ran.stdout).toMatch(/the key in the pack itself: that shows only/);
+  expect(ran.stdout).toMatch(/not compared: the validators .* those of epoch 0/);
+
+  const { publicKey } = await manifestOf(pack);
+  const committee = join(ledger, "ledger.json");
+  const known = await verify(pack, "--key", publicKey, "--committee-from", committee);
+  expect(known).toMatchObject({ code: 0, stderr: "" });
+  expect(known.stdout).toContain("follow from the validators given, those of epoch 0");
+  expect(known.stdout).toContain("it is signed with the key given");
+  expect(await verify(pack, "--key", randomBytes(32).toString("base64"))).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(`manifest.json: is signed with the key ${publicKey}, not with`),
+  });
+});
+
+test("it has both registers as cap-table prints them, every movement, and a page made of what was verified", async () => {
+  for (const [name, at] of [
+    ["first", FIRST],
+    ["last", LAST],
+  ] as const) {
+    const args = ["--coin", coinType, "--at", `${at}`, "--format", "json"];
+    const { stdout } = await runCommand(["cap-table", ...args], { DATABASE_URL: database.url });
+    expect(await readFile(join(pack, name, "cap-table.json"), "utf8")).toBe(stdout);
+  }
+  const movements = (await readFile(join(pack, "movements.ndjson"), "utf8")).trimEnd().split("\n");
+  expect(movements.length).toBeGreaterThan(10);
+  const report = await readFile(join(pack, "report.md"), "utf8");
+  const names = createHash("sha256").update("12,Jane Doe\n").digest("hex");
+  expect(report).toContain(`${movements.length} movements of balances`);
+  expect(report).toContain("signatures of validators, of epochs 0 to 3");
+  expect(report).toMatch(/(\d+) of the \1 objects, memberships and roles of the first register/);
+  expect(report).toContain(`has the SHA-256 ${names} (12 bytes); it is not here`);
+  expect(await filesOf(pack)).not.toContain("names.csv");
+});
+
+test("a byte that was changed anywhere is found, and its file is named", async () => {
+  await using copy = await copied();
+  const files = [...(await filesOf(pack)), "manifest.json", "manifest.sig.json"];
+  const random = randomFor("bytes of an audit pack");
+  for (const file of files) {
+    const path = join(copy.path, file);
+    const bytes = await readFile(path);
+    if (bytes.length === 0) continue;
+    const at = random(bytes.length);
+    await writeFile(path, bytes.with(at, (bytes[at] ?? 0) ^ (1 << random(8))));
+    await expect(verifyPack(copy.path), `${file}, byte ${at}`).rejects.toThrow(
+      file.startsWith("manifest") ? /manifest/ : `${file}: was changed`,
+    );
+    await writeFile(path, bytes);
+  }
+  await verifyPack(copy.path);
+  await rm(join(copy.path, "checkpoints", `${LAST}.binpb`));
+  await expect(verifyPack(copy.path)).rejects.toThrow(`checkpoints/${LAST}.binpb: is missing`);
+});
+
+test("what is left out by one who signs anew is found, too: movements, checkpoints, members of the first register", async () => {
+  const { publicKey } = await manifestOf(pack);
+  const [line = ""] = (await readFile(join(pack, "movements.ndjson"), "utf8")).split("\n");
+  const { checkpoint } = placeOf(BigInt(JSON.parse(line).position));
+  {
+    await using copy = await copied();
+    await withoutLine(join(copy.path, "movements.ndjson"), (one) => one === line);
+    await signAnew(copy.path);
+    expect((await verify(copy.path, "--key", publicKey)).stderr).toContain("not with");
+    expect(await verify(copy.path)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining(`AuditPackError: movements.ndjson: line 1 is`),
+    });
+    // The checkpoint with all its movements as well: what came later found objects that it had written.
+    const ofCheckpoint = (one: string) =>
+      placeOf(BigInt(JSON.parse(one).position)).checkpoint === checkpoint;
+    await rm(join(copy.path, "checkpoints", `${checkpoint}.binpb`));
+    for (const file of ["movements.ndjson", "holder-events.ndjson"]) {
+      await withoutLine(join(copy.path, file), ofCheckpoint).catch(() => undefined);
+    }
+    await signAnew(copy.path);
+    expect((await verify(copy.path)).stderr).toMatch(
+      /checkpoints\/\d+\.binpb: transaction \w+ found the object 0x\w+ in version \d+, but the pack left it in version \d+: a checkpoint between is missing/,
+    );
+  }
+  for (const kind of ["object", "membership"]) {
+    await using copy = await copied();
+    let isFirst = true;
+    await withoutLine(join(copy.path, "first", "state.ndjson"), (one) => {
+      const isMeant = isFirst && one.includes(`"kind":"${kind}"`) && /SharedToken|holder/.test(one);
+      isFirst &&= !isMeant;
+      return isMeant;
+    });
+    await signAnew(copy.path);
+    const { code, stderr } = await verify(copy.path);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("first/cap-table.json")]);
+  }
+});
+
+test("a balance of the first register that no checkpoint gave is found", async () => {
+  await using copy = await copied();
+  const file = join(copy.path, "first", "state.ndjson");
+  const lines = (await readFile(file, "utf8")).split("\n");
+  const at = lines.findIndex((line) => line.includes("shared_token::SharedToken"));
+  const object = JSON.parse(lines[at] ?? "");
+  const contents = Buffer.from(object.contents, "base64");
+  contents.writeUInt8(contents.readUInt8(64) ^ 1, 64);
+  const changed = canonicalJson({ ...object, contents: contents.toString("base64") });
+  await writeFile(file, lines.with(at, changed).join("\n"));
+  await signAnew(copy.path);
+  expect((await verify(copy.path)).stderr).toMatch(
+    new RegExp(`first/state.ndjson: object ${object.objectId} is not what checkpoint`),
+  );
+});
+
+test("a pack whose first register stands as signed begins with a checkpoint that names the committee", async () => {
+  const out = join(folder.path, "signed");
+  const ran = await make(["--from", "200", "--to", "220", "--out", out, "--opening", "signed"]);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toMatch(/\n\d of the \d+ objects/);
+  const { trust } = await manifestOf(out);
+  expect(trust).toMatchObject({ epoch: 2n, checkpoint: 139n });
+  const given = await verify(out, "--trust", `139:${trust.digest}`);
+  expect(given.stdout).toContain("follow from the validators given, those of epoch 2");
+  const other = await verify(out, "--trust", "1".repeat(32));
+  expect(other).toMatchObject({ code: 1, stdout: "" });
+  expect(other.stderr).toContain(`the committee that checkpoint 139 of digest ${trust.digest}`);
+  const end = join(ledger, "139.chk");
+  expect(await verify(out, "--committee-from", end)).toMatchObject({ code: 0 });
+  const wrong = await verify(out, "--committee-from", join(ledger, "ledger.json"));
+  expect(wrong.stderr).toContain("is the committee of epoch 2; one of epoch 0 was given");
+});
+
+test("what cannot be packed is refused, and leaves no folder behind", async () => {
+  const out = join(folder.path, "refused");
+  const here = async () => (await readdir(folder.path)).filter((name) => name.includes("refused"));
+  const range = ["--from", `${FIRST}`, "--to", `${LAST}`, "--out", out];
+  expect(await make(range)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("is of epoch 0: set COMMITTEE_FILE"),
+  });
+  expect(await make(["--from", "9", "--to", "9", "--out", out])).toMatchObject({ code: 2 });
+  expect(await make(["--from", "9", "--out", out])).toMatchObject({ code: 2 });
+  expect(await make(["--from", "2025-01-02", "--to", "9", "--out", out])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no checkpoint after the second 1735862399 is indexed yet"),
+  });
+  const gone = join(ledger, `${LAST}.chk`);
+  const bytes = await readFile(gone);
+  await rm(gone);
+  const missing = await make(range, { COMMITTEE_FILE: join(ledger, "ledger.json") });
+  await writeFile(gone, bytes);
+  expect(missing).toMatchObject({ code: 1, stdout: "" });
+  expect(missing.stderr).toMatch(
+    new RegExp(`PackSourceError: the pack needs checkpoint ${LAST}, which dir:.* does not give`),
+  );
+  expect(await here()).toEqual([]);
+});
