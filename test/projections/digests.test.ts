@@ -1,5 +1,6 @@
 /** Digests of pipelines: what they are the same for, and what they are not. */
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
@@ -91,4 +92,25 @@ test("a state that begins and ends, or is replaced, has one line for each checkp
     [4n, '{"address":"0xa","aspect":"group","coinType":"c","value":"2"}\n'],
     [9n, '{"removed":{"address":"0xa","aspect":"group","coinType":"c"}}\n'],
   ]);
+});
+
+test("the page for auditors lists the names of every line, and its example is right", async () => {
+  const page = await readFile(new URL("../../docs/audit.md", import.meta.url), "utf8");
+  for (const [name, { order, key, names }] of Object.entries(LINES)) {
+    const listed = (all: readonly string[]) => all.map((each) => `\`${each}\``).join(", ");
+    expect(page).toContain(`| \`${name}\` | ${order} | ${listed(key)} | ${listed(names)} |\n`);
+  }
+  const state = { coinType: "0x5::acme::ACME", owner: "0x1" };
+  const lines = stateLines(LINES.token, 7n, 7n, [
+    { ...state, objectId: "0xb", balance: 5n, version: 9n, checkpoint: 7n },
+    { ...state, objectId: "0xa", balance: 1n, version: 2n, checkpoint: 3n, until: 7n },
+  ]);
+  expect(page).toContain(
+    `\`\`\`\n${lines
+      .map(({ text }) => text)
+      .toReversed()
+      .join("")}\`\`\``,
+  );
+  const [made] = digestsOf(NO_ROWS, 3, lines);
+  expect(page).toContain(`\`${shownDigest(made?.digest ?? NO_ROWS)}\``);
 });
