@@ -96,7 +96,8 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
     "- that the committee at the beginning (and with it the ledger), the addresses of the contract and the key that",
     "  signed this are the right ones: compare them with what you know from elsewhere.",
     "- that nothing was left out which no later transaction here touched and which leaves supply as it is, and that what",
-    "  the first register is made of had not been replaced by then in the same way. A replay of your own shows both.",
+    "  the first register is made of had not been replaced by then in the same way. Reading the range",
+    "  again shows the first (`audit-pack verify --source`), and a replay of your own both.",
     "- who the holders are. The ledger knows addresses and numbers.",
     ...(outcome.decimalsProven || last.head.decimals === null
       ? []

@@ -2,12 +2,14 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import type { TableOf } from "../audit/cap-table-json.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { writePack } from "../audit/pack.ts";
+import { readAgain } from "../audit/pack-again.ts";
 import type { Outcome } from "../audit/pack-check.ts";
 import type { Manifest, PackHead } from "../audit/pack-form.ts";
 import { verifyPack } from "../audit/pack-verify.ts";
 import type { Db } from "../database/connect.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { committeeFrom, readTrusted } from "../ledger/reading/trust.ts";
+import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { factSource } from "../log/log.ts";
 import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
@@ -87,12 +89,7 @@ const make = async ({
   const verify = { ...config.verify, level: "signatures" as const };
   const { source, demo } = await openLedgerSource({ ...config, verify }, logger);
   await using _closing = { [Symbol.asyncDispose]: () => source.close() };
-  const newest = await source.latest(signal);
-  if (newest === null || newest < last.mark.sequence) {
-    throw new UsageError(
-      `${source.description} has no checkpoint ${last.mark.sequence}; its newest is ${newest ?? "not there"}`,
-    );
-  }
+  await assertReaches(source, last.mark.sequence, signal);
   const file = config.verify.committeeFile;
   const committee = file === undefined ? demo?.source.committee : await committeeFrom(file);
   const request = { first, last, packages, source, committee, opening, holderNames, folder: out };
@@ -115,6 +112,7 @@ type VerifyOptions = {
   readonly committeeFrom?: string;
   readonly trust?: string;
   readonly key?: string;
+  readonly source?: string;
 };
 
 /** Reads nothing but the folder, and the committee where one is given: no settings, no database. */
@@ -140,7 +138,11 @@ const verifyCommand = () =>
       "the deployment's public key, as you know it from elsewhere",
       keyArgument,
     )
-    .action(async (folder: string, { committeeFrom: path, trust, key }: VerifyOptions) => {
+    .option(
+      "--source <url>",
+      "read all checkpoints between the two again, from anywhere: then none can have been left out",
+    )
+    .action(async (folder: string, { committeeFrom: path, trust, key, source }: VerifyOptions) => {
       const committee = path === undefined ? undefined : await committeeFrom(path);
       const known = { committee, digest: trust, publicKey: key };
       const { manifest, outcome } = await verifyPack(folder, known);
@@ -148,9 +150,33 @@ const verifyCommand = () =>
         `the pack holds: ${manifest.coinType}, checkpoints ${manifest.first.checkpoint} to ${manifest.last.checkpoint}`,
         ...inWords(outcome),
         ...compared(manifest, known),
+        source === undefined
+          ? "not read again: the checkpoints between, of which the pack has those that concern the token; --source does that"
+          : `${await readFrom(source, folder, manifest)} checkpoints were read again: the pack leaves none of them out that concerns the token`,
       ];
       process.stdout.write(`${lines.join("\n")}\n`);
     });
+
+const readFrom = async (setting: string, folder: string, manifest: Manifest): Promise<bigint> => {
+  const { openSource } = await import("../ledger/sources/open-source.ts");
+  const { signal } = new AbortController();
+  const source = openSource(setting);
+  try {
+    await assertReaches(source, manifest.last.checkpoint, signal);
+    return await readAgain(folder, manifest, source, signal);
+  } finally {
+    await source.close();
+  }
+};
+
+/** A source would wait for what it does not have yet. */
+const assertReaches = async (source: CheckpointSource, last: bigint, signal: AbortSignal) => {
+  const newest = await source.latest(signal);
+  if (newest !== null && newest >= last) return;
+  throw new UsageError(
+    `${source.description} has no checkpoint ${last}; its newest is ${newest ?? "not there"}`,
+  );
+};
 
 const inWords = (outcome: Outcome): readonly string[] => [
   `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,

@@ -3,12 +3,14 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { readAgain } from "../../src/audit/pack-again.ts";
 import { filesOf, hashed, manifestText } from "../../src/audit/pack-files.ts";
 import { manifestSchema, signedPack } from "../../src/audit/pack-form.ts";
 import { verifyPack } from "../../src/audit/pack-verify.ts";
 import { canonicalJson } from "../../src/client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import { openSource } from "../../src/ledger/sources/open-source.ts";
 import { placeOf } from "../../src/projections/position.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { randomFor } from "../random.ts";
@@ -195,6 +197,28 @@ test("what is left out by one who signs anew is found, too: movements, checkpoin
     const { code, stderr } = await verify(copy.path);
     expect([code, stderr]).toEqual([1, expect.stringContaining("first/cap-table.json")]);
   }
+});
+
+test("reading the range again finds a transaction that nothing else in the pack misses", async () => {
+  const source = `dir:${ledger}`;
+  const whole = await verify(pack, "--source", source);
+  expect(whole).toMatchObject({ code: 0, stderr: "" });
+  expect(whole.stdout).toContain(`${LAST - FIRST} checkpoints were read again`);
+
+  await using copy = await copied();
+  const { first, last, coinType: of, packages } = await manifestOf(copy.path);
+  const signal = AbortSignal.timeout(60_000);
+  const files = openSource(source);
+  const meant = { first, last, coinType: of, packages };
+  const [line = ""] = (await readFile(join(pack, "movements.ndjson"), "utf8")).split("\n");
+  const { checkpoint } = placeOf(BigInt(JSON.parse(line).position));
+  const name = `checkpoints/${checkpoint}.binpb`;
+  await rm(join(copy.path, name));
+  await expect(readAgain(copy.path, meant, files, signal)).rejects.toThrow(
+    `${name}: leaves out transaction ${JSON.parse(line).txDigest}, which concerns the token`,
+  );
+  const other = { ...meant, first: { ...first, digest: last.digest } };
+  await expect(readAgain(pack, other, files, signal)).rejects.toThrow("it is of another chain");
 });
 
 test("a balance of the first register that no checkpoint gave is found", async () => {
