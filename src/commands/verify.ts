@@ -11,7 +11,11 @@ import {
   readTrusted,
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
-import { type Verified, verifyCheckpoints } from "../ledger/reading/verify-checkpoints.ts";
+import {
+  type Verified,
+  verifyCheckpoints,
+  wholeRange,
+} from "../ledger/reading/verify-checkpoints.ts";
 import { readCheckpointFile } from "../ledger/sources/chk-file.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { openNamedSource } from "./named-source.ts";
@@ -83,7 +87,9 @@ const trustArgument = (text: string): TrustedCheckpoint => {
   throw new InvalidArgumentError("It must be a digest in base58, or NUMBER:DIGEST.");
 };
 
-const isFinding = (error: unknown): error is Error => error instanceof Error && "remedy" in error;
+/** What may pass, as a source that does not answer, says nothing about checkpoints. */
+const isFinding = (error: unknown): error is Error =>
+  error instanceof Error && "remedy" in error && error.remedy === "stop";
 
 /** What was verified, and what it rests on. */
 type Outcome = { readonly report: Verified; readonly began: string };
@@ -142,7 +148,7 @@ const verifyRange = async ({
       throw error;
     });
     const nowhere = start instanceof CommitteeError;
-    const checkpoints = source.checkpoints({ first: from, last: to }, signal);
+    const checkpoints = wholeRange(source, { first: from, last: to }, signal);
     const committee = nowhere ? null : start.committee;
     const report = await verifyFrom(committee, checkpoints, trust).catch((error) => {
       throw nowhere && error instanceof CommitteeError ? start : error;
@@ -179,12 +185,14 @@ const beginning = (
   committee: Committee | null,
   where: string | undefined,
   trust: TrustedCheckpoint | undefined,
-): string =>
-  committee === null
+): string => {
+  const pinned = where && digestFor(where, trust);
+  return committee === null
     ? `trusted: the checkpoint of digest ${trust?.digest}`
     : `trusted: the committee of epoch ${committee.epoch}, as ${where} says${
-        trust === undefined ? "" : ` (digest ${trust.digest})`
+        pinned === undefined ? "" : ` (digest ${pinned})`
       }`;
+};
 
 const inWords = ({ checkpoints, digests, links, stretches }: Verified, began: string): string =>
   [

@@ -3,6 +3,7 @@ import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
 import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import { CertificateError, CommitteeError } from "../proof/proof-errors.ts";
 import type { Prover } from "../proof/prover.ts";
+import type { CheckpointSource } from "../sources/source.ts";
 import { checkDigests } from "./inspect.ts";
 
 /**
@@ -99,6 +100,28 @@ export const verifyCheckpoints = async (
 };
 
 const firstOf = ({ first }: { readonly first: bigint }): bigint => first;
+
+/**
+ * A range of a source, in which nothing may be left out: what did not come was not verified.
+ * @throws VerificationError (stop) when another checkpoint comes than the one that is due, or the range ends
+ *   early
+ */
+export async function* wholeRange(
+  source: CheckpointSource,
+  { first, last }: { readonly first: bigint; readonly last: bigint },
+  signal: AbortSignal,
+): AsyncGenerator<RawCheckpoint> {
+  let due = first;
+  for await (const raw of source.checkpoints({ first, last }, signal)) {
+    if (raw.sequence !== due) {
+      throw new VerificationError(due, `${source.description} gave ${raw.sequence} in its place`);
+    }
+    yield raw;
+    due += 1n;
+  }
+  signal.throwIfAborted();
+  if (due <= last) throw new VerificationError(due, `${source.description} does not have it`);
+}
 
 /** How many digests hold. */
 const verifyDigests = (raw: RawCheckpoint): number => {
