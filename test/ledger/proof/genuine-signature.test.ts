@@ -7,6 +7,7 @@ import { loadBls } from "../../../src/ledger/proof/bls.ts";
 import { readCertified } from "../../../src/ledger/proof/certificate.ts";
 import { committeeOf } from "../../../src/ledger/proof/committee.ts";
 import { CertificateError, CommitteeError } from "../../../src/ledger/proof/proof-errors.ts";
+import { createProver } from "../../../src/ledger/proof/prover.ts";
 import { createVerifier } from "../../../src/ledger/proof/verify-certificate.ts";
 import { readCheckpointFile } from "../../../src/ledger/sources/chk-file.ts";
 import { GENUINE_FOLDER } from "../../genuine.ts";
@@ -119,3 +120,14 @@ const REFUSAL = expect.toSatisfy(
 /** Numbers from `first` to before `end`, evenly. */
 const spread = (count: number, first: number, end: number): readonly number[] =>
   Array.from({ length: count }, (_, i) => first + Math.floor((i * (end - first)) / count));
+
+test("while the keys of a committee are parsed, everything else goes on", async () => {
+  const { header, nextCommittee } = readCertified(before);
+  const prover = createProver(bls, committeeOf(header.epoch + 1n, nextCommittee ?? []));
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1), 1);
+  await prover.prepare();
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(10);
+  expect(prover.prove(readCertified(signed))).toEqual({ signers: 61, stake: 6684n });
+});
