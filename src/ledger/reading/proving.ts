@@ -9,6 +9,7 @@ import type { HighWater } from "../../log/high-water.ts";
 import { committeeInLog, proofOf } from "../../log/proofs.ts";
 import type { VerifyLevel } from "../../settings/values.ts";
 import { pause } from "../../waiting/backoff.ts";
+import type { CheckpointHeader } from "../decode/checkpoint.ts";
 import { loadBls } from "../proof/bls.ts";
 import type { CertifiedSummary } from "../proof/certificate.ts";
 import { type Committee, packMembers, unpackCommittee } from "../proof/committee.ts";
@@ -50,34 +51,32 @@ export type ProvingFrom = {
 };
 
 /**
- * Finds the committee of the next checkpoint: in the log, where the last checkpoint was proven, else
- * from what is trusted.
- * @throws CommitteeError (stop) when nothing trusted leads there, CertificateError (stop)
+ * Prepares to prove what follows in the log: by the committee in it, where its last checkpoint was proven,
+ * else from what is trusted.
+ * @throws CommitteeError (stop) when nothing is trusted
  */
-export const openProving = async (from: ProvingFrom, signal: AbortSignal): Promise<ProveBatch> => {
+export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
   const { sql, source, mark } = from;
-  const known = await committeeInLog(sql);
-  const { prover, namedBy } = await proverFor(from, known, signal);
+  const proverOf = await proverFor(from);
+  let prover: Prover | undefined;
   const toKeep: LogCommittee[] = [];
   const keep = ({ epoch, members }: Committee, by: bigint | null) =>
     toKeep.push({ epoch, members: packMembers(members), namedBy: by });
-  const stored = await committeeInLog(sql, prover.committee.epoch);
-  if (stored === null) keep(prover.committee, namedBy);
   let newest: Pick<StretchProof, "firstCheckpoint" | "lastCheckpoint" | "epoch"> | null =
     await proofOf(sql, mark.nextCheckpoint - 1n);
 
-  return async ({ batch, certified = [] }, refetches, aborting) => {
+  return async ({ batch, certified = [] }, refetches, signal) => {
     let first = batch.first;
     const proofs = [];
     for (const summary of certified) {
-      const {
-        header,
-        certificate,
-        summary: bcs,
-      } = await provenOf(prover, source, summary, {
-        refetches,
-        signal: aborting,
-      });
+      if (prover === undefined) {
+        const begun = await proverOf(summary.header, signal);
+        prover = begun.prover;
+        const { committee } = prover;
+        if ((await committeeInLog(sql, committee.epoch)) === null) keep(committee, begun.namedBy);
+      }
+      const proven = await provenOf(prover, source, summary, { refetches, signal });
+      const { header, certificate, summary: bcs } = proven;
       const { sequence: lastCheckpoint, epoch } = header;
       if (certificate === null) throw new CertificateError(lastCheckpoint, "has no certificate");
       const { signature, signers } = certificate;
@@ -95,43 +94,43 @@ export const openProving = async (from: ProvingFrom, signal: AbortSignal): Promi
       if (prover.committee.epoch > epoch) keep(prover.committee, lastCheckpoint);
       first = lastCheckpoint + 1n;
     }
+    const { sequence, digest } = batch.last;
+    if (first !== sequence + 1n || certified.at(-1)?.header.digest !== digest) {
+      throw new CertificateError(sequence, "was read without its certificate");
+    }
     return { proofs, committees: toKeep.splice(0) };
   };
 };
 
-/** Of the epoch of the next checkpoint; by whom its committee was named. */
-const proverFor = async (
-  { sql, source, verification, mark }: ProvingFrom,
-  known: LogCommittee | null,
+/** Makes the prover of the epoch of the summary that is to be proven first; by whom its committee was named. */
+type ProverOf = (
+  first: CheckpointHeader,
   signal: AbortSignal,
-): Promise<{ readonly prover: Prover; readonly namedBy: bigint | null }> => {
+) => Promise<{ readonly prover: Prover; readonly namedBy: bigint | null }>;
+
+const proverFor = async ({
+  sql,
+  source,
+  verification,
+  mark: { nextCheckpoint },
+}: ProvingFrom): Promise<ProverOf> => {
   const bls = await loadBls();
-  const { nextCheckpoint } = mark;
+  const known = await committeeInLog(sql);
   const inLog = known && unpackCommittee(known.epoch, known.members);
   const isProven = nextCheckpoint > 0n && (await proofOf(sql, nextCheckpoint - 1n)) !== null;
-  if (inLog !== null && isProven) return { prover: createProver(bls, inLog), namedBy: null };
+  if (inLog !== null && isProven) {
+    return async () => ({ prover: createProver(bls, inLog), namedBy: null });
+  }
   const trust = inLog === null ? await verification.trust?.() : { committee: inLog };
   if (trust === undefined || trust === null) {
     throw new CommitteeError(
       "VERIFY=signatures needs to know whom to trust: set TRUSTED_CHECKPOINT or COMMITTEE_FILE",
     );
   }
-  if (nextCheckpoint === 0n) {
-    if ("committee" in trust && trust.committee.epoch === 0n) {
-      return { prover: createProver(bls, trust.committee), namedBy: null };
-    }
-    throw new CommitteeError(
-      "the log begins with checkpoint 0, and no checkpoint names the committee of epoch 0: set COMMITTEE_FILE to it",
-    );
-  }
-  // The one before is there already; the next one may not be.
-  const before = await fetchCertified(source, nextCheckpoint - 1n, signal);
-  const { header, nextCommittee } = before;
-  const found = await committeeAt({ source, bls }, trust, header, signal);
-  const prover = createProver(bls, found.committee);
-  if (nextCommittee === null) return { prover, namedBy: found.namedBy };
-  prover.prove(before);
-  return { prover, namedBy: header.sequence };
+  return async (first, signal) => {
+    const { committee, namedBy } = await committeeAt({ source, bls }, trust, first, signal);
+    return { prover: createProver(bls, committee), namedBy };
+  };
 };
 
 /** Proves a summary, fetching it again where it does not hold. */
@@ -145,6 +144,7 @@ const provenOf = async (
   let current = certified;
   for (let left = refetches; ; left -= 1) {
     try {
+      await prover.prepare();
       prover.prove(current);
       return current;
     } catch (error) {

@@ -227,10 +227,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   const { verification = { level: "links" } } = options;
   const prove =
     verification.level === "signatures"
-      ? await openProving(
-          { sql: database.sql, source, verification, mark: highWater },
-          during.signal,
-        )
+      ? await openProving({ sql: database.sql, source, verification, mark: highWater })
       : null;
   const isBehind = () => (progress.now().lag ?? 0n) > CATCHING_UP;
   const filling = fillPastBlocks(

@@ -9,6 +9,7 @@ import { CertificateError, CommitteeError } from "../proof/proof-errors.ts";
 import { committeeAfter, createProver } from "../proof/prover.ts";
 import { readCheckpointFile } from "../sources/chk-file.ts";
 import type { CheckpointSource } from "../sources/source.ts";
+import { CheckpointMissingError, CheckpointPrunedError } from "../sources/source-errors.ts";
 
 /** A checkpoint that is trusted by its digest. */
 export type TrustedCheckpoint = {
@@ -86,7 +87,9 @@ export const committeeAt = async (
   const prover = createProver(bls, start.committee);
   let { namedBy } = start;
   while (prover.committee.epoch < epoch) {
-    const end = await endOfEpoch(source, prover.committee.epoch, sequence, signal);
+    const after = namedBy ?? undefined;
+    const end = await endOfEpoch(source, prover.committee.epoch, sequence, signal, after);
+    await prover.prepare();
     prover.prove(end);
     namedBy = end.header.sequence;
   }
@@ -101,7 +104,7 @@ const startOf = async (
 ): Promise<NamedCommittee> => {
   if ("committee" in trust) return { committee: trust.committee, namedBy: null };
   const { digest, sequence } = trust.checkpoint;
-  if (sequence === null && first.epoch === 0n) {
+  if (first.epoch === 0n) {
     throw new CommitteeError(
       "the committee of epoch 0 is named by no checkpoint: give it as a committee file",
     );
@@ -115,7 +118,8 @@ const startOf = async (
 };
 
 /**
- * The last checkpoint of an epoch that lies before another checkpoint, by halving.
+ * The last checkpoint of an epoch that lies before another checkpoint: looked for from there downwards, in
+ * growing steps, then by halving. What the source has no more is taken as older.
  * @param after a checkpoint before the one that is looked for, where one is known
  * @throws CommitteeError (stop), CertificateError (stop)
  */
@@ -128,18 +132,26 @@ export const endOfEpoch = async (
 ): Promise<CertifiedSummary> => {
   let [low, high] = [after, before];
   let found: CertifiedSummary | null = null;
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    const certified = await fetchCertified(source, middle, signal);
-    if (certified.header.epoch > epoch) high = middle;
+  for (let step = after < 0n ? 1n : before; high - low > 1n; step *= 2n) {
+    const halfway = (low + high) / 2n;
+    const probe = high - step > halfway ? high - step : halfway;
+    const certified = await fetchCertified(source, probe, signal).catch((error) => {
+      if (isGone(error)) return null;
+      throw error;
+    });
+    if (certified !== null && certified.header.epoch > epoch) high = probe;
     else {
-      low = middle;
+      low = probe;
       found = certified;
     }
   }
   if (found?.header.epoch === epoch && found.nextCommittee !== null) return found;
   throw new CommitteeError(`${source.description} has no checkpoint that ends epoch ${epoch}`);
 };
+
+/** Nodes forget old checkpoints, and a folder may begin anywhere. */
+const isGone = (error: unknown): boolean =>
+  error instanceof CheckpointPrunedError || error instanceof CheckpointMissingError;
 
 /**
  * Fetches one checkpoint for its summary and certificate.

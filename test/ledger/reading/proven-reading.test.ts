@@ -4,12 +4,13 @@ import type { Database } from "../../../src/database/connect.ts";
 import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
 import { readCertified } from "../../../src/ledger/proof/certificate.ts";
-import { unpackCommittee } from "../../../src/ledger/proof/committee.ts";
+import { committeeOf, unpackCommittee } from "../../../src/ledger/proof/committee.ts";
 import { createVerifier } from "../../../src/ledger/proof/verify-certificate.ts";
 import { createPrefilter } from "../../../src/ledger/reading/prefilter.ts";
 import { readerAt } from "../../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../../src/ledger/reading/reader.ts";
 import type { CheckpointSource } from "../../../src/ledger/sources/source.ts";
+import { CheckpointPrunedError } from "../../../src/ledger/sources/source-errors.ts";
 import { committeeInLog, proofOf } from "../../../src/log/proofs.ts";
 import type { VerifyLevel } from "../../../src/settings/values.ts";
 import { contentsOf } from "../../log/contents.ts";
@@ -144,6 +145,51 @@ test("a reader that knows nobody to trust, or the wrong ones, stops and says wha
   const wrong = { verification: { level: "signatures", trust } } as const;
   await expect(read(database, "signatures", wrong)).rejects.toThrow(`not the trusted ${digest}`);
   expect(await nextOf(database)).toBe(51n);
+});
+
+test("a source that has no old checkpoints any more is enough, down to the end of the epoch before", async () => {
+  const trusted = genuine[79];
+  if (trusted === undefined) throw new Error("no checkpoint 79");
+  const { digest } = readCertified(trusted).header;
+  const members = readCertified(trusted).nextCommittee ?? [];
+  const pruned = (from: bigint) =>
+    sourceOf((raw) => {
+      if (raw.sequence < from) throw new CheckpointPrunedError("test", raw.sequence, from);
+      return raw;
+    });
+  for (const [sequence, first, trust] of [
+    [79n, 95n, { checkpoint: { digest, sequence: null } }],
+    [80n, 80n, { committee: committeeOf(2n, members) }],
+  ] as const) {
+    await using database = await freshDatabase();
+    const verification = { level: "signatures", trust: async () => trust } as const;
+    const source = pruned(sequence);
+    await read(database, "signatures", { source, verification, firstCheckpoint: first });
+    expect(await proofOf(database.sql, first)).toMatchObject({ firstCheckpoint: first, epoch: 2n });
+    expect(await nextOf(database)).toBe(NEWEST + 1n);
+  }
+});
+
+test("a pause without signatures is followed by proofs again, from the committee that the log knows", async () => {
+  await using database = await freshDatabase();
+  await read(database, "signatures", { last: 30n });
+  await read(database, "off", { last: 95n });
+  await read(database, "signatures", { verification: { level: "signatures" } });
+  const proven = async (checkpoint: bigint) => (await proofOf(database.sql, checkpoint)) !== null;
+  expect([await proven(30n), await proven(31n), await proven(95n), await proven(96n)]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  expect((await committeeInLog(database.sql, 2n))?.namedBy).toBe(79n);
+});
+
+test("what was read without its certificate does not enter a log in which all is to be proven", async () => {
+  await using database = await freshDatabase();
+  const reading = read(database, "signatures", { read: readerAt("links") });
+  await expect(reading).rejects.toMatchObject({ name: "CertificateError" });
+  expect(await nextOf(database)).toBe(0n);
 });
 
 /** The same with one bit of its signature changed. */
