@@ -38,8 +38,23 @@ export class ChainUnknownError extends Error {
 }
 
 /**
+ * The rows of a cap table do not add up to the treasury's supply: the database was altered, or there is a
+ * defect. Nothing is signed, because a root that was published stays. Stop: reconcile the register.
+ */
+export class SupplyMismatchError extends Error {
+  override readonly name = "SupplyMismatchError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(coinType: string, checkpoint: bigint, issued: bigint, totalSupply: bigint) {
+    super(
+      `the rows of ${coinType} at checkpoint ${checkpoint} add up to ${issued}, but the treasury's supply is ${totalSupply}. Nothing is signed: run \`holderbook reconcile\``,
+    );
+  }
+}
+
+/**
  * Makes a statement, and publishes its root.
- * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop)
+ * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop)
  */
 export const makeStatement = async (
   { db, sql }: Database,
@@ -63,6 +78,10 @@ export const makeStatement = async (
   const at = { checkpoint, timestampMs };
   const proven = await createCapTables().proven(db, { coinType, at, isMeant });
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
+  const { totalSupply } = table;
+  if (totalSupply !== null && totalSupply !== proven.issued) {
+    throw new SupplyMismatchError(coinType, checkpoint, proven.issued, totalSupply);
+  }
   const root = {
     chainId,
     coinType,
@@ -80,7 +99,7 @@ export const makeStatement = async (
     checkpointTimestamp: (timestampMs / 1_000n).toString(),
     row: rowOf(proven.row, proven.issued),
     path: proven.path.map(({ hash, sum, side }) => ({ hash, sum: sum.toString(), side })),
-    totalSupply: table.totalSupply?.toString() ?? null,
+    totalSupply: totalSupply?.toString() ?? null,
     keyId,
     publicKey,
     rootSignature,

@@ -43,6 +43,7 @@ export const verifyStatement = (statement, { root, publicKey } = {}) => {
   const misshapen = shape(statement);
   if (misshapen.length > 0) throw new StatementError(misshapen);
   const failures = [
+    ...wallets(statement.row),
     ...sums(statement),
     ...climb(statement),
     ...signatures(statement),
@@ -106,7 +107,7 @@ const STATEMENT = {
   version: is(VERSION),
   chainId: isText,
   coinType: isText,
-  decimals: isNullOr((value) => Number.isInteger(value) && value >= 0),
+  decimals: isNullOr((value) => Number.isInteger(value) && value >= 0 && value <= 255),
   checkpoint: isAmount,
   checkpointTimestamp: isAmount,
   checkpointDigest: isText,
@@ -141,6 +142,17 @@ const shape = (statement) => {
   return failures.includes("row is missing or malformed") && statement.row !== undefined
     ? [...shapeOf(statement.row, ROW, "row."), ...failures]
     : failures;
+};
+
+/** Whose row it is: no wallet counts twice. */
+const wallets = ({ holderId, wallets }) => {
+  const isAscending = wallets.every(
+    ({ address }, at) => at === 0 || wallets[at - 1].address < address,
+  );
+  return [
+    isAscending ? [] : "the wallets are not in ascending order, each once",
+    holderId !== null || wallets.length === 1 ? [] : "a row without a holder is that of one wallet",
+  ].flat();
 };
 
 /** What the row says of itself, in amounts. */

@@ -6,6 +6,7 @@ import { type Statement, StatementError, verifyStatement } from "../client/verif
 import type { Asked } from "../graphql/past.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
+import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import { keyArgument } from "./arguments.ts";
 import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
@@ -66,28 +67,38 @@ const verifyCommand = () =>
       keyArgument,
     )
     .action(async (file: string, { root, key }: VerifyOptions) => {
-      const statement = verifyStatement(parsed(await readFile(file, "utf8")), {
+      const statement = verifyStatement(parsed(await readFile(file)), {
         root,
         publicKey: key,
       });
       process.stdout.write(`${told(statement, { root, key })}\n`);
     });
 
-const parsed = (text: string): unknown => {
+/** A member that comes twice is refused: a person may read the other one. */
+const parsed = (bytes: Uint8Array): unknown => {
   try {
-    return JSON.parse(text);
+    return parseStrictJson(bytes);
   } catch (error) {
-    throw new StatementError([`the file is not JSON: ${error}`]);
+    if (!(error instanceof StrictJsonError)) throw error;
+    throw new StatementError([`the file is not JSON: ${error.why} (at character ${error.at})`]);
   }
 };
 
 /** What was shown, and what was not. */
 const told = (statement: Statement, { root, key }: VerifyOptions): string => {
-  const { row, total, checkpoint, coinType, publicKey } = statement;
+  const { row, total, totalSupply, checkpoint, coinType, publicKey } = statement;
   const who =
     row.holderId === null ? `wallet ${row.wallets[0]?.address}` : `holder ${row.holderId}`;
+  // Made up from end to end it would hold as well: that must not be overlooked.
+  const holds =
+    root === undefined && key === undefined
+      ? "the statement agrees with itself, which anybody's would"
+      : "the statement holds";
   return [
-    `the statement holds: ${who} has ${row.balance} of ${total} ${coinType} at the end of checkpoint ${checkpoint}`,
+    `${holds}: ${who} has ${row.balance} of ${total} ${coinType} at the end of checkpoint ${checkpoint}`,
+    totalSupply === null
+      ? "not compared: the rows' total with the treasury's supply, which the statement does not say"
+      : "the rows' total is the treasury's supply, as the signer says; the treasury object on the ledger shows it",
     root === undefined
       ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots and give it with --root`
       : "its root is the one given",

@@ -18,19 +18,27 @@ const leafAt = (index: number): Leaf => ({
   coinType: COIN,
   checkpoint: 7n,
   holderId: index % 3 === 2 ? null : BigInt(index),
-  addresses: [`0x${index.toString(16).padStart(64, "0")}`, `0x${"f".repeat(63)}${index % 10}`],
+  addresses: [
+    `0x${index.toString(16).padStart(64, "0")}`,
+    ...(index % 3 === 2 ? [] : [`0x${"f".repeat(63)}${index % 10}`]),
+  ],
   balance: BigInt(1_000 - index),
   tokens: BigInt(990 - index),
   granted: 10n,
 });
 
-/** The statement of one row of so many. */
-export const statementOf = (index: number, rows: number): Statement => {
+/** The statement of one row of so many; `changed` makes another row of it, which is signed as well. */
+export const statementOf = (
+  index: number,
+  rows: number,
+  changed: (leaf: Leaf) => Leaf = (leaf) => leaf,
+): Statement => {
   const tree = createSumTree();
-  for (let n = 0; n < rows; n += 1) tree.add(leafAt(n), n === index);
+  const proven = changed(leafAt(index));
+  for (let n = 0; n < rows; n += 1) tree.add(n === index ? proven : leafAt(n), n === index);
   const { root, path = [] } = tree.top();
   const sum = Array.from({ length: rows }, (_, n) => 1_000 - n).reduce((a, b) => a + b, 0);
-  const { holderId, addresses, balance, tokens, granted } = leafAt(index);
+  const { holderId, addresses, balance, tokens, granted } = proven;
   const digits = ((balance * 10n ** 12n) / BigInt(sum)).toString().padStart(13, "0");
   const head = {
     chainId: "5Zd…chain",

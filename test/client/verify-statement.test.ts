@@ -107,6 +107,15 @@ test("a row, path or total of one's own, well signed, still does not lead to the
   ]);
 });
 
+test("a wallet that is named twice, or a row of several wallets without a holder, is found though all is signed", () => {
+  const twice = statementOf(0, 3, (leaf) => {
+    return { ...leaf, addresses: leaf.addresses.flatMap((one) => [one, one]) };
+  });
+  expect(failures(twice)).toEqual(["the wallets are not in ascending order, each once"]);
+  const shared = statementOf(0, 3, (leaf) => ({ ...leaf, holderId: null }));
+  expect(failures(shared)).toEqual(["a row without a holder is that of one wallet"]);
+});
+
 test("what noble brings to the client is what its packages have now: npm run noble", async () => {
   expect(await readFile(file, "utf8")).toBe(await bundle());
 });

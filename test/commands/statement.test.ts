@@ -83,9 +83,11 @@ test("a file is checked without a database or settings, against root and key, an
   const alone = await verify(file);
   expect(alone).toMatchObject({ code: 0, stderr: "" });
   expect(alone.stdout).toMatch(/the key in the file itself: that shows only/);
+  expect(alone.stdout).toMatch(/^the statement agrees with itself, which anybody's would: /);
   expect(alone.stdout).toMatch(/not compared/);
   const both = await verify(file, "--root", root, "--key", publicKey);
   expect(both).toMatchObject({ code: 0, stderr: "" });
+  expect(both.stdout).toMatch(/^the statement holds: /);
   expect(both.stdout).toMatch(/its root is the one given\nit is signed with the key given/);
 
   const otherRoot = await verify(file, "--root", "0".repeat(64));
@@ -102,6 +104,8 @@ test("a file is checked without a database or settings, against root and key, an
     stdout: "",
     stderr: expect.stringContaining("StatementError: the wallets' balances do not add up"),
   });
+  await writeFile(changed, text.replace(/("balance": )"(\d+)"/, '$1"9$2",\n$1"$2"'));
+  expect((await verify(changed)).stderr).toMatch(/StatementError: .* twice/);
   await writeFile(changed, text.slice(0, -10));
   expect((await verify(changed)).stderr).toContain("not JSON");
 });
@@ -139,4 +143,19 @@ test("where another root was signed for the checkpoint before, none is signed an
     /RootConflictError: .* at checkpoint 200 was signed before with root 00/,
   );
   expect(await made("--owner", owner, "--at", "250")).toMatchObject({ root });
+});
+
+test("rows that do not add up to the treasury's supply are not signed, and no root of theirs is published", async () => {
+  const [owner = ""] = balances.keys();
+  const { sql } = database;
+  const raise = (by: number) => sql`
+    update token_changes set balance_after = balance_after + ${by}
+    where coin_type = ${coinType} and owner = ${owner}`;
+  await raise(1);
+  const ran = await run("--owner", owner, "--at", "280");
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toMatch(/SupplyMismatchError: .* at checkpoint 280 add up to/);
+  expect(await sql`select 1 from published_roots where checkpoint = 280`).toEqual([]);
+  await raise(-1);
+  expect(await made("--owner", owner, "--at", "280")).toMatchObject({ checkpoint: "280" });
 });
