@@ -121,7 +121,10 @@ export class OcfHistory {
     /** Adds what an account receives to its lots. */
     const receive = (account: Account, quantity: bigint, inherited?: Received["part"]) =>
       stretchesOf(account, quantity, received).map(({ part, quantity }): [string, Lot] => {
-        const lot = { securityId: this.#nextSecurity(), quantity, part: part ?? inherited };
+        // What arrives in several stretches is not that part of the grant any more.
+        const whole =
+          inherited && inherited.to - inherited.from === quantity ? inherited : undefined;
+        const lot = { securityId: this.#nextSecurity(), quantity, part: part ?? whole };
         this.#lots.add(account, lot);
         return [account.wallet, { ...lot }];
       });

@@ -152,6 +152,39 @@ test("a grant vests by terms while it is whole, and by dates once a part is clai
   ]);
 });
 
+test("a grant that changes hands while its new owner is given another one vests as no more than it is", () => {
+  const other = { ...grant({ totalAmount: 5n, leftBalance: 5n }), objectId: "h", owner: "c" };
+  const lines = told([
+    step(1n, [["a", 105n, "MINT"]]),
+    step(
+      2n,
+      [
+        ["a", -100n, "GRANT_FUNDED"],
+        ["b", 100n, "GRANT_FUNDED", "GRANTS"],
+      ],
+      { grants: touched(100n, true) },
+    ),
+    step(
+      3n,
+      [
+        ["a", -5n, "GRANT_FUNDED"],
+        ["b", -100n, "UNKNOWN", "GRANTS"],
+        ["c", 105n, "UNKNOWN", "GRANTS"],
+      ],
+      { grants: new Map([["h", { grant: other, left: 5n, isNew: true }]]) },
+    ),
+  ]);
+  // Which part of the first grant the 95 are is not known, so that no vesting is given for them.
+  expect(lines.slice(5)).toEqual([
+    "100 of 2 -> 4, 5",
+    "4: 5 for c by vesting-10-2000-4-1",
+    "5: 95 for c",
+    "4 vests from 2025-01-01",
+    "5 of 3 -> 6",
+    "6: 5 for c",
+  ]);
+});
+
 test("a schedule that does not fit is said not to, whatever its numbers", () => {
   const largest = 2n ** 64n - 1n;
   for (const more of [
