@@ -4,7 +4,10 @@ import type { Sql } from "../database/connect.ts";
 /** Checkpoints are decimal; null where nothing was done yet. */
 export type Findings = {
   readonly log: {
-    /** Last checkpoint that a verified signature of the validators covers; null where none is verified. */
+    /**
+     * Last checkpoint that a verified signature of the validators covers; null where none is verified. What
+     * was read without signatures before it stays without proof.
+     */
     readonly provenThrough: string | null;
     /** Last checkpoint with facts that the hash chain covers, and the last whose head was signed. */
     readonly chainedThrough: string | null;
