@@ -44,7 +44,7 @@ import {
 import { reportOf } from "./pack-report.ts";
 import { writeExcerpts } from "./pack-source.ts";
 import { publishRoot } from "./published-roots.ts";
-import { ChainUnknownError } from "./statement.ts";
+import { ChainUnknownError, SupplyMismatchError } from "./statement.ts";
 
 export type PackRequest = {
   /** Both of one coin; `first` is before `last`. */
@@ -248,6 +248,10 @@ const writeTable = async (
   path: string,
 ): Promise<PackHead["roots"]["first"]> => {
   const { head, rows } = await readCapTable(db, table);
+  const { coinType, checkpoint, issued, totalSupply } = head;
+  if (totalSupply !== null && totalSupply !== issued) {
+    throw new SupplyMismatchError(coinType, checkpoint, issued, totalSupply);
+  }
   const pieces = async function* () {
     for await (const { text } of capTableJson(head, rows)) yield text;
   };
