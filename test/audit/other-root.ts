@@ -13,3 +13,9 @@ export const publishOtherRoot = async (
            ${randomBytes(64).toString("base64")}, key_id
     from deployment_keys limit 1`;
 };
+
+/** Checkpoints whose roots were published. */
+export const publishedCheckpoints = async ({ sql }: TestDatabase): Promise<readonly bigint[]> => {
+  const rows = await sql<{ checkpoint: bigint }[]>`select checkpoint from published_roots`;
+  return rows.map(({ checkpoint }) => checkpoint);
+};

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf } from "../../demo/model.ts";
 import { type Statement, verifyStatement } from "../../src/client/verify-statement.mjs";
-import { publishOtherRoot } from "../audit/other-root.ts";
+import { publishedCheckpoints, publishOtherRoot } from "../audit/other-root.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { runCommand } from "./run-command.ts";
@@ -155,7 +155,7 @@ test("rows that do not add up to the treasury's supply are not signed, and no ro
   const ran = await run("--owner", owner, "--at", "280");
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(/SupplyMismatchError: .* at checkpoint 280 add up to/);
-  expect(await sql`select 1 from published_roots where checkpoint = 280`).toEqual([]);
+  expect(await publishedCheckpoints(database)).not.toContain(280n);
   await raise(-1);
   expect(await made("--owner", owner, "--at", "280")).toMatchObject({ checkpoint: "280" });
 });
