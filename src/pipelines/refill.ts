@@ -8,7 +8,7 @@
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Database, Session, Sql, Tx } from "../database/connect.ts";
+import type { Database, Session, Sql, Transactor, Tx } from "../database/connect.ts";
 import { columnNames } from "../database/table-rows.ts";
 import type { FactSource } from "../log/log.ts";
 import { balancesTable } from "../projections/balances.ts";
@@ -21,6 +21,11 @@ import { dropFilling, fillingSchema, registerPipeline } from "./register.ts";
 export type Refill = {
   readonly pipeline: RunnablePipeline;
   readonly database: Database;
+  /**
+   * The session that holds the pipeline's lock: what was filled moves over on it, so that nothing does once
+   * another process has taken the pipeline over and begun batches of its own.
+   */
+  readonly held: Transactor;
   readonly log: FactSource;
   readonly maxFacts: number;
   readonly maxBytes: number;
@@ -55,7 +60,7 @@ const tablesOf = (pipeline: RunnablePipeline): readonly PgTable[] => [
  * when `signal` aborts. Safe to begin again at any time.
  */
 export const refill = async (filling: Refill): Promise<void> => {
-  const { pipeline, database, log, signal, betweenBatches } = filling;
+  const { pipeline, database, held, log, signal, betweenBatches } = filling;
   await using session = await database.session({
     synchronousCommit: "off",
     runtime: { ...PLANS_BY_KEY, search_path: `${fillingSchema(pipeline)}, public` },
@@ -72,7 +77,7 @@ export const refill = async (filling: Refill): Promise<void> => {
     passMs = performance.now() - beganMs;
   }
   await betweenBatches(() =>
-    database.transaction(async (tx) => {
+    held.transaction(async (tx) => {
       const { sql } = tx;
       // A process that has taken the pipeline over waits for this, too.
       await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;

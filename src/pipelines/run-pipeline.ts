@@ -82,7 +82,10 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   // What moved over has digests: the next batch goes on from those.
   const betweenBatches: Refill["betweenBatches"] = (work) =>
     inTurn(() => work().finally(digests.forget));
-  const filled = start.layout < pipeline.layout ? fill(run, own.signal, betweenBatches) : undefined;
+  const filled =
+    start.layout < pipeline.layout
+      ? fill({ ...run, held: session, signal: own.signal, betweenBatches })
+      : undefined;
   const place = run.openFeed?.();
   try {
     const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
@@ -97,12 +100,8 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
 };
 
 /** Fills the tables that an upgrade added; what goes wrong is told, and tried again. Never rejects. */
-const fill = async (
-  run: PipelineRun,
-  signal: AbortSignal,
-  betweenBatches: Refill["betweenBatches"],
-): Promise<void> => {
-  const { report } = run;
+const fill = async (run: PipelineRun & Omit<Refill, "onProgress">): Promise<void> => {
+  const { report, signal } = run;
   const onProgress = (filling: bigint) => report({ filling });
   const trouble = {
     backoff: BACKOFF,
@@ -110,7 +109,7 @@ const fill = async (
     remedy: (): Remedy => "retry",
     onTrouble: (error: Error) => report({ fillError: error }),
   };
-  await retrying(() => refill({ ...run, signal, betweenBatches, onProgress }), trouble, signal);
+  await retrying(() => refill({ ...run, onProgress }), trouble, signal);
   if (!signal.aborted) report({ filling: null, fillError: null });
 };
 

@@ -1,10 +1,13 @@
+import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { SessionLostError } from "../../src/database/database-error.ts";
 import { type FactSource, factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { LAYOUT, type RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import { refill } from "../../src/pipelines/refill.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
@@ -272,6 +275,33 @@ test("a batch that the pipeline has in hand while tables are being filled has it
   expect(is.token_changes).toEqual(should.token_changes);
   expect(is.token_grants).toEqual(should.token_grants);
   expect(errors).toEqual([]);
+});
+
+test("what was filled does not move over once the pipeline's lock is lost", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(300);
+  await ledger.project(500);
+  const [pipeline] = withPast;
+  assert(pipeline !== undefined);
+  await asBefore(database, [pipeline]);
+  const held = await database.session();
+  const filling = refill({
+    pipeline,
+    database,
+    held,
+    log: factSource(database),
+    maxFacts: 1_000,
+    maxBytes: 1_000_000,
+    signal: new AbortController().signal,
+    betweenBatches: async (work) => {
+      await held.close();
+      return work();
+    },
+    onProgress: () => {},
+  });
+  await expect(filling).rejects.toThrow(SessionLostError);
+  expect(await layouts(database, [pipeline])).toMatchObject([{ layout: 1 }]);
 });
 
 test("a rebuild forgets what was being filled", async () => {
