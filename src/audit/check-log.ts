@@ -1,5 +1,5 @@
 /** What the slow check of the log found and how far it is: kept, so that every process can tell. */
-import type { Sql } from "../database/connect.ts";
+import type { Sql, Transactor } from "../database/connect.ts";
 import { type Checked, checkStretch, type LogFault } from "../log/chain.ts";
 import { headFault } from "./log-heads.ts";
 
@@ -78,7 +78,14 @@ const HEADS = 10;
  * Looks at the next stretch, and at the signed heads when that ends a round. The next look begins a new
  * round then, or after a fault, which stands until a whole round finds none.
  */
-export const checkNext = async (sql: Sql): Promise<Checked> => {
+export const checkNext = (on: Transactor): Promise<Checked> =>
+  on.transaction(async ({ sql }) => {
+    // Of one log: it may be exchanged meanwhile.
+    await sql`set transaction isolation level repeatable read`;
+    return checkNextIn(sql);
+  });
+
+const checkNextIn = async (sql: Sql): Promise<Checked> => {
   const [row] = await sql<{ next: bigint }[]>`select next_checkpoint as next from log_check`;
   const checked = await checkStretch(sql, (row?.next ?? 0n) - 1n);
   const { through } = checked;

@@ -4,7 +4,7 @@
  */
 import { publicKeyOf, strictBase64, verifyBytes } from "../client/ed25519.mjs";
 import type { Sql } from "../database/connect.ts";
-import { chainEnd, type LogFault } from "../log/chain.ts";
+import { chainEnd, endFault, type LogFault } from "../log/chain.ts";
 import { type DeploymentKey, type Signable, signedBytes } from "./deployment-key.ts";
 
 /** A head as it is given out. */
@@ -44,7 +44,9 @@ export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | 
   );
   const [row] = await sql<{ signed_at: string }[]>`
     insert into log_heads (checkpoint, hash, signature, key_id)
-    values (${checkpoint}, ${bytes}, ${signature}, ${keyId})
+    -- Not where the log was exchanged meanwhile: what can never be taken back must be of this chain.
+    select checkpoint, hash, ${signature}::text, ${keyId}::text from log_chain
+    where checkpoint = ${checkpoint} and hash = ${bytes}
     on conflict (checkpoint) do nothing returning to_json(signed_at) #>> '{}' as signed_at`;
   if (row === undefined) return null;
   const signedAt = new Date(row.signed_at).toISOString();
@@ -94,19 +96,23 @@ const contradicted = async (sql: Sql): Promise<LogFault | null> => {
 const isSigned = (head: LogHead, chainId: string | null): boolean => {
   const bytes = strictBase64(head.signature);
   if (head.publicKey === null || bytes === undefined) return false;
-  const signed = signedBytes(statementOf(chainId, head.checkpoint, head.hash));
-  return verifyBytes(signed, bytes, publicKeyOf(head.publicKey));
+  const publicKey = publicKeyOf(head.publicKey);
+  // The first heads may be older than the first source that could tell the chain's id.
+  return [chainId, null].some((id) =>
+    verifyBytes(signedBytes(statementOf(id, head.checkpoint, head.hash)), bytes, publicKey),
+  );
 };
 
 /** Heads whose signatures are verified at once. */
 const PAGE = 1_000;
 
 /**
- * Holds the heads against the chain, and their signatures against the keys; null when all of them hold.
+ * Holds the log's end against its high-water mark, the heads against the chain, and their signatures
+ * against the keys; null when all of them hold.
  * @param newest how many signatures are verified, from the newest; all unless given
  */
 export const headFault = async (sql: Sql, newest?: number): Promise<LogFault | null> => {
-  const wrong = await contradicted(sql);
+  const wrong = (await endFault(sql)) ?? (await contradicted(sql));
   if (wrong !== null) return wrong;
   const chainId = await chainIdOf(sql);
   let left = newest ?? Number.POSITIVE_INFINITY;

@@ -53,7 +53,7 @@ const PACE: Pace = {
 };
 
 /** Watches the log's own chain. */
-export const logLook: SlowLook = { next: ({ sql }) => checkNext(sql) };
+export const logLook: SlowLook = { next: checkNext };
 
 /** Watches until `signal` aborts; trouble is told and tried again. Never rejects. */
 export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void> => {
@@ -65,15 +65,16 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
     remedy: (): Remedy => "retry",
     onTrouble,
   };
-  const holdAndWatch = async () => {
+  const holdAndWatch = async (progressed: () => void) => {
     await using lock = await acquireWriterLock(database, "watch", { signal });
     const { lost } = lock.session;
     const held = AbortSignal.any([signal, lost]);
-    const chain = retrying((progressed) => keepChain(watch, pace, held, progressed), again, held);
-    await Promise.all([
-      chain,
-      ...looks.map((look) => retrying(() => lookOnAndOn(database, look, pace, held), again, held)),
-    ]);
+    progressed();
+    const keep = (onProgress: () => void) => keepChain(watch, pace, held, onProgress);
+    const each = looks.map(
+      (look) => (onProgress: () => void) => lookOnAndOn(database, look, pace, held, onProgress),
+    );
+    await Promise.all([keep, ...each].map((work) => retrying(work, again, held)));
     if (!signal.aborted) lost.throwIfAborted();
   };
   await retrying(holdAndWatch, again, signal);
@@ -112,11 +113,13 @@ const lookOnAndOn = async (
   look: SlowLook,
   { roundEveryMs, rests }: Pace,
   signal: AbortSignal,
+  progressed: () => void,
 ): Promise<void> => {
   let roundMs = performance.now();
   while (!signal.aborted) {
     const beganMs = performance.now();
     const { ended } = await look.next(database);
+    progressed();
     const restMs = restAfter(beganMs, rests);
     const untilRoundMs = ended ? roundMs + roundEveryMs - performance.now() : 0;
     await pause(Math.max(restMs, untilRoundMs), signal);

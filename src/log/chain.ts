@@ -58,29 +58,25 @@ const fieldOf = (column: (typeof FACT_COLUMNS)[number]): string => {
   return `coalesce(int4send(octet_length(${bytes})) || ${bytes}, '\\xffffffff')`;
 };
 
+/** Behind $1 and before $2, at most $3 of them. */
+const BEHIND = "where checkpoint > $1 and checkpoint < $2 order by checkpoint limit $3";
+
+const MARKS = `
+  select checkpoint, digest, timestamp_ms as "timestampMs", facts_total as "factsTotal"
+  from log_checkpoints ${BEHIND}`;
+
+const CHAINED = `
+  select checkpoint, facts as "chainedFacts", hash as "chainedHash" from log_chain ${BEHIND}`;
+
 /**
- * Checkpoints with facts behind $1 and before $2, at most $3 of them: what the log has of each, the hash of
- * its facts, and what the chain has. A checkpoint that only one of the three tables knows comes, too.
+ * How many facts each checkpoint behind $1 and up to $2 has, and their hash. Both bounds are given, and
+ * the statement is planned for them: of a range that a join would find, Postgres reads the whole log.
  */
-const STRETCH = `
-  with marks as (
-    select checkpoint, digest, timestamp_ms, facts_total from log_checkpoints
-    where checkpoint > $1 and checkpoint < $2 order by checkpoint limit $3
-  ), bound as (
-    select case when count(*) < $3 then $2 - 1 else max(checkpoint) end as last from marks
-  ), found as (
-    select f.checkpoint, count(*)::int as facts,
-           sha256(string_agg(${FACT_COLUMNS.map(fieldOf).join(" || ")}, ''::bytea
-                             order by transaction, kind, index)) as hash
-    from log_facts f, bound where f.checkpoint > $1 and f.checkpoint <= bound.last group by 1
-  ), chained as (
-    select c.checkpoint, c.facts, c.hash from log_chain c, bound
-    where c.checkpoint > $1 and c.checkpoint <= bound.last
-  )
-  select checkpoint, m.digest, m.timestamp_ms as "timestampMs", m.facts_total as "factsTotal",
-         f.facts, f.hash as "factsHash", c.facts as "chainedFacts", c.hash as "chainedHash"
-  from marks m full join found f using (checkpoint) full join chained c using (checkpoint)
-  order by checkpoint`;
+const HASHED = `
+  select checkpoint, count(*)::int as facts,
+         sha256(string_agg(${FACT_COLUMNS.map(fieldOf).join(" || ")}, ''::bytea
+                           order by transaction, kind, index)) as "factsHash"
+  from log_facts where checkpoint > $1 and checkpoint <= $2 group by checkpoint`;
 
 type Row = {
   readonly checkpoint: bigint;
@@ -96,8 +92,29 @@ type Row = {
   readonly chainedHash: Buffer | null;
 };
 
-/** Checkpoints with facts that are hashed by one statement: some ten thousand facts. */
+/** Checkpoints with facts that are hashed by one statement, at most. */
 const AT_ONCE = 250;
+
+/** No further checkpoint is hashed by the same statement once there are more facts behind the first one's. */
+const FACTS_AT_ONCE = 10_000n;
+
+const NOTHING_OF = {
+  digest: null,
+  timestampMs: null,
+  factsTotal: null,
+  facts: null,
+  factsHash: null,
+  chainedFacts: null,
+  chainedHash: null,
+} as const;
+
+/** What one of the tables says of a checkpoint. */
+type Of<Columns extends keyof Row> = {
+  readonly [Column in "checkpoint" | Columns]: NonNullable<Row[Column]>;
+};
+type MarkRow = Of<"digest" | "timestampMs" | "factsTotal">;
+type HashedRow = Of<"facts" | "factsHash">;
+type ChainedRow = Of<"chainedFacts" | "chainedHash">;
 
 const START = Buffer.alloc(32);
 
@@ -142,8 +159,35 @@ export const chainEnd = async (
   return row ?? { checkpoint: -1n, hash: START };
 };
 
-const readStretch = (sql: Sql, after: bigint, before: bigint): Promise<Row[]> =>
-  sql.unsafe<Row[]>(STRETCH, [`${after}`, `${before}`, `${AT_ONCE}`], { prepare: true });
+/** What the log has of a range of checkpoints, and what the chain has. */
+type Stretch = {
+  /** By checkpoint. One that only one of the three tables knows is there, too. */
+  readonly rows: readonly Row[];
+  /** Nothing lies between this checkpoint and the end of `rows`. */
+  readonly last: bigint;
+};
+
+/** The next stretch behind `after` and before `before`. The facts of a checkpoint are never divided. */
+const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Stretch> => {
+  const range = [after, before, AT_ONCE].map(String);
+  const prepare = { prepare: true };
+  const chained = await sql.unsafe<ChainedRow[]>(CHAINED, range, prepare);
+  const marks = await sql.unsafe<MarkRow[]>(MARKS, range, prepare);
+  const firstTotal = marks[0]?.factsTotal ?? 0n;
+  const tooMany = marks.findIndex(({ factsTotal }) => factsTotal - firstTotal > FACTS_AT_ONCE);
+  const endOf = (rows: readonly { readonly checkpoint: bigint }[]) =>
+    (rows.length < AT_ONCE ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
+  const ends = [endOf(chained), endOf(tooMany < 0 ? marks : [])];
+  if (tooMany > 0) ends.push(marks[tooMany - 1]?.checkpoint ?? after);
+  const last = ends.reduce((one, other) => (one < other ? one : other));
+  const hashed = await sql.unsafe<HashedRow[]>(HASHED, [`${after}`, `${last}`]);
+  const rows = new Map<bigint, Row>();
+  for (const { checkpoint, ...known } of [...marks, ...hashed, ...chained]) {
+    if (checkpoint > last) continue;
+    rows.set(checkpoint, { ...(rows.get(checkpoint) ?? NOTHING_OF), checkpoint, ...known });
+  }
+  return { rows: [...rows.values()].sort((a, b) => (a.checkpoint < b.checkpoint ? -1 : 1)), last };
+};
 
 const nextOf = async (sql: Sql): Promise<bigint> => {
   const [row] = await sql<{ next: bigint }[]>`
@@ -153,22 +197,24 @@ const nextOf = async (sql: Sql): Promise<bigint> => {
 
 /**
  * Adds the next stretch to the chain; returns whether more may follow.
- * @param on the session that holds the lock of the log's audit
+ * @param sql of a transaction
  * @throws LogChangedError (stop) when the log contradicts itself there
  */
 export const extendChain = async (sql: Sql): Promise<boolean> => {
+  // First, and locked until the end: logs that are exchanged meanwhile wait, see second-log.ts.
   const end = await chainEnd(sql);
-  const rows = await readStretch(sql, end.checkpoint, await nextOf(sql));
+  const next = await nextOf(sql);
+  const { rows, last } = await readStretch(sql, end.checkpoint, next);
   let { hash } = end;
   const links = rows.map((row) => {
     const { checkpoint } = row;
-    const next = hashOf(row, hash);
-    if (next === null) throw new LogChangedError({ checkpoint, what: brokenIn(row) ?? "" });
-    hash = next;
-    return { checkpoint, facts: row.facts ?? 0, hash: next };
+    const linked = hashOf(row, hash);
+    if (linked === null) throw new LogChangedError({ checkpoint, what: brokenIn(row) ?? "" });
+    hash = linked;
+    return { checkpoint, facts: row.facts ?? 0, hash: linked };
   });
   await appendRows(sql, logChain, links);
-  return links.length >= AT_ONCE;
+  return last < next - 1n;
 };
 
 /** What a look at a stretch of the log came to. */
@@ -184,15 +230,17 @@ export type Checked = {
   readonly ended: boolean;
 };
 
-/** Holds the next stretch of the log behind a checkpoint against its chain. Reads only. */
+/**
+ * Holds the next stretch of the log behind a checkpoint against its chain. Reads only.
+ * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
+ */
 export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
-  const [before, end, previous, next] = await Promise.all([
-    chainEnd(sql, after),
-    chainEnd(sql),
-    totalBefore(sql, after),
-    nextOf(sql),
-  ]);
-  const rows = await readStretch(sql, after, next);
+  const before = await chainEnd(sql, after);
+  // Before the rows are read: those that come meanwhile are looked at next time.
+  const end = await chainEnd(sql);
+  const next = await nextOf(sql);
+  const previous = await totalBefore(sql, after);
+  const { rows, last } = await readStretch(sql, after, next);
   let { hash } = before;
   let total = previous;
   let facts = 0;
@@ -208,9 +256,48 @@ export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> =>
     total = row.factsTotal ?? total;
     facts += row.facts ?? 0;
   }
-  const ended = rows.length < AT_ONCE;
-  const through = ended ? next - 1n : (rows.at(-1)?.checkpoint ?? after);
-  return { through, checkpoints: rows.length, facts, fault: null, ended };
+  const ended = last >= next - 1n;
+  return { through: last, checkpoints: rows.length, facts, fault: null, ended };
+};
+
+type End = {
+  readonly next: bigint;
+  readonly total: bigint;
+  readonly counted: bigint | null;
+  readonly last: bigint;
+  readonly blocks: bigint | null;
+};
+
+/** Of one snapshot. Blocks that were filled in later do not reach to the log's end. */
+const END = `
+  select next_checkpoint as next, facts_total as total,
+         (select facts_total from log_checkpoints order by checkpoint desc limit 1) as counted,
+         greatest((select max(checkpoint) from log_checkpoints), (select max(checkpoint) from log_chain),
+                  last_checkpoint, -1) as last,
+         (select first_checkpoint + count from log_blocks where not filled
+          order by first_checkpoint desc limit 1) as blocks
+  from log_high_water`;
+
+/** Whether the log ends where its high-water mark says; null when it does. Reads only. */
+export const endFault = async (sql: Sql): Promise<LogFault | null> => {
+  const [end] = await sql.unsafe<End[]>(END, [], { prepare: true });
+  if (end === undefined) return null;
+  const { next, total, counted, last, blocks } = end;
+  const fault = (what: string) => ({ checkpoint: next - 1n, what });
+  if (last >= next) {
+    return fault(`log_high_water was moved back: the log goes on to ${last}`);
+  }
+  if (blocks !== null && blocks !== next) {
+    return fault(
+      `log_high_water was moved, or the end of log_blocks deleted: that ends with ${blocks - 1n}`,
+    );
+  }
+  if (total !== (counted ?? 0n)) {
+    return fault(
+      `log_high_water counts ${total} facts, but log_checkpoints ${counted ?? 0n}: the end of the log was deleted, or a total altered`,
+    );
+  }
+  return null;
 };
 
 const totalBefore = async (sql: Sql, after: bigint): Promise<bigint> => {

@@ -90,6 +90,8 @@ export const secondLogSettings = async (sql: Sql) => ({
  */
 export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
   const home = await schemaOfLog(sql);
+  // First: a watch that is chaining or checking the log holds this table, and then waits for the others.
+  await sql.unsafe(`lock table ${home}.${getTableName(logChain)} in access exclusive mode`);
   const endOf = async (schema: string) => {
     const [end] = await sql<{ end: string }[]>`
       select concat_ws(' of digest ', next_checkpoint - 1, last_digest) as end

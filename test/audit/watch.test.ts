@@ -4,11 +4,12 @@ import { expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { readFindings } from "../../src/audit/findings.ts";
 import { integrityDetails } from "../../src/audit/health.ts";
-import { headFault, signedHeads } from "../../src/audit/log-heads.ts";
+import { headFault, signedHeads, signHead } from "../../src/audit/log-heads.ts";
 import { logLook, watchOver } from "../../src/audit/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
+import { exchangeLogs, prepareSecondLog } from "../../src/log/second-log.ts";
 import { SealedError } from "../../src/sealing/sealed.ts";
 import { alterHeads, alterSender, forgetChain } from "../log/damage.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
@@ -125,4 +126,34 @@ test("the deployment's key is made once, and opened by the master key that seale
   const all = await Promise.all([1, 2, 3].map(() => openDeploymentKey(database, masterKey)));
   expect(new Set(all.map(({ keyId }) => keyId)).size).toBe(1);
   await expect(openDeploymentKey(database, randomBytes(32))).rejects.toThrow(SealedError);
+});
+
+test("a head that was signed before the chain's id was known is a good one afterwards", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, { ...identity, chainId: null });
+  await log.append(batch(0n, 0n, [fact(0n)]), []);
+  await extendChain(database.sql);
+  await signHead(database.sql, await openDeploymentKey(database, randomBytes(32)));
+  await append(database, 1n, 1n);
+  expect(await headFault(database.sql)).toBeNull();
+});
+
+test("a log that is exchanged while it is watched is found whole, and chained from its beginning", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  await append(database, 0n, 600n);
+  await using watch = await watching(database);
+  const found = () => logFindings(database);
+  for (let round = 0n; round < 5n; round += 1n) {
+    await database.transaction((tx) =>
+      prepareSecondLog(tx, { address: `0x${"ad".repeat(31)}0${round}`, from: 601n + round }),
+    );
+    await database.transaction(exchangeLogs);
+    expect((await found()).fault).toBeNull();
+    await append(database, 601n + round, 601n + round);
+  }
+  const whole = { chainedThrough: "605", signedThrough: "605", checkedThrough: "605", fault: null };
+  await expect.poll(found, { timeout: 20_000 }).toMatchObject(whole);
+  const [first] = await database.sql`select facts from log_chain where checkpoint = 0`;
+  expect(first).toEqual({ facts: 1 });
+  expect(watch.troubles).toEqual([]);
 });

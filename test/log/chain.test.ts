@@ -1,8 +1,8 @@
 /** The hash chain over the log: what it covers, and what it finds. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Database } from "../../src/database/connect.ts";
-import { checkStretch, extendChain } from "../../src/log/chain.ts";
+import type { Database, Sql } from "../../src/database/connect.ts";
+import { chainEnd, checkStretch, endFault, extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { freshDatabase } from "../postgres.ts";
 import { alterLog } from "./damage.ts";
@@ -179,4 +179,86 @@ test.each([
   expect(fault?.what).toMatch(words);
   // What is gone altogether shows where the chain goes on without it.
   expect([checkpoint, checkpoint + 3n]).toContain(fault?.checkpoint);
+});
+
+test("a log's end that is not where its high-water mark says is found", async () => {
+  await using database = await freshDatabase();
+  expect(await endFault(database.sql)).toBeNull();
+  await openLog(database, identity);
+  expect(await endFault(database.sql)).toBeNull();
+  await fill(database);
+  await chainOf(database);
+  expect(await endFault(database.sql)).toBeNull();
+  const move = (next: number) => `update log_high_water set next_checkpoint = ${next}`;
+  const found = async (statement: string) => {
+    await alterLog(database, statement);
+    return (await endFault(database.sql))?.what;
+  };
+  expect(await found(move(25))).toMatch(/was moved back: the log goes on to 29/);
+  expect(await found(move(40))).toMatch(/was moved, or .*ends with 29/);
+  expect(await found(move(30))).toBeUndefined();
+  const tail = (table: string) => `delete from ${table} where checkpoint >= 24`;
+  for (const table of ["log_facts", "log_chain"]) await alterLog(database, tail(table));
+  expect(await found(tail("log_checkpoints"))).toMatch(/the end of the log was deleted/);
+});
+
+/** How many rows of the facts' table some work reads. */
+const rowsRead = async (sql: Sql, work: () => Promise<unknown>): Promise<bigint> => {
+  // Counts what this connection has not reported yet: of earlier transactions, too.
+  const soFar = async () => {
+    const [row] = await sql<{ rows: bigint }[]>`
+      select coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) as rows
+      from pg_stat_xact_user_tables where relname = 'log_facts'`;
+    return row?.rows ?? 0n;
+  };
+  const before = await soFar();
+  await work();
+  return (await soFar()) - before;
+};
+
+test("chaining and checking read the facts of their stretch alone, however long the log is", async () => {
+  await using database = await freshDatabase();
+  await fill(database);
+  // As if there had been one more fact in each of many checkpoints.
+  await alterLog(
+    database,
+    `insert into log_facts
+     select n, transaction, kind, index, timestamp_ms, type, name, coin_type, tx_digest, sender, object_id, version, contents
+     from log_facts, generate_series(30, 20000) n where checkpoint = 0 and transaction = 1`,
+  );
+  await alterLog(
+    database,
+    `insert into log_checkpoints select n, digest, timestamp_ms, facts_total + n - 29, bytes_total
+     from log_checkpoints, generate_series(30, 20000) n where checkpoint = 27`,
+  );
+  await alterLog(database, "update log_high_water set next_checkpoint = 20001");
+  await database.sql`analyze`;
+  await database.transaction(async ({ sql }) => {
+    // Reading a small table whole, from memory, may be the best there is.
+    await sql`set local random_page_cost = 8`;
+    expect(await rowsRead(sql, () => extendChain(sql))).toBeLessThan(1_000n);
+    const looking = rowsRead(sql, async () => {
+      expect(await checkStretch(sql, -1n)).toMatchObject({ fault: null, ended: false });
+    });
+    expect(await looking).toBeLessThan(1_000n);
+  });
+});
+
+test("checkpoints of many facts make short stretches, and the chain is the same", async () => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, identity);
+  const many = (checkpoint: bigint, count: number) =>
+    Array.from({ length: count }, (_, transaction) => fact(checkpoint, transaction));
+  await log.append(batch(0n, 0n, many(0n, 12_000)), []);
+  await log.append(batch(1n, 3n, [...many(1n, 6_000), ...many(2n, 6_000), ...many(3n, 1)]), []);
+  await database.transaction(async ({ sql }) => {
+    expect(await extendChain(sql)).toBe(true);
+    expect(await chainEnd(sql)).toMatchObject({ checkpoint: 1n });
+    expect(await extendChain(sql)).toBe(false);
+    expect(await chainEnd(sql)).toMatchObject({ checkpoint: 3n });
+  });
+  const first = { through: 1n, facts: 18_000, fault: null, ended: false };
+  expect(await checkStretch(database.sql, -1n)).toMatchObject(first);
+  const second = { through: 3n, facts: 6_001, fault: null, ended: true };
+  expect(await checkStretch(database.sql, 1n)).toMatchObject(second);
 });
