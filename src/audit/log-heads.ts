@@ -34,7 +34,10 @@ export const chainIdOf = async (sql: Sql): Promise<string | null> => {
   return row?.chain_id ?? null;
 };
 
-/** Signs the end of the chain; returns the new head, or null when that one has been signed already. */
+/**
+ * Signs the end of the chain; returns the new head, or null when that one has been signed already.
+ * @param sql of a transaction: a head can never be taken back, so the log must not be exchanged meanwhile
+ */
 export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | null | "empty"> => {
   const { checkpoint, hash: bytes } = await chainEnd(sql);
   if (checkpoint < 0n) return "empty";
@@ -44,9 +47,7 @@ export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | 
   );
   const [row] = await sql<{ signed_at: string }[]>`
     insert into log_heads (checkpoint, hash, signature, key_id)
-    -- Not where the log was exchanged meanwhile: what can never be taken back must be of this chain.
-    select checkpoint, hash, ${signature}::text, ${keyId}::text from log_chain
-    where checkpoint = ${checkpoint} and hash = ${bytes}
+    values (${checkpoint}, ${bytes}, ${signature}, ${keyId})
     on conflict (checkpoint) do nothing returning to_json(signed_at) #>> '{}' as signed_at`;
   if (row === undefined) return null;
   const signedAt = new Date(row.signed_at).toISOString();

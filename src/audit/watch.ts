@@ -99,7 +99,7 @@ const keepChain = async (
       continue;
     }
     if (key !== undefined && beganMs - signedMs >= signEveryMs) {
-      const head = await signHead(database.sql, key);
+      const head = await database.transaction(({ sql }) => signHead(sql, key));
       // Of an empty log the first head is signed as soon as there is one.
       if (head !== "empty") signedMs = beganMs;
       if (head !== "empty" && head !== null) onSigned(head);

@@ -177,9 +177,9 @@ const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Str
   const tooMany = marks.findIndex(({ factsTotal }) => factsTotal - firstTotal > FACTS_AT_ONCE);
   const endOf = (rows: readonly { readonly checkpoint: bigint }[]) =>
     (rows.length < AT_ONCE ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
-  const ends = [endOf(chained), endOf(tooMany < 0 ? marks : [])];
-  if (tooMany > 0) ends.push(marks[tooMany - 1]?.checkpoint ?? after);
-  const last = ends.reduce((one, other) => (one < other ? one : other));
+  const whole = tooMany < 0 ? endOf(marks) : (marks[tooMany - 1]?.checkpoint ?? after);
+  // Marks may be missing, and the chain may not be as far as they are.
+  const last = [endOf(chained), whole].sort((one, other) => (one < other ? -1 : 1))[0] ?? after;
   const hashed = await sql.unsafe<HashedRow[]>(HASHED, [`${after}`, `${last}`]);
   const rows = new Map<bigint, Row>();
   for (const { checkpoint, ...known } of [...marks, ...hashed, ...chained]) {
