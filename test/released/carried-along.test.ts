@@ -10,8 +10,10 @@ import { migrate as migrateWithDrizzle } from "drizzle-orm/postgres-js/migrator"
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
+import { readFindings } from "../../src/audit/findings.ts";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
+import { endFault } from "../../src/log/chain.ts";
 import { LAYOUT } from "../../src/pipelines/pipeline.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
@@ -217,6 +219,12 @@ test.skipIf(Date.now() < Date.parse(madeAt))(
       full join wallet_roles w using (coin_type, owner, role)
       where held.owner is null or w.owner is null`;
     expect(otherRoles).toEqual([]);
+    await eventually("the log to be found whole", async () => {
+      const { log } = await readFindings(database);
+      expect(log.fault).toBeNull();
+      return log.checkedThrough === null ? { seen: log } : { done: true };
+    });
+    expect(await endFault(database.sql)).toBeNull();
     for (const { id } of open) {
       await eventually(`request ${id}`, async () => {
         const seen = await getSigned(served, callers.secretKey, `/api/v1/requests/${id}`);
