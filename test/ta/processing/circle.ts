@@ -63,6 +63,7 @@ export const startCircle = async ({
       packages: source.packages,
       firstCheckpoint: 0n,
       coinTypes: source.coinTypes.map(({ coinType }) => coinType),
+      committee: source.committee,
       about: "the demo ledger",
       recordDecimals: async () => undefined,
     },
