@@ -113,6 +113,8 @@ const startService = async (running: AsyncDisposableStack, folder: string) => {
       PORT: "0",
       DATA_DIR: folder,
       LOG_LEVEL: "warn",
+      // What the demo ledger has unless told otherwise; a pairing takes most of a signature's time.
+      VERIFY: process.env.VERIFY ?? "signatures",
       DEMO_SEED: SEED,
       DEMO_INVESTORS: String(INVESTORS),
       DEMO_HISTORY: String(HISTORY),
