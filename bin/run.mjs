@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|noble|migration [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|noble|migration|web|web:dev [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -13,12 +13,15 @@ const tasks = {
   "test:soak": (rest) => [[join(root, "test", "soak", "main.ts"), ...rest]],
   check: () => [
     [tool("typescript", "bin", "tsc"), "--noEmit"],
+    [tool("typescript", "bin", "tsc"), "--noEmit", "--project", "web"],
     [tool("@biomejs", "biome", "bin", "biome"), "ci", colors, "."],
   ],
   fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", colors, "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
   noble: () => [[join(root, "bin", "noble.mjs")]],
+  web: (rest) => [[tool("vite", "bin", "vite.js"), "build", "web", ...rest]],
+  "web:dev": (rest) => [[tool("vite", "bin", "vite.js"), "web", ...rest]],
   migration: (rest) => [[join(root, "bin", "migration.mjs"), ...rest]],
 };
 

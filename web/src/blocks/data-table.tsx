@@ -1,0 +1,191 @@
+/**
+ * Tables of any length: TanStack Table orders the rows, TanStack Virtual draws those in sight. A real
+ * `<table>` with rows of one height, so that screen readers, copying and printing work.
+ */
+import {
+  type ColumnDef,
+  createSortedRowModel,
+  rowSortingFeature,
+  type SortingState,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useMemo, useRef, useState } from "react";
+import { DownIcon } from "../shown/icons.tsx";
+
+export type Column<Row> = {
+  readonly id: string;
+  readonly header: ReactNode;
+  readonly cell: (row: Row) => ReactNode;
+  /** Numbers are aligned to the right. */
+  readonly align?: "left" | "right";
+  /** What to sort by; without it the column cannot be sorted. */
+  readonly order?: (row: Row) => bigint | number | string;
+  /** Left out where the screen is narrow. */
+  readonly wideOnly?: boolean;
+  /** Such as `w-40`. */
+  readonly className?: string;
+};
+
+/** Longer ones are drawn in part, inside a box of their own that scrolls. */
+const WHOLE = 60;
+/** Pixels. */
+const ROW = 38;
+
+const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
+
+const compare = (a: unknown, b: unknown): number => {
+  if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b));
+};
+
+export const DataTable = <Row extends object>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  empty,
+  height = "70vh",
+  onRow,
+}: {
+  /** For screen readers: what the rows are. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  /** Keep the same array while its rows are the same. */
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** In place of the body when there are no rows. */
+  readonly empty?: ReactNode;
+  /** Of the box that a long one scrolls in. */
+  readonly height?: string;
+  /** A row was chosen by pointer or Enter; give a link in a cell too. */
+  readonly onRow?: (row: Row) => void;
+}) => {
+  const [sorting, setSorting] = useState<SortingState>([]);
+  const definitions = useMemo(
+    () =>
+      columns.map(
+        (column): ColumnDef<typeof features, Row> => ({
+          id: column.id,
+          accessorFn: (row) => column.order?.(row),
+          enableSorting: column.order !== undefined,
+          sortFn: (a, b) => compare(a.getValue(column.id), b.getValue(column.id)),
+          sortDescFirst: column.align === "right",
+        }),
+      ),
+    [columns],
+  );
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows,
+    getRowId: keyOf,
+    state: { sorting },
+    onSortingChange: setSorting,
+  });
+  const sorted = table.getRowModel().rows;
+  const box = useRef<HTMLElement>(null);
+  const long = sorted.length > WHOLE;
+  const virtual = useVirtualizer({
+    count: sorted.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+    enabled: long,
+  });
+  const items = virtual.getVirtualItems();
+  const drawn = long ? items.map(({ index }) => index) : sorted.map((_, index) => index);
+  const before = long ? (items[0]?.start ?? 0) : 0;
+  const after = long ? virtual.getTotalSize() - (items.at(-1)?.end ?? 0) : 0;
+  const place = (column: Column<Row>) =>
+    `${column.align === "right" ? "text-right" : "text-left"} ${column.wideOnly ? "max-md:hidden" : ""} ${column.className ?? ""}`;
+
+  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  return (
+    <section
+      ref={box}
+      className="relative overflow-auto rounded-b-xl"
+      style={long ? { height } : undefined}
+      // A scrolling box must be reached by the keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+      tabIndex={0}
+      aria-label={label}
+    >
+      <table className="w-full border-collapse text-sm" aria-rowcount={sorted.length + 1}>
+        <thead className="sticky top-0 z-10 bg-surface">
+          <tr>
+            {columns.map((column) => {
+              const direction = sorting.find(({ id }) => id === column.id);
+              return (
+                <th
+                  key={column.id}
+                  scope="col"
+                  aria-sort={
+                    direction === undefined
+                      ? undefined
+                      : direction.desc
+                        ? "descending"
+                        : "ascending"
+                  }
+                  className={`border-b border-line px-4 py-2 text-xs font-medium whitespace-nowrap text-muted ${place(column)}`}
+                >
+                  {column.order === undefined ? (
+                    column.header
+                  ) : (
+                    <button
+                      type="button"
+                      className="inline-flex items-center gap-1 hover:text-ink"
+                      onClick={() => table.getColumn(column.id)?.toggleSorting()}
+                    >
+                      {column.header}
+                      <span
+                        className={`transition-transform ${direction === undefined ? "opacity-0" : ""} ${direction?.desc === false ? "rotate-180" : ""}`}
+                      >
+                        <DownIcon />
+                      </span>
+                    </button>
+                  )}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 ? <tr style={{ height: before }} /> : null}
+          {drawn.map((index) => {
+            const row = sorted[index];
+            if (row === undefined) return null;
+            return (
+              <tr
+                key={row.id}
+                aria-rowindex={index + 2}
+                style={{ height: ROW }}
+                className={`border-b border-line last:border-b-0 hover:bg-sunken/60 ${onRow === undefined ? "" : "cursor-pointer"}`}
+                onClick={
+                  onRow === undefined
+                    ? undefined
+                    : (event) => {
+                        // A link or a button in the row acts for itself, and marked text is to be copied.
+                        const on = event.target;
+                        if (on instanceof Element && on.closest("a,button") !== null) return;
+                        if (String(getSelection() ?? "") !== "") return;
+                        onRow(row.original);
+                      }
+                }
+              >
+                {columns.map((column) => (
+                  <td key={column.id} className={`px-4 py-1.5 ${place(column)}`}>
+                    {column.cell(row.original)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {after > 0 ? <tr style={{ height: after }} /> : null}
+        </tbody>
+      </table>
+    </section>
+  );
+};

@@ -1,0 +1,49 @@
+/**
+ * Answers kept for as long as they are true: what is asked "as of now" is asked again when the register
+ * has moved, what is asked as of a checkpoint or a past time never.
+ */
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { TadaDocumentNode } from "gql.tada";
+import { AskError, ask, askPath } from "./ask.ts";
+import { useSession } from "./session.ts";
+
+/** First part of the name of every answer that the register's moving makes old. */
+export const NOW = "now";
+/** First part of the name of an answer that never changes. */
+export const PAST = "past";
+
+/** Whether asking again could help: not where the service said no. */
+export const worthRetrying = (failures: number, error: Error): boolean =>
+  failures < 2 && !(error instanceof AskError && error.status >= 400 && error.status < 500);
+
+/** The answer to a GraphQL document; `past` when it is of a checkpoint or a time gone by. */
+export const useGraph = <Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
+  { past = false, enabled = true }: { readonly past?: boolean; readonly enabled?: boolean } = {},
+): UseQueryResult<Data, Error> => {
+  const { key } = useSession();
+  return useQuery({
+    queryKey: [past ? PAST : NOW, document, variables],
+    queryFn: ({ signal }) => ask(document, variables, { key, signal }),
+    enabled,
+    staleTime: past ? Number.POSITIVE_INFINITY : 0,
+    placeholderData: (previous) => previous,
+  });
+};
+
+/** The answer of a JSON path behind the key, asked again every `everyMs` while the page is looked at. */
+export const usePath = <Value>(
+  path: string,
+  read: (body: unknown) => Value,
+  { everyMs, enabled = true }: { readonly everyMs?: number; readonly enabled?: boolean } = {},
+): UseQueryResult<Value, Error> => {
+  const { key } = useSession();
+  return useQuery({
+    queryKey: ["path", path],
+    queryFn: ({ signal }) => askPath(path, read, { key, signal }),
+    enabled,
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    placeholderData: (previous) => previous,
+  });
+};

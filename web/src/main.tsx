@@ -1,0 +1,90 @@
+/** Starts the page: settings first, then a session, then what the address names. */
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode, useCallback, useEffect, useMemo, useState } from "react";
+import { createRoot } from "react-dom/client";
+import { Failed, Loading } from "./blocks/blocks.tsx";
+import { AskError, askPath } from "./data/ask.ts";
+import { worthRetrying } from "./data/queries.ts";
+import { reading } from "./data/read.ts";
+import { type KeyKind, type Session, SessionContext } from "./data/session.ts";
+import { loadSettings, SettingsContext } from "./data/settings.ts";
+import { router } from "./router.tsx";
+import { SignIn } from "./shell/sign-in.tsx";
+import { startTheme } from "./shell/theme.ts";
+import "./styles.css";
+
+const readSession = reading("session", (it) => ({
+  kind: kindOf(it.at("kind").text()),
+  label: it.at("label").maybe((label) => label.text()),
+}));
+
+/** @throws AskError for a key of an interface that this page does not show */
+const kindOf = (kind: string): KeyKind => {
+  if (kind === "graphql" || kind === "operator") return kind;
+  throw new AskError({ message: `This is a ${kind} key; the page takes others.`, status: 403 });
+};
+
+const openSession = async (key: string, lent: boolean): Promise<Session> => ({
+  key,
+  lent,
+  ...(await askPath("/session", readSession, { key })),
+});
+
+const cache = new QueryClient({
+  defaultOptions: { queries: { retry: worthRetrying, refetchOnWindowFocus: false } },
+});
+
+const Page = () => {
+  const settings = useQuery({ queryKey: ["settings"], queryFn: loadSettings, staleTime: 60_000 });
+  const [session, setSession] = useState<Session | null>(null);
+  const [left, setLeft] = useState(false);
+  const lent = settings.data?.demo?.key;
+  const opening = useQuery({
+    queryKey: ["lent session"],
+    queryFn: () => openSession(lent ?? "", true),
+    enabled: lent !== undefined && session === null && !left,
+  });
+  useEffect(() => {
+    if (opening.data !== undefined && !left) setSession(opening.data);
+  }, [opening.data, left]);
+
+  const signIn = useCallback(async (key: string) => {
+    setSession(await openSession(key, false));
+  }, []);
+  const signOut = useCallback(() => {
+    setLeft(true);
+    setSession(null);
+    // Nothing that a key opened outlives it.
+    cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "settings" });
+  }, []);
+  const control = useMemo(() => ({ session, signIn, signOut }), [session, signIn, signOut]);
+
+  if (settings.error !== null) {
+    return (
+      <main className="grid min-h-dvh place-items-center">
+        <Failed error={settings.error} what="The service" onRetry={() => void settings.refetch()} />
+      </main>
+    );
+  }
+  if (settings.data === undefined || opening.isLoading) return <Loading />;
+  return (
+    <SettingsContext value={settings.data}>
+      <SessionContext value={control}>
+        {session === null ? <SignIn /> : <RouterProvider router={router} />}
+      </SessionContext>
+    </SettingsContext>
+  );
+};
+
+startTheme();
+const place = document.getElementById("page");
+if (place !== null) {
+  createRoot(place).render(
+    <StrictMode>
+      <QueryClientProvider client={cache}>
+        <Page />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

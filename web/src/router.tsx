@@ -1,0 +1,131 @@
+/** Every page and its address. What a page shows stands in its address, so that it can be shared. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Link,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
+import { Empty, Failed, Loading } from "./blocks/blocks.tsx";
+import { Layout } from "./shell/layout.tsx";
+
+/** Text of a search parameter; numbers in an address are read as numbers. */
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== ""
+    ? value
+    : typeof value === "number"
+      ? String(value)
+      : undefined;
+
+/** Only those that were given: an address holds nothing that says nothing. */
+const given = <Names extends string>(
+  search: Record<string, unknown>,
+  names: readonly Names[],
+): { [Name in Names]?: string } => {
+  const found: { [Name in Names]?: string } = {};
+  for (const name of names) {
+    const value = text(search[name]);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+};
+
+const root = createRootRoute({
+  component: Layout,
+  validateSearch: (search: Record<string, unknown>) => given(search, ["token"]),
+  notFoundComponent: () => (
+    <Empty title="There is no such page">
+      <Link to="/" className="text-accent underline">
+        Go to Today
+      </Link>
+    </Empty>
+  ),
+});
+
+const getParentRoute = () => root;
+
+const routeTree = root.addChildren([
+  createRoute({
+    getParentRoute,
+    path: "/",
+    validateSearch: (search) => given(search, ["since"]),
+    component: lazyRouteComponent(() => import("./pages/today/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/status",
+    component: lazyRouteComponent(() => import("./pages/status/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/cap-table",
+    // `at`, `with`: unix seconds, two dates to compare; `show`: which view.
+    validateSearch: (search) => given(search, ["at", "with", "show"]),
+    component: lazyRouteComponent(() => import("./pages/cap-table/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    // A holder's number, or a wallet's address.
+    path: "/holder/$holder",
+    validateSearch: (search) => given(search, ["at"]),
+    component: lazyRouteComponent(() => import("./pages/holder/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/movements",
+    validateSearch: (search) => given(search, ["kind", "wallet", "order"]),
+    component: lazyRouteComponent(() => import("./pages/movements/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/roles",
+    component: lazyRouteComponent(() => import("./pages/roles/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/proof",
+    validateSearch: (search) => given(search, ["checkpoint"]),
+    component: lazyRouteComponent(() => import("./pages/proof/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/requests",
+    validateSearch: (search) => given(search, ["status", "asset"]),
+    component: lazyRouteComponent(() => import("./pages/requests/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/requests/$id",
+    component: lazyRouteComponent(() => import("./pages/request/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/deliveries",
+    validateSearch: (search) => given(search, ["state", "receiver"]),
+    component: lazyRouteComponent(() => import("./pages/deliveries/page.tsx")),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/tour",
+    component: lazyRouteComponent(() => import("./pages/tour/page.tsx")),
+  }),
+]);
+
+const asError = (error: unknown): Error =>
+  error instanceof Error ? error : new Error(String(error));
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: "intent",
+  defaultPendingComponent: () => <Loading lines={6} />,
+  defaultErrorComponent: ({ error, reset }) => (
+    <Failed error={asError(error)} what="This page" onRetry={reset} />
+  ),
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

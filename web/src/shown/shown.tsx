@@ -1,0 +1,52 @@
+/** Amounts, times and the like as elements: exact text to read, and to select or point at for more. */
+import { useEffect, useState } from "react";
+import { amountText, changeText } from "./amount.ts";
+import { momentText, relativeText } from "./moment.ts";
+
+/** An exact amount; its smallest units in the tooltip. */
+export const Amount = ({
+  units,
+  decimals,
+  signed = false,
+  symbol,
+}: {
+  readonly units: bigint;
+  readonly decimals: number | null;
+  readonly signed?: boolean;
+  readonly symbol?: string | null;
+}) => (
+  <span className="figures whitespace-nowrap" title={`${units} in the smallest unit`}>
+    {signed ? changeText(units, decimals) : amountText(units, decimals)}
+    {symbol ? <span className="text-muted"> {symbol}</span> : null}
+  </span>
+);
+
+/** The current time, milliseconds, renewed every so often while mounted. */
+export const useNow = (everyMs = 1_000): number => {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+};
+
+/** A moment in UTC. */
+export const Moment = ({ ms }: { readonly ms: number }) => (
+  <time
+    className="figures whitespace-nowrap"
+    dateTime={Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : undefined}
+  >
+    {momentText(ms)}
+  </time>
+);
+
+/** `4 min ago`, the moment itself in the tooltip. */
+export const Ago = ({ ms }: { readonly ms: number }) => {
+  const now = useNow(Math.abs(Date.now() - ms) < 120_000 ? 1_000 : 30_000);
+  return (
+    <time className="figures whitespace-nowrap" title={momentText(ms)}>
+      {relativeText(ms, now)}
+    </time>
+  );
+};
