@@ -20,7 +20,7 @@ const tasks = {
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
   noble: () => [[join(root, "bin", "noble.mjs")]],
-  web: (rest) => [[tool("vite", "bin", "vite.js"), "build", "web", ...rest]],
+  web: (rest) => [[join(root, "bin", "web.mjs"), ...rest]],
   "web:dev": (rest) => [[tool("vite", "bin", "vite.js"), "web", ...rest]],
   migration: (rest) => [[join(root, "bin", "migration.mjs"), ...rest]],
 };

@@ -64,7 +64,9 @@ export const largeBody = (
   if (!known && request.method !== "HEAD" && !unsent.hold(request.ip, body.length, reply.raw)) {
     throw noRoomToSend();
   }
-  reply.headers({ "cache-control": "no-cache", etag, vary: "accept-encoding" });
+  const told = reply.getHeader("vary");
+  const vary = told === undefined ? "accept-encoding" : `${told}, accept-encoding`;
+  reply.headers({ "cache-control": "no-cache", etag, vary });
   if (known) {
     reply.status(304);
     return "";

@@ -55,18 +55,24 @@ const reasonNotReady = async (
   }
 };
 
-/** `GET /` names what is served here, unless a part has put a page there. */
+/** `GET /` names what is served here, or shows the page of a part that has one, as its caller takes it. */
 export const signpost = (app: App, parts: readonly Part[], version: string): void => {
   if (app.hasRoute({ method: "GET", url: "/" })) return;
+  const page = parts.find(({ home }) => home !== undefined);
   const paths = [
     ...parts.flatMap((part) => part.paths),
     { path: "/health", about: "how far behind the chain the data are" },
     { path: "/ready", about: "whether requests can be answered" },
     { path: "/metrics", about: "figures for Prometheus" },
   ];
-  app.get("/", async () => ({
+  const signs = {
     service: "holderbook",
     version,
     paths: Object.fromEntries(paths.map(({ path, about }) => [path, about])),
-  }));
+  };
+  app.get("/", async (request, reply) => {
+    reply.header("vary", "accept");
+    const takesHtml = request.headers.accept?.includes("text/html") ?? false;
+    return takesHtml && page?.home !== undefined ? page.home(request, reply) : signs;
+  });
 };

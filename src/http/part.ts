@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Direct } from "./direct.ts";
 
 /** The server as parts see it. */
@@ -14,5 +14,7 @@ export type Part = {
   readonly paths: readonly { readonly path: string; readonly about: string }[];
   /** Paths that it also answers the short way. */
   readonly direct?: readonly Direct[];
+  /** Answers `/` for whoever takes HTML; others are told what is served here. */
+  home?(request: FastifyRequest, reply: FastifyReply): unknown;
   register(app: App): void | Promise<void>;
 };

@@ -27,6 +27,7 @@ import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
+import { webPart } from "../web/part.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
@@ -120,9 +121,12 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       pages,
     }),
     ...(ta === undefined ? [] : [ta.part]),
+    webPart({ unsent: pages }),
     // Whoever holds a statement asks whichever process there is.
     rootsPart({ db, limit: limits().limit }),
-  ].filter(({ name }) => only === undefined || name === only || name === "roots");
+  ].filter(
+    ({ name }) => only === undefined || name === only || name === "roots" || pageOf(only) === name,
+  );
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
   taMetrics(metrics.registry, { health, db });
@@ -148,3 +152,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     },
   };
 };
+
+/** The page shows interface B above all: it is there wherever that is. */
+const pageOf = (only: Part["name"]): Part["name"] | undefined =>
+  only === "graphql" ? "web" : undefined;

@@ -1,0 +1,98 @@
+/** The page as a part of the server: at `/` and its own addresses, from memory, for whoever takes HTML. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { HttpError } from "../http/http-error.ts";
+import { hasHungUp } from "../http/hung-up.ts";
+import { largeBody, pagesUnsent } from "../http/large-text.ts";
+import type { Part } from "../http/part.ts";
+import type { Unsent } from "../http/unsent.ts";
+import { BUILT_PAGE, type SiteFile, watchSite } from "./site.ts";
+
+/** Addresses of the page beside `/`, as its router has them (`web/src/router.tsx`). */
+export const PAGE_PATHS = [
+  "/status",
+  "/cap-table",
+  "/holder/:holder",
+  "/movements",
+  "/roles",
+  "/proof",
+  "/requests",
+  "/requests/:id",
+  "/deliveries",
+  "/tour",
+] as const;
+
+/** Scripts, styles and answers come from this server alone; nothing may frame the page. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+
+export type WebPartSettings = {
+  /** The account of pages; one of its own unless given. */
+  readonly unsent?: Unsent | undefined;
+  /** Where the built page is. */
+  readonly folder?: string | undefined;
+};
+
+/**
+ * - `GET /` and the page's addresses: `index.html`, which loads what it needs.
+ * - `GET /assets/{name}`: its files, to be kept for ever, as a name is of one content.
+ *
+ * Until the page is built (a first start does that beside the service) a line says so and asks again.
+ */
+export const webPart = ({
+  unsent = pagesUnsent(),
+  folder = BUILT_PAGE,
+}: WebPartSettings = {}): Part => {
+  const site = watchSite(folder);
+
+  const send = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { file, kept }: { readonly file: SiteFile; readonly kept: boolean },
+  ) => {
+    if (hasHungUp(reply)) return reply.hijack();
+    const body = largeBody(request, reply, file, unsent);
+    if (kept) reply.header("cache-control", `public, max-age=${YEAR_SECONDS}, immutable`);
+    return reply.type(file.contentType).send(body);
+  };
+
+  const index = async (request: FastifyRequest, reply: FastifyReply) => {
+    const built = await site();
+    if (built === undefined) {
+      reply.headers({ refresh: "2", "content-security-policy": "default-src 'none'" });
+      return reply.type("text/html; charset=utf-8").send(NOT_BUILT);
+    }
+    reply.header("content-security-policy", POLICY);
+    return send(request, reply, { file: built.index, kept: false });
+  };
+
+  return {
+    name: "web",
+    paths: [{ path: "/status", about: "the page: who holds what, and whether all is well" }],
+    home: index,
+    register: (app) => {
+      for (const path of PAGE_PATHS) app.get(path, index);
+      app.get<{ Params: { name: string } }>("/assets/:name", async (request, reply) => {
+        const { name } = request.params;
+        const file = (await site())?.assets.get(name);
+        if (file === undefined) throw new HttpError(404, `no such file of the page: ${name}`);
+        return send(request, reply, { file, kept: true });
+      });
+    },
+  };
+};
+
+/** Asks again by itself. */
+const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Holderbook</title>
+<p>The page is being built and appears here in a moment. The interfaces answer already: see /health.</p>
+<p>If it does not appear: run <code>npm run web</code> in the project's folder.</p></html>
+`;

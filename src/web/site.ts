@@ -1,0 +1,79 @@
+/**
+ * The page as it was built into `web/dist`: read once into memory, compressed as it lies there, and read
+ * again when a newer build has replaced it.
+ */
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { LargeText } from "../http/large-text.ts";
+
+/** Where the build puts it. */
+export const BUILT_PAGE = fileURLToPath(new URL("../../web/dist/", import.meta.url));
+
+/** One file of the page. */
+export type SiteFile = LargeText & { readonly contentType: string };
+
+export type Site = {
+  readonly index: SiteFile;
+  /** By name below `assets/`: each name holds a digest of the content, so none ever changes. */
+  readonly assets: ReadonlyMap<string, SiteFile>;
+};
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** How often a request may have the disk asked for a newer build, milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+
+/** The newest page there is when asked; undefined while none was built. */
+export const watchSite = (folder: string = BUILT_PAGE): (() => Promise<Site | undefined>) => {
+  let site: Site | undefined;
+  let builtMs = 0;
+  let looked: { readonly atMs: number; readonly done: Promise<void> } | undefined;
+  const look = async () => {
+    const modified = await stat(join(folder, "index.html")).catch(() => undefined);
+    // A build takes the place of the one before at once: what is half written is never seen.
+    if (modified === undefined || modified.mtimeMs === builtMs) return;
+    site = await readSite(folder);
+    builtMs = modified.mtimeMs;
+  };
+  return async () => {
+    const nowMs = performance.now();
+    if (looked === undefined || nowMs - looked.atMs > LOOK_EVERY_MS) {
+      looked = { atMs: nowMs, done: look() };
+    }
+    await looked.done;
+    return site;
+  };
+};
+
+const readSite = async (folder: string): Promise<Site> => {
+  const assets = new Map<string, SiteFile>();
+  const below = join(folder, "assets");
+  for (const name of await readdir(below)) {
+    if (!name.endsWith(".br")) assets.set(name, await readSiteFile(join(below, name)));
+  }
+  return { index: await readSiteFile(join(folder, `index.html`)), assets };
+};
+
+const readSiteFile = async (path: string): Promise<SiteFile> => {
+  const contentType = CONTENT_TYPES[extname(path)];
+  if (contentType === undefined) {
+    throw new Error(
+      `${path.split(sep).at(-1)}: no content type is known for such a file of the page`,
+    );
+  }
+  const identity = await readFile(path);
+  const br = await readFile(`${path}.br`);
+  // For proxies and clients that take nothing newer.
+  const zipped = await promisify(gzip)(identity);
+  const etag = `W/"${createHash("sha256").update(identity).digest("base64url")}"`;
+  return { contentType, etag, bytes: { identity, gzip: zipped, br } };
+};
