@@ -31,7 +31,8 @@ test("the page may run and load only what this server has, and nothing may frame
 
 test("a file of the page is kept for ever, the page itself asked for each time", async () => {
   await using service = await servePage("<p>first</p>");
-  const asset = await fetch(`${service.url}/assets/index-abc.js`);
+  const headers = { "accept-encoding": "gzip, br" };
+  const asset = await fetch(`${service.url}/assets/index-abc.js`, { headers });
   expect(asset.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   expect(asset.headers.get("content-encoding")).toBe("br");
   expect(await asset.text()).toBe("run()");
