@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
-import { createKey, listKeys, revokeKey } from "../http/keys.ts";
+import { createKey, KEY_KINDS, type KeyKind, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
@@ -20,7 +20,7 @@ export const keysCommand = () =>
     .addCommand(revokeCommand());
 
 type CreateOptions = {
-  readonly kind: "graphql" | "project" | "ta";
+  readonly kind: KeyKind;
   readonly project?: string;
   readonly asset?: string;
   readonly publicKey?: string;
@@ -33,9 +33,7 @@ const createCommand = () =>
   new Command("create")
     .description("make a key; it is the last line on standard output and is never shown again")
     .addOption(
-      new Option("--kind <kind>", "what the key opens")
-        .choices(["graphql", "project", "ta"])
-        .makeOptionMandatory(),
+      new Option("--kind <kind>", "what the key opens").choices(KEY_KINDS).makeOptionMandatory(),
     )
     .option("--project <name>", "the project whose transfer events it reads (kind project)")
     .option("--asset <name>", "the asset whose requests it signs (kind ta)")

@@ -1,17 +1,12 @@
 /** The keys that `start` makes itself, so that a newcomer's first requests work. */
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { z } from "zod";
+import { rename, writeFile } from "node:fs/promises";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
+import { demoTaKeyFile, keptDemoTaKey, keptStartKey, startKeyFile } from "../service/kept-keys.ts";
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 import { registerKey } from "../ta/requests/caller-keys.ts";
-
-/** Names of the files below the data folder, readable by their owner alone. */
-const FILE = "start-key";
-const TA_FILE = "demo-ta-key.json";
 
 /**
  * The key of GraphQL that `start` shows: the one it made before when that still opens, else a new one
@@ -21,15 +16,14 @@ export const startKey = async (
   config: Pick<Config, "dataDir">,
   { write }: Pick<Storage, "write">,
 ): Promise<string | undefined> => {
-  const path = join(config.dataDir, FILE);
-  const kept = (await readIfThere(path))?.trim();
+  const kept = await keptStartKey(config);
   if (kept !== undefined && (await verifyKey(write, "graphql", kept)) !== null) return kept;
   const keys = await listKeys(write);
   if (keys.some(({ kind, revokedAt }) => kind === "graphql" && revokedAt === null))
     return undefined;
 
   const { secret } = await createKey(write, { kind: "graphql", label: LABEL });
-  await keep(config, path, `${secret}\n`);
+  await keep(config, startKeyFile(config), `${secret}\n`);
   return secret;
 };
 
@@ -41,8 +35,8 @@ export const demoTaKey = async (
   config: Pick<Config, "dataDir">,
   { write }: Pick<Storage, "write">,
 ): Promise<string> => {
-  const path = join(config.dataDir, TA_FILE);
-  const kept = pair.safeParse(parsed(await readIfThere(path))).data;
+  const path = demoTaKeyFile(config);
+  const kept = await keptDemoTaKey(config);
   const [asset] = DEMO_ASSETS;
   const known = kept && (await findKey(write, kept.publicKey));
   if (known?.kind === "ta" && known.subject === asset) return path;
@@ -53,19 +47,6 @@ export const demoTaKey = async (
 };
 
 const LABEL = "made by start";
-
-const pair = z.object({ publicKey: z.string(), secretKey: z.string() });
-
-const parsed = (text: string | undefined): unknown => {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined;
-  }
-};
-
-const readIfThere = (path: string): Promise<string | undefined> =>
-  readFile(path, "utf8").catch(() => undefined);
 
 /** Complete when it appears, and private from its first byte on. */
 const keep = async ({ dataDir }: Pick<Config, "dataDir">, path: string, text: string) => {

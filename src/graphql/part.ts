@@ -191,8 +191,11 @@ const graphqlKey = (keys: Reads, presented: string): Soon<Key | null> => {
 };
 
 const ofGraphql = (key: Key | null): Key | null => {
-  if (key !== null && key.kind !== "graphql") {
-    throw new HttpError(403, `this is a ${key.kind} key; GraphQL takes keys of the kind graphql`);
+  if (key !== null && key.kind !== "graphql" && key.kind !== "operator") {
+    throw new HttpError(
+      403,
+      `this is a ${key.kind} key; GraphQL takes keys of the kinds graphql and operator`,
+    );
   }
   return key;
 };

@@ -1,5 +1,5 @@
 /**
- * Keys of the GraphQL API and of projects: 256 random bits, shown once and stored as a hash. Keys of
+ * Keys of the GraphQL API, of projects and of operators: 256 random bits, shown once and stored as a hash. Keys of
  * the transfer agent API: Ed25519 public keys, whose owners sign what they ask.
  *
  * A key is looked up by its SHA-256. A hash cannot be searched for without its text, and 256
@@ -13,8 +13,13 @@ import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { createRemembered, type Remembered, type Soon } from "../database/remembered.ts";
 
-/** What a key opens: the GraphQL API, the transfer events of one project, the requests for one asset. */
-export type KeyKind = "graphql" | "project" | "ta";
+/**
+ * What a key opens: the GraphQL API with what can be downloaded of the register; the transfer events of one
+ * project; the requests for one asset; or all that a `graphql` key opens, and the operator's interface, which
+ * shows the requests and deliveries of everybody.
+ */
+export const KEY_KINDS = ["graphql", "project", "ta", "operator"] as const;
+export type KeyKind = (typeof KEY_KINDS)[number];
 
 /** Every key ever made; revoked ones stay, so that an id in an old log line can be explained. */
 export const apiKeys = pgTable(
@@ -22,8 +27,8 @@ export const apiKeys = pgTable(
   {
     /** Public name of the key, for lists and logs. */
     id: text("id").primaryKey(),
-    kind: text("kind", { enum: ["graphql", "project", "ta"] }).notNull(),
-    /** The project a `project` key belongs to, the asset of a `ta` key; null for `graphql`. */
+    kind: text("kind", { enum: KEY_KINDS }).notNull(),
+    /** The project a `project` key belongs to, the asset of a `ta` key; null for the others. */
     subject: text("subject"),
     /** Of the key as it is presented: the secret, or the base64 text of the public key. */
     secretSha256: bytea("secret_sha256").notNull().unique(),
@@ -40,7 +45,10 @@ export const apiKeys = pgTable(
     revokedAt: at("revoked_at"),
   },
   (t) => [
-    check("api_keys_subject", expression`(${t.kind} = 'graphql') = (${t.subject} is null)`),
+    check(
+      "api_keys_subject",
+      expression`(${t.kind} in ('graphql', 'operator')) = (${t.subject} is null)`,
+    ),
     check("api_keys_callback_url", expression`${t.callbackUrl} is null or ${t.kind} = 'ta'`),
     check(
       "api_keys_handed_to",
@@ -79,7 +87,7 @@ export const createKey = async (
   { sql }: Statements,
   key: {
     readonly kind: Exclude<KeyKind, "ta">;
-    /** The project, for `project`; absent for `graphql`. */
+    /** The project, for `project`; absent for the others. */
     readonly subject?: string | undefined;
     readonly label?: string | undefined;
   },

@@ -9,7 +9,7 @@ export type App = FastifyInstance;
  * `register` adds hold for this part alone.
  */
 export type Part = {
-  readonly name: "graphql" | "rest" | "ta" | "web" | "roots";
+  readonly name: "graphql" | "rest" | "ta" | "web" | "roots" | "page" | "operator";
   /** What `/` says about it. */
   readonly paths: readonly { readonly path: string; readonly about: string }[];
   /** Paths that it also answers the short way. */

@@ -6,15 +6,14 @@ import type { Config } from "../settings/config.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import type { CallbackService } from "./callbacks.ts";
-import { isDemoLedger, loadDemo } from "./demo.ts";
+import { isAllDemo, loadDemo } from "./demo.ts";
 import type { Storage } from "./storage.ts";
-
-/** Whether there are only the demo's own assets, so that no data here is real. */
-const isDemo = (config: Config): boolean => isDemoLedger(config) && config.assetsFile === undefined;
 
 /** The settings with which callbacks of the demo reach loopback; others are as they were. */
 export const withDemoCallbacks = (config: Config): Config =>
-  isDemo(config) ? { ...config, callbacks: { ...config.callbacks, allowPrivate: true } } : config;
+  isAllDemo(config)
+    ? { ...config, callbacks: { ...config.callbacks, allowPrivate: true } }
+    : config;
 
 /** Where the demo's assets send their callbacks. */
 export type DemoCallbacks = AsyncDisposable & {
@@ -34,7 +33,7 @@ export const startDemoCallbacks = async (settings: {
   readonly callbacks: Pick<CallbackService, "signingKeys">;
 }): Promise<DemoCallbacks | undefined> => {
   const { config, logger, storage, callbacks } = settings;
-  if (!isDemo(config)) return undefined;
+  if (!isAllDemo(config)) return undefined;
   const given = config.callbacks.demoUrl;
   if (given !== undefined) {
     return { url: given, isOurs: false, [Symbol.asyncDispose]: async () => undefined };

@@ -20,6 +20,7 @@ import { createServer } from "../http/server.ts";
 import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
+import { operatorParts } from "../operator/part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { restPart } from "../rest/part.ts";
 import type { Assets } from "../settings/assets.ts";
@@ -28,6 +29,7 @@ import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
 import { webPart } from "../web/part.ts";
+import { demoAccess } from "./demo-access.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
@@ -36,6 +38,17 @@ const ATTEMPTS_PER_MINUTE = 60;
 
 /** Weight of what is looked up by a key, see `Admission`. */
 const ONE_ROW = 1;
+
+/** What is served where only one interface is asked for: beside it what stands on its data. */
+const BESIDE: Readonly<Partial<Record<Part["name"], readonly Part["name"][]>>> = {
+  graphql: ["page", "web"],
+};
+
+const isServed = (name: Part["name"], only: Part["name"] | undefined): boolean =>
+  only === undefined ||
+  name === only ||
+  name === "roots" ||
+  (BESIDE[only]?.includes(name) ?? false);
 
 export type ServingSettings = {
   readonly config: Config;
@@ -95,6 +108,18 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     only === undefined || only === "ta"
       ? await taRequests({ config, storage, assets, keys: lookUps, limits: limits() })
       : undefined;
+  const operator = operatorParts({
+    keys: lookUps,
+    limits: limits(),
+    open: limits().limit,
+    db,
+    page: {
+      version: VERSION,
+      ledgerSource: config.ledgerSource,
+      explorer: config.explorer,
+      demo: demoAccess(config, lookUps),
+    },
+  });
   const parts = [
     graphqlPart({
       keys: lookUps,
@@ -115,7 +140,11 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       admission,
       projects,
       version: VERSION,
-      others: [...(only === undefined && ta !== undefined ? [ta.description] : []), rootsApi],
+      others: [
+        ...(only === undefined && ta !== undefined ? [ta.description] : []),
+        ...(only === undefined ? [operator.description] : []),
+        rootsApi,
+      ],
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
       pages,
@@ -124,9 +153,8 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     webPart({ unsent: pages }),
     // Whoever holds a statement asks whichever process there is.
     rootsPart({ db, limit: limits().limit }),
-  ].filter(
-    ({ name }) => only === undefined || name === only || name === "roots" || pageOf(only) === name,
-  );
+    ...operator.parts,
+  ].filter(({ name }) => isServed(name, only));
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
   taMetrics(metrics.registry, { health, db });
@@ -152,7 +180,3 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     },
   };
 };
-
-/** The page shows interface B above all: it is there wherever that is. */
-const pageOf = (only: Part["name"]): Part["name"] | undefined =>
-  only === "graphql" ? "web" : undefined;

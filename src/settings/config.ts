@@ -13,6 +13,7 @@ import { ENV_FILE, ENVIRONMENT, mistyped } from "./names.ts";
 import { shownUrl } from "./shown-url.ts";
 import {
   checkpointNumber,
+  explorerPage,
   flag,
   header,
   LOG_LEVELS,
@@ -96,6 +97,10 @@ const settings = z.object({
     .default(50_000_000)
     .transform(BigInt),
   EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
+  EXPLORER_TRANSACTION: explorerPage("digest").optional(),
+  EXPLORER_ACCOUNT: explorerPage("address").optional(),
+  EXPLORER_OBJECT: explorerPage("objectId").optional(),
+  EXPLORER_CHECKPOINT: explorerPage("checkpoint").optional(),
   DEMO_SEED: z.string().min(1).default("1"),
   DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
   DEMO_CHECKPOINTS_PER_SECOND: wholeNumber(1, 1000, "4").default(4),
@@ -173,6 +178,17 @@ export type Config = Readonly<{
     evmAddress: string | undefined;
     /** The most one transaction on Sui may cost, MIST. */
     suiGasBudget: bigint;
+  }>;
+  /** Pages of the Sui ledger's explorer, with a placeholder each, or `none`; absent: those of the network. */
+  explorer: Readonly<{
+    /** With `{digest}`. */
+    transaction: string | undefined;
+    /** With `{address}`. */
+    account: string | undefined;
+    /** With `{objectId}`. */
+    object: string | undefined;
+    /** With `{checkpoint}`. */
+    checkpoint: string | undefined;
   }>;
   /** Pause between looks at the head of an EVM chain. */
   evmPollMs: number;
@@ -292,6 +308,12 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
       suiAddress: data.TA_SUI_ADDRESS?.toLowerCase(),
       evmAddress: data.TA_EVM_ADDRESS?.toLowerCase(),
       suiGasBudget: data.TA_SUI_GAS_BUDGET,
+    },
+    explorer: {
+      transaction: data.EXPLORER_TRANSACTION,
+      account: data.EXPLORER_ACCOUNT,
+      object: data.EXPLORER_OBJECT,
+      checkpoint: data.EXPLORER_CHECKPOINT,
     },
     evmPollMs: data.EVM_POLL_MS,
     demo: {

@@ -56,6 +56,32 @@ export const header = z.string().transform((text, context) => {
   return Object.fromEntries(pairs.map((pair) => [pair?.[1]?.toLowerCase() ?? "", pair?.[2] ?? ""]));
 });
 
+/** A page of an explorer, or `none`: `placeholder` stands in it once, for what is shown there. */
+export const explorerPage = (placeholder: string) =>
+  z
+    .string()
+    .refine(
+      (text) => text === NO_PAGE || isPage(text, `{${placeholder}}`),
+      `must be ${NO_PAGE}, or the address of a page with {${placeholder}} in it once, such as https://explorer.example/{${placeholder}}`,
+    );
+
+/** What stands for no page. */
+export const NO_PAGE = "none";
+
+/** Encrypted, or on this machine; the placeholder stands behind the host, and nobody is named in it. */
+const isPage = (text: string, placeholder: string): boolean => {
+  const url = URL.parse(text.replace(placeholder, "0"));
+  return (
+    url !== null &&
+    text.split(placeholder).length === 2 &&
+    !text.replace(placeholder, "").match(/[{}\s]/) &&
+    (url.protocol === "https:" || (url.protocol === "http:" && url.hostname === "localhost")) &&
+    url.username === "" &&
+    url.password === "" &&
+    text.indexOf(placeholder) > url.origin.length
+  );
+};
+
 /** Delays between attempts, in seconds; eleven attempts are ten delays. */
 export const retrySeconds = z.string().transform((text, context) => {
   const delays = text.split(",").map((part) => part.trim());

@@ -6,7 +6,7 @@ import type { Database, Tx } from "../../database/connect.ts";
 import type { LaneClaim } from "../../lanes/lanes.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
-import { resultAddress } from "../requests/callback-address.ts";
+import { resultAddress, resultMessageId } from "../requests/callback-address.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { OpenRequest } from "./open-request.ts";
 import { releaseReservation, stopWaiting } from "./reservations.ts";
@@ -109,7 +109,7 @@ export const recordEnding = (
       ...address,
       // The lane's number: in order per investor, and tells nothing about the investor.
       lane: `ta-${claim.id}`,
-      id: `ta-${request.id}`,
+      id: resultMessageId(request.id),
       type: request.kind,
       reference: request.id,
       body: {

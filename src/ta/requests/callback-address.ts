@@ -35,6 +35,9 @@ const endpointOfKey = (sql: Sql, asset: ReturnType<Sql>) => sql`
     when k.callback_url is null or k.callback_url = a.url then ''
     else ':' || left(encode(sha256(convert_to(k.callback_url, 'UTF8')), 'hex'), 32) end`;
 
+/** `webhook-id` of the message that has the result of a request. */
+export const resultMessageId = (requestId: string): string => `ta-${requestId}`;
+
 /** Where the result of a request goes. */
 export type ResultAddress = {
   /** Key of a registered endpoint. */

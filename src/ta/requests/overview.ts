@@ -34,6 +34,100 @@ export const requestOverviews = async (
   return rows.map(shown);
 };
 
+/** A request as the operator's interface lists it: as above, with its times. */
+export type ListedRequest = Omit<RequestOverview, "ageSeconds" | "purse"> & {
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** Of its newest step. */
+  readonly updatedAt: string;
+  readonly place: RequestPlace;
+};
+
+/** A place in the list. */
+export type RequestPlace = {
+  /** ISO 8601 in UTC, with microseconds. */
+  readonly at: string;
+  readonly sequence: bigint;
+};
+
+export const REQUEST_STATUSES = ["QUEUED", "PENDING", "SUCCESS", "FAILED"] as const;
+
+/** Requests, the newest first, those before a place. `OPEN` stands for `QUEUED` and `PENDING`. */
+export const listedRequests = async (
+  { sql }: { readonly sql: Sql },
+  page: {
+    readonly status?: (typeof REQUEST_STATUSES)[number] | "OPEN" | undefined;
+    readonly asset?: string | undefined;
+    readonly id?: string | undefined;
+    readonly after?: RequestPlace | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly ListedRequest[]> => {
+  const { status, asset, id, after, limit } = page;
+  const ofStatus =
+    status === undefined
+      ? sql``
+      : status === "OPEN"
+        ? sql`and ${isOpen(sql)}`
+        : // A partial index is found by its own words alone.
+          sql`and ${status === "FAILED" ? sql`r.status = 'FAILED'` : sql`r.status = ${status}`}`;
+  const rows = await sql<(Row & { created: string; updated: string; sequence: bigint })[]>`
+    ${overview(sql)}
+    where r.id in (
+      select r.id from ta_requests r where true ${ofStatus}
+        ${asset === undefined ? sql`` : sql`and r.asset = ${asset}`}
+        ${id === undefined ? sql`` : sql`and r.id = ${id}`}
+        ${after === undefined ? sql`` : sql`and (r.created_at, r.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
+      order by r.created_at desc, r.sequence desc limit ${limit})
+    order by r.created_at desc, r.sequence desc`;
+  return rows.map((row) => {
+    const { ageSeconds: _, purse: __, ...request } = shown(row);
+    return {
+      ...request,
+      createdAt: new Date(row.created).toISOString(),
+      updatedAt: new Date(row.updated).toISOString(),
+      place: { at: row.created, sequence: row.sequence },
+    };
+  });
+};
+
+/** Steps of a request, oldest first. */
+export const requestHistory = async (
+  { sql }: { readonly sql: Sql },
+  id: string,
+): Promise<readonly Step[]> => {
+  const steps = await sql<Step[]>`
+    select to_json(at at time zone 'UTC') #>> '{}' || 'Z' as at, status, message
+    from ta_request_history where request_id = ${id} order by number`;
+  return [...steps];
+};
+
+/** What became of requests; a count of `most` means that many or more. */
+export type RequestCounts = {
+  /** Now. */
+  readonly open: number;
+  /** Ended since then. */
+  readonly failed: number;
+  readonly succeeded: number;
+};
+
+export const requestCounts = async (
+  { sql }: { readonly sql: Sql },
+  since: Date,
+  most: number,
+): Promise<RequestCounts> => {
+  const ended = (status: string) => sql`(
+    select count(*)::int4 from (
+      select 1 from ta_requests
+      where status in ('SUCCESS', 'FAILED') and status = ${status}
+        and updated_at >= ${since.toISOString()}::timestamptz limit ${most}) as some)`;
+  const [row] = await sql<RequestCounts[]>`
+    select (select count(*)::int4 from (
+              select 1 from ta_requests r where ${isOpen(sql)} limit ${most}) as some) as open,
+           ${ended("FAILED")} as failed, ${ended("SUCCESS")} as succeeded`;
+  return row ?? { open: 0, failed: 0, succeeded: 0 };
+};
+
 /** One request with every step, oldest first; null when there is none of this id (a UUID). */
 export const requestWithHistory = async (
   sql: Sql,
@@ -41,10 +135,7 @@ export const requestWithHistory = async (
 ): Promise<(RequestOverview & { readonly history: readonly Step[] }) | null> => {
   const [row] = await sql<Row[]>`${overview(sql)} where r.id = ${id}`;
   if (row === undefined) return null;
-  const history = await sql<Step[]>`
-    select to_json(at at time zone 'UTC') #>> '{}' || 'Z' as at, status, message
-    from ta_request_history where request_id = ${id} order by number`;
-  return { ...shown(row), history: [...history] };
+  return { ...shown(row), history: await requestHistory({ sql }, id) };
 };
 
 /** A step of a request. */
@@ -66,7 +157,9 @@ const isOpen = (sql: Sql) => sql`r.status in ('QUEUED', 'PENDING')`;
 
 const overview = (sql: Sql) => sql`
   select r.id, r.asset, r.kind, r.status, r.reason, r.tx_id, r.message, p.resource,
-         floor(extract(epoch from now() - r.created_at))::float8 as age_seconds,
+         floor(extract(epoch from now() - r.created_at))::float8 as age_seconds, r.sequence,
+         to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created,
+         to_json(r.updated_at) #>> '{}' as updated,
          ${isOpen(sql)} as open, w.request_id as wallet_of,
          (select e.id from ta_requests e
           where e.lane_id = r.lane_id and e.status in ('QUEUED', 'PENDING')

@@ -98,6 +98,9 @@ export const taRequests = pgTable(
     // The next of a lane; only what is open, so it stays as small as the backlog.
     index("ta_requests_open").on(t.laneId, t.sequence).where(sql`status in ('QUEUED', 'PENDING')`),
     index("ta_requests_of_wallet").on(t.asset, t.wallet, t.sequence),
+    // The operator's lists: the newest of all, and of what failed.
+    index("ta_requests_newest").on(t.createdAt, t.sequence),
+    index("ta_requests_failed").on(t.createdAt, t.sequence).where(sql`status = 'FAILED'`),
     // Figures for the operator: the open ones of an asset, oldest first, and what has ended lately.
     index("ta_requests_waiting")
       .on(t.asset, t.sequence)

@@ -1,0 +1,288 @@
+/** What an operator sees of all callbacks: whose, where, what became of them; never what is in them. */
+import { texts } from "../database/column-arrays.ts";
+import type { Sql } from "../database/connect.ts";
+import type { DeliveryAttempt, DeliveryStatus } from "./deliveries.ts";
+
+/** Anything that runs statements. */
+type Statements = { readonly sql: Sql };
+
+/** A place in lists by the time of enqueueing: that of a message. */
+export type DeliveryPlace = {
+  /** ISO 8601 in UTC, with microseconds. */
+  readonly at: string;
+  readonly sequence: bigint;
+};
+
+/** A message; times are ISO 8601 in UTC. */
+export type DeliveryOverview = {
+  /** `webhook-id`. */
+  readonly id: string;
+  /** Key of the endpoint. */
+  readonly endpoint: string;
+  /** Where it goes now, or would go; it may hold secrets of its receiver. */
+  readonly url: string;
+  readonly type: string;
+  readonly reference: string | null;
+  readonly status: DeliveryStatus;
+  readonly createdAt: string;
+  /** First success. */
+  readonly deliveredAt: string | null;
+  readonly givenUpAt: string | null;
+  readonly attemptCount: number;
+  readonly lastAttempt: DeliveryAttempt | null;
+  readonly place: DeliveryPlace;
+};
+
+/** What deliveries are looked for by. */
+export type DeliveryFilter = {
+  readonly status?: DeliveryStatus | undefined;
+  /** Key of an endpoint. */
+  readonly endpoint?: string | undefined;
+  readonly id?: string | undefined;
+  /** Enqueued then or later. */
+  readonly since?: Date | undefined;
+};
+
+/** The newest first, those before a place. */
+export const deliveryOverviews = async (
+  { sql }: Statements,
+  page: DeliveryFilter & { readonly after?: DeliveryPlace | undefined; readonly limit: number },
+): Promise<readonly DeliveryOverview[]> => {
+  const { after, limit } = page;
+  const rows = await sql<Row[]>`
+    select m.*, e.url, a.attempt
+    from (
+      select m.id, m.endpoint, m.type, m.reference, m.attempts, m.sequence,
+             case when m.status = 'pending' and w.withdrawn_at is not null then 'withdrawn'
+                  else m.status end as status,
+             ${iso(sql, "m.created_at")} as created, ${iso(sql, "m.delivered_at")} as delivered,
+             ${iso(sql, "m.given_up_at")} as given_up, m.created_at
+      from callback_messages m join callback_endpoints w on w.key = m.endpoint
+      where ${filtered(sql, page)}
+        ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
+      order by m.created_at desc, m.sequence desc limit ${limit}
+    ) m
+    join callback_endpoints e on e.key = m.endpoint
+    left join lateral (
+      select ${attemptObject(sql)} as attempt from callback_attempts a
+      where a.message_id = m.id order by a.number desc limit 1
+    ) a on true
+    order by m.created_at desc, m.sequence desc`;
+  return rows.map(shown);
+};
+
+/** Attempts shown of one message; more can only come from many redeliveries. */
+const MOST_ATTEMPTS = 100;
+
+/** A message with its attempts, oldest first, the newest hundred; null when there is none of this id. */
+export const deliveryWithAttempts = async (
+  on: Statements,
+  id: string,
+): Promise<(DeliveryOverview & { readonly attempts: readonly DeliveryAttempt[] }) | null> => {
+  const { sql } = on;
+  const [[found], attempts] = await Promise.all([
+    deliveryOverviews(on, { id, limit: 1 }),
+    sql<{ attempt: DeliveryAttempt }[]>`
+      select ${attemptObject(sql)} as attempt from callback_attempts a
+      where a.message_id = ${id} order by a.number desc limit ${MOST_ATTEMPTS}`,
+  ]);
+  if (found === undefined) return null;
+  return { ...found, attempts: attempts.map(({ attempt }) => timed(attempt)).toReversed() };
+};
+
+/** Messages that a filter finds; `most` means that many or more. */
+export const countDeliveries = async (
+  { sql }: Statements,
+  filter: DeliveryRange,
+  most: number,
+): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int4 as count from (
+      select 1 from callback_messages m where ${inRange(sql, filter)} limit ${most}) as some`;
+  return row?.count ?? 0;
+};
+
+/** Messages by when they were enqueued. */
+export type DeliveryRange = {
+  readonly statuses: readonly ("failed" | "disabled" | "delivered")[];
+  readonly endpoint?: string | undefined;
+  /** Inclusive. */
+  readonly since: Date;
+  /** Exclusive. */
+  readonly until?: Date | undefined;
+  readonly after?: DeliveryPlace | undefined;
+};
+
+/** Ids of the messages of a range, the oldest first, with their places. */
+export const deliveriesInRange = async (
+  { sql }: Statements,
+  range: DeliveryRange & { readonly limit: number },
+): Promise<readonly { readonly id: string; readonly place: DeliveryPlace }[]> => {
+  const rows = await sql<{ id: string; created: string; sequence: bigint }[]>`
+    select m.id, ${iso(sql, "m.created_at")} as created, m.sequence
+    from callback_messages m where ${inRange(sql, range)}
+    order by m.created_at, m.sequence limit ${range.limit}`;
+  return rows.map(({ id, created, sequence }) => ({ id, place: { at: created, sequence } }));
+};
+
+const inRange = (sql: Sql, { statuses, endpoint, since, until, after }: DeliveryRange) => sql`
+  m.status = any(${texts(statuses)}::text[])
+  and m.created_at >= ${since.toISOString()}::timestamptz
+  ${until === undefined ? sql`` : sql`and m.created_at < ${until.toISOString()}::timestamptz`}
+  ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
+  ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) > (${after.at}::timestamptz, ${after.sequence}::int8)`}`;
+
+/** An address, and how it is doing; times are ISO 8601. */
+export type EndpointOverview = {
+  readonly key: string;
+  /** It may hold secrets of its receiver. */
+  readonly url: string;
+  readonly failures: number;
+  readonly failingSince: string | null;
+  readonly lastError: string | null;
+  readonly disabledAt: string | null;
+  readonly disabledReason: string | null;
+  readonly withdrawnAt: string | null;
+  readonly withdrawnReason: string | null;
+  /** Messages that wait; `MOST_PENDING` means that many or more. */
+  readonly pending: number;
+};
+
+/** Counting goes no further. */
+export const MOST_PENDING = 1_000;
+
+/** Addresses by key, those behind `after`. */
+export const endpointOverviews = async (
+  { sql }: Statements,
+  page: {
+    readonly key?: string | undefined;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly EndpointOverview[]> => {
+  const { key, after, limit } = page;
+  const rows = await sql<EndpointOverview[]>`
+    select e.key, e.url, e.failures, ${iso(sql, "e.failing_since")} as "failingSince",
+           e.last_error as "lastError", ${iso(sql, "e.disabled_at")} as "disabledAt",
+           e.disabled_reason as "disabledReason", ${iso(sql, "e.withdrawn_at")} as "withdrawnAt",
+           e.withdrawn_reason as "withdrawnReason", (
+             select count(*)::int4 from (
+               select 1 from callback_messages m where m.endpoint = e.key and m.status = 'pending'
+               limit ${MOST_PENDING}) as some) as pending
+    from callback_endpoints e
+    where (${key ?? null}::text is null or e.key = ${key ?? null}::text)
+      and (${after ?? null}::text is null or e.key > ${after ?? null}::text)
+    order by e.key limit ${limit}`;
+  return rows.map((row) => ({
+    ...row,
+    failingSince: milliseconds(row.failingSince),
+    disabledAt: milliseconds(row.disabledAt),
+    withdrawnAt: milliseconds(row.withdrawnAt),
+  }));
+};
+
+/** What became of callbacks; a count of `most` means that many or more. */
+export type DeliveryCounts = {
+  readonly pending: number;
+  /** ISO 8601; null without any. */
+  readonly oldestPendingAt: string | null;
+  /** Given up since then. */
+  readonly failed: number;
+  readonly disabled: number;
+};
+
+/**
+ * What waits now, without what withdrawn addresses hold back, and what was enqueued or given up since then and
+ * is given up.
+ */
+export const deliveryCounts = async (
+  { sql }: Statements,
+  since: Date,
+  most: number,
+): Promise<DeliveryCounts> => {
+  const from = since.toISOString();
+  const givenUp = (status: string) => sql`(
+    select count(*)::int4 from (
+      select 1 from callback_messages
+      where status in ('failed', 'disabled') and status = ${status}
+        and (created_at >= ${from}::timestamptz or given_up_at >= ${from}::timestamptz)
+      limit ${most}) as some)`;
+  // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
+  const [row] = await sql<
+    { pending: number; oldest: string | null; failed: number; disabled: number }[]
+  >`
+    with active as (select key from callback_endpoints where withdrawn_at is null)
+    select (select count(*)::int4 from (
+              select 1 from active cross join lateral (
+                select 1 from callback_messages where endpoint = key and status = 'pending'
+                limit ${most}) as of_one
+              limit ${most}) as some) as pending,
+           (select to_json(min(created_at)) #>> '{}' from active cross join lateral (
+              select created_at from callback_messages where endpoint = key and status = 'pending'
+              order by created_at limit 1) as first_of_one) as oldest,
+           ${givenUp("failed")} as failed, ${givenUp("disabled")} as disabled`;
+  return {
+    pending: row?.pending ?? 0,
+    oldestPendingAt: milliseconds(row?.oldest ?? null),
+    failed: row?.failed ?? 0,
+    disabled: row?.disabled ?? 0,
+  };
+};
+
+const filtered = (sql: Sql, { status, endpoint, id, since }: DeliveryFilter) => {
+  const stored = status === "withdrawn" ? "pending" : status;
+  return sql`true
+    ${stored === undefined ? sql`` : sql`and m.status = ${stored}`}
+    ${stored === "failed" || stored === "disabled" ? sql`and m.status in ('failed', 'disabled')` : sql``}
+    ${status === "withdrawn" ? sql`and w.withdrawn_at is not null` : sql``}
+    ${status === "pending" ? sql`and w.withdrawn_at is null` : sql``}
+    ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
+    ${id === undefined ? sql`` : sql`and m.id = ${id}`}
+    ${since === undefined ? sql`` : sql`and m.created_at >= ${since.toISOString()}::timestamptz`}`;
+};
+
+type Row = {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly type: string;
+  readonly reference: string | null;
+  readonly attempts: number;
+  readonly sequence: bigint;
+  readonly status: DeliveryStatus;
+  readonly created: string;
+  readonly delivered: string | null;
+  readonly given_up: string | null;
+  readonly attempt: DeliveryAttempt | null;
+};
+
+const attemptObject = (sql: Sql) => sql`
+  json_build_object('at', a.at, 'url', a.url, 'statusCode', a.status_code, 'error', a.error,
+                    'durationMs', a.duration_ms)`;
+
+const shown = (row: Row): DeliveryOverview => ({
+  id: row.id,
+  endpoint: row.endpoint,
+  url: row.url,
+  type: row.type,
+  reference: row.reference,
+  status: row.status,
+  createdAt: new Date(row.created).toISOString(),
+  deliveredAt: milliseconds(row.delivered),
+  givenUpAt: milliseconds(row.given_up),
+  attemptCount: row.attempts,
+  lastAttempt: row.attempt === null ? null : timed(row.attempt),
+  place: { at: row.created, sequence: row.sequence },
+});
+
+const timed = (attempt: DeliveryAttempt): DeliveryAttempt => ({
+  ...attempt,
+  at: new Date(attempt.at).toISOString(),
+});
+
+const milliseconds = (time: string | null): string | null =>
+  time === null ? null : new Date(time).toISOString();
+
+/** A timestamp column as ISO 8601 in UTC, with all its microseconds: places are told apart by them. */
+const iso = (sql: Sql, column: string) =>
+  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -1,0 +1,142 @@
+/** `GET /operator/deliveries`: every callback, with what became of each attempt; never what is in it. */
+import { z } from "zod";
+import type { DeliveryAttempt } from "../callbacks/deliveries.ts";
+import {
+  type DeliveryOverview,
+  deliveryOverviews,
+  deliveryWithAttempts,
+} from "../callbacks/overview.ts";
+import type { Db } from "../database/connect.ts";
+import { HttpError } from "../http/http-error.ts";
+import { shownUrl } from "../settings/shown-url.ts";
+import { resultMessageId } from "../ta/requests/callback-address.ts";
+import { pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
+import { NOTHING, type Route, route } from "./route.ts";
+
+const STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
+
+const attempt = z.object({
+  at: z.iso.datetime(),
+  url: z.string().nullable().describe("Where it went: scheme and host."),
+  statusCode: z.int().nullable().describe("Null when no answer came."),
+  error: z.string().nullable().describe("Null when it succeeded."),
+  durationMs: z.int(),
+});
+
+const item = z.object({
+  id: z.string().describe("`webhook-id`."),
+  receiver: z.string().describe("As `/operator/receivers` lists it."),
+  url: z.string().describe("Where it goes now, or would go: scheme and host."),
+  type: z.string().describe("whitelist, kyc, transfer_event or test."),
+  requestId: z.uuid().nullable().describe("The request whose result it is."),
+  reference: z.string().nullable().describe("What it is about: a request, a record."),
+  state: z
+    .enum(STATES)
+    .describe(
+      "withdrawn: pending, at an address that is not sent to for now; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
+    ),
+  createdAt: z.iso.datetime(),
+  deliveredAt: z.iso.datetime().nullable().describe("First success."),
+  givenUpAt: z.iso.datetime().nullable(),
+  attemptCount: z.int(),
+  lastAttempt: attempt.nullable(),
+});
+
+export const operatorDeliveriesAnswer = z.object({
+  items: z.array(item).describe("The newest first."),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+});
+
+export const operatorDeliveryAnswer = item.extend({
+  attempts: z.array(attempt).describe("Oldest first; the newest hundred."),
+});
+
+const deliveriesQuery = z.strictObject({
+  state: z
+    .enum(STATES, `must be one of ${STATES.join(", ")}`)
+    .optional()
+    .meta({ description: "Only those." }),
+  receiver: z.string().max(600).optional().meta({ description: "Only those to this receiver." }),
+  requestId: z
+    .uuid("must be the id of a request")
+    .optional()
+    .meta({ description: "Only the result of this request." }),
+  since: time.optional().meta({ description: "Only those enqueued then or later, ISO 8601." }),
+  after: timedPlace,
+  limit: pageLimit,
+});
+
+export const deliveryRoutes = (db: Db): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/operator/deliveries",
+    access: "operator",
+    operationId: "operatorDeliveries",
+    summary: "Callbacks to everybody",
+    query: deliveriesQuery,
+    body: NOTHING,
+    schema: operatorDeliveriesAnswer,
+    answer: { statusCode: 200, name: "OperatorDeliveries", description: "A page." },
+    handle: async ({ query }) => {
+      const { state: status, receiver: endpoint, requestId, since, after, limit } = query;
+      const rows = await deliveryOverviews(db, {
+        status,
+        endpoint,
+        id: requestId === undefined ? undefined : resultMessageId(requestId.toLowerCase()),
+        since,
+        after,
+        limit: limit + 1,
+      });
+      return pageOf(rows, limit, itemOf);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/operator/deliveries/:id",
+    access: "operator",
+    operationId: "operatorDelivery",
+    summary: "One of them, with its attempts",
+    params: { id: "`webhook-id`." },
+    query: NOTHING,
+    body: NOTHING,
+    schema: operatorDeliveryAnswer,
+    answer: { statusCode: 200, name: "OperatorDelivery", description: "The delivery." },
+    refusals: [404],
+    handle: async ({ params }) => {
+      const id = deliveryIdOf(params.id);
+      const found = id === undefined ? null : await deliveryWithAttempts(db, id);
+      if (found === null) throw new HttpError(404, "there is no delivery of this id");
+      return { ...itemOf(found), attempts: found.attempts.map(shownAttempt) };
+    },
+  }),
+];
+
+/** Undefined for what is the id of no message. */
+export const deliveryIdOf = (text: string | undefined): string | undefined =>
+  text !== undefined && /^[A-Za-z0-9_-]{1,200}$/.test(text) ? text : undefined;
+
+const shownAttempt = ({ at, url, statusCode, error, durationMs }: DeliveryAttempt) => ({
+  at,
+  url: url === null ? null : shownUrl(url),
+  statusCode,
+  error,
+  durationMs,
+});
+
+const itemOf = (delivery: DeliveryOverview): z.infer<typeof item> => ({
+  id: delivery.id,
+  receiver: delivery.endpoint,
+  url: shownUrl(delivery.url),
+  type: delivery.type,
+  requestId:
+    delivery.reference !== null && delivery.id === resultMessageId(delivery.reference)
+      ? delivery.reference
+      : null,
+  reference: delivery.reference,
+  state: delivery.status,
+  createdAt: delivery.createdAt,
+  deliveredAt: delivery.deliveredAt,
+  givenUpAt: delivery.givenUpAt,
+  attemptCount: delivery.attemptCount,
+  lastAttempt: delivery.lastAttempt === null ? null : shownAttempt(delivery.lastAttempt),
+});

@@ -1,0 +1,67 @@
+/** The network that a chain is of, and where its explorer shows what the page links to. */
+
+/** Pages of an explorer, each with its placeholder; null where there is none. */
+export type ExplorerPages = {
+  /** With `{digest}`. */
+  readonly transaction: string | null;
+  /** With `{address}`. */
+  readonly account: string | null;
+  /** With `{objectId}`. */
+  readonly object: string | null;
+  /** With `{checkpoint}`. */
+  readonly checkpoint: string | null;
+};
+
+/** What the settings say: a page, `none`, or nothing. */
+export type ExplorerSettings = Readonly<Record<keyof ExplorerPages, string | undefined>>;
+
+export type Network = "mainnet" | "testnet" | "devnet" | "demo";
+
+/** A chain is named by the digest of its first checkpoint. */
+const CHAINS: Readonly<Record<string, Network>> = {
+  "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S": "mainnet",
+  "69WiPg3DAQiwdxfncX6wYQ2siKwAe6L9BZthQea3JNMD": "testnet",
+};
+
+/** A devnet begins anew every few weeks, under another name: where it is read tells. */
+const DEVNET = /\/\/[^/]*\bdevnet\.sui\.io\b/;
+
+/**
+ * @param chain digest of its first checkpoint; null while it is not known
+ * @param ledgerSource as the settings name it
+ */
+export const networkOf = (chain: string | null, ledgerSource: string): Network | null => {
+  if (ledgerSource.startsWith("demo:")) return "demo";
+  const known = chain === null ? undefined : CHAINS[chain];
+  return known ?? (DEVNET.test(ledgerSource) ? "devnet" : null);
+};
+
+const usualPages = (network: Network | null): Partial<ExplorerPages> => {
+  if (network === null || network === "demo") return {};
+  const site = `https://suiscan.xyz/${network}`;
+  return {
+    transaction: `${site}/tx/{digest}`,
+    account: `${site}/account/{address}`,
+    object: `${site}/object/{objectId}`,
+    checkpoint: `${site}/checkpoint/{checkpoint}`,
+  };
+};
+
+/** The pages that links lead to; null when there is not one. */
+export const explorerPages = (
+  network: Network | null,
+  settings: ExplorerSettings,
+): ExplorerPages | null => {
+  const usual = usualPages(network);
+  const page = (name: keyof ExplorerPages): string | null => {
+    const set = settings[name] ?? usual[name] ?? null;
+    return set === "none" ? null : set;
+  };
+  const pages = {
+    transaction: page("transaction"),
+    account: page("account"),
+    object: page("object"),
+    checkpoint: page("checkpoint"),
+  };
+  return Object.values(pages).every((one) => one === null) ? null : pages;
+};

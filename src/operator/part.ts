@@ -1,0 +1,56 @@
+/** What the page asks besides GraphQL, as parts of the server. */
+import type { Db } from "../database/connect.ts";
+import type { ApiDescription } from "../http/api-description.ts";
+import type { Part } from "../http/part.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import { describeRoutes } from "./describe.ts";
+import { createEntrance, type EntranceSettings } from "./entrance.ts";
+import { type PageSettings, pageRoutes } from "./page-settings.ts";
+import { receiverRoutes } from "./receivers.ts";
+import { requestRoutes } from "./requests.ts";
+import { mountRoutes } from "./route.ts";
+import { summaryRoutes } from "./summary.ts";
+
+export type OperatorSettings = EntranceSettings & {
+  /** Read-only, with a statement timeout. */
+  readonly db: Db;
+  readonly page: Omit<PageSettings, "db">;
+};
+
+/** Two parts, `page` and `operator`, and what they add to `/openapi.json`. */
+export const operatorParts = (
+  settings: OperatorSettings,
+): { readonly parts: readonly Part[]; readonly description: ApiDescription } => {
+  const { db } = settings;
+  const entrance = createEntrance(settings);
+  const page = pageRoutes({ ...settings.page, db });
+  const operator = [
+    ...requestRoutes(db),
+    ...deliveryRoutes(db),
+    ...receiverRoutes(db),
+    ...summaryRoutes(db),
+  ];
+  return {
+    parts: [
+      {
+        name: "page",
+        paths: [
+          { path: "/page/settings", about: "what the page is about" },
+          { path: "/session", about: "what kind of key this is: GET with a key in X-API-Key" },
+        ],
+        register: (app) => mountRoutes(app, entrance, page),
+      },
+      {
+        name: "operator",
+        paths: [
+          {
+            path: "/operator/summary",
+            about: "requests and deliveries, for operators: GET with a key in X-API-Key",
+          },
+        ],
+        register: (app) => mountRoutes(app, entrance, operator),
+      },
+    ],
+    description: describeRoutes([...page, ...operator]),
+  };
+};

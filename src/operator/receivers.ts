@@ -1,0 +1,100 @@
+/** `GET /operator/receivers`: the addresses that results go to, and how each is doing. */
+import { z } from "zod";
+import { type EndpointOverview, endpointOverviews, MOST_PENDING } from "../callbacks/overview.ts";
+import type { Db } from "../database/connect.ts";
+import { shownUrl } from "../settings/shown-url.ts";
+import { taEndpoint } from "../ta/requests/asset.ts";
+import { callbackEndpoint } from "../transfers/callbacks.ts";
+import { pageLimit } from "./cursor.ts";
+import { NOTHING, type Route, route } from "./route.ts";
+
+const item = z.object({
+  id: z.string(),
+  kind: z
+    .enum(["project", "asset"])
+    .describe("project: transfer events; asset: results of the transfer agent's requests."),
+  name: z.string().describe("Of the project, or of the asset."),
+  url: z.string().describe("Scheme and host."),
+  state: z
+    .enum(["open", "failing", "disabled", "withdrawn"])
+    .describe(
+      "failing: the newest attempts failed; disabled: its receiver wants nothing more, and what comes is given up; withdrawn: it is configured no more, and what comes waits.",
+    ),
+  reason: z.string().nullable(),
+  since: z.iso.datetime().nullable().describe("Since when it is in this state; null for open."),
+  failures: z.int().describe("Attempts that failed since the last one that did not."),
+  lastError: z.string().nullable(),
+  pending: z.int().describe(`Messages that wait; ${MOST_PENDING} means that many or more.`),
+});
+
+export const operatorReceiversAnswer = z.object({
+  items: z.array(item).describe("By id."),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+});
+
+const receiversQuery = z.strictObject({
+  after: z.string().max(600).optional().meta({ description: "`next` of the page before." }),
+  limit: pageLimit,
+});
+
+export const receiverRoutes = (db: Db): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/operator/receivers",
+    access: "operator",
+    operationId: "operatorReceivers",
+    summary: "Addresses that callbacks go to",
+    query: receiversQuery,
+    body: NOTHING,
+    schema: operatorReceiversAnswer,
+    answer: { statusCode: 200, name: "OperatorReceivers", description: "A page." },
+    handle: async ({ query: { after, limit } }) => {
+      const rows = await endpointOverviews(db, { after, limit: limit + 1 });
+      const shown = rows.slice(0, limit);
+      return {
+        items: shown.map(itemOf),
+        next: rows.length > limit ? (shown.at(-1)?.key ?? null) : null,
+      };
+    },
+  }),
+];
+
+type State = Pick<z.infer<typeof item>, "state" | "reason" | "since">;
+
+/** Attempts in a row that must fail before an address counts as failing: one alone is usual. */
+const FAILING_AFTER = 3;
+
+/** How an address is doing. */
+export const stateOf = (one: EndpointOverview): State => {
+  const { withdrawnAt, disabledAt, failures } = one;
+  if (withdrawnAt !== null) {
+    return { state: "withdrawn", reason: one.withdrawnReason, since: withdrawnAt };
+  }
+  if (disabledAt !== null) {
+    return { state: "disabled", reason: one.disabledReason, since: disabledAt };
+  }
+  if (failures < FAILING_AFTER) return { state: "open", reason: null, since: null };
+  return { state: "failing", reason: one.lastError, since: one.failingSince };
+};
+
+const itemOf = (one: EndpointOverview): z.infer<typeof item> => {
+  const { key, url, failures, lastError, pending } = one;
+  return {
+    id: key,
+    ...ownerOf(key),
+    url: shownUrl(url),
+    ...stateOf(one),
+    failures,
+    lastError,
+    pending,
+  };
+};
+
+const PROJECT = callbackEndpoint("");
+const ASSET = taEndpoint("");
+
+/** An address of keys of an asset has a digest behind the asset's name. */
+const ownerOf = (key: string): Pick<z.infer<typeof item>, "kind" | "name"> =>
+  key.startsWith(ASSET)
+    ? { kind: "asset", name: key.slice(ASSET.length).split(":", 1)[0] ?? "" }
+    : { kind: "project", name: key.slice(key.startsWith(PROJECT) ? PROJECT.length : 0) };

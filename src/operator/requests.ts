@@ -1,0 +1,106 @@
+/** `GET /operator/requests`: what the transfer agent was asked by everybody, and how far it is. */
+import { z } from "zod";
+import type { Db } from "../database/connect.ts";
+import { HttpError } from "../http/http-error.ts";
+import {
+  type ListedRequest,
+  listedRequests,
+  REQUEST_STATUSES,
+  requestHistory,
+} from "../ta/requests/overview.ts";
+import { pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { NOTHING, type Route, route } from "./route.ts";
+
+const item = z.object({
+  id: z.uuid(),
+  asset: z.string(),
+  kind: z.enum(["whitelist", "kyc"]),
+  status: z.enum(REQUEST_STATUSES),
+  reason: z.string().nullable().describe("Null unless FAILED."),
+  message: z.string().describe("Of its newest step."),
+  txId: z.string().nullable(),
+  waitsFor: z.string().nullable().describe("What has to happen next; null once it is final."),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+export const operatorRequestsAnswer = z.object({
+  items: z.array(item).describe("The newest first."),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+});
+
+export const operatorRequestAnswer = item.extend({
+  history: z
+    .array(z.object({ at: z.iso.datetime(), status: z.string(), message: z.string() }))
+    .describe("Oldest first."),
+});
+
+const requestsQuery = z.strictObject({
+  status: z
+    .enum([...REQUEST_STATUSES, "OPEN"], `must be one of ${REQUEST_STATUSES.join(", ")}, OPEN`)
+    .optional()
+    .meta({ description: "Only those; OPEN stands for QUEUED and PENDING." }),
+  asset: z.string().max(200).optional().meta({ description: "Only those for this asset." }),
+  after: timedPlace,
+  limit: pageLimit,
+});
+
+export const requestRoutes = (db: Db): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/operator/requests",
+    access: "operator",
+    operationId: "operatorRequests",
+    summary: "Requests of the transfer agent's callers",
+    description: "Neither investors nor their wallets are named.",
+    query: requestsQuery,
+    body: NOTHING,
+    schema: operatorRequestsAnswer,
+    answer: { statusCode: 200, name: "OperatorRequests", description: "A page." },
+    handle: async ({ query }) => {
+      const rows = await listedRequests(db, { ...query, limit: query.limit + 1 });
+      return pageOf(rows, query.limit, itemOf);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/operator/requests/:id",
+    access: "operator",
+    operationId: "operatorRequest",
+    summary: "One of them, with its steps",
+    params: { id: "`requestId`." },
+    query: NOTHING,
+    body: NOTHING,
+    schema: operatorRequestAnswer,
+    answer: { statusCode: 200, name: "OperatorRequest", description: "The request." },
+    refusals: [404],
+    handle: async ({ params }) => {
+      const id = z.uuid().safeParse(params.id).data;
+      const [found] = id === undefined ? [] : await listedRequests(db, { id, limit: 1 });
+      if (found === undefined) throw new HttpError(404, "there is no request of this id");
+      const history = await requestHistory(db, found.id);
+      return {
+        ...itemOf(found),
+        history: history.map(({ at, status, message }) => ({
+          at: new Date(at).toISOString(),
+          status,
+          message,
+        })),
+      };
+    },
+  }),
+];
+
+/** Member by member: what else a row may have one day is not shown by accident. */
+const itemOf = (request: ListedRequest): z.infer<typeof item> => ({
+  id: request.id,
+  asset: request.asset,
+  kind: request.kind,
+  status: z.enum(REQUEST_STATUSES).parse(request.status),
+  reason: request.reason,
+  message: request.message,
+  txId: request.txId,
+  waitsFor: request.waitsFor,
+  createdAt: request.createdAt,
+  updatedAt: request.updatedAt,
+});

@@ -1,0 +1,80 @@
+/** `GET /operator/summary`: whether anything wants an operator. */
+import { z } from "zod";
+import { deliveryCounts, endpointOverviews } from "../callbacks/overview.ts";
+import type { Db } from "../database/connect.ts";
+import { requestCounts } from "../ta/requests/overview.ts";
+import { time } from "./cursor.ts";
+import { stateOf } from "./receivers.ts";
+import { NOTHING, type Route, route } from "./route.ts";
+
+/** Counting goes no further: the page asks again and again. */
+const MOST = 10_000;
+
+/** Receivers looked at: deployments have a few. */
+const MOST_RECEIVERS = 1_000;
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+const count = (description: string) => z.int().min(0).describe(description);
+
+export const operatorSummaryAnswer = z
+  .object({
+    since: z.iso.datetime(),
+    requests: z.object({
+      open: count("QUEUED or PENDING now."),
+      failed: count("FAILED since then."),
+      succeeded: count("SUCCESS since then."),
+    }),
+    deliveries: z.object({
+      pending: count("Waiting now, without those at withdrawn addresses."),
+      oldestPendingAt: z.iso.datetime().nullable(),
+      failed: count("Enqueued or given up since then, and given up after the last attempt."),
+      disabled: count("The same, given up because their address was disabled."),
+    }),
+    receivers: z.object({
+      open: count("Now."),
+      failing: count("Now."),
+      disabled: count("Now."),
+      withdrawn: count("Now."),
+    }),
+  })
+  .describe(`Counts end at ${MOST}: that many or more.`);
+
+const summaryQuery = z.strictObject({
+  since: time.optional().meta({ description: "ISO 8601; a day ago unless given." }),
+});
+
+export const summaryRoutes = (db: Db): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/operator/summary",
+    access: "operator",
+    operationId: "operatorSummary",
+    summary: "What failed, and what is open",
+    query: summaryQuery,
+    body: NOTHING,
+    schema: operatorSummaryAnswer,
+    answer: { statusCode: 200, name: "OperatorSummary", description: "The counts." },
+    handle: async ({ query }) => {
+      const since = query.since ?? new Date(Date.now() - DAY_MS);
+      const [requests, deliveries, endpoints] = await Promise.all([
+        requestCounts(db, since, MOST),
+        deliveryCounts(db, since, MOST),
+        endpointOverviews(db, { limit: MOST_RECEIVERS }),
+      ]);
+      const states = endpoints.map((one) => stateOf(one).state);
+      const inState = (state: string) => states.filter((one) => one === state).length;
+      return {
+        since: since.toISOString(),
+        requests,
+        deliveries,
+        receivers: {
+          open: inState("open"),
+          failing: inState("failing"),
+          disabled: inState("disabled"),
+          withdrawn: inState("withdrawn"),
+        },
+      };
+    },
+  }),
+];
