@@ -4,7 +4,7 @@ import { graph, type ResultOf } from "./graph.ts";
 import { useGraph } from "./queries.ts";
 
 const tokensQuery = graph(`query Tokens {
-  tokens(limit: 1000) { coinType name symbol decimals totalSupply holderCount ownerCount firstCheckpoint }
+  tokens(limit: 1000) { coinType name symbol decimals totalSupply firstCheckpoint }
 }`);
 
 export type Token = NonNullable<ResultOf<typeof tokensQuery>["tokens"]>[number];
