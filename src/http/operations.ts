@@ -1,5 +1,5 @@
 /** The paths for operators: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
-import type { FastifyBaseLogger } from "fastify";
+import type { FastifyBaseLogger, FastifyRequest } from "fastify";
 import type { Health } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { App, Part } from "./part.ts";
@@ -55,6 +55,10 @@ const reasonNotReady = async (
   }
 };
 
+/** Whether the caller is a browser that opens an address: programs ask for JSON, or for anything. */
+export const takesHtml = (request: FastifyRequest): boolean =>
+  request.headers.accept?.includes("text/html") ?? false;
+
 /** `GET /` names what is served here, or shows the page of a part that has one, as its caller takes it. */
 export const signpost = (app: App, parts: readonly Part[], version: string): void => {
   if (app.hasRoute({ method: "GET", url: "/" })) return;
@@ -72,7 +76,6 @@ export const signpost = (app: App, parts: readonly Part[], version: string): voi
   };
   app.get("/", async (request, reply) => {
     reply.header("vary", "accept");
-    const takesHtml = request.headers.accept?.includes("text/html") ?? false;
-    return takesHtml && page?.home !== undefined ? page.home(request, reply) : signs;
+    return takesHtml(request) && page?.home !== undefined ? page.home(request, reply) : signs;
   });
 };

@@ -21,7 +21,7 @@ import { errorBody } from "./error-body.ts";
 import type { Health } from "./health/health.ts";
 import type { addressesOf, Place } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
-import { operations, signpost } from "./operations.ts";
+import { operations, signpost, takesHtml } from "./operations.ts";
 import type { App, Part } from "./part.ts";
 import { refusalOf } from "./refusal.ts";
 import { loggerWhenUsed } from "./request-log.ts";
@@ -108,11 +108,16 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     done();
   });
   refuseUnmet(app);
-  app.setNotFoundHandler((request, reply) =>
-    reply
-      .status(404)
-      .send(errorBody(404, `no such path: ${request.method} ${pathOf(request.url)}`, request.id)),
-  );
+  const page = parts.find(({ home }) => home !== undefined);
+  app.setNotFoundHandler((request, reply) => {
+    reply.status(404);
+    // A person who mistyped an address of the page is told so by the page.
+    if (page?.home !== undefined && request.method === "GET" && takesHtml(request)) {
+      return page.home(request, reply);
+    }
+    const details = `no such path: ${request.method} ${pathOf(request.url)}`;
+    return reply.send(errorBody(404, details, request.id));
+  });
   app.setErrorHandler(answerError);
 
   operations(app, settings);

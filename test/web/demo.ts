@@ -1,0 +1,54 @@
+/** The demo service as `npm start` starts it, for tests that look at the page. */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { connect } from "../../src/database/connect.ts";
+import { createKey } from "../../src/http/keys.ts";
+import { freshDatabase } from "../postgres.ts";
+import { startProgram, temporaryFolder } from "../service/process.ts";
+
+export type Demo = AsyncDisposable & {
+  /** `http://localhost:<port>`: loopback, so the page opens signed in. */
+  readonly url: string;
+  /** Coin types, the demo's order. */
+  readonly coinTypes: readonly string[];
+  /** A key of the kind `operator`. */
+  readonly operatorKey: string;
+  readonly readKey: string;
+};
+
+/** Starts it on a database of its own, with so many checkpoints of history. */
+export const startDemo = async (settings: Readonly<Record<string, string>> = {}): Promise<Demo> => {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await temporaryFolder());
+  const database = await freshDatabase();
+  starting.defer(() => database.close());
+  const program = starting.use(
+    startProgram(["start"], {
+      PORT: "0",
+      DATA_DIR: join(folder.path, "data"),
+      DATABASE_URL: database.url,
+      DEMO_HISTORY: "600",
+      DEMO_INVESTORS: "40",
+      RATE_LIMIT_PER_MINUTE: "1000000",
+      LOG_LEVEL: "warn",
+      ...settings,
+    }),
+  );
+  const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
+  const [, readKey = ""] = await program.sees(/Key\s+(hb_graphql_\S+)/);
+  await program.sees(/Ctrl-C ends it/);
+  const coinTypes = [...program.printed.stdout.matchAll(/^\s+(?:Tokens\s+)?(0x\S+::\S.*)$/gm)].map(
+    ([, type = ""]) => type,
+  );
+  const write = connect({ url: database.url, max: 1, applicationName: `test-${randomUUID()}` });
+  const { secret: operatorKey } = await createKey(write, { kind: "operator", label: "test" });
+  await write.close();
+  const running = starting.move();
+  return {
+    url,
+    coinTypes,
+    operatorKey,
+    readKey,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+};

@@ -1,0 +1,124 @@
+/**
+ * Every page of the demo ledger's service as a visitor opens it: at both widths and in both themes, by its
+ * address, with nothing on the console, nothing asked of other hosts, and nothing that keeps anybody out.
+ */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { chromiumHere, DESK, openBrowser, PHONE, watch } from "./browser.ts";
+import { type Demo, startDemo } from "./demo.ts";
+
+const PAGES = [
+  "/",
+  "/status",
+  "/cap-table",
+  "/holder/1",
+  "/movements",
+  "/roles",
+  "/proof",
+  "/requests",
+  "/deliveries",
+  "/tour",
+];
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+describe.skipIf(chromiumHere === undefined)("in a browser", () => {
+  let demo: Demo;
+  let browser: Browser;
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.[Symbol.asyncDispose]();
+  });
+
+  for (const theme of ["light", "dark"] as const) {
+    for (const width of [DESK, PHONE]) {
+      test(`every page opens signed in on the demo, ${theme} and ${width} pixels wide, and keeps nobody out`, async () => {
+        for (const path of PAGES) {
+          await using watched = await watch(browser, demo.url + path, { theme, width });
+          const { page, complaints, elsewhere } = watched;
+          await settled(page);
+          expect(await seriousFaults(page), path).toEqual([]);
+          expect(await sideways(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0);
+          expect(complaints, path).toEqual([]);
+          expect(elsewhere, path).toEqual([]);
+        }
+      });
+    }
+  }
+
+  test("whoever has no key is asked for one, told why a wrong one does not open, and let in with a right one", async () => {
+    await using watched = await watch(browser, `${demo.url}/roles`);
+    const { page } = watched;
+    await settled(page);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    const key = page.getByLabel("API key");
+    await key.fill("hb_graphql_nobody");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("Not signed in").waitFor();
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Holderbook");
+    await key.fill(demo.operatorKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("operator key").first().waitFor();
+    // The address was kept, and a key is nowhere to be found once the page is left.
+    expect(new URL(page.url()).pathname).toBe("/roles");
+    const kept = await page.evaluate(() =>
+      JSON.stringify([
+        Object.entries(localStorage),
+        Object.entries(sessionStorage),
+        document.cookie,
+      ]),
+    );
+    expect(kept).not.toContain("hb_");
+  });
+
+  test("from another name than loopback's the demo lends no key", async () => {
+    const told = await fetch(`${demo.url}/page/settings`, {
+      headers: { "x-forwarded-for": "203.0.113.9" },
+    });
+    expect(await told.json()).toMatchObject({ demo: null });
+  });
+
+  test("an address that is no page says so and leads back", async () => {
+    await using watched = await watch(browser, `${demo.url}/nothing-here`);
+    await watched.page.getByText("There is no such page").waitFor();
+    await watched.page.getByRole("link", { name: "Go to Today" }).click();
+    await watched.page.waitForURL(`${demo.url}/`);
+    const answer = await fetch(`${demo.url}/nothing-here`, { headers: { accept: "text/html" } });
+    expect(answer.status).toBe(404);
+    expect((await fetch(`${demo.url}/nothing-here`)).headers.get("content-type")).toMatch(/json/);
+  });
+});
+
+/** Until nothing is being asked for and no part says that it is loading. */
+const settled = async (page: Page) => {
+  await page.locator("#content h1").first().waitFor();
+  await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null);
+};
+
+const found = z.array(
+  z.object({
+    id: z.string(),
+    impact: z.string().nullable(),
+    nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })),
+  }),
+);
+
+/** What axe-core calls serious or critical, with the element. */
+const seriousFaults = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe);
+  const told: unknown = await page.evaluate("axe.run().then(({ violations }) => violations)");
+  return found
+    .parse(told)
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 300)}`));
+};
+
+/** By how many pixels the page is wider than its window. */
+const sideways = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
