@@ -205,11 +205,11 @@ const sumUp = async (
 };
 
 /** Wallets in cap tables that are kept, some 600 bytes each with their rows; and owners, 200 bytes each. */
-const KEPT_ROWS = 30_000;
+const KEPT_ROWS = 120_000;
 const KEPT_OWNERS = 100_000;
 
-/** Rows that are read at once where a register is too long to be kept: each time all of it is put together. */
-const AT_ONCE = KEPT_ROWS;
+/** Rows read at once for the totals: from what is kept, or each time of all of it put together anew. */
+const AT_ONCE = 30_000;
 
 /** A few hundred bytes each. */
 const KEPT_TOTALS = 1_000;
