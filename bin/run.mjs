@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|noble|migration|web|web:dev [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|noble|migration|web|web:dev|screenshots [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -22,6 +22,7 @@ const tasks = {
   noble: () => [[join(root, "bin", "noble.mjs")]],
   web: (rest) => [[join(root, "bin", "web.mjs"), ...rest]],
   "web:dev": (rest) => [[tool("vite", "bin", "vite.js"), "web", ...rest]],
+  screenshots: (rest) => [[join(root, "bin", "screenshots.mjs"), ...rest]],
   migration: (rest) => [[join(root, "bin", "migration.mjs"), ...rest]],
 };
 

@@ -1,0 +1,115 @@
+/**
+ * Pictures of every page for the documentation, from the demo ledger: `npm run screenshots`. Needs a
+ * `chromium` on the path. `--all DIR` puts both widths in both themes into a folder, to be looked at.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+import { root } from "./install.mjs";
+
+const PAGES = {
+  today: "/",
+  status: "/status",
+  "cap-table": "/cap-table",
+  holder: "/holder/1",
+  movements: "/movements",
+  roles: "/roles",
+  proof: "/proof",
+  requests: "/requests",
+  deliveries: "/deliveries",
+  tour: "/tour",
+};
+
+const DESK = { name: "", width: 1280, height: 860 };
+const PHONE = { name: "-phone", width: 390, height: 844 };
+
+const [flag, folder] = process.argv.slice(2);
+const all = flag === "--all";
+const into = all ? folder : join(root, "docs", "images");
+const looks = all
+  ? ["light", "dark"].flatMap((theme) => [DESK, PHONE].map((size) => ({ theme, size })))
+  : [
+      { theme: "light", size: DESK },
+      { theme: "dark", size: PHONE },
+    ];
+
+/** The service at HOLDERBOOK_URL, or one that is started for this: its URL, and how to end it. */
+const service = async () => {
+  const { HOLDERBOOK_URL: url } = process.env;
+  if (url !== undefined) return { url, key: process.env.HOLDERBOOK_KEY, end: async () => {} };
+  const data = mkdtempSync(join(tmpdir(), "holderbook-screenshots-"));
+  const env = { ...process.env, PORT: "0", DATA_DIR: data, LOG_LEVEL: "warn", HOST: "127.0.0.1" };
+  const launcher = join(root, "bin", "holderbook.mjs");
+  const child = spawn(process.execPath, [launcher, "start"], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const end = async () => {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+    rmSync(data, { recursive: true, force: true });
+  };
+  for await (const line of createInterface({ input: child.stdout })) {
+    const found = /GraphQL\s+(http\S+)\/graphql/.exec(line)?.[1];
+    if (found === undefined) continue;
+    const made = spawn(
+      process.execPath,
+      [launcher, "keys", "create", "--kind", "operator", "--label", "operations desk"],
+      { env, stdio: ["ignore", "pipe", "ignore"] },
+    );
+    const chunks = await made.stdout.toArray();
+    return { url: found, key: Buffer.concat(chunks).toString().trim(), end };
+  }
+  throw new Error("the service ended without saying where it answers");
+};
+
+const { url, key, end } = await service();
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+});
+try {
+  mkdirSync(into, { recursive: true });
+  for (const { theme, size } of looks) {
+    const context = await browser.newContext({
+      viewport: { width: size.width, height: size.height },
+      colorScheme: theme,
+      reducedMotion: "reduce",
+    });
+    const page = await context.newPage();
+    await page.goto(url);
+    const settled = async () => {
+      await page.locator("#content h1").first().waitFor();
+      await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null);
+      // Charts are drawn after what they show has arrived.
+      await page.waitForTimeout(800);
+    };
+    await settled();
+    if (key !== undefined && key !== "") {
+      // What the operator's pages show takes an operator's key.
+      if (size === PHONE) await page.getByRole("button", { name: "Open the menu" }).click();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await settled();
+    }
+    for (const [name, path] of Object.entries(PAGES)) {
+      // By the page's own router: a reload would forget the key.
+      await page.evaluate((to) => {
+        history.pushState(null, "", to);
+        dispatchEvent(new PopStateEvent("popstate"));
+      }, path);
+      await settled();
+      const suffix = all ? `-${theme}${size.name}` : size.name;
+      await page.screenshot({ path: join(into, `${name}${suffix}.png`), fullPage: all });
+    }
+    await context.close();
+  }
+} finally {
+  await browser.close();
+  await end();
+}
