@@ -176,7 +176,7 @@ export const DataTable = <Row extends object>({
                 }
               >
                 {columns.map((column) => (
-                  <td key={column.id} className={`px-4 py-1.5 ${place(column)}`}>
+                  <td key={column.id} className={`px-4 py-1.5 whitespace-nowrap ${place(column)}`}>
                     {column.cell(row.original)}
                   </td>
                 ))}

@@ -1,19 +1,22 @@
 /** Amounts as people read them: exact, from integers and their decimals, never by way of a number. */
 
-/** `1234567n` with 2 decimals is `12,345.67`; without decimals (unknown) the smallest unit as it is. */
-export const amountText = (units: bigint, decimals: number | null): string => {
+/**
+ * `1234500n` with 4 decimals is `123.45`, with `fixed` `123.4500`, so that columns line up; without decimals
+ * (unknown) the smallest unit as it is.
+ */
+export const amountText = (units: bigint, decimals: number | null, fixed = false): string => {
   const sign = units < 0n ? "\u2212" : "";
   const digits = (units < 0n ? -units : units).toString();
   if (decimals === null || decimals === 0) return sign + grouped(digits);
   const padded = digits.padStart(decimals + 1, "0");
   const whole = padded.slice(0, -decimals);
-  const part = padded.slice(-decimals).replace(/0+$/, "");
+  const part = fixed ? padded.slice(-decimals) : padded.slice(-decimals).replace(/0+$/, "");
   return `${sign}${grouped(whole)}${part === "" ? "" : `.${part}`}`;
 };
 
 /** With its sign, also when it is more: `+12.5`. */
-export const changeText = (units: bigint, decimals: number | null): string =>
-  units > 0n ? `+${amountText(units, decimals)}` : amountText(units, decimals);
+export const changeText = (units: bigint, decimals: number | null, fixed = false): string =>
+  `${units > 0n ? "+" : ""}${amountText(units, decimals, fixed)}`;
 
 const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -31,3 +34,10 @@ export const proportion = (part: bigint, whole: bigint): number =>
 
 /** A whole number with its digits grouped. */
 export const countText = (count: number | bigint | string): string => grouped(String(count));
+
+/** The largest of some amounts; 0 of none. */
+export const mostOf = (amounts: readonly bigint[]): bigint => {
+  let most = 0n;
+  for (const amount of amounts) if (amount > most) most = amount;
+  return most;
+};

@@ -8,15 +8,18 @@ export const Amount = ({
   units,
   decimals,
   signed = false,
+  fixed = false,
   symbol,
 }: {
   readonly units: bigint;
   readonly decimals: number | null;
   readonly signed?: boolean;
+  /** With all decimals, for columns. */
+  readonly fixed?: boolean;
   readonly symbol?: string | null;
 }) => (
   <span className="figures whitespace-nowrap" title={`${units} in the smallest unit`}>
-    {signed ? changeText(units, decimals) : amountText(units, decimals)}
+    {(signed ? changeText : amountText)(units, decimals, fixed)}
     {symbol ? <span className="text-muted"> {symbol}</span> : null}
   </span>
 );

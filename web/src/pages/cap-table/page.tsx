@@ -1,10 +1,322 @@
-import { Empty, PageHead } from "../../blocks/blocks.tsx";
+/** Who holds a token, now or at any time: its holders, how concentrated they are, and two dates compared. */
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useMemo, useState } from "react";
+import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Button } from "../../controls/button.tsx";
+import { TextField } from "../../controls/field.tsx";
+import { When } from "../../controls/when.tsx";
+import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
+import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { largest } from "../../register/concentration.ts";
+import { isMeant, type Register } from "../../register/register.ts";
+import { useTokenTime } from "../../register/token-time.ts";
+import { useRegister } from "../../register/use-register.ts";
+import { countText, shareText } from "../../shown/amount.ts";
+import { LongId } from "../../shown/copied.tsx";
+import { Ago, Amount, Moment } from "../../shown/shown.tsx";
+import { Compare } from "./compare.tsx";
+import { Concentration } from "./concentration.tsx";
+import { Downloads } from "./downloads.tsx";
+import { Holders } from "./holders.tsx";
 
-const Page = () => (
-  <>
-    <PageHead title="cap-table" />
-    <Empty title="Being built" />
-  </>
+type CapTableSearch = TokenSearch & {
+  readonly at?: string;
+  readonly with?: string;
+  readonly show?: string;
+};
+
+const VIEWS = [
+  { show: undefined, label: "Holders" },
+  { show: "concentration", label: "Concentration" },
+  { show: "compare", label: "Compare two dates" },
+] as const;
+
+const CapTablePage = () => {
+  const tokens = useTokens();
+  const token = useToken();
+  if (tokens.isPending) return <Loading lines={8} />;
+  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
+  if (token === null) {
+    return (
+      <Empty title="No token was seen yet">
+        A token appears here with its first movement on the ledger. Whether anything is being read
+        is on the page Status.
+      </Empty>
+    );
+  }
+  return <OfToken token={token} />;
+};
+
+const OfToken = ({ token }: { readonly token: Token }) => {
+  const search = useSearch({ from: "/cap-table" });
+  const { at, show } = search;
+  const navigate = useNavigate({ from: "/cap-table" });
+  const register = useRegister(token.coinType, at);
+  const { from, to } = useTokenTime(token.coinType);
+  const { data, loading, error } = register;
+  const isPast = at !== undefined;
+  return (
+    <>
+      <PageHead
+        title="Cap table"
+        about={
+          <>
+            {token.name ?? tokenLabel(token)}
+            {isPast && data ? " as it stood at " : ""}
+            {isPast && data ? <Moment ms={Number(at) * 1_000} /> : isPast ? "" : ", now"}
+          </>
+        }
+      >
+        {data ? <Downloads register={data} label={tokenLabel(token)} /> : null}
+      </PageHead>
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+        <When
+          label="At"
+          at={isPast ? Number(at) : undefined}
+          from={from}
+          to={to}
+          onChange={(chosen) =>
+            void navigate({
+              search:
+                chosen === undefined ? without(search, "at") : { ...search, at: String(chosen) },
+            })
+          }
+        />
+        <Views current={show} search={search} />
+      </div>
+      {error !== null ? (
+        <Card>
+          <Failed
+            error={error}
+            what={isPast ? "The register of that time" : "The register"}
+            onRetry={() => void register.refetch()}
+          />
+        </Card>
+      ) : data === undefined ? (
+        <Card>
+          {loading !== null && loading.of > loading.rows ? (
+            <p className="pt-4 text-center text-sm text-muted" role="status">
+              {countText(loading.rows)} of {countText(loading.of)} rows read
+            </p>
+          ) : null}
+          <Loading lines={8} />
+        </Card>
+      ) : data === null || data.rows.length === 0 ? (
+        <Card>
+          <Empty title={isPast ? "Nobody held this token then" : "Nobody holds this token"}>
+            {isPast
+              ? "Choose a later time, or now."
+              : "It has been created, and nothing was issued."}
+          </Empty>
+        </Card>
+      ) : (
+        <Shown
+          register={data}
+          token={token}
+          show={show}
+          refresh={register.isLong && !isPast ? () => void register.refetch() : undefined}
+          busy={register.isFetching && loading !== null}
+        />
+      )}
+    </>
+  );
+};
+
+const Views = ({
+  current,
+  search,
+}: {
+  readonly current: string | undefined;
+  readonly search: CapTableSearch;
+}) => (
+  <nav aria-label="Views of the cap table" className="flex gap-1 rounded-lg bg-sunken p-0.5">
+    {VIEWS.map(({ show, label }) => (
+      <Link
+        key={label}
+        to="/cap-table"
+        search={show === undefined ? without(search, "show") : { ...search, show }}
+        aria-current={show === current ? "page" : undefined}
+        className={`rounded-md px-2.5 py-1 text-sm ${show === current ? "bg-surface font-medium shadow-sm" : "text-muted hover:text-ink"}`}
+      >
+        {label}
+      </Link>
+    ))}
+  </nav>
 );
 
-export default Page;
+const Shown = ({
+  register,
+  token,
+  show,
+  refresh,
+  busy,
+}: {
+  readonly register: Register;
+  readonly token: Token;
+  readonly show: string | undefined;
+  readonly refresh: (() => void) | undefined;
+  readonly busy: boolean;
+}) => (
+  <div className="space-y-4">
+    <Figures register={register} />
+    {show === "concentration" ? (
+      <Concentration register={register} />
+    ) : show === "compare" ? (
+      <Compare register={register} token={token} />
+    ) : (
+      <HoldersCard register={register} refresh={refresh} busy={busy} />
+    )}
+    <Evidence register={register} />
+  </div>
+);
+
+const Figures = ({ register }: { readonly register: Register }) => {
+  const { issued, decimals, holderCount, totalSupply, rows } = register;
+  const ten = useMemo(
+    () => largest({ rows }).find(({ count }) => count >= 10 || count === rows.length),
+    [rows],
+  );
+  const locked = useMemo(() => rows.reduce((sum, row) => sum + row.locked, 0n), [rows]);
+  const adds = totalSupply === null || totalSupply === issued;
+  return (
+    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Figure
+        label="Issued"
+        value={<Amount units={issued} decimals={decimals} />}
+        about={
+          totalSupply === null
+            ? "the treasury was not seen"
+            : adds
+              ? "equals the treasury's supply"
+              : "differs from the treasury's supply"
+        }
+        tone={adds ? "plain" : "bad"}
+      />
+      <Figure
+        label="Holders"
+        value={countText(holderCount)}
+        about="wallets without a holder included"
+      />
+      <Figure
+        label={`Largest ${ten?.count ?? 0} hold`}
+        value={ten === undefined ? "–" : shareText(ten.held, issued)}
+        about="of what is issued"
+      />
+      <Figure
+        label="Locked in grants"
+        value={<Amount units={locked} decimals={decimals} />}
+        about={`${shareText(locked, issued)} of what is issued`}
+      />
+    </div>
+  );
+};
+
+const HoldersCard = ({
+  register,
+  refresh,
+  busy,
+}: {
+  readonly register: Register;
+  readonly refresh: (() => void) | undefined;
+  readonly busy: boolean;
+}) => {
+  const [sought, setSought] = useState("");
+  const [only, setOnly] = useState<"all" | "frozen" | "loose">("all");
+  const rows = useMemo(
+    () =>
+      register.rows.filter(
+        (row) =>
+          isMeant(row, sought) &&
+          (only === "all" ||
+            (only === "loose" && row.holderId === null) ||
+            (only === "frozen" && row.wallets.some(({ isFrozen }) => isFrozen))),
+      ),
+    [register.rows, sought, only],
+  );
+  const chip = (value: typeof only, label: string) => (
+    <Button
+      look={only === value ? "strong" : "plain"}
+      aria-pressed={only === value}
+      onClick={() => setOnly(value)}
+    >
+      {label}
+    </Button>
+  );
+  return (
+    <Card
+      flush
+      title={
+        rows.length === register.rows.length
+          ? `${countText(rows.length)} rows`
+          : `${countText(rows.length)} of ${countText(register.rows.length)} rows`
+      }
+      about="A row is a holder with all its wallets, or a wallet that belongs to no holder"
+      actions={
+        <div className="flex flex-wrap items-end gap-2">
+          {refresh === undefined ? null : (
+            <Button disabled={busy} onClick={refresh}>
+              {busy ? "Reading…" : "Read again"}
+            </Button>
+          )}
+          {chip("all", "All")}
+          {chip("frozen", "Frozen")}
+          {chip("loose", "Without a holder")}
+          <TextField
+            label="Search"
+            placeholder="Holder number or wallet"
+            type="search"
+            className="w-56"
+            value={sought}
+            onChange={(event) => setSought(event.target.value)}
+          />
+        </div>
+      }
+    >
+      <Holders register={register} rows={rows} />
+    </Card>
+  );
+};
+
+/** Where the numbers come from: whoever doubts them can ask the ledger. */
+const Evidence = ({ register }: { readonly register: Register }) => {
+  const kept = useTokenSearch();
+  return (
+    <Card title="What this stands on">
+      <dl className="grid gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
+        <Item name="Checkpoint">
+          <Link
+            to="/proof"
+            search={{ ...kept, checkpoint: register.checkpoint }}
+            className="text-accent underline"
+          >
+            {countText(register.checkpoint)}
+          </Link>{" "}
+          <Badge>
+            <Ago ms={register.timeMs} />
+          </Badge>
+        </Item>
+        <Item name="Its time">
+          <Moment ms={register.timeMs} />
+        </Item>
+        <Item name="Its digest">
+          <LongId text={register.checkpointDigest} what="digest" head={10} tail={6} />
+        </Item>
+        <Item name="Root of all rows">
+          <LongId text={register.root} what="root" head={10} tail={6} />
+        </Item>
+        <Item name="Coin type">
+          <LongId text={register.coinType} what="coin type" head={12} tail={18} />
+        </Item>
+      </dl>
+    </Card>
+  );
+};
+
+const Item = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
+  <div className="flex min-w-0 items-center justify-between gap-3 border-b border-line pb-1.5">
+    <dt className="text-muted">{name}</dt>
+    <dd className="min-w-0 text-right">{children}</dd>
+  </div>
+);
+
+export default CapTablePage;

@@ -1,10 +1,207 @@
-import { Empty, PageHead } from "../../blocks/blocks.tsx";
+/** One holder, or one wallet that belongs to none: what it holds, since when, and what comes next. */
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useMemo } from "react";
+import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import { When } from "../../controls/when.tsx";
+import { useTokenSearch, without } from "../../data/here.ts";
+import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { type Register, type Row, rowId } from "../../register/register.ts";
+import { useTokenTime } from "../../register/token-time.ts";
+import { useRegister } from "../../register/use-register.ts";
+import { countText, shareText } from "../../shown/amount.ts";
+import { LongId, shortened } from "../../shown/copied.tsx";
+import { Amount, Moment } from "../../shown/shown.tsx";
+import { BalanceOverTime } from "./balance.tsx";
+import { Events } from "./events.tsx";
+import { Grants } from "./grants.tsx";
+import { StatementDownload } from "./statement.tsx";
 
-const Page = () => (
-  <>
-    <PageHead title="holder" />
-    <Empty title="Being built" />
-  </>
-);
+const HolderPage = () => {
+  const tokens = useTokens();
+  const token = useToken();
+  if (tokens.isPending) return <Loading lines={8} />;
+  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
+  if (token === null) return <Empty title="No such token was seen" />;
+  return <OfToken token={token} />;
+};
 
-export default Page;
+/** The row that this address of the page means: a holder, or a wallet with or without one. */
+const rowOf = (register: Register, holder: string): Row | undefined =>
+  register.rows.find((row) => rowId(row) === holder) ??
+  register.rows.find(({ wallets }) => wallets.some(({ address }) => address === holder));
+
+const OfToken = ({ token }: { readonly token: Token }) => {
+  const { holder } = useParams({ from: "/holder/$holder" });
+  const search = useSearch({ from: "/holder/$holder" });
+  const { at } = search;
+  const navigate = useNavigate({ from: "/holder/$holder" });
+  const register = useRegister(token.coinType, at);
+  const { from, to } = useTokenTime(token.coinType);
+  const isWallet = holder.startsWith("0x");
+  const row = register.data ? rowOf(register.data, holder) : undefined;
+  const addresses = useMemo(
+    () => row?.wallets.map(({ address }) => address) ?? (isWallet ? [holder] : []),
+    [row, isWallet, holder],
+  );
+  const title = isWallet
+    ? row?.holderId != null
+      ? `Holder ${row.holderId}`
+      : `Wallet ${shortened(holder)}`
+    : `Holder ${holder}`;
+  const timeMs = register.data?.timeMs ?? to * 1_000;
+  return (
+    <>
+      <PageHead
+        title={title}
+        about={
+          <>
+            in {token.name ?? tokenLabel(token)}
+            {at === undefined ? ", now" : ", at "}
+            {at === undefined ? null : <Moment ms={Number(at) * 1_000} />}
+          </>
+        }
+      >
+        {row === undefined || register.data == null ? null : (
+          <StatementDownload register={register.data} row={row} />
+        )}
+      </PageHead>
+      <div className="mb-4">
+        <When
+          label="At"
+          at={at === undefined ? undefined : Number(at)}
+          from={from}
+          to={to}
+          onChange={(chosen) =>
+            void navigate({
+              search:
+                chosen === undefined ? without(search, "at") : { ...search, at: String(chosen) },
+            })
+          }
+        />
+      </div>
+      {register.error !== null ? (
+        <Card>
+          <Failed
+            error={register.error}
+            what="The register"
+            onRetry={() => void register.refetch()}
+          />
+        </Card>
+      ) : register.data === undefined ? (
+        <Card>
+          <Loading lines={8} />
+        </Card>
+      ) : (
+        <div className="space-y-4">
+          {row === undefined || register.data === null ? (
+            <Card>
+              <Empty title={`${title} held none of this token then`}>
+                {isWallet
+                  ? "What it ever held is below."
+                  : "A holder's number is of one token: choose another token, or another time."}
+              </Empty>
+            </Card>
+          ) : (
+            <Held register={register.data} row={row} />
+          )}
+          {addresses.length === 0 ? null : (
+            <>
+              <BalanceOverTime
+                token={token}
+                addresses={addresses}
+                untilMs={at === undefined ? undefined : timeMs}
+              />
+              <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
+              <Events token={token} holderId={row?.holderId ?? null} addresses={addresses} />
+            </>
+          )}
+        </div>
+      )}
+    </>
+  );
+};
+
+const Held = ({ register, row }: { readonly register: Register; readonly row: Row }) => {
+  const { decimals, issued, rows } = register;
+  const rank = rows.indexOf(row) + 1;
+  const frozen = row.wallets.filter(({ isFrozen }) => isFrozen).length;
+  const amount = (label: string, units: bigint, about: ReactNode) => (
+    <Figure label={label} value={<Amount units={units} decimals={decimals} />} about={about} />
+  );
+  return (
+    <>
+      <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+        {amount(
+          "Balance",
+          row.balance,
+          `${shareText(row.balance, issued)} of what is issued, ${countText(rank)} of ${countText(rows.length)}`,
+        )}
+        {amount("Tokens", row.tokens, "free to be transferred, unless frozen")}
+        {amount("Unlocked in grants", row.unlocked, "can be claimed")}
+        {amount("Locked in grants", row.locked, "cannot be claimed yet")}
+      </div>
+      <Card
+        flush
+        title={row.wallets.length === 1 ? "One wallet" : `${row.wallets.length} wallets`}
+        about={
+          row.holderId === null
+            ? "This wallet belongs to no holder of the register"
+            : frozen > 0
+              ? `${frozen} of them frozen`
+              : undefined
+        }
+      >
+        <Wallets register={register} row={row} />
+      </Card>
+    </>
+  );
+};
+
+const Wallets = ({ register, row }: { readonly register: Register; readonly row: Row }) => {
+  const kept = useTokenSearch();
+  return (
+    <DataTable
+      label="Wallets"
+      rows={row.wallets}
+      keyOf={({ address }) => address}
+      columns={[
+        {
+          id: "address",
+          header: "Wallet",
+          cell: ({ address }) => (
+            <LongId text={address} what="address" explorer="account" head={10} tail={6}>
+              <Link
+                to="/movements"
+                search={{ ...kept, wallet: address }}
+                className="hover:underline"
+              >
+                {shortened(address, 10, 6)}
+              </Link>
+            </LongId>
+          ),
+        },
+        {
+          id: "state",
+          header: "State",
+          cell: ({ isFrozen }) =>
+            isFrozen ? <Badge tone="bad">frozen</Badge> : <span className="text-muted">free</span>,
+        },
+        {
+          id: "group",
+          header: "Transfer group",
+          wideOnly: true,
+          cell: ({ groupId }) => groupId ?? <span className="text-muted">none</span>,
+        },
+        {
+          id: "balance",
+          header: "Balance",
+          align: "right",
+          cell: ({ balance }) => <Amount units={balance} decimals={register.decimals} fixed />,
+        },
+      ]}
+    />
+  );
+};
+
+export default HolderPage;

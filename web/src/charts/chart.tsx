@@ -1,0 +1,91 @@
+/** A chart: drawn once it is in the page, again when its data, its size or the theme change. */
+import type { EChartsCoreOption, EChartsType } from "echarts/core";
+import { useEffect, useRef } from "react";
+import { useTheme } from "../shell/theme.ts";
+
+/** Colours of the theme, for what is drawn on a canvas. */
+export type Colours = Readonly<
+  Record<
+    "ink" | "muted" | "line" | "surface" | "accent" | "good" | "warn" | "bad" | "sunken",
+    string
+  >
+>;
+
+const NAMES = [
+  "ink",
+  "muted",
+  "line",
+  "surface",
+  "accent",
+  "good",
+  "warn",
+  "bad",
+  "sunken",
+] as const;
+
+const coloursNow = (): Colours => {
+  const style = getComputedStyle(document.documentElement);
+  const found = Object.fromEntries(
+    NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  );
+  const { ink = "", muted = "", line = "", surface = "", accent = "" } = found;
+  const { good = "", warn = "", bad = "", sunken = "" } = found;
+  return { ink, muted, line, surface, accent, good, warn, bad, sunken };
+};
+
+export const Chart = ({
+  label,
+  option,
+  height = 260,
+  onChoose,
+}: {
+  /** What it shows, in a sentence, for who cannot see it; a table beside it says the numbers. */
+  readonly label: string;
+  /** Keep the same function while what it draws is the same. */
+  readonly option: (colours: Colours) => EChartsCoreOption;
+  /** Pixels. */
+  readonly height?: number;
+  /** The name of a part that was clicked on. */
+  readonly onChoose?: (name: string) => void;
+}) => {
+  const box = useRef<HTMLDivElement>(null);
+  const chosen = useRef(onChoose);
+  chosen.current = onChoose;
+  const [theme] = useTheme();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme's colours are read from the page
+  useEffect(() => {
+    const place = box.current;
+    if (place === null) return;
+    let chart: EChartsType | undefined;
+    let left = false;
+    const resized = new ResizeObserver(() => chart?.resize());
+    void import("./echarts.ts").then(({ init }) => {
+      if (left) return;
+      chart = init(place, null, { renderer: "canvas" });
+      const colours = coloursNow();
+      chart.setOption({
+        animation: false,
+        textStyle: { fontFamily: getComputedStyle(place).fontFamily, color: colours.ink },
+        ...option(colours),
+      });
+      chart.on("click", ({ name }) => chosen.current?.(name));
+      resized.observe(place);
+    });
+    return () => {
+      left = true;
+      resized.disconnect();
+      chart?.dispose();
+    };
+  }, [option, theme]);
+  return <div ref={box} role="img" aria-label={label} style={{ height }} className="w-full" />;
+};
+
+/** A tooltip that needs no inline style, which the page's policy forbids. */
+export const tooltip = (colours: Colours, formatter: (point: unknown) => string) => ({
+  renderMode: "richText",
+  confine: true,
+  backgroundColor: colours.surface,
+  borderColor: colours.line,
+  textStyle: { color: colours.ink, fontSize: 12 },
+  formatter,
+});

@@ -1,0 +1,61 @@
+/** Choosing a moment: a date and time in UTC, a slider over the time there is, or now. */
+import { useEffect, useState } from "react";
+import { fieldSeconds, fieldText } from "../shown/moment.ts";
+import { Button } from "./button.tsx";
+
+export const When = ({
+  label,
+  at,
+  from,
+  to,
+  nowLabel = "Now",
+  onChange,
+}: {
+  readonly label: string;
+  /** Unix seconds; undefined: now. */
+  readonly at: number | undefined;
+  /** Ends of the slider, unix seconds; none is shown while the beginning is not known. */
+  readonly from: number | undefined;
+  readonly to: number;
+  readonly nowLabel?: string;
+  readonly onChange: (at: number | undefined) => void;
+}) => {
+  const [slid, setSlid] = useState(at ?? to);
+  useEffect(() => setSlid(at ?? to), [at, to]);
+  const settle = (value: number) => onChange(value >= to ? undefined : value);
+  return (
+    <div className="flex min-w-0 flex-wrap items-center gap-2">
+      <span className="text-xs font-medium text-muted">{label}</span>
+      <input
+        type="datetime-local"
+        step={1}
+        aria-label={`${label}, UTC`}
+        className="h-8 rounded-md border border-line bg-surface px-2 text-sm"
+        value={fieldText(slid)}
+        max={fieldText(to)}
+        onChange={(event) => {
+          const seconds = fieldSeconds(event.target.value);
+          if (seconds !== null) settle(seconds);
+        }}
+      />
+      <span className="text-xs text-muted">UTC</span>
+      {from === undefined || from >= to ? null : (
+        <input
+          type="range"
+          aria-label={`${label}, over the token's time`}
+          className="h-8 w-36 min-w-0 accent-(--accent) sm:w-48"
+          min={from}
+          max={to}
+          value={slid}
+          aria-valuetext={fieldText(slid)}
+          onChange={(event) => setSlid(Number(event.target.value))}
+          onPointerUp={() => settle(slid)}
+          onKeyUp={() => settle(slid)}
+        />
+      )}
+      <Button look={at === undefined ? "strong" : "plain"} onClick={() => onChange(undefined)}>
+        {nowLabel}
+      </Button>
+    </div>
+  );
+};

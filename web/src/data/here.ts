@@ -1,0 +1,20 @@
+/** The address of the page as links go on with it. */
+import { useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+
+export type TokenSearch = { readonly token?: string };
+
+/** For links to other pages: they go on with the token in view, and nothing else of this page. */
+export const useTokenSearch = (): TokenSearch => {
+  const { token } = useSearch({ strict: false });
+  return useMemo(() => (token === undefined ? {} : { token }), [token]);
+};
+
+/** The same without one of its members. */
+export const without = <Search extends object, Name extends keyof Search>(
+  search: Search,
+  name: Name,
+): Omit<Search, Name> => {
+  const { [name]: _, ...rest } = search;
+  return rest;
+};

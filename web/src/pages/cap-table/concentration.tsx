@@ -1,0 +1,161 @@
+/** How a token is spread: a map of the largest holders, and how much the largest have together. */
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import { Card } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
+import { useTokenSearch } from "../../data/here.ts";
+import { curve, largest } from "../../register/concentration.ts";
+import { type Register, rowId } from "../../register/register.ts";
+import { amountText, countText, proportion, shareText } from "../../shown/amount.ts";
+import { shortened } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/shown.tsx";
+
+/** Holders with an area of their own; the others share one. */
+const OWN_AREA = 60;
+
+export const Concentration = ({ register }: { readonly register: Register }) => {
+  const navigate = useNavigate();
+  const kept = useTokenSearch();
+  const { rows, issued, decimals } = register;
+  const map = useCallback(
+    (colours: Colours) => {
+      const own = rows.slice(0, OWN_AREA).map((row) => ({
+        name: row.holderId === null ? shortened(rowId(row)) : `Holder ${row.holderId}`,
+        id: rowId(row),
+        value: proportion(row.balance, issued),
+        text: `${amountText(row.balance, decimals)} (${shareText(row.balance, issued)})`,
+        // One colour, paler for less: what counts is the area.
+        itemStyle: {
+          color: colours.accent,
+          opacity: 0.55 + 0.45 * proportion(row.balance, rows[0]?.balance ?? 1n),
+        },
+      }));
+      const rest = rows.slice(OWN_AREA).reduce((sum, row) => sum + row.balance, 0n);
+      const others = {
+        name: `${countText(Math.max(0, rows.length - OWN_AREA))} others`,
+        id: "",
+        value: proportion(rest, issued),
+        text: `${amountText(rest, decimals)} (${shareText(rest, issued)})`,
+        itemStyle: { color: colours.muted },
+      };
+      return {
+        tooltip: tooltip(colours, (point) => textOf(point)),
+        series: [
+          {
+            type: "treemap",
+            data: rest > 0n ? [...own, others] : own,
+            roam: false,
+            nodeClick: false,
+            breadcrumb: { show: false },
+            left: 0,
+            right: 0,
+            top: 0,
+            bottom: 0,
+            itemStyle: {
+              borderColor: colours.surface,
+              borderWidth: 1,
+              gapWidth: 1,
+              color: colours.accent,
+            },
+            label: { fontSize: 12, color: colours.surface },
+          },
+        ],
+      };
+    },
+    [rows, issued, decimals],
+  );
+  const line = useCallback(
+    (colours: Colours) => ({
+      grid: { left: 48, right: 16, top: 16, bottom: 40 },
+      tooltip: { ...tooltip(colours, curveText), trigger: "axis" },
+      xAxis: {
+        type: "value",
+        max: rows.length,
+        name: "largest holders",
+        nameLocation: "middle",
+        nameGap: 26,
+        axisLabel: { color: colours.muted },
+        splitLine: { show: false },
+      },
+      yAxis: {
+        type: "value",
+        max: 1,
+        axisLabel: { color: colours.muted, formatter: (value: number) => `${value * 100} %` },
+        splitLine: { lineStyle: { color: colours.line } },
+      },
+      series: [
+        {
+          type: "line",
+          showSymbol: false,
+          data: curve({ rows, issued }),
+          lineStyle: { color: colours.accent, width: 2 },
+          itemStyle: { color: colours.accent },
+          areaStyle: { color: colours.accent, opacity: 0.12 },
+        },
+      ],
+    }),
+    [rows, issued],
+  );
+  const steps = useMemo(() => largest({ rows }), [rows]);
+  const open = (name: string) => {
+    const row = rows.find(
+      (one) => (one.holderId === null ? shortened(rowId(one)) : `Holder ${one.holderId}`) === name,
+    );
+    if (row === undefined) return;
+    void navigate({ to: "/holder/$holder", params: { holder: rowId(row) }, search: kept });
+  };
+  return (
+    <div className="grid gap-4 lg:grid-cols-2">
+      <Card
+        title="Who holds how much"
+        about="Areas are shares of what is issued; choose one to see the holder"
+        className="lg:col-span-2"
+      >
+        <Chart label="Map of holdings by size" option={map} height={320} onChoose={open} />
+      </Card>
+      <Card
+        title="How concentrated it is"
+        about="Part of all tokens that the largest holders have together"
+      >
+        <Chart label="Cumulative share of the largest holders" option={line} height={280} />
+      </Card>
+      <Card title="The same in numbers" flush>
+        <DataTable
+          label="Share of the largest holders"
+          rows={steps}
+          keyOf={({ count }) => String(count)}
+          columns={[
+            { id: "count", header: "Largest", cell: ({ count }) => countText(count) },
+            {
+              id: "held",
+              header: "Hold together",
+              align: "right",
+              cell: ({ held }) => <Amount units={held} decimals={decimals} fixed />,
+            },
+            {
+              id: "share",
+              header: "Share",
+              align: "right",
+              cell: ({ held }) => shareText(held, issued),
+            },
+          ]}
+        />
+      </Card>
+    </div>
+  );
+};
+
+const textOf = (point: unknown): string => {
+  const data = member(point, "data");
+  return `${member(data, "name") ?? ""}\n${member(data, "text") ?? ""}`;
+};
+
+const curveText = (points: unknown): string => {
+  const value = Array.isArray(points) ? member(points[0], "value") : undefined;
+  if (!Array.isArray(value)) return "";
+  return `largest ${countText(Number(value[0]))}: ${(Number(value[1]) * 100).toFixed(2)} %`;
+};
+
+const member = (of: unknown, name: string): unknown =>
+  typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;

@@ -1,0 +1,122 @@
+/** The rows of a register. */
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { Badge, Empty } from "../../blocks/blocks.tsx";
+import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { type TokenSearch, useTokenSearch } from "../../data/here.ts";
+import { type Register, type Row, rowId } from "../../register/register.ts";
+import { proportion, shareText } from "../../shown/amount.ts";
+import { LongId, shortened } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/shown.tsx";
+
+export const Holders = ({
+  register,
+  rows,
+}: {
+  readonly register: Register;
+  readonly rows: readonly Row[];
+}) => {
+  const navigate = useNavigate();
+  const kept = useTokenSearch();
+  const columns = useMemo(() => columnsOf(register, kept), [register, kept]);
+  return (
+    <DataTable
+      label="Holders"
+      columns={columns}
+      rows={rows}
+      keyOf={rowId}
+      onRow={(row) =>
+        void navigate({
+          to: "/holder/$holder",
+          params: { holder: rowId(row) },
+          search: kept,
+        })
+      }
+      empty={
+        <Empty title="No row is like that">
+          Search for a holder's number, or for at least three characters of a wallet's address.
+        </Empty>
+      }
+    />
+  );
+};
+
+const columnsOf = ({ decimals, issued }: Register, kept: TokenSearch): readonly Column<Row>[] => {
+  const amount = (
+    id: "balance" | "tokens" | "unlocked" | "locked",
+    header: string,
+    wideOnly = true,
+  ): Column<Row> => ({
+    id,
+    header,
+    align: "right",
+    wideOnly,
+    order: (row) => row[id],
+    cell: (row) =>
+      row[id] === 0n && id !== "balance" ? (
+        <span className="text-muted">–</span>
+      ) : (
+        <Amount units={row[id]} decimals={decimals} fixed />
+      ),
+  });
+  return [
+    {
+      id: "holder",
+      header: "Holder",
+      cell: (row) => (
+        <span className="inline-flex items-center gap-2">
+          <Link
+            to="/holder/$holder"
+            params={{ holder: rowId(row) }}
+            search={kept}
+            className="font-medium hover:text-accent hover:underline"
+          >
+            {row.holderId === null ? shortened(rowId(row)) : `Holder ${row.holderId}`}
+          </Link>
+          {row.holderId === null ? <Badge tone="warn">no holder</Badge> : null}
+          {row.wallets.some(({ isFrozen }) => isFrozen) ? <Badge tone="bad">frozen</Badge> : null}
+        </span>
+      ),
+    },
+    {
+      id: "wallets",
+      header: "Wallets",
+      wideOnly: true,
+      cell: ({ wallets }) => {
+        const [first] = wallets;
+        return first === undefined ? null : (
+          <span className="inline-flex items-center gap-1.5">
+            <LongId text={first.address} what="address" />
+            {wallets.length > 1 ? (
+              <span className="text-xs text-muted">and {wallets.length - 1} more</span>
+            ) : null}
+          </span>
+        );
+      },
+    },
+    amount("balance", "Balance", false),
+    amount("tokens", "Tokens"),
+    amount("unlocked", "Unlocked"),
+    amount("locked", "Locked"),
+    {
+      id: "share",
+      header: "Share",
+      align: "right",
+      order: (row) => row.balance,
+      cell: (row) => (
+        <span className="inline-flex items-center justify-end gap-2">
+          <span className="figures">{shareText(row.balance, issued)}</span>
+          <span
+            className="h-1.5 w-14 overflow-hidden rounded-full bg-sunken max-md:hidden"
+            aria-hidden="true"
+          >
+            <span
+              className="block h-full rounded-full bg-accent"
+              style={{ width: `${proportion(row.balance, issued) * 100}%` }}
+            />
+          </span>
+        </span>
+      ),
+    },
+  ];
+};

@@ -1,0 +1,167 @@
+/** A holder's balance over time, and the movements it is made of. */
+import { useCallback, useMemo } from "react";
+import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
+import type { Token } from "../../data/tokens.ts";
+import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
+import { LongId } from "../../shown/copied.tsx";
+import { momentText } from "../../shown/moment.ts";
+import { Amount, Moment } from "../../shown/shown.tsx";
+import { balancesOver, type Change, useChanges } from "./changes.ts";
+
+/** In plain words what moved a balance. */
+const CAUSES: Readonly<Record<Change["cause"], string>> = {
+  MINT: "Issued",
+  BURN: "Burned",
+  TRANSFER: "Transferred",
+  FORCE_TRANSFER: "Moved by an administrator",
+  GRANT_FUNDED: "Put into a grant",
+  GRANT_CLAIMED: "Claimed from a grant",
+  GRANT_CANCELLED: "Grant cancelled",
+  UNKNOWN: "Not explained by any event",
+};
+
+export const BalanceOverTime = ({
+  token,
+  addresses,
+  untilMs,
+}: {
+  readonly token: Token;
+  readonly addresses: readonly string[];
+  /** Only what was before; all without it. */
+  readonly untilMs: number | undefined;
+}) => {
+  const { data, error, refetch } = useChanges(token.coinType, addresses);
+  const changes = useMemo(
+    () => (data?.changes ?? []).filter(({ timeMs }) => untilMs === undefined || timeMs <= untilMs),
+    [data, untilMs],
+  );
+  const newestFirst = useMemo(() => changes.toReversed(), [changes]);
+  const { decimals } = token;
+  const option = useCallback(
+    (colours: Colours) => {
+      const line = balancesOver(changes);
+      const most = mostOf(line.map(({ balance }) => balance));
+      const end = line.at(-1);
+      const points = line.map(({ timeMs, balance }) => [timeMs, proportion(balance, most)]);
+      if (end !== undefined) points.push([untilMs ?? Date.now(), proportion(end.balance, most)]);
+      return {
+        grid: { left: 12, right: 16, top: 16, bottom: 28 },
+        tooltip: {
+          ...tooltip(colours, (shown) => textOf(shown, line, decimals)),
+          trigger: "axis",
+        },
+        xAxis: { type: "time", axisLabel: { color: colours.muted, hideOverlap: true } },
+        yAxis: {
+          type: "value",
+          max: 1,
+          axisLabel: { show: false },
+          splitLine: { lineStyle: { color: colours.line } },
+        },
+        useUTC: true,
+        series: [
+          {
+            type: "line",
+            step: "end",
+            showSymbol: false,
+            data: points,
+            lineStyle: { color: colours.accent, width: 2 },
+            itemStyle: { color: colours.accent },
+            areaStyle: { color: colours.accent, opacity: 0.12 },
+          },
+        ],
+      };
+    },
+    [changes, untilMs, decimals],
+  );
+  if (error !== null) {
+    return (
+      <Card title="Balance over time">
+        <Failed error={error} what="The movements" onRetry={() => void refetch()} />
+      </Card>
+    );
+  }
+  if (data === undefined) {
+    return (
+      <Card title="Balance over time">
+        <Loading />
+      </Card>
+    );
+  }
+  return (
+    <>
+      {changes.length === 0 ? null : (
+        <Card title="Balance over time" about="Tokens and grants of all its wallets">
+          <Chart
+            label="Balance over time; the movements below say the numbers"
+            option={option}
+            height={220}
+          />
+        </Card>
+      )}
+      <Card
+        flush
+        title={`${countText(changes.length)} movements`}
+        about={
+          data.whole
+            ? "Everything that changed a balance of its wallets, newest first"
+            : "The oldest 10,000 of each wallet; there are more"
+        }
+      >
+        <DataTable
+          label="Movements of this holder"
+          height="26rem"
+          rows={newestFirst}
+          keyOf={({ cursor }) => cursor}
+          empty={<Empty title="Nothing ever moved here" />}
+          columns={[
+            { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} /> },
+            { id: "cause", header: "What", cell: ({ cause }) => CAUSES[cause] },
+            {
+              id: "part",
+              header: "Part",
+              wideOnly: true,
+              cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
+            },
+            {
+              id: "change",
+              header: "Change",
+              align: "right",
+              cell: ({ change }) => <Amount units={change} decimals={decimals} signed fixed />,
+            },
+            {
+              id: "after",
+              header: "Part after it",
+              align: "right",
+              wideOnly: true,
+              cell: ({ balanceAfter }) => <Amount units={balanceAfter} decimals={decimals} fixed />,
+            },
+            {
+              id: "tx",
+              header: "Transaction",
+              wideOnly: true,
+              cell: ({ txDigest }) => (
+                <LongId text={txDigest} what="digest" explorer="transaction" />
+              ),
+            },
+          ]}
+        />
+      </Card>
+    </>
+  );
+};
+
+const textOf = (
+  shown: unknown,
+  line: readonly { readonly timeMs: number; readonly balance: bigint }[],
+  decimals: number | null,
+): string => {
+  const first: unknown = Array.isArray(shown) ? shown[0] : undefined;
+  const value: unknown =
+    typeof first === "object" && first !== null ? Reflect.get(first, "value") : undefined;
+  const timeMs = Array.isArray(value) ? Number(value[0]) : Number.NaN;
+  const at = line.findLast((point) => point.timeMs <= timeMs);
+  if (at === undefined) return "";
+  return `${amountText(at.balance, decimals)}\nfrom ${momentText(at.timeMs)}`;
+};

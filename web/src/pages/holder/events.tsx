@@ -1,0 +1,112 @@
+/** What the register's events say of a holder: wallets that came and went, groups, freezes. */
+import { useQuery } from "@tanstack/react-query";
+import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import { ask } from "../../data/ask.ts";
+import { graph, type ResultOf } from "../../data/graph.ts";
+import { NOW } from "../../data/queries.ts";
+import { useSession } from "../../data/session.ts";
+import type { Token } from "../../data/tokens.ts";
+import { LongId } from "../../shown/copied.tsx";
+import { fromSeconds } from "../../shown/moment.ts";
+import { Moment } from "../../shown/shown.tsx";
+
+const eventsPage = graph(`query EventsPage($coinType: String!, $after: String) {
+  holderEvents(coinType: $coinType, after: $after, limit: 1000) {
+    eventId eventType holderId address groupId isFrozen checkpointTimestamp position
+  }
+}`);
+
+type Event = NonNullable<ResultOf<typeof eventsPage>["holderEvents"]>[number];
+
+/** The register is asked for all its events: so many pages of 1,000 at most. */
+const MOST_PAGES = 20;
+
+export const Events = ({
+  token,
+  holderId,
+  addresses,
+}: {
+  readonly token: Token;
+  readonly holderId: string | null;
+  readonly addresses: readonly string[];
+}) => {
+  const { key } = useSession();
+  const { coinType } = token;
+  const { data, error, refetch } = useQuery({
+    queryKey: [NOW, "events", coinType, holderId, addresses],
+    queryFn: async ({ signal }) => {
+      const found: Event[] = [];
+      let after: string | null = null;
+      for (let page = 0; page < MOST_PAGES; page += 1) {
+        const variables: { coinType: string; after: string | null } = { coinType, after };
+        const answer = await ask(eventsPage, variables, { key, signal });
+        const rows: readonly Event[] = answer.holderEvents ?? [];
+        found.push(
+          ...rows.filter(
+            ({ address, holderId: of }) =>
+              (of !== null && of === holderId) || (address !== null && addresses.includes(address)),
+          ),
+        );
+        if (rows.length < 1_000) return { events: found.reverse(), whole: true };
+        after = rows.at(-1)?.position ?? null;
+      }
+      return { events: found.reverse(), whole: false };
+    },
+    placeholderData: (previous) => previous,
+  });
+  return (
+    <Card
+      flush
+      title="What the register was told"
+      about={
+        data === undefined || data.whole
+          ? "Events of this holder and its wallets, newest first"
+          : "Among the first 20,000 events of this token"
+      }
+    >
+      {error !== null ? (
+        <Failed error={error} what="The events" onRetry={() => void refetch()} />
+      ) : data === undefined ? (
+        <Loading />
+      ) : (
+        <DataTable
+          label="Events of this holder"
+          height="20rem"
+          rows={data.events}
+          keyOf={({ eventId }) => eventId}
+          empty={<Empty title="No event names this holder or its wallets" />}
+          columns={[
+            {
+              id: "time",
+              header: "Time",
+              cell: ({ checkpointTimestamp }) => <Moment ms={fromSeconds(checkpointTimestamp)} />,
+            },
+            { id: "what", header: "What", cell: saidOf },
+            {
+              id: "wallet",
+              header: "Wallet",
+              wideOnly: true,
+              cell: ({ address }) =>
+                address === null ? null : (
+                  <LongId text={address} what="address" explorer="account" />
+                ),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  );
+};
+
+/** An event in plain words. */
+const saidOf = ({ eventType, holderId, groupId, isFrozen }: Event): string => {
+  if (eventType === "address_frozen") return isFrozen ? "Wallet frozen" : "Wallet released";
+  if (eventType === "address_joined_group") return `Joined transfer group ${groupId}`;
+  if (eventType === "address_left_group") return `Left transfer group ${groupId}`;
+  if (eventType === "holder_address_added") return `Wallet added to holder ${holderId}`;
+  if (eventType === "holder_address_removed") return `Wallet removed from holder ${holderId}`;
+  if (eventType === "holder_added") return `Holder ${holderId} entered`;
+  if (eventType === "holder_removed") return `Holder ${holderId} removed`;
+  return eventType;
+};

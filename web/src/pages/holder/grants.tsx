@@ -1,0 +1,183 @@
+/** A holder's vesting grants: what was unlocked, what is next, and until when. */
+import { useCallback, useMemo } from "react";
+import { Badge, Card, Failed } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
+import type { Token } from "../../data/tokens.ts";
+import { useGrants } from "../../register/grants.ts";
+import {
+  claimableAt,
+  type Grant,
+  nextRelease,
+  releasesOf,
+  unlockedAt,
+} from "../../register/unlocking.ts";
+import { amountText, proportion } from "../../shown/amount.ts";
+import { LongId } from "../../shown/copied.tsx";
+import { dayText, momentText } from "../../shown/moment.ts";
+import { Amount } from "../../shown/shown.tsx";
+
+export const Grants = ({
+  token,
+  addresses,
+  at,
+  timeMs,
+}: {
+  readonly token: Token;
+  readonly addresses: readonly string[];
+  /** Unix seconds; now without it. */
+  readonly at: string | undefined;
+  readonly timeMs: number;
+}) => {
+  const { data, error, refetch } = useGrants(token.coinType, addresses, at);
+  const now = BigInt(Math.floor(timeMs));
+  const { decimals } = token;
+  const grants = useMemo(() => data ?? [], [data]);
+  const option = useCallback(
+    (colours: Colours) => unlockingChart(grants, now, decimals, colours),
+    [grants, now, decimals],
+  );
+  if (error !== null) {
+    return (
+      <Card title="Grants">
+        <Failed error={error} what="The grants" onRetry={() => void refetch()} />
+      </Card>
+    );
+  }
+  if (grants.length === 0) return null;
+  const next = grants
+    .map((grant) => nextRelease(grant, now))
+    .filter((release) => release !== null)
+    .sort((a, b) => (a.atMs < b.atMs ? -1 : 1))[0];
+  return (
+    <Card
+      flush
+      title={grants.length === 1 ? "One vesting grant" : `${grants.length} vesting grants`}
+      about={
+        next === undefined
+          ? "Everything is unlocked"
+          : `Next: ${amountText(next.amount, decimals)} on ${momentText(Number(next.atMs))}`
+      }
+    >
+      <div className="px-4 pb-2">
+        <Chart
+          label="Unlocked tokens of all grants over time, past and future"
+          option={option}
+          height={200}
+        />
+      </div>
+      <DataTable
+        label="Vesting grants"
+        rows={grants}
+        keyOf={({ objectId }) => objectId}
+        columns={[
+          {
+            id: "grant",
+            header: "Grant",
+            cell: ({ objectId }) => <LongId text={objectId} what="object id" explorer="object" />,
+          },
+          {
+            id: "total",
+            header: "Granted",
+            align: "right",
+            cell: ({ totalAmount }) => <Amount units={totalAmount} decimals={decimals} fixed />,
+          },
+          {
+            id: "claimed",
+            header: "Claimed",
+            align: "right",
+            wideOnly: true,
+            cell: ({ tokensTransferred }) => (
+              <Amount units={tokensTransferred} decimals={decimals} fixed />
+            ),
+          },
+          {
+            id: "claimable",
+            header: "Can be claimed",
+            align: "right",
+            wideOnly: true,
+            cell: (grant) => <Amount units={claimableAt(grant, now)} decimals={decimals} fixed />,
+          },
+          {
+            id: "locked",
+            header: "Locked",
+            align: "right",
+            cell: (grant) => (
+              <Amount
+                units={grant.leftBalance - claimableAt(grant, now)}
+                decimals={decimals}
+                fixed
+              />
+            ),
+          },
+          {
+            id: "next",
+            header: "Next unlock",
+            wideOnly: true,
+            cell: (grant) => {
+              const release = nextRelease(grant, now);
+              return release === null ? (
+                <Badge tone="good">all unlocked</Badge>
+              ) : (
+                dayText(Number(release.atMs))
+              );
+            },
+          },
+        ]}
+      />
+    </Card>
+  );
+};
+
+/** A step for each release of any grant; a line at the time that is shown. */
+const unlockingChart = (
+  grants: readonly Grant[],
+  now: bigint,
+  decimals: number | null,
+  colours: Colours,
+) => {
+  const times = [...new Set(grants.flatMap((grant) => releasesOf(grant).map(({ atMs }) => atMs)))];
+  times.push(now);
+  times.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const total = grants.reduce((sum, { totalAmount }) => sum + totalAmount, 0n);
+  const unlocked = (at: bigint) => grants.reduce((sum, grant) => sum + unlockedAt(grant, at), 0n);
+  return {
+    grid: { left: 12, right: 16, top: 20, bottom: 28 },
+    useUTC: true,
+    tooltip: {
+      ...tooltip(colours, (shown) => {
+        const first: unknown = Array.isArray(shown) ? shown[0] : undefined;
+        const value: unknown =
+          typeof first === "object" && first !== null ? Reflect.get(first, "value") : undefined;
+        const at = Array.isArray(value) ? Number(value[0]) : 0;
+        return `${momentText(at)}\n${amountText(unlocked(BigInt(at)), decimals)} of ${amountText(total, decimals)} unlocked`;
+      }),
+      trigger: "axis",
+    },
+    xAxis: { type: "time", axisLabel: { color: colours.muted, hideOverlap: true } },
+    yAxis: {
+      type: "value",
+      max: 1,
+      axisLabel: { show: false },
+      splitLine: { lineStyle: { color: colours.line } },
+    },
+    series: [
+      {
+        type: "line",
+        step: "end",
+        showSymbol: false,
+        data: times.map((at) => [Number(at), proportion(unlocked(at), total)]),
+        lineStyle: { color: colours.good, width: 2 },
+        itemStyle: { color: colours.good },
+        areaStyle: { color: colours.good, opacity: 0.12 },
+        markLine: {
+          symbol: "none",
+          silent: true,
+          lineStyle: { color: colours.muted, type: "dashed" },
+          label: { formatter: "at this time", color: colours.muted },
+          data: [{ xAxis: Number(now) }],
+        },
+      },
+    ],
+  };
+};

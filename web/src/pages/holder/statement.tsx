@@ -1,0 +1,47 @@
+/** What a holder can keep and check without trusting anybody: the row with its path to the register's root. */
+import { useState } from "react";
+import { Button } from "../../controls/button.tsx";
+import { askFile, save } from "../../data/ask.ts";
+import { useSession } from "../../data/session.ts";
+import { type Register, type Row, rowId } from "../../register/register.ts";
+import { SaveIcon } from "../../shown/icons.tsx";
+
+export const StatementDownload = ({
+  register,
+  row,
+}: {
+  readonly register: Register;
+  readonly row: Row;
+}) => {
+  const { key } = useSession();
+  const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState<string | null>(null);
+  const download = async () => {
+    setBusy(true);
+    setFailed(null);
+    try {
+      const { coinType, checkpoint: atCheckpoint } = register;
+      const whose: Record<string, string> =
+        row.holderId === null ? { owner: rowId(row) } : { holderId: row.holderId };
+      const asked = new URLSearchParams({ coinType, atCheckpoint, ...whose });
+      save(await askFile(`/exports/statement?${asked}`, { key }));
+    } catch (error) {
+      setFailed(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      {failed === null ? null : (
+        <span role="alert" className="text-xs text-bad">
+          {failed}
+        </span>
+      )}
+      <Button disabled={busy} onClick={() => void download()}>
+        <SaveIcon />
+        {busy ? "Preparing…" : "Statement"}
+      </Button>
+    </>
+  );
+};
