@@ -59,8 +59,8 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/cap-table",
-    // `at`, `with`: unix seconds, two dates to compare; `show`: which view.
-    validateSearch: (search) => given(search, ["at", "with", "show"]),
+    // `at`, `with`: unix seconds, two dates to compare; `show`: which view, `only`: which rows.
+    validateSearch: (search) => given(search, ["at", "with", "show", "only"]),
     component: lazyRouteComponent(() => import("./pages/cap-table/page.tsx")),
   }),
   createRoute({
@@ -79,6 +79,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/roles",
+    validateSearch: (search) => given(search, ["at"]),
     component: lazyRouteComponent(() => import("./pages/roles/page.tsx")),
   }),
   createRoute({

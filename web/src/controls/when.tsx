@@ -6,6 +6,7 @@ import { Button } from "./button.tsx";
 export const When = ({
   label,
   at,
+  shown,
   from,
   to,
   nowLabel = "Now",
@@ -14,14 +15,16 @@ export const When = ({
   readonly label: string;
   /** Unix seconds; undefined: now. */
   readonly at: number | undefined;
+  /** What is shown while none is chosen; the newest time without it. */
+  readonly shown?: number | undefined;
   /** Ends of the slider, unix seconds; none is shown while the beginning is not known. */
   readonly from: number | undefined;
   readonly to: number;
   readonly nowLabel?: string;
   readonly onChange: (at: number | undefined) => void;
 }) => {
-  const [slid, setSlid] = useState(at ?? to);
-  useEffect(() => setSlid(at ?? to), [at, to]);
+  const [slid, setSlid] = useState(at ?? shown ?? to);
+  useEffect(() => setSlid(at ?? shown ?? to), [at, shown, to]);
   const settle = (value: number) => onChange(value >= to ? undefined : value);
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-2">

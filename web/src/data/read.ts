@@ -55,6 +55,11 @@ export class Reader {
     return this.#value.map((item, index) => read(new Reader(item, `${this.#name}[${index}]`)));
   }
 
+  /** Whatever it is, as text to show. */
+  said(): string {
+    return typeof this.#value === "string" ? this.#value : JSON.stringify(this.#value);
+  }
+
   /** Null stays null. */
   maybe<Value>(read: (value: Reader) => Value): Value | null {
     return this.#value === null || this.#value === undefined ? null : read(this);

@@ -23,6 +23,7 @@ type CapTableSearch = TokenSearch & {
   readonly at?: string;
   readonly with?: string;
   readonly show?: string;
+  readonly only?: string;
 };
 
 const VIEWS = [
@@ -221,7 +222,13 @@ const HoldersCard = ({
   readonly busy: boolean;
 }) => {
   const [sought, setSought] = useState("");
-  const [only, setOnly] = useState<"all" | "frozen" | "loose">("all");
+  const search = useSearch({ from: "/cap-table" });
+  const navigate = useNavigate({ from: "/cap-table" });
+  const only = search.only === "frozen" || search.only === "loose" ? search.only : "all";
+  const setOnly = (value: typeof only) =>
+    void navigate({
+      search: value === "all" ? without(search, "only") : { ...search, only: value },
+    });
   const rows = useMemo(
     () =>
       register.rows.filter(

@@ -4,23 +4,12 @@ import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
+import { CAUSES } from "../../register/causes.ts";
 import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { momentText } from "../../shown/moment.ts";
 import { Amount, Moment } from "../../shown/shown.tsx";
-import { balancesOver, type Change, useChanges } from "./changes.ts";
-
-/** In plain words what moved a balance. */
-const CAUSES: Readonly<Record<Change["cause"], string>> = {
-  MINT: "Issued",
-  BURN: "Burned",
-  TRANSFER: "Transferred",
-  FORCE_TRANSFER: "Moved by an administrator",
-  GRANT_FUNDED: "Put into a grant",
-  GRANT_CLAIMED: "Claimed from a grant",
-  GRANT_CANCELLED: "Grant cancelled",
-  UNKNOWN: "Not explained by any event",
-};
+import { balancesOver, useChanges } from "./changes.ts";
 
 export const BalanceOverTime = ({
   token,

@@ -7,6 +7,7 @@ import { graph, type ResultOf } from "../../data/graph.ts";
 import { NOW } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
 import type { Token } from "../../data/tokens.ts";
+import { saidOf } from "../../register/events.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
 import { Moment } from "../../shown/shown.tsx";
@@ -97,16 +98,4 @@ export const Events = ({
       )}
     </Card>
   );
-};
-
-/** An event in plain words. */
-const saidOf = ({ eventType, holderId, groupId, isFrozen }: Event): string => {
-  if (eventType === "address_frozen") return isFrozen ? "Wallet frozen" : "Wallet released";
-  if (eventType === "address_joined_group") return `Joined transfer group ${groupId}`;
-  if (eventType === "address_left_group") return `Left transfer group ${groupId}`;
-  if (eventType === "holder_address_added") return `Wallet added to holder ${holderId}`;
-  if (eventType === "holder_address_removed") return `Wallet removed from holder ${holderId}`;
-  if (eventType === "holder_added") return `Holder ${holderId} entered`;
-  if (eventType === "holder_removed") return `Holder ${holderId} removed`;
-  return eventType;
 };

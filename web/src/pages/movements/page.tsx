@@ -1,10 +1,299 @@
-import { Empty, PageHead } from "../../blocks/blocks.tsx";
+/** What moved: every issue, burn and transfer of a token, or of one wallet, page by page. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type FormEvent, useMemo, useState } from "react";
+import { Badge, Card, Empty, Failed, Loading, PageHead, type Tone } from "../../blocks/blocks.tsx";
+import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { Button, buttonClass } from "../../controls/button.tsx";
+import { TextField } from "../../controls/field.tsx";
+import { Choose } from "../../controls/select.tsx";
+import { ask } from "../../data/ask.ts";
+import { graph, type ResultOf } from "../../data/graph.ts";
+import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
+import { PAST, useGraph } from "../../data/queries.ts";
+import { useSession } from "../../data/session.ts";
+import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { LongId, shortened } from "../../shown/copied.tsx";
+import { fromSeconds } from "../../shown/moment.ts";
+import { Amount, Moment } from "../../shown/shown.tsx";
+import { OfWallet } from "./of-wallet.tsx";
 
-const Page = () => (
-  <>
-    <PageHead title="movements" />
-    <Empty title="Being built" />
-  </>
-);
+const movementsPage = graph(`query MovementsPage(
+  $coinType: String!, $after: String, $order: SortOrder!, $limit: Int!
+) {
+  tokenActivity(coinType: $coinType, after: $after, order: $order, limit: $limit) {
+    eventId activityType amount fromAddress toAddress signer checkpoint checkpointTimestamp txDigest
+    position
+  }
+}`);
 
-export default Page;
+export type Movement = NonNullable<ResultOf<typeof movementsPage>["tokenActivity"]>[number];
+
+/** Rows of a page; where one type is chosen pages are of all types, so they are longer. */
+const PAGE = 200;
+
+const KINDS = [
+  { value: "all", label: "All movements" },
+  { value: "mint", label: "Issued" },
+  { value: "burn", label: "Burned" },
+  { value: "transfer", label: "Transferred" },
+  { value: "force_transfer", label: "Moved by an administrator" },
+] as const;
+
+type Kind = (typeof KINDS)[number]["value"];
+
+const TONES: Readonly<Record<string, Tone>> = {
+  mint: "good",
+  burn: "bad",
+  transfer: "plain",
+  force_transfer: "warn",
+};
+
+export const kindLabel = (kind: string): string =>
+  KINDS.find(({ value }) => value === kind)?.label ?? kind;
+
+const MovementsPage = () => {
+  const tokens = useTokens();
+  const token = useToken();
+  if (tokens.isPending) return <Loading lines={8} />;
+  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
+  if (token === null) return <Empty title="No token was seen yet" />;
+  return <OfToken token={token} />;
+};
+
+const OfToken = ({ token }: { readonly token: Token }) => {
+  const search = useSearch({ from: "/movements" });
+  const navigate = useNavigate({ from: "/movements" });
+  const kind: Kind = KINDS.find(({ value }) => value === search.kind)?.value ?? "all";
+  const order = search.order === "oldest" ? "ASC" : "DESC";
+  return (
+    <>
+      <PageHead
+        title="Movements"
+        about={
+          search.wallet === undefined
+            ? `Everything that moved of ${token.name ?? tokenLabel(token)}`
+            : `What changed the balance of one wallet in ${token.name ?? tokenLabel(token)}`
+        }
+      />
+      <div className="mb-4 flex flex-wrap items-end gap-3">
+        <WalletField key={search.wallet} wallet={search.wallet} />
+        {search.wallet === undefined ? (
+          <Choose
+            label="Type of movement"
+            value={kind}
+            choices={KINDS}
+            onChange={(chosen) =>
+              void navigate({
+                search: chosen === "all" ? without(search, "kind") : { ...search, kind: chosen },
+              })
+            }
+          />
+        ) : null}
+        <Choose
+          label="Order"
+          value={order}
+          choices={[
+            { value: "DESC", label: "Newest first" },
+            { value: "ASC", label: "Oldest first" },
+          ]}
+          onChange={(chosen) =>
+            void navigate({
+              search: chosen === "DESC" ? without(search, "order") : { ...search, order: "oldest" },
+            })
+          }
+        />
+      </div>
+      {search.wallet === undefined ? (
+        <OfAll key={`${token.coinType} ${order}`} token={token} kind={kind} order={order} />
+      ) : (
+        <OfWallet token={token} wallet={search.wallet} order={order} />
+      )}
+    </>
+  );
+};
+
+const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
+  const search = useSearch({ from: "/movements" });
+  const navigate = useNavigate({ from: "/movements" });
+  const [text, setText] = useState(wallet ?? "");
+  const wanted = text.trim();
+  const isAddress = /^0x[0-9a-fA-F]{1,64}$/.test(wanted);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (wanted === "") void navigate({ search: without(search, "wallet") });
+    else if (isAddress) void navigate({ search: { ...without(search, "kind"), wallet: wanted } });
+  };
+  return (
+    <form className="flex items-end gap-2" onSubmit={submit}>
+      <TextField
+        label="Of one wallet"
+        placeholder="0x…"
+        className="w-64"
+        value={text}
+        aria-invalid={wanted !== "" && !isAddress}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <button type="submit" disabled={wanted !== "" && !isAddress} className={buttonClass()}>
+        Show
+      </button>
+      {wallet === undefined ? null : (
+        <Button look="quiet" onClick={() => void navigate({ search: without(search, "wallet") })}>
+          All wallets
+        </Button>
+      )}
+    </form>
+  );
+};
+
+const newestPosition = graph(`query NewestMovement($coinType: String!, $after: String!) {
+  tokenActivity(coinType: $coinType, after: $after, limit: 100) { position }
+}`);
+
+const OfAll = ({
+  token,
+  kind,
+  order,
+}: {
+  readonly token: Token;
+  readonly kind: Kind;
+  readonly order: "ASC" | "DESC";
+}) => {
+  const { key } = useSession();
+  const kept = useTokenSearch();
+  const { coinType } = token;
+  const pages = useInfiniteQuery({
+    // Rows are written once and never changed: what is read stays, and nothing moves under the hand.
+    queryKey: [PAST, "movements", coinType, order],
+    initialPageParam: null as string | null,
+    queryFn: async ({ pageParam, signal }) => {
+      const variables = { coinType, order, after: pageParam, limit: PAGE };
+      return (await ask(movementsPage, variables, { key, signal })).tokenActivity ?? [];
+    },
+    getNextPageParam: (last) => (last.length < PAGE ? undefined : last.at(-1)?.position),
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const all = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
+  const rows = useMemo(
+    () => all.filter(({ activityType }) => kind === "all" || activityType === kind),
+    [all, kind],
+  );
+  const newest = order === "DESC" ? all[0]?.position : undefined;
+  const arrived = useGraph(
+    newestPosition,
+    { coinType, after: newest ?? "0" },
+    { enabled: newest !== undefined },
+  );
+  const fresh = newest === undefined ? 0 : (arrived.data?.tokenActivity?.length ?? 0);
+  const columns = useMemo(() => columnsOf(token, kept), [token, kept]);
+  if (pages.error !== null && all.length === 0) {
+    return (
+      <Card>
+        <Failed error={pages.error} what="The movements" onRetry={() => void pages.refetch()} />
+      </Card>
+    );
+  }
+  if (pages.isPending) {
+    return (
+      <Card>
+        <Loading lines={8} />
+      </Card>
+    );
+  }
+  return (
+    <Card
+      flush
+      title={order === "DESC" ? "Newest first" : "Oldest first"}
+      about={
+        kind === "all"
+          ? `${rows.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`
+          : `${rows.length} like that among the ${all.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`
+      }
+      actions={
+        fresh > 0 ? (
+          <Button look="strong" onClick={() => void pages.refetch()}>
+            {fresh === 100 ? "100 or more" : fresh} new {fresh === 1 ? "movement" : "movements"}
+          </Button>
+        ) : undefined
+      }
+    >
+      <DataTable
+        label="Movements"
+        columns={columns}
+        rows={rows}
+        keyOf={({ eventId }) => eventId}
+        empty={
+          <Empty title="No movement like that was read">
+            {pages.hasNextPage ? "Read more below, or choose another type." : undefined}
+          </Empty>
+        }
+      />
+      {pages.hasNextPage ? (
+        <div className="border-t border-line p-3 text-center">
+          <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+            {pages.isFetchingNextPage ? "Reading…" : `Read ${PAGE} more`}
+          </Button>
+        </div>
+      ) : null}
+    </Card>
+  );
+};
+
+const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[] => {
+  const wallet = (address: string | null, none: string) =>
+    address === null ? (
+      <span className="text-muted">{none}</span>
+    ) : (
+      <LongId text={address} what="address" explorer="account">
+        <Link
+          to="/holder/$holder"
+          params={{ holder: address }}
+          search={kept}
+          className="hover:underline"
+        >
+          {shortened(address)}
+        </Link>
+      </LongId>
+    );
+  return [
+    {
+      id: "time",
+      header: "Time",
+      cell: ({ checkpointTimestamp }) => <Moment ms={fromSeconds(checkpointTimestamp)} />,
+    },
+    {
+      id: "what",
+      header: "What",
+      cell: ({ activityType }) => (
+        <Badge tone={TONES[activityType] ?? "plain"}>{kindLabel(activityType)}</Badge>
+      ),
+    },
+    {
+      id: "amount",
+      header: "Amount",
+      align: "right",
+      cell: ({ amount }) => <Amount units={BigInt(amount)} decimals={token.decimals} fixed />,
+    },
+    {
+      id: "from",
+      header: "From",
+      wideOnly: true,
+      cell: ({ fromAddress }) => wallet(fromAddress, "newly issued"),
+    },
+    {
+      id: "to",
+      header: "To",
+      wideOnly: true,
+      cell: ({ toAddress }) => wallet(toAddress, "burned"),
+    },
+    {
+      id: "tx",
+      header: "Transaction",
+      wideOnly: true,
+      cell: ({ txDigest }) => <LongId text={txDigest} what="digest" explorer="transaction" />,
+    },
+  ];
+};
+
+export default MovementsPage;

@@ -1,10 +1,238 @@
-import { Empty, PageHead } from "../../blocks/blocks.tsx";
+/** Who may administer a token, since when and by which transaction; and how that came to be. */
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { Badge, Card, Empty, Failed, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import { When } from "../../controls/when.tsx";
+import { graph, type ResultOf } from "../../data/graph.ts";
+import { useTokenSearch, without } from "../../data/here.ts";
+import { useGraph } from "../../data/queries.ts";
+import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { ROLES, roleName, shortRole } from "../../register/role-names.ts";
+import { useTokenTime } from "../../register/token-time.ts";
+import { countText } from "../../shown/amount.ts";
+import { LongId, shortened } from "../../shown/copied.tsx";
+import { fromSeconds } from "../../shown/moment.ts";
+import { Moment } from "../../shown/shown.tsx";
 
-const Page = () => (
-  <>
-    <PageHead title="roles" />
-    <Empty title="Being built" />
-  </>
-);
+const rolesQuery = graph(`query Roles($coinType: String!, $atTimestamp: String) {
+  walletRoles(coinType: $coinType, atTimestamp: $atTimestamp) { owner roles roleBits }
+}`);
 
-export default Page;
+const eventsQuery = graph(`query RoleHistory($coinType: String!) {
+  roleEvents(coinType: $coinType, limit: 1000) {
+    eventId owner role granted signer checkpointTimestamp position
+  }
+}`);
+
+type Event = NonNullable<ResultOf<typeof eventsQuery>["roleEvents"]>[number];
+
+const RolesPage = () => {
+  const tokens = useTokens();
+  const token = useToken();
+  if (tokens.isPending) return <Loading lines={8} />;
+  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
+  if (token === null) return <Empty title="No token was seen yet" />;
+  return <OfToken token={token} />;
+};
+
+const OfToken = ({ token }: { readonly token: Token }) => {
+  const search = useSearch({ from: "/roles" });
+  const { at } = search;
+  const navigate = useNavigate({ from: "/roles" });
+  const { coinType } = token;
+  const { from, to } = useTokenTime(coinType);
+  const roles = useGraph(
+    rolesQuery,
+    { coinType, atTimestamp: at ?? null },
+    { past: at !== undefined },
+  );
+  const events = useGraph(eventsQuery, { coinType });
+  const told = useMemo(() => events.data?.roleEvents ?? [], [events.data]);
+  const newestFirst = useMemo(() => told.toReversed(), [told]);
+  return (
+    <>
+      <PageHead
+        title="Roles"
+        about={`Who may administer ${token.name ?? tokenLabel(token)}, and how that came to be`}
+      />
+      <div className="mb-4">
+        <When
+          label="At"
+          at={at === undefined ? undefined : Number(at)}
+          from={from}
+          to={to}
+          onChange={(chosen) =>
+            void navigate({
+              search:
+                chosen === undefined ? without(search, "at") : { ...search, at: String(chosen) },
+            })
+          }
+        />
+      </div>
+      <div className="space-y-4">
+        <Card
+          flush
+          title={
+            roles.data === undefined
+              ? "Administrators"
+              : `${countText(roles.data.walletRoles?.length ?? 0)} administrators`
+          }
+          about="Addresses that may administer the token at this time"
+        >
+          {roles.error !== null ? (
+            <Failed error={roles.error} what="The roles" onRetry={() => void roles.refetch()} />
+          ) : roles.data === undefined ? (
+            <Loading />
+          ) : (
+            <Administrators
+              rows={roles.data.walletRoles ?? []}
+              events={told}
+              until={at === undefined ? undefined : Number(at)}
+            />
+          )}
+        </Card>
+        <Card
+          flush
+          title="History"
+          about={
+            told.length === 1_000
+              ? "The first 1,000 changes, newest first"
+              : "Every change, newest first"
+          }
+        >
+          {events.error !== null ? (
+            <Failed error={events.error} what="The history" onRetry={() => void events.refetch()} />
+          ) : events.data === undefined ? (
+            <Loading />
+          ) : (
+            <DataTable
+              label="Changes of roles"
+              rows={newestFirst}
+              keyOf={({ eventId }) => eventId}
+              empty={<Empty title="No role was ever given" />}
+              columns={[
+                {
+                  id: "time",
+                  header: "Time",
+                  cell: (event) => <Moment ms={fromSeconds(event.checkpointTimestamp)} />,
+                },
+                {
+                  id: "what",
+                  header: "What",
+                  cell: ({ granted, role }) => (
+                    <span className="inline-flex items-center gap-2">
+                      <Badge tone={granted ? "good" : "bad"}>{granted ? "given" : "taken"}</Badge>
+                      {roleName(role)}
+                    </span>
+                  ),
+                },
+                {
+                  id: "owner",
+                  header: "Wallet",
+                  cell: ({ owner }) => <LongId text={owner} what="address" explorer="account" />,
+                },
+                {
+                  id: "signer",
+                  header: "Signed by",
+                  wideOnly: true,
+                  cell: ({ signer }) => <LongId text={signer} what="address" explorer="account" />,
+                },
+                { id: "tx", header: "Transaction", wideOnly: true, cell: transactionOf },
+              ]}
+            />
+          )}
+        </Card>
+      </div>
+    </>
+  );
+};
+
+/** An event's id begins with its transaction's digest. */
+const transactionOf = ({ eventId }: Event) => {
+  const digest = eventId.slice(0, eventId.lastIndexOf("-"));
+  return <LongId text={digest} what="digest" explorer="transaction" />;
+};
+
+const Administrators = ({
+  rows,
+  events,
+  until,
+}: {
+  readonly rows: NonNullable<ResultOf<typeof rolesQuery>["walletRoles"]>;
+  readonly events: readonly Event[];
+  /** Unix seconds; now without it. */
+  readonly until: number | undefined;
+}) => {
+  const kept = useTokenSearch();
+  /** The newest grant of a role to a wallet by then: since when it has it. */
+  const sinceOf = (owner: string, role: string): Event | undefined =>
+    events.findLast(
+      (event) =>
+        event.owner === owner &&
+        event.role === role &&
+        event.granted &&
+        (until === undefined || Number(event.checkpointTimestamp) <= until),
+    );
+  const held = rows.flatMap(({ owner, roles }) =>
+    roles.map((role, index) => ({ owner, role, first: index === 0, since: sinceOf(owner, role) })),
+  );
+  return (
+    <DataTable
+      label="Administrators"
+      rows={held}
+      keyOf={({ owner, role }) => `${owner} ${role}`}
+      empty={
+        <Empty title="Nobody may administer this token">
+          Every role was taken back, or none was given by then.
+        </Empty>
+      }
+      columns={[
+        {
+          id: "owner",
+          header: "Wallet",
+          cell: ({ owner, first }) =>
+            first ? (
+              <LongId text={owner} what="address" explorer="account">
+                <Link
+                  to="/movements"
+                  search={{ ...kept, wallet: owner }}
+                  className="hover:underline"
+                >
+                  {shortened(owner, 8, 6)}
+                </Link>
+              </LongId>
+            ) : (
+              <span className="text-muted">the same wallet</span>
+            ),
+        },
+        {
+          id: "role",
+          header: "Role",
+          cell: ({ role }) => (
+            <span title={role}>
+              {roleName(role)}
+              <span className="text-muted max-md:hidden">
+                {ROLES[shortRole(role)] === undefined ? "" : `, ${ROLES[shortRole(role)]?.allows}`}
+              </span>
+            </span>
+          ),
+        },
+        {
+          id: "since",
+          header: "Since",
+          cell: ({ since }) =>
+            since === undefined ? "–" : <Moment ms={fromSeconds(since.checkpointTimestamp)} />,
+        },
+        {
+          id: "tx",
+          header: "Transaction",
+          wideOnly: true,
+          cell: ({ since }) => (since === undefined ? "–" : transactionOf(since)),
+        },
+      ]}
+    />
+  );
+};
+
+export default RolesPage;

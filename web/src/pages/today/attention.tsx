@@ -1,0 +1,218 @@
+/** What needs somebody, each with where to go; a line says so when nothing does. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Failed, type Tone } from "../../blocks/blocks.tsx";
+import { askPath } from "../../data/ask.ts";
+import { useHealth } from "../../data/health.ts";
+import { useTokenSearch } from "../../data/here.ts";
+import { NOW } from "../../data/queries.ts";
+import { reading } from "../../data/read.ts";
+import { useSession } from "../../data/session.ts";
+import type { Token } from "../../data/tokens.ts";
+import { loadRegister, PAGE_ROWS } from "../../register/load.ts";
+import { countText } from "../../shown/amount.ts";
+import { Amount } from "../../shown/shown.tsx";
+
+const summaryOf = reading("summary", (it) => ({
+  failedRequests: it.at("requests").at("failed").number(),
+  openRequests: it.at("requests").at("open").number(),
+  failedDeliveries: it.at("deliveries").at("failed").number(),
+  disabled: it.at("receivers").at("disabled").number(),
+}));
+
+/** Failed requests and deliveries since a time; null where the key does not show them. */
+const useOffice = (since: number) => {
+  const { key, kind } = useSession();
+  return useQuery({
+    queryKey: [NOW, "summary", since],
+    queryFn: ({ signal }) => {
+      const asked = new URLSearchParams({ since: new Date(since * 1_000).toISOString() });
+      return askPath(`/operator/summary?${asked}`, summaryOf, { key, signal });
+    },
+    enabled: kind === "operator",
+    placeholderData: (previous) => previous,
+  });
+};
+
+/** The largest rows of the register now: exceptions are looked for among them. */
+const useLargest = (coinType: string) => {
+  const { key } = useSession();
+  return useQuery({
+    queryKey: [NOW, "largest", coinType],
+    queryFn: ({ signal }) => loadRegister({ coinType, most: PAGE_ROWS }, { key, signal }),
+    placeholderData: (previous) => previous,
+  });
+};
+
+export const Attention = ({ token, since }: { readonly token: Token; readonly since: number }) => {
+  const health = useHealth(5_000);
+  const office = useOffice(since);
+  const largest = useLargest(token.coinType);
+  const kept = useTokenSearch();
+  const { kind } = useSession();
+  const rows = largest.data?.rows ?? [];
+  const loose = rows.filter(({ holderId }) => holderId === null);
+  const frozen = rows.flatMap(({ wallets }) =>
+    wallets.filter(({ isFrozen, balance }) => isFrozen && balance > 0n),
+  );
+  const sum = (those: readonly { readonly balance: bigint }[]) =>
+    those.reduce((all, { balance }) => all + balance, 0n);
+  const among =
+    largest.data && largest.data.holderCount > rows.length
+      ? `among the largest ${countText(rows.length)} rows`
+      : undefined;
+  const status = health.data?.status;
+  return (
+    <section aria-label="What needs attention" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
+      <Item
+        tone={
+          health.error !== null || status === "stalled" ? "bad" : status === "ok" ? "good" : "warn"
+        }
+        label="Everything at the chain's end"
+        value={
+          health.error !== null
+            ? "not answered"
+            : status === undefined
+              ? "…"
+              : status === "ok"
+                ? "yes"
+                : status === "stalled"
+                  ? "no, stalled"
+                  : "catching up"
+        }
+        link={
+          <Link to="/status" search={kept}>
+            Status
+          </Link>
+        }
+      />
+      <Item
+        tone={loose.length === 0 ? "good" : "warn"}
+        label="Wallets that hold without a holder"
+        value={largest.data === undefined ? "…" : countText(loose.length)}
+        about={
+          loose.length === 0 ? (
+            among
+          ) : (
+            <>
+              <Amount units={sum(loose)} decimals={token.decimals} /> {among}
+            </>
+          )
+        }
+        link={
+          <Link to="/cap-table" search={{ ...kept, only: "loose" }}>
+            Show them
+          </Link>
+        }
+      />
+      <Item
+        tone={frozen.length === 0 ? "good" : "warn"}
+        label="Frozen wallets that hold"
+        value={largest.data === undefined ? "…" : countText(frozen.length)}
+        about={
+          frozen.length === 0 ? (
+            among
+          ) : (
+            <>
+              <Amount units={sum(frozen)} decimals={token.decimals} /> {among}
+            </>
+          )
+        }
+        link={
+          <Link to="/cap-table" search={{ ...kept, only: "frozen" }}>
+            Show them
+          </Link>
+        }
+      />
+      {kind === "operator" ? (
+        <Item
+          tone={
+            office.data === undefined
+              ? "plain"
+              : office.data.failedRequests + office.data.failedDeliveries + office.data.disabled ===
+                  0
+                ? "good"
+                : "bad"
+          }
+          label="Failed requests and deliveries"
+          value={
+            office.data === undefined
+              ? office.error === null
+                ? "…"
+                : "not answered"
+              : countText(office.data.failedRequests + office.data.failedDeliveries)
+          }
+          about={
+            office.data === undefined
+              ? undefined
+              : `${countText(office.data.failedRequests)} requests, ${countText(office.data.failedDeliveries)} deliveries, ${countText(office.data.disabled)} addresses disabled`
+          }
+          link={
+            <Link to="/requests" search={{ ...kept, status: "FAILED" }}>
+              Show them
+            </Link>
+          }
+        />
+      ) : (
+        <Item
+          tone="plain"
+          label="Failed requests and deliveries"
+          value="not shown"
+          about="an operator key shows them"
+          link={
+            <Link to="/requests" search={kept}>
+              Sign in with one
+            </Link>
+          }
+        />
+      )}
+      {largest.error !== null ? (
+        <div className="sm:col-span-2 lg:col-span-4">
+          <Failed
+            error={largest.error}
+            what="The register"
+            onRetry={() => void largest.refetch()}
+          />
+        </div>
+      ) : null}
+    </section>
+  );
+};
+
+const EDGES: Readonly<Record<Tone, string>> = {
+  plain: "border-l-line",
+  good: "border-l-good",
+  warn: "border-l-warn",
+  bad: "border-l-bad",
+  accent: "border-l-accent",
+};
+
+const Item = ({
+  tone,
+  label,
+  value,
+  about,
+  link,
+}: {
+  readonly tone: Tone;
+  readonly label: string;
+  readonly value: string;
+  readonly about?: ReactNode;
+  readonly link: ReactNode;
+}) => (
+  <div
+    className={`relative min-w-0 rounded-xl border border-l-4 border-line bg-surface px-4 py-3 ${EDGES[tone]}`}
+  >
+    <div className="text-xs font-medium text-muted">{label}</div>
+    <div
+      className={`figures mt-0.5 text-lg font-semibold tracking-tight ${tone === "bad" ? "text-bad" : ""}`}
+    >
+      {value}
+    </div>
+    <div className="mt-0.5 flex flex-wrap justify-between gap-x-3 text-xs text-muted">
+      <span>{about}</span>
+      <span className="text-accent hover:underline">{link}</span>
+    </div>
+  </div>
+);

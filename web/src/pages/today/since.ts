@@ -1,0 +1,93 @@
+/** What happened to a token since a time, read from its events: newest first, so many at most. */
+import { useQuery } from "@tanstack/react-query";
+import { ask } from "../../data/ask.ts";
+import { graph, type ResultOf } from "../../data/graph.ts";
+import { NOW } from "../../data/queries.ts";
+import { useSession } from "../../data/session.ts";
+
+const movedPage = graph(`query Moved($coinType: String!, $after: String) {
+  tokenActivity(coinType: $coinType, after: $after, order: DESC, limit: 1000) {
+    activityType amount checkpointTimestamp position
+  }
+}`);
+
+const toldPage = graph(`query Told($coinType: String!, $since: String!) {
+  holderEvents(coinType: $coinType, sinceTimestamp: $since, limit: 1000) {
+    eventId eventType holderId address groupId isFrozen checkpointTimestamp
+  }
+  roleEvents(coinType: $coinType, sinceTimestamp: $since, limit: 1000) {
+    eventId owner role granted signer checkpointTimestamp
+  }
+}`);
+
+type Moved = NonNullable<ResultOf<typeof movedPage>["tokenActivity"]>[number];
+export type Told = ResultOf<typeof toldPage>;
+export type HolderEvent = NonNullable<Told["holderEvents"]>[number];
+export type RoleEvent = NonNullable<Told["roleEvents"]>[number];
+
+/** Movements are read back to the time, at most so many pages of 1,000. */
+const MOST_PAGES = 5;
+
+export type Sum = { readonly count: number; readonly amount: bigint };
+
+/** Sums by type of movement. `whole` is false when there were more than are read. */
+export type Sums = {
+  readonly minted: Sum;
+  readonly burned: Sum;
+  readonly transferred: Sum;
+  readonly forced: Sum;
+  readonly whole: boolean;
+};
+
+/** Adds up movements of that second and later. */
+export const sumUp = (
+  movements: readonly Pick<Moved, "activityType" | "amount" | "checkpointTimestamp">[],
+  since: number,
+): Omit<Sums, "whole"> => {
+  const of = (type: string): Sum => {
+    const those = movements.filter(
+      ({ activityType, checkpointTimestamp }) =>
+        activityType === type && Number(checkpointTimestamp) > since,
+    );
+    return {
+      count: those.length,
+      amount: those.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
+    };
+  };
+  return {
+    minted: of("mint"),
+    burned: of("burn"),
+    transferred: of("transfer"),
+    forced: of("force_transfer"),
+  };
+};
+
+/** @param since unix seconds: what was later counts */
+export const useSince = (coinType: string, since: number) => {
+  const { key } = useSession();
+  const moved = useQuery({
+    queryKey: [NOW, "moved", coinType, since],
+    queryFn: async ({ signal }): Promise<Sums> => {
+      const movements: Moved[] = [];
+      let after: string | null = null;
+      for (let page = 0; page < MOST_PAGES; page += 1) {
+        const variables: { coinType: string; after: string | null } = { coinType, after };
+        const answer = await ask(movedPage, variables, { key, signal });
+        const rows: readonly Moved[] = answer.tokenActivity ?? [];
+        movements.push(...rows);
+        const last = rows.at(-1);
+        const isPast = last === undefined || Number(last.checkpointTimestamp) <= since;
+        if (isPast || rows.length < 1_000) return { ...sumUp(movements, since), whole: true };
+        after = last.position;
+      }
+      return { ...sumUp(movements, since), whole: false };
+    },
+    placeholderData: (previous) => previous,
+  });
+  const told = useQuery({
+    queryKey: [NOW, "told", coinType, since],
+    queryFn: ({ signal }) => ask(toldPage, { coinType, since: String(since + 1) }, { key, signal }),
+    placeholderData: (previous) => previous,
+  });
+  return { moved, told };
+};
