@@ -98,7 +98,7 @@ export const countDeliveries = async (
 ): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int4 as count from (
-      select 1 from callback_messages m where ${inRange(sql, filter)} limit ${most}) as some`;
+      select 1 from callback_messages m where ${inRange(sql, filter)} limit ${most}) as bounded`;
   return row?.count ?? 0;
 };
 
@@ -168,7 +168,7 @@ export const endpointOverviews = async (
            e.withdrawn_reason as "withdrawnReason", (
              select count(*)::int4 from (
                select 1 from callback_messages m where m.endpoint = e.key and m.status = 'pending'
-               limit ${MOST_PENDING}) as some) as pending
+               limit ${MOST_PENDING}) as bounded) as pending
     from callback_endpoints e
     where (${key ?? null}::text is null or e.key = ${key ?? null}::text)
       and (${after ?? null}::text is null or e.key > ${after ?? null}::text)
@@ -206,7 +206,7 @@ export const deliveryCounts = async (
       select 1 from callback_messages
       where status in ('failed', 'disabled') and status = ${status}
         and (created_at >= ${from}::timestamptz or given_up_at >= ${from}::timestamptz)
-      limit ${most}) as some)`;
+      limit ${most}) as bounded)`;
   // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
   const [row] = await sql<
     { pending: number; oldest: string | null; failed: number; disabled: number }[]
@@ -216,7 +216,7 @@ export const deliveryCounts = async (
               select 1 from active cross join lateral (
                 select 1 from callback_messages where endpoint = key and status = 'pending'
                 limit ${most}) as of_one
-              limit ${most}) as some) as pending,
+              limit ${most}) as bounded) as pending,
            (select to_json(min(created_at)) #>> '{}' from active cross join lateral (
               select created_at from callback_messages where endpoint = key and status = 'pending'
               order by created_at limit 1) as first_of_one) as oldest,
