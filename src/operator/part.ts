@@ -1,7 +1,8 @@
 /** What the page asks besides GraphQL, as parts of the server. */
-import type { Db } from "../database/connect.ts";
+import type { Database, Db } from "../database/connect.ts";
 import type { ApiDescription } from "../http/api-description.ts";
 import type { Part } from "../http/part.ts";
+import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { describeRoutes } from "./describe.ts";
 import { createEntrance, type EntranceSettings } from "./entrance.ts";
@@ -14,6 +15,8 @@ import { summaryRoutes } from "./summary.ts";
 export type OperatorSettings = EntranceSettings & {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
+  /** For what operators do. */
+  readonly database: Database;
   readonly page: Omit<PageSettings, "db">;
 };
 
@@ -21,7 +24,7 @@ export type OperatorSettings = EntranceSettings & {
 export const operatorParts = (
   settings: OperatorSettings,
 ): { readonly parts: readonly Part[]; readonly description: ApiDescription } => {
-  const { db } = settings;
+  const { db, database } = settings;
   const entrance = createEntrance(settings);
   const page = pageRoutes({ ...settings.page, db });
   const operator = [
@@ -29,6 +32,7 @@ export const operatorParts = (
     ...deliveryRoutes(db),
     ...receiverRoutes(db),
     ...summaryRoutes(db),
+    ...actRoutes(database),
   ];
   return {
     parts: [

@@ -113,6 +113,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     limits: limits(),
     open: limits().limit,
     db,
+    database: storage.write,
     page: {
       version: VERSION,
       ledgerSource: config.ledgerSource,

@@ -53,11 +53,14 @@ beforeAll(async () => {
   api = await serveOperator(ta.database);
   for (let n = 0; n < 5; n += 1) {
     const body = bodyOf(INVESTOR, { note: `${n}` });
-    const { status, json } = await ta.post(`/api/v1/investor/${n % 2 === 0 ? "whitelist" : "kyc"}`, {
-      ...body,
-      // Each is another request.
-      verifiedAt: `2026-01-0${n + 1}T00:00:00Z`,
-    });
+    const { status, json } = await ta.post(
+      `/api/v1/investor/${n % 2 === 0 ? "whitelist" : "kyc"}`,
+      {
+        ...body,
+        // Each is another request.
+        verifiedAt: `2026-01-0${n + 1}T00:00:00Z`,
+      },
+    );
     expect(status).toBe(201);
     requestIds.push(String(json.requestId));
   }

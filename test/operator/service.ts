@@ -50,6 +50,7 @@ export const serveOperator = async (
     limits: { limit: limit(settings.quota), attempts: limit() },
     open: limit(settings.quota),
     db: read.db,
+    database,
     page: {
       version: "test",
       ledgerSource: "demo:",
