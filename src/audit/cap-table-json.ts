@@ -1,5 +1,5 @@
 /** A cap table as one JSON document: the same text wherever it is written. */
-import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import {
   type CapPlace,
@@ -33,7 +33,7 @@ const AT_ONCE = 10_000;
 
 /** Reads a table of the past: its head, and its rows page by page. */
 export const readCapTable = async (
-  db: Db,
+  db: Reads,
   { coinType, decimals, totalSupply, mark }: TableOf,
 ): Promise<{ readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> }> => {
   const { sequence: checkpoint, timestampMs } = mark;

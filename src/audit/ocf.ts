@@ -41,6 +41,8 @@ export type OcfRequest = {
   readonly issuer: SuiToken["issuer"];
   /** A folder that is absent or empty. */
   readonly folder: string;
+  /** Aborts when nobody wants it any more: nothing is left behind then. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** How much was written. */
@@ -57,7 +59,10 @@ const NO_DATE = "1970-01-01";
  * the cap table, holder by holder; otherwise nothing is left behind.
  * @throws OcfError (stop), FolderInUseError
  */
-export const writeOcf = (database: Database, request: OcfRequest): Promise<OcfWritten> =>
+export const writeOcf = (
+  database: Pick<Database, "db">,
+  request: OcfRequest,
+): Promise<OcfWritten> =>
   writeNewFolder(request.folder, async (folder) => {
     const files = {
       classes: new ItemFiles(folder, "StockClasses"),
@@ -75,7 +80,7 @@ export const writeOcf = (database: Database, request: OcfRequest): Promise<OcfWr
 type Files = Readonly<Record<"classes" | "transactions" | "terms" | "stakeholders", ItemFiles>>;
 
 const write = async (
-  database: Database,
+  database: Pick<Database, "db">,
   request: OcfRequest,
   folder: string,
   files: Files,
@@ -90,6 +95,7 @@ const write = async (
   const digits = digitsOf(request);
   const history = new OcfHistory((amount) => numericOf(amount, digits));
   for await (const step of ledgerSteps(database, { coinType, checkpoint })) {
+    request.signal?.throwIfAborted();
     for (const transaction of history.transactions(step)) {
       const text = JSON.stringify(transaction);
       check.transaction(text);
@@ -137,7 +143,7 @@ export const numericOf = (amount: bigint, digits: number): string => {
 };
 
 /** What the token is called; the name of its type while no metadata was seen. */
-const symbolOf = async ({ db }: Database, { coinType, checkpoint }: OcfRequest) => {
+const symbolOf = async ({ db }: Pick<Database, "db">, { coinType, checkpoint }: OcfRequest) => {
   const seen = await token(db, { coinType, at: checkpoint });
   const typeName = /(\w+)(<.*)?$/.exec(coinType)?.[1] ?? coinType;
   return { symbol: seen?.symbol || typeName, name: seen?.name || typeName };

@@ -3,7 +3,8 @@
  * says so. Its form and its checks are those of src/client/verify-statement.mjs.
  */
 import { FORMAT, type Statement, signedStatement, VERSION } from "../client/verify-statement.mjs";
-import type { Database } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type CapRow, createCapTables, shareOf } from "../projections/cap-tables.ts";
 import { readMeta } from "../projections/meta.ts";
@@ -57,7 +58,7 @@ export class SupplyMismatchError extends Error {
  * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop)
  */
 export const makeStatement = async (
-  { db, sql }: Database,
+  { db, sql }: { readonly db: Reads; readonly sql: Sql },
   key: DeploymentKey,
   table: {
     readonly coinType: string;

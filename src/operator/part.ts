@@ -6,6 +6,7 @@ import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { describeRoutes } from "./describe.ts";
 import { createEntrance, type EntranceSettings } from "./entrance.ts";
+import { type ExportSettings, exportsDescribed, mountExports } from "./exports.ts";
 import { type PageSettings, pageRoutes } from "./page-settings.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
@@ -18,6 +19,7 @@ export type OperatorSettings = EntranceSettings & {
   /** For what operators do. */
   readonly database: Database;
   readonly page: Omit<PageSettings, "db">;
+  readonly exports: ExportSettings;
 };
 
 /** Two parts, `page` and `operator`, and what they add to `/openapi.json`. */
@@ -41,8 +43,13 @@ export const operatorParts = (
         paths: [
           { path: "/page/settings", about: "what the page is about" },
           { path: "/session", about: "what kind of key this is: GET with a key in X-API-Key" },
+          { path: "/exports/cap-table", about: "cap tables as files: GET with coinType and a key" },
+          { path: "/exports/statement", about: "signed statements of holders: the same" },
         ],
-        register: (app) => mountRoutes(app, entrance, page),
+        register: (app) => {
+          mountRoutes(app, entrance, page);
+          mountExports(app, entrance, settings.exports);
+        },
       },
       {
         name: "operator",
@@ -55,6 +62,6 @@ export const operatorParts = (
         register: (app) => mountRoutes(app, entrance, operator),
       },
     ],
-    description: describeRoutes([...page, ...operator]),
+    description: describeRoutes([...page, ...operator], exportsDescribed),
   };
 };

@@ -1,5 +1,6 @@
 /** The interfaces of this process on one port that is bound already. */
 
+import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { integrityDetails, integrityGauges } from "../audit/health.ts";
 import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
@@ -23,12 +24,13 @@ import { createRareLines } from "../logging/rare-lines.ts";
 import { operatorParts } from "../operator/part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { restPart } from "../rest/part.ts";
-import type { Assets } from "../settings/assets.ts";
+import { type Assets, issuerOf } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
 import { webPart } from "../web/part.ts";
+import { callbackMasterKey } from "./callback-master-key.ts";
 import { demoAccess } from "./demo-access.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
@@ -119,6 +121,14 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       ledgerSource: config.ledgerSource,
       explorer: config.explorer,
       demo: demoAccess(config, lookUps),
+    },
+    exports: {
+      readers,
+      read: storage.read,
+      sql: storage.write.sql,
+      deploymentKey: async () =>
+        openDeploymentKey(storage.write, await callbackMasterKey(config, { existing: true })),
+      issuerOf: (coinType) => issuerOf(assets, coinType),
     },
   });
   const parts = [

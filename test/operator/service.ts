@@ -1,7 +1,10 @@
 /** What the page and operators ask, over HTTP, on a database of the test's. */
+import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import pino from "pino";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { connect } from "../../src/database/connect.ts";
+import { createReaders } from "../../src/database/readers.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
@@ -11,9 +14,12 @@ import { createServer } from "../../src/http/server.ts";
 import { type OperatorSettings, operatorParts } from "../../src/operator/part.ts";
 import type { TestDatabase } from "../postgres.ts";
 
+const MASTER_KEY = randomBytes(32);
+
 export type Reply = {
   readonly status: number;
   readonly headers: Headers;
+  readonly bytes: Buffer;
   readonly text: string;
   /** The body as JSON, as far as tests look into it. */
   readonly json: Readonly<Record<string, unknown>>;
@@ -36,13 +42,15 @@ export const serveOperator = async (
     readonly quota?: number;
   } = {},
 ): Promise<OperatorApi> => {
-  const read = connect({
+  const connection = {
     url: database.url,
     max: 4,
     applicationName: "test-read",
     readOnly: true,
     statementTimeoutMs: 5_000,
-  });
+  };
+  const read = connect(connection);
+  const readers = createReaders(connection);
   const limit = (quota = 1_000_000) =>
     createRateLimit({ policy: "default", quota, windowSeconds: 60 });
   const { parts } = operatorParts({
@@ -61,6 +69,13 @@ export const serveOperator = async (
         checkpoint: undefined,
       },
       ...settings.page,
+    },
+    exports: {
+      readers,
+      read,
+      sql: database.sql,
+      deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
+      issuerOf: () => undefined,
     },
   });
   const health = watchHealth({
@@ -94,11 +109,12 @@ export const serveOperator = async (
     if (key !== null) headers.set("x-api-key", key);
     const signal = AbortSignal.timeout(20_000);
     const response = await fetch(`${url}${path}`, { ...init, headers, signal });
-    const text = await response.text();
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString();
     if (response.status === 500) throw new Error(`${path}: 500; ${log.slice(-2).join("")}`);
     const json: unknown = text.startsWith("{") ? JSON.parse(text) : {};
     const { status, headers: fields } = response;
-    return { status, headers: fields, text, json: json as Reply["json"] };
+    return { status, headers: fields, bytes, text, json: json as Reply["json"] };
   };
   return {
     url,
@@ -118,7 +134,7 @@ export const serveOperator = async (
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await health[Symbol.asyncDispose]();
-      await read.close();
+      await Promise.all([read.close(), readers.close()]);
     },
   };
 };
