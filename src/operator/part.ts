@@ -8,6 +8,7 @@ import { describeRoutes } from "./describe.ts";
 import { createEntrance, type EntranceSettings } from "./entrance.ts";
 import { type ExportSettings, exportsDescribed, mountExports } from "./exports.ts";
 import { type PageSettings, pageRoutes } from "./page-settings.ts";
+import { type ProofSettings, proofRoutes } from "./proofs.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
 import { mountRoutes } from "./route.ts";
@@ -20,6 +21,7 @@ export type OperatorSettings = EntranceSettings & {
   readonly database: Database;
   readonly page: Omit<PageSettings, "db">;
   readonly exports: ExportSettings;
+  readonly proofs: Omit<ProofSettings, "db">;
 };
 
 /** Two parts, `page` and `operator`, and what they add to `/openapi.json`. */
@@ -28,7 +30,10 @@ export const operatorParts = (
 ): { readonly parts: readonly Part[]; readonly description: ApiDescription } => {
   const { db, database } = settings;
   const entrance = createEntrance(settings);
-  const page = pageRoutes({ ...settings.page, db });
+  const page = [
+    ...pageRoutes({ ...settings.page, db }),
+    ...proofRoutes({ ...settings.proofs, db }),
+  ];
   const operator = [
     ...requestRoutes(db),
     ...deliveryRoutes(db),
@@ -45,6 +50,7 @@ export const operatorParts = (
           { path: "/session", about: "what kind of key this is: GET with a key in X-API-Key" },
           { path: "/exports/cap-table", about: "cap tables as files: GET with coinType and a key" },
           { path: "/exports/statement", about: "signed statements of holders: the same" },
+          { path: "/proofs/{checkpoint}", about: "what proves a checkpoint: GET with a key" },
         ],
         register: (app) => {
           mountRoutes(app, entrance, page);

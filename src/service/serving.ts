@@ -122,6 +122,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       explorer: config.explorer,
       demo: demoAccess(config, lookUps),
     },
+    proofs: { pipelines: ledgerPipelines, verify: config.verify.level },
     exports: {
       readers,
       read: storage.read,

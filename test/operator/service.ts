@@ -12,6 +12,7 @@ import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import { type OperatorSettings, operatorParts } from "../../src/operator/part.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 const MASTER_KEY = randomBytes(32);
@@ -38,6 +39,7 @@ export const serveOperator = async (
   database: TestDatabase,
   settings: {
     readonly page?: Partial<OperatorSettings["page"]>;
+    readonly verify?: OperatorSettings["proofs"]["verify"];
     readonly trustProxy?: boolean;
     readonly quota?: number;
   } = {},
@@ -70,6 +72,7 @@ export const serveOperator = async (
       },
       ...settings.page,
     },
+    proofs: { pipelines: ledgerPipelines, verify: settings.verify ?? "links" },
     exports: {
       readers,
       read,
