@@ -13,6 +13,7 @@ import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
 import { mountRoutes } from "./route.ts";
 import { summaryRoutes } from "./summary.ts";
+import { type TourSettings, tourRoutes } from "./tour.ts";
 
 export type OperatorSettings = EntranceSettings & {
   /** Read-only, with a statement timeout. */
@@ -22,6 +23,8 @@ export type OperatorSettings = EntranceSettings & {
   readonly page: Omit<PageSettings, "db">;
   readonly exports: ExportSettings;
   readonly proofs: Omit<ProofSettings, "db">;
+  /** Absent where there is no demo, or its requests are not served here. */
+  readonly tour?: Omit<TourSettings, "db"> | undefined;
 };
 
 /** Two parts, `page` and `operator`, and what they add to `/openapi.json`. */
@@ -55,6 +58,8 @@ export const operatorParts = (
         register: (app) => {
           mountRoutes(app, entrance, page);
           mountExports(app, entrance, settings.exports);
+          const { tour } = settings;
+          if (tour !== undefined) mountRoutes(app, entrance, tourRoutes(app, { ...tour, db }));
         },
       },
       {

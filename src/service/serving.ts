@@ -31,7 +31,7 @@ import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
 import { webPart } from "../web/part.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
-import { demoAccess } from "./demo-access.ts";
+import { demoAccess, demoTour } from "./demo-access.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
@@ -110,7 +110,9 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     only === undefined || only === "ta"
       ? await taRequests({ config, storage, assets, keys: lookUps, limits: limits() })
       : undefined;
+  const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
   const operator = operatorParts({
+    tour,
     keys: lookUps,
     limits: limits(),
     open: limits().limit,
@@ -120,7 +122,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       version: VERSION,
       ledgerSource: config.ledgerSource,
       explorer: config.explorer,
-      demo: demoAccess(config, lookUps),
+      demo: demoAccess(config, lookUps, tour),
     },
     proofs: { pipelines: ledgerPipelines, verify: config.verify.level },
     exports: {

@@ -91,6 +91,15 @@ export const listedRequests = async (
   });
 };
 
+/** The wallet that a request is about, canonical; undefined when there is none of this id (a UUID). */
+export const requestWallet = async (
+  { sql }: { readonly sql: Sql },
+  id: string,
+): Promise<string | undefined> => {
+  const [row] = await sql<{ wallet: string }[]>`select wallet from ta_requests where id = ${id}`;
+  return row?.wallet;
+};
+
 /** Steps of a request, oldest first. */
 export const requestHistory = async (
   { sql }: { readonly sql: Sql },
