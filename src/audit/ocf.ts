@@ -7,6 +7,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Database } from "../database/connect.ts";
 import type { CapRow } from "../projections/cap-tables.ts";
 import { token } from "../projections/tokens.ts";
@@ -49,6 +50,9 @@ export type OcfRequest = {
 export type OcfWritten = { readonly transactions: number; readonly stakeholders: number };
 
 const VERSION = "1.2.0";
+
+/** Steps, or holders, before the rest of the process gets a turn: some milliseconds. */
+const AT_A_STRETCH = 50;
 
 /** Country and date that stand for unknown ones: `ZZ` is no country's code. */
 const NO_COUNTRY = "ZZ";
@@ -94,8 +98,11 @@ const write = async (
 
   const digits = digitsOf(request);
   const history = new OcfHistory((amount) => numericOf(amount, digits));
+  let steps = 0;
   for await (const step of ledgerSteps(database, { coinType, checkpoint })) {
     request.signal?.throwIfAborted();
+    steps += 1;
+    if (steps % AT_A_STRETCH === 0) await turn();
     for (const transaction of history.transactions(step)) {
       const text = JSON.stringify(transaction);
       check.transaction(text);
@@ -113,7 +120,8 @@ const write = async (
     await files.stakeholders.add(text);
   };
   for await (const page of request.rows) {
-    for (const { holderId, wallets, balance } of page) {
+    for (const [place, { holderId, wallets, balance }] of page.entries()) {
+      if (place % AT_A_STRETCH === 0) await turn();
       const addresses = wallets.map(({ address }) => address);
       const id = stakeholderId(holderId, addresses[0] ?? "");
       await addStakeholder(stakeholderOf(id, `wallets: ${addresses.join(", ")}`), balance);

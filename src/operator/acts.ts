@@ -2,7 +2,13 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type MovedTo, type Redelivery, redeliver } from "../callbacks/deliveries.ts";
+import {
+  holdMessage,
+  type MovedTo,
+  type Redelivery,
+  redeliver,
+  redeliverHeld,
+} from "../callbacks/deliveries.ts";
 import { holdEndpoints } from "../callbacks/endpoints.ts";
 import { enqueueCallback } from "../callbacks/enqueue.ts";
 import {
@@ -11,7 +17,7 @@ import {
   deliveriesInRange,
   endpointOverviews,
 } from "../callbacks/overview.ts";
-import type { Database } from "../database/connect.ts";
+import type { Database, Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { resultEndpoint } from "../ta/requests/callback-address.ts";
@@ -89,7 +95,25 @@ const tell = (request: FastifyRequest, key: Key | null, did: object): void =>
 /** Results of requests go where their callers want them now. */
 const to: MovedTo = resultEndpoint;
 
-export const actRoutes = (database: Database): readonly Route[] => [
+/** Sends a message again; undefined when it is in none of these states any more, as when others do the same. */
+const redeliverIf = (
+  database: Database,
+  id: string,
+  states: readonly string[],
+): Promise<Redelivery | undefined> =>
+  database.transaction(async (tx) => {
+    const message = await holdMessage(tx, { everybodys: true, id });
+    if (message === undefined || !states.includes(message.status)) return undefined;
+    return redeliverHeld(tx, message, { to });
+  });
+
+export type ActSettings = {
+  /** For finding what is meant; read-only, with a statement timeout. */
+  readonly db: Db;
+  readonly database: Database;
+};
+
+export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => [
   route({
     method: "POST",
     path: "/operator/deliveries/:id/redeliver",
@@ -129,17 +153,17 @@ export const actRoutes = (database: Database): readonly Route[] => [
     handle: async ({ body, key, request, signal }) => {
       const { since, until = new Date(), receiver: endpoint, after, limit, dryRun } = body;
       const range: DeliveryRange = { statuses: body.states, endpoint, since, until, after };
-      const matched = await countDeliveries(database, range, MOST_COUNTED);
+      const matched = await countDeliveries(db, range, MOST_COUNTED);
       if (dryRun) return { dryRun, matched, redelivered: 0, waiting: 0, next: null };
-      const found = await deliveriesInRange(database, { ...range, limit: limit + 1 });
+      const found = await deliveriesInRange(db, { ...range, limit: limit + 1 });
       const some = found.slice(0, limit);
       let waiting = 0;
       let redelivered = 0;
       // A transaction each: what is sent stays sent when the caller hangs up, and nothing is held for long.
       for (const { id } of some) {
         if (signal.aborted) break;
-        const outcome = await redeliver(database, { everybodys: true, id, to });
-        if (outcome === "unknown") continue;
+        const outcome = await redeliverIf(database, id, body.states);
+        if (outcome === undefined) continue;
         redelivered += 1;
         if (outcome === "waiting") waiting += 1;
       }

@@ -49,6 +49,10 @@ export const operatorDeliveriesAnswer = z.object({
 
 export const operatorDeliveryAnswer = item.extend({
   attempts: z.array(attempt).describe("Oldest first; the newest hundred."),
+  nextAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .describe("Null when it is not its turn yet, or nothing more is tried."),
 });
 
 const deliveriesQuery = z.strictObject({
@@ -106,7 +110,8 @@ export const deliveryRoutes = (db: Db): readonly Route[] => [
       const id = deliveryIdOf(params.id);
       const found = id === undefined ? null : await deliveryWithAttempts(db, id);
       if (found === null) throw new HttpError(404, "there is no delivery of this id");
-      return { ...itemOf(found), attempts: found.attempts.map(shownAttempt) };
+      const { attempts, nextAttemptAt } = found;
+      return { ...itemOf(found), attempts: attempts.map(shownAttempt), nextAttemptAt };
     },
   }),
 ];

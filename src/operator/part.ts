@@ -42,7 +42,7 @@ export const operatorParts = (
     ...deliveryRoutes(db),
     ...receiverRoutes(db),
     ...summaryRoutes(db),
-    ...actRoutes(database),
+    ...actRoutes({ db, database }),
   ];
   return {
     parts: [

@@ -10,6 +10,7 @@ import { operatorSummaryAnswer } from "../../src/operator/summary.ts";
 import { resultMessageId } from "../../src/ta/requests/callback-address.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { ENDPOINT, startSender } from "../callbacks/sender.ts";
+import { until } from "../lanes/until.ts";
 import { startApi } from "../ta/api.ts";
 import { bodyOf, WALLET } from "../ta/submissions.ts";
 import { type OperatorApi, serveOperator } from "./service.ts";
@@ -172,6 +173,25 @@ test("deliveries of everybody are listed newest first, each once, and found by w
   expect(await found("since=2026-01-01T00:00:00%2B02:00")).toHaveLength(10);
 });
 
+test("a delivery tells when it is tried next, and one behind it does not", async () => {
+  const next = async (id: string) =>
+    operatorDeliveryAnswer.parse((await api.get(`/operator/deliveries/${id}`)).json).nextAttemptAt;
+  await using receiver = await startReceiver(() => 503);
+  await using sender = await startSender(receiver.url, { retrySeconds: [3_600] });
+  await using own = await serveOperator(sender.database);
+  await sender.send([{ id: "te_first" }, { id: "te_second" }]);
+  const tried = await until(
+    "the first attempt",
+    async () => operatorDeliveryAnswer.parse((await own.get("/operator/deliveries/te_first")).json),
+    ({ attemptCount }) => attemptCount === 1,
+  );
+  expect(Date.parse(tried.nextAttemptAt ?? "")).toBeGreaterThan(Date.now() + 60_000);
+  const behind = await own.get("/operator/deliveries/te_second");
+  expect(behind.json).toMatchObject({ state: "pending", nextAttemptAt: null });
+  // Of a lane that no worker has looked at yet nothing is known.
+  expect(await next("te_0")).toBeNull();
+});
+
 test("a summary counts what is open and what failed", async () => {
   const { json } = await api.get("/operator/summary?since=2026-01-01T00:00:00Z");
   const summary = operatorSummaryAnswer.parse(json);
@@ -273,6 +293,7 @@ test("a delivery has its attempts, and one that was given up is counted", async 
   expect(delivery.attempts.map(({ statusCode }) => statusCode)).toEqual([500, 500]);
   expect(delivery.lastAttempt).toEqual(delivery.attempts.at(-1));
   expect(delivery.givenUpAt).not.toBeNull();
+  expect(delivery.nextAttemptAt).toBeNull();
   expect(text).not.toMatch(/secret/);
   const list = await own.get("/operator/deliveries?state=failed");
   expect(operatorDeliveriesAnswer.parse(list.json).items).toHaveLength(1);
