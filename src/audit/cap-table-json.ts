@@ -4,6 +4,7 @@ import type { CheckpointMark } from "../log/fact.ts";
 import {
   type CapPlace,
   type CapRow,
+  type CapTables,
   createCapTables,
   placeOf,
   shareOf,
@@ -29,18 +30,21 @@ export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"
 };
 
 /**
- * Rows that are read at once, and written before more are: some 30 MB. A register that is longer is put
- * together anew for each of these pages, which takes a second for 100,000 holders.
+ * Rows that are read at once, and written before more are: some 30 MB. A register that is too long to be
+ * kept is put together anew for each of these pages, seconds each.
  */
 const AT_ONCE = 30_000;
 
-/** Reads a table of the past: its head, and its rows page by page. */
+/**
+ * Reads a table of the past: its head, and its rows page by page.
+ * @param tables of a process that keeps registers
+ */
 export const readCapTable = async (
   db: Reads,
   { coinType, decimals, totalSupply, mark }: TableOf,
+  tables: CapTables = createCapTables(),
 ): Promise<{ readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> }> => {
   const { sequence: checkpoint, timestampMs } = mark;
-  const tables = createCapTables();
   const at = { checkpoint, timestampMs };
   const totals = await tables.totals(db, { coinType, at });
   async function* rows(): AsyncGenerator<readonly CapRow[]> {

@@ -30,6 +30,7 @@ import { HttpError } from "../http/http-error.ts";
 import { HungUpError, hangUpSignal } from "../http/hung-up.ts";
 import { readParameters } from "../http/parameters.ts";
 import type { App } from "../http/part.ts";
+import type { CapTables } from "../projections/cap-tables.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import type { DescribedRoute } from "./describe.ts";
@@ -76,6 +77,8 @@ const statementQuery = z.strictObject({
 export type ExportSettings = {
   /** For the rows; read-only, with a statement timeout. */
   readonly readers: Readers;
+  /** Registers that are kept: one for all who read them in this process. */
+  readonly capTables: CapTables;
   /** For the movements of a token; the same. */
   readonly read: Pick<Database, "db">;
   /** For the roots of statements, which are published. */
@@ -113,7 +116,7 @@ type Exporting = {
 };
 
 export const mountExports = (app: App, entrance: Entrance, settings: ExportSettings): void => {
-  const { readers } = settings;
+  const { readers, capTables } = settings;
   const admission = createAdmission(AT_ONCE);
 
   const serve = <Query extends z.ZodObject>(
@@ -154,7 +157,7 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
     async ({ format, ...asked }, { signal, atEnd }) => {
       const reads = readers.for(signal);
       const table = await tableAsked(reads, asked);
-      const { head, rows } = await readCapTable(reads, table);
+      const { head, rows } = await readCapTable(reads, table, capTables);
       const name = `cap-table-${placeIn(table)}`;
       if (format === "ocf") {
         const parent = await mkdtemp(join(tmpdir(), "holderbook-ocf-"));
@@ -189,7 +192,8 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
       const db = readers.for(signal);
       const table = await tableAsked(db, asked);
       const key = await settings.deploymentKey();
-      const statement = await makeStatement({ db, sql: settings.sql }, key, table, whose);
+      const on = { db, sql: settings.sql };
+      const statement = await makeStatement(on, key, table, whose, capTables);
       const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
       return {
         name: `statement-${placeIn(table)}-${who}.json`,

@@ -23,6 +23,7 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { operatorParts } from "../operator/part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { createCapTables } from "../projections/cap-tables.ts";
 import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
@@ -102,6 +103,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const { db } = storage.read;
   const pages = pagesUnsent();
   const admission = createAdmission();
+  const capTables = createCapTables();
   const { readers } = storage;
   // Not bound to one request: others with the same question share the answer.
   const lookUps = readers.for(undefined, ONE_ROW);
@@ -127,6 +129,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     proofs: { pipelines: ledgerPipelines, verify: config.verify.level },
     exports: {
       readers,
+      capTables,
       read: storage.read,
       sql: storage.write.sql,
       deploymentKey: async () =>
@@ -142,6 +145,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
         packages: watchPackages(lookUps, packages),
         pipelines: ledgerPipelines,
         now: Date.now,
+        capTables,
       },
       limits: limits(),
       admission,

@@ -13,6 +13,7 @@ import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import { type OperatorSettings, operatorParts } from "../../src/operator/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { createCapTables } from "../../src/projections/cap-tables.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 const MASTER_KEY = randomBytes(32);
@@ -75,6 +76,7 @@ export const serveOperator = async (
     proofs: { pipelines: ledgerPipelines, verify: settings.verify ?? "links" },
     exports: {
       readers,
+      capTables: createCapTables(),
       read,
       sql: database.sql,
       deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
