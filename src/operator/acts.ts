@@ -18,10 +18,12 @@ import {
   endpointOverviews,
 } from "../callbacks/overview.ts";
 import type { Database, Db } from "../database/connect.ts";
+import { createAdmission } from "../http/edge/admission.ts";
+import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { resultEndpoint } from "../ta/requests/callback-address.ts";
-import { cursorOf, time, timedPlace } from "./cursor.ts";
+import { cursorOf, nameAsked, time, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 import { NOTHING, type Route, route } from "./route.ts";
@@ -51,7 +53,7 @@ const MESSAGES: Readonly<Record<Redelivery, string>> = {
 const rangeBody = z.strictObject({
   since: time.meta({ description: "Those enqueued then or later, ISO 8601." }),
   until: time.optional().meta({ description: "Those enqueued before then; now unless given." }),
-  receiver: z.string().max(600).optional().meta({ description: "Only those to this receiver." }),
+  receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
   states: z
     .array(z.enum(["failed", "disabled", "delivered"]))
     .min(1)
@@ -113,114 +115,130 @@ export type ActSettings = {
   readonly database: Database;
 };
 
-export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => [
-  route({
-    method: "POST",
-    path: "/operator/deliveries/:id/redeliver",
-    access: "operator",
-    operationId: "operatorRedeliver",
-    summary: "Send a callback again, under the same webhook-id",
-    description: "A disabled address is enabled by it.",
-    params: { id: "`webhook-id`." },
-    query: NOTHING,
-    body: NOTHING,
-    schema: redeliveryAnswer,
-    answer: { statusCode: 202, name: "OperatorRedelivery", description: "What becomes of it." },
-    refusals: [404],
-    handle: async ({ params, key, request }) => {
-      const id = deliveryIdOf(params.id);
-      const outcome =
-        id === undefined ? "unknown" : await redeliver(database, { everybodys: true, id, to });
-      if (id === undefined || outcome === "unknown") {
-        throw new HttpError(404, "there is no delivery of this id");
-      }
-      tell(request, key, { redelivered: id, outcome });
-      return { id, outcome, message: MESSAGES[outcome] };
-    },
-  }),
-  route({
-    method: "POST",
-    path: "/operator/deliveries/redeliver",
-    access: "operator",
-    operationId: "operatorRedeliverRange",
-    summary: "Send the callbacks of a time again, each under its webhook-id",
-    description:
-      "The oldest first, each for itself: they wait neither for one another nor for newer ones. Disabled addresses are enabled by it. With `dryRun` nothing is sent, and the answer tells how many it would be.",
-    query: NOTHING,
-    body: rangeBody,
-    schema: rangeRedeliveryAnswer,
-    answer: { statusCode: 200, name: "OperatorRangeRedelivery", description: "How many." },
-    handle: async ({ body, key, request, signal }) => {
-      const { since, until = new Date(), receiver: endpoint, after, limit, dryRun } = body;
-      const range: DeliveryRange = { statuses: body.states, endpoint, since, until, after };
-      const matched = await countDeliveries(db, range, MOST_COUNTED);
-      if (dryRun) return { dryRun, matched, redelivered: 0, waiting: 0, next: null };
-      const found = await deliveriesInRange(db, { ...range, limit: limit + 1 });
-      const some = found.slice(0, limit);
-      let waiting = 0;
-      let redelivered = 0;
-      // A transaction each: what is sent stays sent when the caller hangs up, and nothing is held for long.
-      for (const { id } of some) {
-        if (signal.aborted) break;
-        const outcome = await redeliverIf(database, id, body.states);
-        if (outcome === undefined) continue;
-        redelivered += 1;
-        if (outcome === "waiting") waiting += 1;
-      }
-      tell(request, key, { redelivered, since, until, receiver: endpoint, states: body.states });
-      const last = some.at(-1);
-      const next = found.length > limit && last !== undefined ? cursorOf(last.place) : null;
-      return { dryRun, matched, redelivered, waiting, next };
-    },
-  }),
-  route({
-    method: "POST",
-    path: "/operator/receivers/:id/test-event",
-    access: "operator",
-    operationId: "operatorTestEvent",
-    summary: "Send a receiver something that is of no consequence",
-    description:
-      'A callback like any other, signed and tried again, whose body says `"type": "test"`: see the docs of callbacks.',
-    params: { id: "As `/operator/receivers` lists it." },
-    query: NOTHING,
-    body: NOTHING,
-    schema: testEventAnswer,
-    answer: { statusCode: 202, name: "OperatorTestEvent", description: "It is on its way." },
-    refusals: [404, 409],
-    handle: async ({ params: { id: receiver = "" }, key, request }) => {
-      const id = `test-${randomUUID()}`;
-      await database.transaction(async (tx) => {
-        await holdEndpoints(tx);
-        // Postgres has no NUL in text.
-        const [found] = receiver.includes("\0")
-          ? []
-          : await endpointOverviews(tx, { key: receiver, limit: 1 });
-        if (found === undefined) throw new HttpError(404, "there is no receiver of this id");
-        const { state, reason } = stateOf(found);
-        if (state === "withdrawn" || state === "disabled") {
-          throw new HttpError(409, `nothing is sent to this receiver, it is ${state}: ${reason}`);
+/** Ranges that are sent again at once: one, the next waits for it. */
+const ONE_RANGE = { perKey: 1, perProcess: 1, waitingPerKey: 1, waiting: 4, waitMs: 5_000 };
+
+/** Test events of a receiver in a minute: its own limits are not ours to try. */
+const MOST_TESTS = 10;
+
+export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
+  const ranges = createAdmission(ONE_RANGE);
+  const tests = createRateLimit({ policy: "tests", quota: MOST_TESTS, windowSeconds: 60 });
+  return [
+    route({
+      method: "POST",
+      path: "/operator/deliveries/:id/redeliver",
+      access: "operator",
+      operationId: "operatorRedeliver",
+      summary: "Send a callback again, under the same webhook-id",
+      description: "A disabled address is enabled by it.",
+      params: { id: "`webhook-id`." },
+      query: NOTHING,
+      body: NOTHING,
+      schema: redeliveryAnswer,
+      answer: { statusCode: 202, name: "OperatorRedelivery", description: "What becomes of it." },
+      refusals: [404],
+      handle: async ({ params, key, request }) => {
+        const id = deliveryIdOf(params.id);
+        const outcome =
+          id === undefined ? "unknown" : await redeliver(database, { everybodys: true, id, to });
+        if (id === undefined || outcome === "unknown") {
+          throw new HttpError(404, "there is no delivery of this id");
         }
-        await enqueueCallback(tx, {
-          endpoint: receiver,
-          // Alone: it waits for nothing that is in order, and nothing waits for it.
-          lane: id,
-          id,
-          type: "test",
-          body: {
-            type: "test",
+        tell(request, key, { redelivered: id, outcome });
+        return { id, outcome, message: MESSAGES[outcome] };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/operator/deliveries/redeliver",
+      access: "operator",
+      operationId: "operatorRedeliverRange",
+      summary: "Send the callbacks of a time again, each under its webhook-id",
+      description:
+        "The oldest first, each for itself: they wait neither for one another nor for newer ones. Disabled addresses are enabled by it. With `dryRun` nothing is sent, and the answer tells how many it would be.",
+      query: NOTHING,
+      body: rangeBody,
+      schema: rangeRedeliveryAnswer,
+      answer: { statusCode: 200, name: "OperatorRangeRedelivery", description: "How many." },
+      handle: async ({ body, key, request, signal }) => {
+        const { since, until = new Date(), receiver: endpoint, after, limit, dryRun } = body;
+        const range: DeliveryRange = { statuses: body.states, endpoint, since, until, after };
+        const matched = await countDeliveries(db, range, MOST_COUNTED);
+        if (dryRun) return { dryRun, matched, redelivered: 0, waiting: 0, next: null };
+        const place = await ranges.enter(key?.id ?? "", 1, signal);
+        let waiting = 0;
+        let redelivered = 0;
+        let found: Awaited<ReturnType<typeof deliveriesInRange>> = [];
+        try {
+          found = await deliveriesInRange(db, { ...range, limit: limit + 1 });
+          // A transaction each: what is sent stays sent when the caller hangs up, and nothing is held for long.
+          for (const { id } of found.slice(0, limit)) {
+            if (signal.aborted) break;
+            const outcome = await redeliverIf(database, id, body.states);
+            if (outcome === undefined) continue;
+            redelivered += 1;
+            if (outcome === "waiting") waiting += 1;
+          }
+        } finally {
+          place.left();
+        }
+        tell(request, key, { redelivered, since, until, receiver: endpoint, states: body.states });
+        const last = found.slice(0, limit).at(-1);
+        const next = found.length > limit && last !== undefined ? cursorOf(last.place) : null;
+        return { dryRun, matched, redelivered, waiting, next };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/operator/receivers/:id/test-event",
+      access: "operator",
+      operationId: "operatorTestEvent",
+      summary: "Send a receiver something that is of no consequence",
+      description:
+        'A callback like any other, signed and tried again, whose body says `"type": "test"`: see the docs of callbacks.',
+      params: { id: "As `/operator/receivers` lists it." },
+      query: NOTHING,
+      body: NOTHING,
+      schema: testEventAnswer,
+      answer: { statusCode: 202, name: "OperatorTestEvent", description: "It is on its way." },
+      refusals: [404, 409],
+      handle: async ({ params: { id: receiver = "" }, key, request }) => {
+        const id = `test-${randomUUID()}`;
+        await database.transaction(async (tx) => {
+          await holdEndpoints(tx);
+          const [found] = nameAsked.safeParse(receiver).success
+            ? await endpointOverviews(tx, { key: receiver, limit: 1 })
+            : [];
+          if (found === undefined) throw new HttpError(404, "there is no receiver of this id");
+          const { state, reason } = stateOf(found);
+          if (state === "withdrawn" || state === "disabled") {
+            throw new HttpError(409, `nothing is sent to this receiver, it is ${state}: ${reason}`);
+          }
+          const counted = tests.take(receiver);
+          if (!counted.allowed) throw tests.refusal(counted);
+          await enqueueCallback(tx, {
+            endpoint: receiver,
+            // Alone: it waits for nothing that is in order, and nothing waits for it.
+            lane: id,
             id,
-            message: "A test by the operator: it is about no transfer and no request.",
-            timestamp: new Date().toISOString(),
-          },
+            type: "test",
+            body: {
+              type: "test",
+              id,
+              message: "A test by the operator: it is about no transfer and no request.",
+              timestamp: new Date().toISOString(),
+            },
+          });
         });
-      });
-      tell(request, key, { tested: receiver, delivery: id });
-      return {
-        deliveryId: id,
-        receiver,
-        type: "test" as const,
-        message: "it is on its way; its delivery tells what came of it",
-      };
-    },
-  }),
-];
+        tell(request, key, { tested: receiver, delivery: id });
+        return {
+          deliveryId: id,
+          receiver,
+          type: "test" as const,
+          message: "it is on its way; its delivery tells what came of it",
+        };
+      },
+    }),
+  ];
+};

@@ -10,7 +10,7 @@ import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
-import { pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
+import { nameAsked, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
@@ -60,7 +60,7 @@ const deliveriesQuery = z.strictObject({
     .enum(STATES, `must be one of ${STATES.join(", ")}`)
     .optional()
     .meta({ description: "Only those." }),
-  receiver: z.string().max(600).optional().meta({ description: "Only those to this receiver." }),
+  receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
   requestId: z
     .uuid("must be the id of a request")
     .optional()

@@ -27,7 +27,7 @@ import type { Readers } from "../database/readers.ts";
 import { createAdmission, type Place } from "../http/edge/admission.ts";
 import { refuseOtherMethods } from "../http/edge/other-methods.ts";
 import { HttpError } from "../http/http-error.ts";
-import { HungUpError, hangUpSignal } from "../http/hung-up.ts";
+import { hangUpSignal } from "../http/hung-up.ts";
 import { readParameters } from "../http/parameters.ts";
 import type { App } from "../http/part.ts";
 import type { CapTables } from "../projections/cap-tables.ts";
@@ -261,7 +261,11 @@ const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose
 };
 
 const asRefusal = (error: unknown): unknown => {
-  if (error instanceof DOMException && error.name === "TimeoutError") return new HungUpError();
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new HttpError(503, "it takes longer than a download may: use the command for it", {
+      "retry-after": "60",
+    });
+  }
   if (error instanceof NoRowError) return new HttpError(404, error.message);
   if (error instanceof ChainUnknownError || error instanceof OcfError) {
     return new HttpError(409, error.message);

@@ -123,6 +123,31 @@ test("a test event is signed like any callback, tells that it is one, and is a d
   expect(delivery).toMatchObject({ type: "test", state: "delivered", requestId: null });
 });
 
+test("an address is tried ten times a minute, not more", async () => {
+  await using office = await start();
+  const { api } = office;
+  office.answers(204);
+  const path = `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`;
+  const statuses: number[] = [];
+  for (let n = 0; n < 12; n += 1) statuses.push((await api.post(path)).status);
+  expect(statuses.filter((status) => status === 202)).toHaveLength(10);
+  expect(statuses.slice(10)).toEqual([429, 429]);
+});
+
+test("ranges that are asked for at once send each message once", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  await sender.send(ids(20).map((id, n) => ({ id, lane: `lane-${n}` })));
+  await sender.settled();
+  office.answers(204);
+  const path = "/operator/deliveries/redeliver";
+  const replies = await Promise.all([1, 2].map(() => api.post(path, { since: SINCE })));
+  const sent = replies.map(({ json }) => rangeRedeliveryAnswer.parse(json).redelivered);
+  expect(sent.reduce((sum, one) => sum + one, 0)).toBe(20);
+  await sender.settled();
+  expect([...receiver.accepted()].sort()).toEqual(ids(20).sort());
+});
+
 test("nothing is tried at an address that is closed, or that nobody has", async () => {
   await using office = await start();
   const { api, sender } = office;

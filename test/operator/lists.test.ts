@@ -255,6 +255,9 @@ for (const [path, named] of [
   ["/operator/requests?investor=1", "investor"],
   ["/operator/deliveries?since=yesterday", "since"],
   ["/operator/deliveries?requestId=1", "requestId"],
+  ["/operator/deliveries?receiver=%00", "receiver"],
+  ["/operator/requests?asset=a%00", "asset"],
+  ["/operator/receivers?after=%00", "after"],
   ["/operator/deliveries?state=open", "state"],
   ["/operator/summary?since=2026-13-01T00:00:00Z", "since"],
 ] as const) {
