@@ -1,9 +1,10 @@
 /** A cap table as one JSON document: the same text wherever it is written. */
-import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import {
   type CapPlace,
   type CapRow,
+  type CapTables,
   createCapTables,
   placeOf,
   shareOf,
@@ -28,16 +29,22 @@ export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"
   readonly mark: CheckpointMark;
 };
 
-/** Rows that are read at once, and written before more are. */
-const AT_ONCE = 10_000;
+/**
+ * Rows that are read at once, and written before more are: some 30 MB. A register that is too long to be
+ * kept is put together anew for each of these pages, seconds each.
+ */
+const AT_ONCE = 30_000;
 
-/** Reads a table of the past: its head, and its rows page by page. */
+/**
+ * Reads a table of the past: its head, and its rows page by page.
+ * @param tables of a process that keeps registers
+ */
 export const readCapTable = async (
-  db: Db,
+  db: Reads,
   { coinType, decimals, totalSupply, mark }: TableOf,
+  tables: CapTables = createCapTables(),
 ): Promise<{ readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> }> => {
   const { sequence: checkpoint, timestampMs } = mark;
-  const tables = createCapTables();
   const at = { checkpoint, timestampMs };
   const totals = await tables.totals(db, { coinType, at });
   async function* rows(): AsyncGenerator<readonly CapRow[]> {
@@ -46,6 +53,7 @@ export const readCapTable = async (
       const end = page.at(-1);
       if (end === undefined) return;
       yield page;
+      if (page.length < AT_ONCE) return;
       after = placeOf(end);
     }
   }

@@ -7,6 +7,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Database } from "../database/connect.ts";
 import type { CapRow } from "../projections/cap-tables.ts";
 import { token } from "../projections/tokens.ts";
@@ -41,12 +42,17 @@ export type OcfRequest = {
   readonly issuer: SuiToken["issuer"];
   /** A folder that is absent or empty. */
   readonly folder: string;
+  /** Aborts when nobody wants it any more: nothing is left behind then. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** How much was written. */
 export type OcfWritten = { readonly transactions: number; readonly stakeholders: number };
 
 const VERSION = "1.2.0";
+
+/** Steps, or holders, before the rest of the process gets a turn: some milliseconds. */
+const AT_A_STRETCH = 50;
 
 /** Country and date that stand for unknown ones: `ZZ` is no country's code. */
 const NO_COUNTRY = "ZZ";
@@ -57,7 +63,10 @@ const NO_DATE = "1970-01-01";
  * the cap table, holder by holder; otherwise nothing is left behind.
  * @throws OcfError (stop), FolderInUseError
  */
-export const writeOcf = (database: Database, request: OcfRequest): Promise<OcfWritten> =>
+export const writeOcf = (
+  database: Pick<Database, "db">,
+  request: OcfRequest,
+): Promise<OcfWritten> =>
   writeNewFolder(request.folder, async (folder) => {
     const files = {
       classes: new ItemFiles(folder, "StockClasses"),
@@ -75,7 +84,7 @@ export const writeOcf = (database: Database, request: OcfRequest): Promise<OcfWr
 type Files = Readonly<Record<"classes" | "transactions" | "terms" | "stakeholders", ItemFiles>>;
 
 const write = async (
-  database: Database,
+  database: Pick<Database, "db">,
   request: OcfRequest,
   folder: string,
   files: Files,
@@ -89,7 +98,11 @@ const write = async (
 
   const digits = digitsOf(request);
   const history = new OcfHistory((amount) => numericOf(amount, digits));
+  let steps = 0;
   for await (const step of ledgerSteps(database, { coinType, checkpoint })) {
+    request.signal?.throwIfAborted();
+    steps += 1;
+    if (steps % AT_A_STRETCH === 0) await turn();
     for (const transaction of history.transactions(step)) {
       const text = JSON.stringify(transaction);
       check.transaction(text);
@@ -107,7 +120,8 @@ const write = async (
     await files.stakeholders.add(text);
   };
   for await (const page of request.rows) {
-    for (const { holderId, wallets, balance } of page) {
+    for (const [place, { holderId, wallets, balance }] of page.entries()) {
+      if (place % AT_A_STRETCH === 0) await turn();
       const addresses = wallets.map(({ address }) => address);
       const id = stakeholderId(holderId, addresses[0] ?? "");
       await addStakeholder(stakeholderOf(id, `wallets: ${addresses.join(", ")}`), balance);
@@ -137,7 +151,7 @@ export const numericOf = (amount: bigint, digits: number): string => {
 };
 
 /** What the token is called; the name of its type while no metadata was seen. */
-const symbolOf = async ({ db }: Database, { coinType, checkpoint }: OcfRequest) => {
+const symbolOf = async ({ db }: Pick<Database, "db">, { coinType, checkpoint }: OcfRequest) => {
   const seen = await token(db, { coinType, at: checkpoint });
   const typeName = /(\w+)(<.*)?$/.exec(coinType)?.[1] ?? coinType;
   return { symbol: seen?.symbol || typeName, name: seen?.name || typeName };

@@ -3,9 +3,15 @@
  * says so. Its form and its checks are those of src/client/verify-statement.mjs.
  */
 import { FORMAT, type Statement, signedStatement, VERSION } from "../client/verify-statement.mjs";
-import type { Database } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
-import { type CapRow, createCapTables, shareOf } from "../projections/cap-tables.ts";
+import {
+  type CapRow,
+  type CapTables,
+  createCapTables,
+  shareOf,
+} from "../projections/cap-tables.ts";
 import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -54,10 +60,11 @@ export class SupplyMismatchError extends Error {
 
 /**
  * Makes a statement, and publishes its root.
+ * @param tables of a process that keeps registers
  * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop)
  */
 export const makeStatement = async (
-  { db, sql }: Database,
+  { db, sql }: { readonly db: Reads; readonly sql: Sql },
   key: DeploymentKey,
   table: {
     readonly coinType: string;
@@ -66,6 +73,7 @@ export const makeStatement = async (
     readonly totalSupply: bigint | null;
   },
   whose: Whose,
+  tables: CapTables = createCapTables(),
 ): Promise<Statement> => {
   const { coinType, mark } = table;
   const { sequence: checkpoint, timestampMs, digest } = mark;
@@ -76,7 +84,7 @@ export const makeStatement = async (
       ? wallets.some(({ address }) => address === whose.owner)
       : holderId === whose.holderId;
   const at = { checkpoint, timestampMs };
-  const proven = await createCapTables().proven(db, { coinType, at, isMeant });
+  const proven = await tables.proven(db, { coinType, at, isMeant });
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
   const { totalSupply } = table;
   if (totalSupply !== null && totalSupply !== proven.issued) {

@@ -57,6 +57,9 @@ const owners = (sql: Sql, whose: Whose) =>
     ? { ids: sql`unnest(${texts(whose.keyIds)}::text[])`, column: sql("key_id") }
     : { ids: sql`unnest(${texts(whose.endpoints)}::text[])`, column: sql("endpoint") };
 
+/** Whose message is acted on; an operator acts on everybody's. */
+export type ActedOn = Whose | { readonly everybodys: true };
+
 /** A page was asked for after a delivery that is none of theirs. Stop: give the id of one that is. */
 export class UnknownDeliveryError extends Error {
   override readonly name = "UnknownDeliveryError";
@@ -153,14 +156,19 @@ export type MovedTo = (tx: Tx, reference: string) => Promise<string | undefined>
  */
 export const holdMessage = async (
   tx: Tx,
-  { id, ...whose }: Whose & { readonly id: string },
+  { id, ...whose }: ActedOn & { readonly id: string },
 ): Promise<HeldMessage | undefined> => {
   await holdEndpoints(tx);
-  const { ids, column } = owners(tx.sql, whose);
   const [message] = await tx.sql<HeldMessage[]>`
     select id, endpoint, lane, status, reference from callback_messages
-    where id = ${id} and ${column} in (select ${ids}) for no key update`;
+    where id = ${id} ${theirs(tx.sql, whose)} for no key update`;
   return message;
+};
+
+const theirs = (sql: Sql, whose: ActedOn) => {
+  if ("everybodys" in whose) return sql``;
+  const { ids, column } = owners(sql, whose);
+  return sql`and ${column} in (select ${ids})`;
 };
 
 /**
@@ -207,7 +215,7 @@ export const redeliverHeld = async (
 /** Both in a transaction of their own; `unknown`: it is none of theirs. */
 export const redeliver = (
   database: Pick<Database, "transaction">,
-  { to, ...whose }: Whose & { readonly id: string; readonly to?: MovedTo },
+  { to, ...whose }: ActedOn & { readonly id: string; readonly to?: MovedTo },
 ): Promise<Redelivery | "unknown"> =>
   database.transaction(async (tx) => {
     const message = await holdMessage(tx, whose);

@@ -74,20 +74,39 @@ export const deliveryOverviews = async (
 /** Attempts shown of one message; more can only come from many redeliveries. */
 const MOST_ATTEMPTS = 100;
 
-/** A message with its attempts, oldest first, the newest hundred; null when there is none of this id. */
+/** A message with what was, and will be, tried. */
+export type DeliveryDetail = DeliveryOverview & {
+  /** Oldest first, the newest hundred. */
+  readonly attempts: readonly DeliveryAttempt[];
+  /** When it is tried next, ISO 8601; null when it is not its turn, or nothing more is tried. */
+  readonly nextAttemptAt: string | null;
+};
+
+/** A message; null when there is none of this id. */
 export const deliveryWithAttempts = async (
   on: Statements,
   id: string,
-): Promise<(DeliveryOverview & { readonly attempts: readonly DeliveryAttempt[] }) | null> => {
+): Promise<DeliveryDetail | null> => {
   const { sql } = on;
-  const [[found], attempts] = await Promise.all([
+  const [[found], [next], attempts] = await Promise.all([
     deliveryOverviews(on, { id, limit: 1 }),
+    sql<{ due: string }[]>`
+      select ${iso(sql, "l.due_at")} as due
+      from callback_messages m join callback_lanes l on l.endpoint = m.endpoint and l.lane = m.lane
+      where m.id = ${id} and m.status = 'pending' and not exists (
+        select 1 from callback_messages before
+        where before.endpoint = m.endpoint and before.lane = m.lane and before.status = 'pending'
+          and before.sequence < m.sequence)`,
     sql<{ attempt: DeliveryAttempt }[]>`
       select ${attemptObject(sql)} as attempt from callback_attempts a
       where a.message_id = ${id} order by a.number desc limit ${MOST_ATTEMPTS}`,
   ]);
   if (found === undefined) return null;
-  return { ...found, attempts: attempts.map(({ attempt }) => timed(attempt)).toReversed() };
+  return {
+    ...found,
+    attempts: attempts.map(({ attempt }) => timed(attempt)).toReversed(),
+    nextAttemptAt: milliseconds(next?.due ?? null),
+  };
 };
 
 /** Messages that a filter finds; `most` means that many or more. */
@@ -98,7 +117,7 @@ export const countDeliveries = async (
 ): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int4 as count from (
-      select 1 from callback_messages m where ${inRange(sql, filter)} limit ${most}) as some`;
+      select 1 from callback_messages m where ${inRange(sql, filter)} limit ${most}) as bounded`;
   return row?.count ?? 0;
 };
 
@@ -127,6 +146,8 @@ export const deliveriesInRange = async (
 
 const inRange = (sql: Sql, { statuses, endpoint, since, until, after }: DeliveryRange) => sql`
   m.status = any(${texts(statuses)}::text[])
+  -- A partial index is found by its own words alone.
+  ${statuses.includes("delivered") ? sql`` : sql`and m.status in ('failed', 'disabled')`}
   and m.created_at >= ${since.toISOString()}::timestamptz
   ${until === undefined ? sql`` : sql`and m.created_at < ${until.toISOString()}::timestamptz`}
   ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
@@ -168,7 +189,7 @@ export const endpointOverviews = async (
            e.withdrawn_reason as "withdrawnReason", (
              select count(*)::int4 from (
                select 1 from callback_messages m where m.endpoint = e.key and m.status = 'pending'
-               limit ${MOST_PENDING}) as some) as pending
+               limit ${MOST_PENDING}) as bounded) as pending
     from callback_endpoints e
     where (${key ?? null}::text is null or e.key = ${key ?? null}::text)
       and (${after ?? null}::text is null or e.key > ${after ?? null}::text)
@@ -186,15 +207,12 @@ export type DeliveryCounts = {
   readonly pending: number;
   /** ISO 8601; null without any. */
   readonly oldestPendingAt: string | null;
-  /** Given up since then. */
+  /** Given up for the first time since then, and not sent again with success. */
   readonly failed: number;
   readonly disabled: number;
 };
 
-/**
- * What waits now, without what withdrawn addresses hold back, and what was enqueued or given up since then and
- * is given up.
- */
+/** What waits now, without what withdrawn addresses hold back, and what was given up since then. */
 export const deliveryCounts = async (
   { sql }: Statements,
   since: Date,
@@ -205,8 +223,8 @@ export const deliveryCounts = async (
     select count(*)::int4 from (
       select 1 from callback_messages
       where status in ('failed', 'disabled') and status = ${status}
-        and (created_at >= ${from}::timestamptz or given_up_at >= ${from}::timestamptz)
-      limit ${most}) as some)`;
+        and given_up_at >= ${from}::timestamptz
+      limit ${most}) as bounded)`;
   // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
   const [row] = await sql<
     { pending: number; oldest: string | null; failed: number; disabled: number }[]
@@ -216,7 +234,7 @@ export const deliveryCounts = async (
               select 1 from active cross join lateral (
                 select 1 from callback_messages where endpoint = key and status = 'pending'
                 limit ${most}) as of_one
-              limit ${most}) as some) as pending,
+              limit ${most}) as bounded) as pending,
            (select to_json(min(created_at)) #>> '{}' from active cross join lateral (
               select created_at from callback_messages where endpoint = key and status = 'pending'
               order by created_at limit 1) as first_of_one) as oldest,

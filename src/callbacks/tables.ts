@@ -82,10 +82,13 @@ export const callbackMessages = pgTable(
     index("callback_messages_oldest").on(t.endpoint, t.createdAt).where(sql`status = 'pending'`),
     // The lists of a project, and of a caller.
     index("callback_messages_of_endpoint").on(t.endpoint, t.createdAt, t.sequence),
-    // The operator's lists: the newest of all, and of what was given up.
+    // The operator's lists: the newest of all, and of what was given up; and how many were, of late.
     index("callback_messages_newest").on(t.createdAt, t.sequence),
     index("callback_messages_given_up")
       .on(t.createdAt, t.sequence)
+      .where(sql`status in ('failed', 'disabled')`),
+    index("callback_messages_given_up_at")
+      .on(t.givenUpAt)
       .where(sql`status in ('failed', 'disabled')`),
     index("callback_messages_of_key")
       .on(t.keyId, t.createdAt, t.sequence)

@@ -1,14 +1,9 @@
 import { once } from "node:events";
 import { Command, Option } from "commander";
-import {
-  type CapTableHead,
-  capTableJson,
-  readCapTable,
-  type TablePiece,
-} from "../audit/cap-table-json.ts";
+import { capTableCsv } from "../audit/cap-table-csv.ts";
+import { capTableJson, readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import type { Asked } from "../graphql/past.ts";
-import { type CapRow, shareOf } from "../projections/cap-tables.ts";
 import { assetsOf } from "../service/assets.ts";
 import { openStorage } from "../service/storage.ts";
 import { issuerOf } from "../settings/assets.ts";
@@ -55,34 +50,11 @@ export const capTableCommand = () =>
         );
         return;
       }
-      await print(format === "csv" ? csv(head, rows) : capTableJson(head, rows), head.holderCount);
+      await print(
+        format === "csv" ? capTableCsv(head, rows) : capTableJson(head, rows),
+        head.holderCount,
+      );
     });
-
-const COLUMNS = "holder_id,wallets,balance,tokens,granted,unlocked,locked,share";
-
-/** The head as lines that begin with `#`; wallets of a row are separated by spaces. */
-async function* csv(
-  head: CapTableHead,
-  rows: AsyncIterable<readonly CapRow[]>,
-): AsyncGenerator<TablePiece> {
-  const lines = Object.entries(head).map(([name, value]) => `# ${name},${value ?? ""}`);
-  yield { text: `${lines.join("\n")}\n${COLUMNS}\n`, rows: 0 };
-  for await (const page of rows) {
-    const text = page.map((row) =>
-      [
-        row.holderId ?? "",
-        row.wallets.map(({ address }) => address).join(" "),
-        row.balance,
-        row.tokens,
-        row.granted,
-        row.unlocked,
-        row.locked,
-        shareOf(row.balance, head.issued),
-      ].join(","),
-    );
-    yield { text: `${text.join("\n")}\n`, rows: page.length };
-  }
-}
 
 /** Writes to standard output, and to a terminal how far it is. */
 const print = async (pieces: AsyncIterable<TablePiece>, all: number): Promise<void> => {

@@ -21,6 +21,8 @@ export type GraphSources = {
   readonly pipelines: readonly WatchedPipeline[];
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
+  /** Registers that are kept: one for all who read them in this process. Of its own unless given. */
+  readonly capTables?: CapTables | undefined;
 };
 
 /** A list of roles; those of the past have lengths of their own. */
@@ -103,7 +105,7 @@ export const contextsOver = (sources: GraphSources) => {
     worth: ({ decimals }) => decimals !== null,
   });
 
-  const capTables = createCapTables();
+  const { capTables = createCapTables() } = sources;
   const ones = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
   const longs = createAdmission({
     ...ADMISSION,

@@ -42,6 +42,12 @@ export const pageLimit = z
   .default(50)
   .meta({ description: "Items of one page, 1 to 200." });
 
+/** A name to look for: of a receiver, of an asset. Postgres has no NUL in text. */
+export const nameAsked = z
+  .string()
+  .max(600, "is too long")
+  .refine((text) => text.isWellFormed() && !text.includes("\0"), "is no name");
+
 /** Times that both Postgres and ISO 8601 with four-digit years can express. */
 const LATEST_MS = Date.UTC(9999, 0);
 

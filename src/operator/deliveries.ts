@@ -10,7 +10,7 @@ import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
-import { pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
+import { nameAsked, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
@@ -49,6 +49,10 @@ export const operatorDeliveriesAnswer = z.object({
 
 export const operatorDeliveryAnswer = item.extend({
   attempts: z.array(attempt).describe("Oldest first; the newest hundred."),
+  nextAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .describe("Null when it is not its turn yet, or nothing more is tried."),
 });
 
 const deliveriesQuery = z.strictObject({
@@ -56,7 +60,7 @@ const deliveriesQuery = z.strictObject({
     .enum(STATES, `must be one of ${STATES.join(", ")}`)
     .optional()
     .meta({ description: "Only those." }),
-  receiver: z.string().max(600).optional().meta({ description: "Only those to this receiver." }),
+  receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
   requestId: z
     .uuid("must be the id of a request")
     .optional()
@@ -106,7 +110,8 @@ export const deliveryRoutes = (db: Db): readonly Route[] => [
       const id = deliveryIdOf(params.id);
       const found = id === undefined ? null : await deliveryWithAttempts(db, id);
       if (found === null) throw new HttpError(404, "there is no delivery of this id");
-      return { ...itemOf(found), attempts: found.attempts.map(shownAttempt) };
+      const { attempts, nextAttemptAt } = found;
+      return { ...itemOf(found), attempts: attempts.map(shownAttempt), nextAttemptAt };
     },
   }),
 ];

@@ -5,7 +5,7 @@ import type { Db } from "../database/connect.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
-import { pageLimit } from "./cursor.ts";
+import { nameAsked, pageLimit } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const item = z.object({
@@ -33,7 +33,7 @@ export const operatorReceiversAnswer = z.object({
 });
 
 const receiversQuery = z.strictObject({
-  after: z.string().max(600).optional().meta({ description: "`next` of the page before." }),
+  after: nameAsked.optional().meta({ description: "`next` of the page before." }),
   limit: pageLimit,
 });
 

@@ -8,7 +8,7 @@ import {
   REQUEST_STATUSES,
   requestHistory,
 } from "../ta/requests/overview.ts";
-import { pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { nameAsked, pageLimit, pageOf, timedPlace } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const item = z.object({
@@ -40,7 +40,7 @@ const requestsQuery = z.strictObject({
     .enum([...REQUEST_STATUSES, "OPEN"], `must be one of ${REQUEST_STATUSES.join(", ")}, OPEN`)
     .optional()
     .meta({ description: "Only those; OPEN stands for QUEUED and PENDING." }),
-  asset: z.string().max(200).optional().meta({ description: "Only those for this asset." }),
+  asset: nameAsked.optional().meta({ description: "Only those for this asset." }),
   after: timedPlace,
   limit: pageLimit,
 });

@@ -28,7 +28,7 @@ export const operatorSummaryAnswer = z
     deliveries: z.object({
       pending: count("Waiting now, without those at withdrawn addresses."),
       oldestPendingAt: z.iso.datetime().nullable(),
-      failed: count("Enqueued or given up since then, and given up after the last attempt."),
+      failed: count("Given up since then, after the last attempt."),
       disabled: count("The same, given up because their address was disabled."),
     }),
     receivers: z.object({

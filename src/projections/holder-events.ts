@@ -168,6 +168,32 @@ export const joinedGroupBy = async (
   return found.length === 1;
 };
 
+/** What a transaction did to a wallet's groups, in chain order. */
+export const eventsOfWallet = async (
+  { sql: statements }: Pick<Db, "sql">,
+  of: { readonly coinType: string; readonly address: string; readonly txDigest: string },
+): Promise<readonly Pick<HolderEvent, "position" | "eventType" | "address" | "groupId">[]> => {
+  const { coinType, address, txDigest } = of;
+  const rows = await statements<
+    {
+      position: bigint;
+      event_type: HolderEventType;
+      address: string | null;
+      group_id: string | null;
+    }[]
+  >`
+    select position, event_type, address, group_id from holder_events
+    where coin_type = ${coinType} and address = ${address} and group_id is not null
+      and tx_digest = ${txDigest}
+    order by position limit 100`;
+  return rows.map((row) => ({
+    position: row.position,
+    eventType: row.event_type,
+    address: row.address,
+    groupId: row.group_id === null ? null : BigInt(row.group_id),
+  }));
+};
+
 /** Whether a holder has ever been in a coin's register. */
 export const wasHolder = async (
   { sql: statements }: Pick<Db, "sql">,

@@ -1,5 +1,6 @@
 /** The interfaces of this process on one port that is bound already. */
 
+import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { integrityDetails, integrityGauges } from "../audit/health.ts";
 import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
@@ -22,14 +23,16 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { operatorParts } from "../operator/part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { createCapTables } from "../projections/cap-tables.ts";
 import { restPart } from "../rest/part.ts";
-import type { Assets } from "../settings/assets.ts";
+import { type Assets, issuerOf } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
 import { webPart } from "../web/part.ts";
-import { demoAccess } from "./demo-access.ts";
+import { callbackMasterKey } from "./callback-master-key.ts";
+import { demoAccess, demoTour } from "./demo-access.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
@@ -100,6 +103,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const { db } = storage.read;
   const pages = pagesUnsent();
   const admission = createAdmission();
+  const capTables = createCapTables();
   const { readers } = storage;
   // Not bound to one request: others with the same question share the answer.
   const lookUps = readers.for(undefined, ONE_ROW);
@@ -108,16 +112,29 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     only === undefined || only === "ta"
       ? await taRequests({ config, storage, assets, keys: lookUps, limits: limits() })
       : undefined;
+  const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
   const operator = operatorParts({
+    tour,
     keys: lookUps,
     limits: limits(),
     open: limits().limit,
     db,
+    database: storage.write,
     page: {
       version: VERSION,
       ledgerSource: config.ledgerSource,
       explorer: config.explorer,
-      demo: demoAccess(config, lookUps),
+      demo: demoAccess(config, lookUps, tour),
+    },
+    proofs: { pipelines: ledgerPipelines, verify: config.verify.level },
+    exports: {
+      readers,
+      capTables,
+      read: storage.read,
+      sql: storage.write.sql,
+      deploymentKey: async () =>
+        openDeploymentKey(storage.write, await callbackMasterKey(config, { existing: true })),
+      issuerOf: (coinType) => issuerOf(assets, coinType),
     },
   });
   const parts = [
@@ -128,6 +145,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
         packages: watchPackages(lookUps, packages),
         pipelines: ledgerPipelines,
         now: Date.now,
+        capTables,
       },
       limits: limits(),
       admission,

@@ -106,6 +106,21 @@ test("keys are printed once as the last line, listed without their secret, and r
   expect((await runCommand(["keys", "revoke", id], settings)).code).toBe(2);
 });
 
+test("an operator's key is made, listed and revoked like any other, and is of no project", async () => {
+  await using database = await freshDatabase();
+  const settings = { DATABASE_URL: database.url };
+  const operator = ["keys", "create", "--kind", "operator"];
+  const created = await runCommand([...operator, "--label", "desk"], settings);
+  expect(created.code).toBe(0);
+  expect(created.stdout).toMatch(/^hb_operator_[\w-]{43}\n$/);
+  const listed = JSON.parse((await runCommand(["keys", "list"], settings)).stdout);
+  expect(listed).toMatchObject({ kind: "operator", subject: null, label: "desk", revokedAt: null });
+  expect((await runCommand(["keys", "revoke", listed.id], settings)).code).toBe(0);
+  for (const wrong of [["--project", "acme"], ["--asset", "acme-sui"], ["--require-bound"]]) {
+    expect((await runCommand([...operator, ...wrong], settings)).code).toBe(2);
+  }
+});
+
 test("a log refuses another chain, and names both", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();

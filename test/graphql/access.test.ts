@@ -46,6 +46,14 @@ test("a revoked key is 401, a project's key 403", async () => {
   expect(refusal(foreign)).toMatchObject({ status: 403, codes: ["FORBIDDEN"] });
 });
 
+test("an operator's key opens what a graphql key does", async () => {
+  await using api = await startApi();
+  const { secret } = await createKey(api.database, { kind: "operator" });
+  const reply = await api.query(STATUS, {}, { "x-api-key": secret });
+  expect(reply.status).toBe(200);
+  expect(reply.errors).toBeUndefined();
+});
+
 test("introspection needs a key too", async () => {
   await using api = await startApi();
   const query = "{ __schema { queryType { name } } }";

@@ -68,3 +68,11 @@ export const forgetChain = (database: TestDatabase) => alterLog(database, "trunc
 /** Changes the signatures of all heads. */
 export const alterHeads = (database: TestDatabase) =>
   alterLog(database, "update log_heads set signature = overlay(signature placing 'AAAA' from 1)");
+
+/** Changes what was signed of the stretch that a checkpoint lies in. */
+export const changeProof = (database: TestDatabase, checkpoint: bigint) =>
+  alterLog(
+    database,
+    `update log_proofs set summary = set_byte(summary, 17, get_byte(summary, 17) # 1)
+     where first_checkpoint <= ${checkpoint} and last_checkpoint >= ${checkpoint}`,
+  );

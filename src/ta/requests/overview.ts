@@ -91,6 +91,15 @@ export const listedRequests = async (
   });
 };
 
+/** The wallet that a request is about, canonical; undefined when there is none of this id (a UUID). */
+export const requestWallet = async (
+  { sql }: { readonly sql: Sql },
+  id: string,
+): Promise<string | undefined> => {
+  const [row] = await sql<{ wallet: string }[]>`select wallet from ta_requests where id = ${id}`;
+  return row?.wallet;
+};
+
 /** Steps of a request, oldest first. */
 export const requestHistory = async (
   { sql }: { readonly sql: Sql },
@@ -120,10 +129,10 @@ export const requestCounts = async (
     select count(*)::int4 from (
       select 1 from ta_requests
       where status in ('SUCCESS', 'FAILED') and status = ${status}
-        and updated_at >= ${since.toISOString()}::timestamptz limit ${most}) as some)`;
+        and updated_at >= ${since.toISOString()}::timestamptz limit ${most}) as bounded)`;
   const [row] = await sql<RequestCounts[]>`
     select (select count(*)::int4 from (
-              select 1 from ta_requests r where ${isOpen(sql)} limit ${most}) as some) as open,
+              select 1 from ta_requests r where ${isOpen(sql)} limit ${most}) as bounded) as open,
            ${ended("FAILED")} as failed, ${ended("SUCCESS")} as succeeded`;
   return row ?? { open: 0, failed: 0, succeeded: 0 };
 };

@@ -1,0 +1,244 @@
+/** What operators do to callbacks of everybody: send them again, one or those of a time, and try an address. */
+import { randomUUID } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import {
+  holdMessage,
+  type MovedTo,
+  type Redelivery,
+  redeliver,
+  redeliverHeld,
+} from "../callbacks/deliveries.ts";
+import { holdEndpoints } from "../callbacks/endpoints.ts";
+import { enqueueCallback } from "../callbacks/enqueue.ts";
+import {
+  countDeliveries,
+  type DeliveryRange,
+  deliveriesInRange,
+  endpointOverviews,
+} from "../callbacks/overview.ts";
+import type { Database, Db } from "../database/connect.ts";
+import { createAdmission } from "../http/edge/admission.ts";
+import { createRateLimit } from "../http/edge/rate-limit.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Key } from "../http/keys.ts";
+import { resultEndpoint } from "../ta/requests/callback-address.ts";
+import { cursorOf, nameAsked, time, timedPlace } from "./cursor.ts";
+import { deliveryIdOf } from "./deliveries.ts";
+import { stateOf } from "./receivers.ts";
+import { NOTHING, type Route, route } from "./route.ts";
+
+/** Most messages that one request sends again. */
+const MOST_AT_ONCE = 1_000;
+
+/** Counting goes no further. */
+const MOST_COUNTED = 10_000;
+
+export const redeliveryAnswer = z.object({
+  id: z.string(),
+  outcome: z
+    .enum(["accepted", "pending", "waiting"])
+    .describe(
+      "accepted: it is sent again; pending: it was still on its way, and is tried now; waiting: it is sent once its address is configured again.",
+    ),
+  message: z.string(),
+});
+
+const MESSAGES: Readonly<Record<Redelivery, string>> = {
+  accepted: "it is sent again, under the same webhook-id",
+  pending: "it is still on its way: it is tried now, or once those before it are done",
+  waiting: "it waits until its address is configured again",
+};
+
+const rangeBody = z.strictObject({
+  since: time.meta({ description: "Those enqueued then or later, ISO 8601." }),
+  until: time.optional().meta({ description: "Those enqueued before then; now unless given." }),
+  receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
+  states: z
+    .array(z.enum(["failed", "disabled", "delivered"]))
+    .min(1)
+    .max(3)
+    .default(["failed", "disabled"])
+    .meta({ description: "Only those." }),
+  after: timedPlace,
+  limit: z
+    .int()
+    .min(1)
+    .max(MOST_AT_ONCE)
+    .default(MOST_AT_ONCE)
+    .meta({ description: "Most that are sent again by this request; the oldest first." }),
+  dryRun: z.boolean().default(false).meta({ description: "Only count them." }),
+});
+
+export const rangeRedeliveryAnswer = z.object({
+  dryRun: z.boolean(),
+  matched: z
+    .int()
+    .describe(`All that the request is about; ${MOST_COUNTED} means that many or more.`),
+  redelivered: z.int().describe("Sent again by this request, those that wait among them."),
+  waiting: z.int().describe("Of these, sent once their address is configured again."),
+  next: z
+    .string()
+    .nullable()
+    .describe("Give it as `after` to go on with the rest; null when nothing is left."),
+});
+
+export const testEventAnswer = z.object({
+  deliveryId: z.string().describe("`webhook-id`: look at it under `/operator/deliveries`."),
+  receiver: z.string(),
+  type: z.literal("test"),
+  message: z.string(),
+});
+
+/** An operator's act, in the log with the key that it was done with. */
+const tell = (request: FastifyRequest, key: Key | null, did: object): void =>
+  request.log.info({ key: key?.id, ...did }, "operator: acted on callbacks");
+
+/** Results of requests go where their callers want them now. */
+const to: MovedTo = resultEndpoint;
+
+/** Sends a message again; undefined when it is in none of these states any more, as when others do the same. */
+const redeliverIf = (
+  database: Database,
+  id: string,
+  states: readonly string[],
+): Promise<Redelivery | undefined> =>
+  database.transaction(async (tx) => {
+    const message = await holdMessage(tx, { everybodys: true, id });
+    if (message === undefined || !states.includes(message.status)) return undefined;
+    return redeliverHeld(tx, message, { to });
+  });
+
+export type ActSettings = {
+  /** For finding what is meant; read-only, with a statement timeout. */
+  readonly db: Db;
+  readonly database: Database;
+};
+
+/** Ranges that are sent again at once: one, the next waits for it. */
+const ONE_RANGE = { perKey: 1, perProcess: 1, waitingPerKey: 1, waiting: 4, waitMs: 5_000 };
+
+/** Test events of a receiver in a minute: its own limits are not ours to try. */
+const MOST_TESTS = 10;
+
+export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
+  const ranges = createAdmission(ONE_RANGE);
+  const tests = createRateLimit({ policy: "tests", quota: MOST_TESTS, windowSeconds: 60 });
+  return [
+    route({
+      method: "POST",
+      path: "/operator/deliveries/:id/redeliver",
+      access: "operator",
+      operationId: "operatorRedeliver",
+      summary: "Send a callback again, under the same webhook-id",
+      description: "A disabled address is enabled by it.",
+      params: { id: "`webhook-id`." },
+      query: NOTHING,
+      body: NOTHING,
+      schema: redeliveryAnswer,
+      answer: { statusCode: 202, name: "OperatorRedelivery", description: "What becomes of it." },
+      refusals: [404],
+      handle: async ({ params, key, request }) => {
+        const id = deliveryIdOf(params.id);
+        const outcome =
+          id === undefined ? "unknown" : await redeliver(database, { everybodys: true, id, to });
+        if (id === undefined || outcome === "unknown") {
+          throw new HttpError(404, "there is no delivery of this id");
+        }
+        tell(request, key, { redelivered: id, outcome });
+        return { id, outcome, message: MESSAGES[outcome] };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/operator/deliveries/redeliver",
+      access: "operator",
+      operationId: "operatorRedeliverRange",
+      summary: "Send the callbacks of a time again, each under its webhook-id",
+      description:
+        "The oldest first, each for itself: they wait neither for one another nor for newer ones. Disabled addresses are enabled by it. With `dryRun` nothing is sent, and the answer tells how many it would be.",
+      query: NOTHING,
+      body: rangeBody,
+      schema: rangeRedeliveryAnswer,
+      answer: { statusCode: 200, name: "OperatorRangeRedelivery", description: "How many." },
+      handle: async ({ body, key, request, signal }) => {
+        const { since, until = new Date(), receiver: endpoint, after, limit, dryRun } = body;
+        const range: DeliveryRange = { statuses: body.states, endpoint, since, until, after };
+        const matched = await countDeliveries(db, range, MOST_COUNTED);
+        if (dryRun) return { dryRun, matched, redelivered: 0, waiting: 0, next: null };
+        const place = await ranges.enter(key?.id ?? "", 1, signal);
+        let waiting = 0;
+        let redelivered = 0;
+        let found: Awaited<ReturnType<typeof deliveriesInRange>> = [];
+        try {
+          found = await deliveriesInRange(db, { ...range, limit: limit + 1 });
+          // A transaction each: what is sent stays sent when the caller hangs up, and nothing is held for long.
+          for (const { id } of found.slice(0, limit)) {
+            if (signal.aborted) break;
+            const outcome = await redeliverIf(database, id, body.states);
+            if (outcome === undefined) continue;
+            redelivered += 1;
+            if (outcome === "waiting") waiting += 1;
+          }
+        } finally {
+          place.left();
+        }
+        tell(request, key, { redelivered, since, until, receiver: endpoint, states: body.states });
+        const last = found.slice(0, limit).at(-1);
+        const next = found.length > limit && last !== undefined ? cursorOf(last.place) : null;
+        return { dryRun, matched, redelivered, waiting, next };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/operator/receivers/:id/test-event",
+      access: "operator",
+      operationId: "operatorTestEvent",
+      summary: "Send a receiver something that is of no consequence",
+      description:
+        'A callback like any other, signed and tried again, whose body says `"type": "test"`: see the docs of callbacks.',
+      params: { id: "As `/operator/receivers` lists it." },
+      query: NOTHING,
+      body: NOTHING,
+      schema: testEventAnswer,
+      answer: { statusCode: 202, name: "OperatorTestEvent", description: "It is on its way." },
+      refusals: [404, 409],
+      handle: async ({ params: { id: receiver = "" }, key, request }) => {
+        const id = `test-${randomUUID()}`;
+        await database.transaction(async (tx) => {
+          await holdEndpoints(tx);
+          const [found] = nameAsked.safeParse(receiver).success
+            ? await endpointOverviews(tx, { key: receiver, limit: 1 })
+            : [];
+          if (found === undefined) throw new HttpError(404, "there is no receiver of this id");
+          const { state, reason } = stateOf(found);
+          if (state === "withdrawn" || state === "disabled") {
+            throw new HttpError(409, `nothing is sent to this receiver, it is ${state}: ${reason}`);
+          }
+          const counted = tests.take(receiver);
+          if (!counted.allowed) throw tests.refusal(counted);
+          await enqueueCallback(tx, {
+            endpoint: receiver,
+            // Alone: it waits for nothing that is in order, and nothing waits for it.
+            lane: id,
+            id,
+            type: "test",
+            body: {
+              type: "test",
+              id,
+              message: "A test by the operator: it is about no transfer and no request.",
+              timestamp: new Date().toISOString(),
+            },
+          });
+        });
+        tell(request, key, { tested: receiver, delivery: id });
+        return {
+          deliveryId: id,
+          receiver,
+          type: "test" as const,
+          message: "it is on its way; its delivery tells what came of it",
+        };
+      },
+    }),
+  ];
+};

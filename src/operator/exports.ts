@@ -1,0 +1,313 @@
+/**
+ * `GET /exports/cap-table` and `GET /exports/statement`: files of the register. Rows are read as they are
+ * sent, so memory depends on no register's length; few are made at a time.
+ */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { capTableCsv } from "../audit/cap-table-csv.ts";
+import { capTableJson, readCapTable, type TableOf } from "../audit/cap-table-json.ts";
+import type { DeploymentKey } from "../audit/deployment-key.ts";
+import { writeOcf } from "../audit/ocf.ts";
+import { OcfError } from "../audit/ocf-error.ts";
+import { RootConflictError } from "../audit/published-roots.ts";
+import {
+  ChainUnknownError,
+  makeStatement,
+  NoRowError,
+  SupplyMismatchError,
+  type Whose,
+} from "../audit/statement.ts";
+import type { Database, Sql } from "../database/connect.ts";
+import type { Readers } from "../database/readers.ts";
+import { createAdmission, type Place } from "../http/edge/admission.ts";
+import { refuseOtherMethods } from "../http/edge/other-methods.ts";
+import { HttpError } from "../http/http-error.ts";
+import { hangUpSignal } from "../http/hung-up.ts";
+import { readParameters } from "../http/parameters.ts";
+import type { App } from "../http/part.ts";
+import type { CapTables } from "../projections/cap-tables.ts";
+import type { SuiToken } from "../settings/assets.ts";
+import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
+import type { DescribedRoute } from "./describe.ts";
+import type { Entrance } from "./entrance.ts";
+import { NOTHING } from "./route.ts";
+import { tableAsked, tableParameters } from "./table-asked.ts";
+import { zipped } from "./zip.ts";
+
+const CAP_TABLE = "/exports/cap-table";
+const STATEMENT = "/exports/statement";
+
+const capTableQuery = z.strictObject({
+  ...tableParameters,
+  format: z
+    .enum(["csv", "json", "ocf"], "must be csv, json or ocf")
+    .default("csv")
+    .meta({ description: "ocf: Open Cap Format 1.2.0, as one zip." }),
+});
+
+const statementQuery = z.strictObject({
+  ...tableParameters,
+  owner: z
+    .string()
+    .max(80, "is too long")
+    .transform((text, context) => {
+      try {
+        return canonicalAddress(text);
+      } catch (error) {
+        if (!(error instanceof MoveTypeError)) throw error;
+        context.addIssue({ code: "custom", message: `is ${error.message}` });
+        return z.NEVER;
+      }
+    })
+    .optional()
+    .meta({ description: "The row of this wallet, or of the holder it belongs to." }),
+  holderId: z
+    .string()
+    .regex(/^\d{1,20}$/, "must be a holder's number")
+    .transform(BigInt)
+    .optional()
+    .meta({ description: "The row of this holder." }),
+});
+
+export type ExportSettings = {
+  /** For the rows; read-only, with a statement timeout. */
+  readonly readers: Readers;
+  /** Registers that are kept: one for all who read them in this process. */
+  readonly capTables: CapTables;
+  /** For the movements of a token; the same. */
+  readonly read: Pick<Database, "db">;
+  /** For the roots of statements, which are published. */
+  readonly sql: Sql;
+  /** Opens the key that statements are signed with. */
+  readonly deploymentKey: () => Promise<DeploymentKey>;
+  /** What is known of a token's issuer beside the ledger. */
+  readonly issuerOf: (coinType: string) => SuiToken["issuer"];
+};
+
+/**
+ * Of downloads at once: apart from other requests, because each lasts as long as its caller takes to read
+ * it. OCF counts for two: it keeps the holdings of every holder.
+ */
+const AT_ONCE = { perKey: 2, perProcess: 3, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
+const USUAL = 1;
+const OCF = 2;
+
+/** The longest that a download may take. */
+const MOST_MS = 10 * 60 * 1_000;
+
+/** A file, ready to be sent. */
+type Download = {
+  readonly name: string;
+  readonly type: string;
+  readonly content: string | AsyncIterable<string | Uint8Array>;
+};
+
+/** A download under way. */
+type Exporting = {
+  /** Aborts when nobody waits for it any more. */
+  readonly signal: AbortSignal;
+  /** Has something done once the answer was taken, or its caller is gone. */
+  readonly atEnd: (work: () => Promise<void>) => void;
+};
+
+export const mountExports = (app: App, entrance: Entrance, settings: ExportSettings): void => {
+  const { readers, capTables } = settings;
+  const admission = createAdmission(AT_ONCE);
+
+  const serve = <Query extends z.ZodObject>(
+    url: string,
+    query: Query,
+    weightOf: (asked: z.output<Query>) => number,
+    make: (asked: z.output<Query>, exporting: Exporting) => Promise<Download>,
+  ) => {
+    const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+      const key = await entrance.enter("reader", request, reply);
+      const asked = readParameters(query, request.query);
+      const hungUp = hangUpSignal(reply);
+      const place = await admission.enter(key.id, weightOf(asked), hungUp);
+      const ends = untilEnd(reply, place, request);
+      const signal = AbortSignal.any([hungUp, AbortSignal.timeout(MOST_MS)]);
+      try {
+        const { name, type, content } = await make(asked, { signal, atEnd: ends.add });
+        const body = typeof content === "string" ? content : Readable.from(content, { signal });
+        return reply
+          .type(type)
+          .header("content-disposition", `attachment; filename="${name}"`)
+          .send(body);
+      } catch (error) {
+        throw asRefusal(error);
+      } finally {
+        ends.begun();
+      }
+    };
+    // What is not read is not made.
+    app.get(url, { exposeHeadRoute: false }, answer);
+    refuseOtherMethods(app, url, "downloads are read by GET");
+  };
+
+  serve(
+    CAP_TABLE,
+    capTableQuery,
+    ({ format }) => (format === "ocf" ? OCF : USUAL),
+    async ({ format, ...asked }, { signal, atEnd }) => {
+      const reads = readers.for(signal);
+      const table = await tableAsked(reads, asked);
+      const { head, rows } = await readCapTable(reads, table, capTables);
+      const name = `cap-table-${placeIn(table)}`;
+      if (format === "ocf") {
+        const parent = await mkdtemp(join(tmpdir(), "holderbook-ocf-"));
+        atEnd(() => rm(parent, { recursive: true, force: true }));
+        const folder = join(parent, "ocf");
+        const issuer = settings.issuerOf(head.coinType);
+        await writeOcf(settings.read, { ...head, rows, issuer, folder, signal });
+        const names = (await readdir(folder)).toSorted();
+        const content = zipped(folder, names, Number(table.mark.timestampMs));
+        return { name: `${name}.ocf.zip`, type: "application/zip", content };
+      }
+      return format === "csv"
+        ? {
+            name: `${name}.csv`,
+            type: "text/csv; charset=utf-8",
+            content: textOf(capTableCsv(head, inStretches(rows))),
+          }
+        : {
+            name: `${name}.json`,
+            type: "application/json; charset=utf-8",
+            content: textOf(capTableJson(head, inStretches(rows))),
+          };
+    },
+  );
+
+  serve(
+    STATEMENT,
+    statementQuery,
+    () => USUAL,
+    async ({ owner, holderId, ...asked }, { signal }) => {
+      const whose = whoseOf(owner, holderId);
+      const db = readers.for(signal);
+      const table = await tableAsked(db, asked);
+      const key = await settings.deploymentKey();
+      const on = { db, sql: settings.sql };
+      const statement = await makeStatement(on, key, table, whose, capTables);
+      const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
+      return {
+        name: `statement-${placeIn(table)}-${who}.json`,
+        type: "application/json; charset=utf-8",
+        content: `${JSON.stringify(statement, null, 2)}\n`,
+      };
+    },
+  );
+};
+
+/** Keeps a place, and what is to be done at the end, until the answer was taken or its caller is gone. */
+const untilEnd = ({ raw }: FastifyReply, place: Place, { log }: FastifyRequest) => {
+  const works: (() => Promise<void>)[] = [];
+  let isBegun = false;
+  let isOver = false;
+  // While it is being made the work goes on, and what it needs stays.
+  const end = () => {
+    if (!isBegun || !isOver) return;
+    place.left();
+    for (const work of works.splice(0)) {
+      work().catch((err: unknown) => log.warn({ err }, "a download left files behind"));
+    }
+  };
+  const close = () => {
+    isOver = true;
+    end();
+  };
+  if (raw.closed || raw.destroyed) isOver = true;
+  else raw.once("close", close);
+  return {
+    add: (work: () => Promise<void>) => void works.push(work),
+    begun: () => {
+      isBegun = true;
+      end();
+    },
+  };
+};
+
+/** Rows that become text before the rest of the process gets a turn: some milliseconds. */
+const AT_A_STRETCH = 500;
+
+async function* inStretches<Row>(
+  pages: AsyncIterable<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for await (const page of pages) {
+    for (let at = 0; at < page.length; at += AT_A_STRETCH) {
+      yield page.slice(at, at + AT_A_STRETCH);
+      await turn();
+    }
+  }
+}
+
+async function* textOf(pieces: AsyncIterable<{ readonly text: string }>): AsyncGenerator<string> {
+  for await (const { text } of pieces) yield text;
+}
+
+/** `DEMO_A-1234`: a type's name has letters, digits and `_` alone. */
+const placeIn = ({ coinType, mark }: TableOf): string =>
+  `${/(\w+)(?:<.*)?$/.exec(coinType)?.[1] ?? "token"}-${mark.sequence}`;
+
+const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {
+  if (owner !== undefined && holderId === undefined) return { owner };
+  if (holderId !== undefined && owner === undefined) return { holderId };
+  throw new HttpError(400, "say whose statement, with owner or holderId, and not both");
+};
+
+const asRefusal = (error: unknown): unknown => {
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new HttpError(503, "it takes longer than a download may: use the command for it", {
+      "retry-after": "60",
+    });
+  }
+  if (error instanceof NoRowError) return new HttpError(404, error.message);
+  if (error instanceof ChainUnknownError || error instanceof OcfError) {
+    return new HttpError(409, error.message);
+  }
+  // Something is wrong with the register, and whoever asks is to know it.
+  if (error instanceof SupplyMismatchError || error instanceof RootConflictError) {
+    return new HttpError(500, error.message);
+  }
+  return error;
+};
+
+const file = (description: string, ...types: readonly string[]) => ({
+  description,
+  headers: {
+    "Content-Disposition": { description: "Name of the file.", schema: { type: "string" } },
+  },
+  content: Object.fromEntries(types.map((type) => [type, { schema: { type: "string" } }])),
+});
+
+/** What these add to `/openapi.json`. */
+export const exportsDescribed: readonly DescribedRoute[] = [
+  {
+    method: "GET",
+    path: CAP_TABLE,
+    access: "reader",
+    operationId: "exportCapTable",
+    summary: "A cap table as a file",
+    query: capTableQuery,
+    body: NOTHING,
+    refusals: [404, 409],
+    responses: { 200: file("The file.", "text/csv", "application/json", "application/zip") },
+  },
+  {
+    method: "GET",
+    path: STATEMENT,
+    access: "reader",
+    operationId: "exportStatement",
+    summary: "A holder's statement, signed",
+    description: "Its root is published at `/roots`.",
+    query: statementQuery,
+    body: NOTHING,
+    refusals: [404, 409],
+    responses: { 200: file("The statement.", "application/json") },
+  },
+];

@@ -1,0 +1,198 @@
+/** Sending callbacks again and trying an address, as an operator does it over HTTP. */
+import { expect, test } from "vitest";
+import { changeEndpoints, withdrawAllBut } from "../../src/callbacks/endpoints.ts";
+import { verifyCallback } from "../../src/client/index.mjs";
+import {
+  rangeRedeliveryAnswer,
+  redeliveryAnswer,
+  testEventAnswer,
+} from "../../src/operator/acts.ts";
+import { operatorDeliveriesAnswer, operatorDeliveryAnswer } from "../../src/operator/deliveries.ts";
+import { startReceiver } from "../callbacks/receiver.ts";
+import { ENDPOINT, startSender } from "../callbacks/sender.ts";
+import { until } from "../lanes/until.ts";
+import { serveOperator } from "./service.ts";
+
+/** A receiver that refuses everything until told otherwise, and what operators see of it. */
+const start = async () => {
+  let status = 500;
+  const receiver = await startReceiver(() => status);
+  const sender = await startSender(receiver.url, { retrySeconds: [] });
+  const api = await serveOperator(sender.database);
+  return {
+    receiver,
+    sender,
+    api,
+    answers: (next: number) => {
+      status = next;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await api[Symbol.asyncDispose]();
+      await sender[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const ids = (count: number) => Array.from({ length: count }, (_, n) => `te_${n}`);
+
+const SINCE = "2026-01-01T00:00:00Z";
+
+test("a delivery that was given up is sent again under its id", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  await sender.send([{ id: "te_0" }]);
+  await sender.settled();
+  office.answers(204);
+  const { status, json } = await api.post("/operator/deliveries/te_0/redeliver");
+  expect(status).toBe(202);
+  expect(redeliveryAnswer.parse(json)).toMatchObject({ id: "te_0", outcome: "accepted" });
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(["te_0"]);
+  expect((await api.post("/operator/deliveries/te_9/redeliver")).status).toBe(404);
+  const told = api.log.find((line) => line.includes("operator: acted"));
+  expect(told).toContain('"redelivered":"te_0"');
+  expect(told).toMatch(/"key":"key_[0-9a-f]{12}"/);
+});
+
+test("a range is counted first, then sent again, bounded and to be gone on with", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  await sender.send(ids(5).map((id, n) => ({ id, lane: `lane-${n}` })));
+  await sender.settled();
+  const range = async (body: object) => {
+    const { status, json, text } = await api.post("/operator/deliveries/redeliver", {
+      since: SINCE,
+      ...body,
+    });
+    expect(status, text).toBe(200);
+    return rangeRedeliveryAnswer.parse(json);
+  };
+  const counted = { dryRun: true, matched: 5, redelivered: 0, waiting: 0, next: null };
+  expect(await range({ dryRun: true })).toEqual(counted);
+  expect(await range({ dryRun: true, states: ["delivered"] })).toMatchObject({ matched: 0 });
+  expect(await range({ dryRun: true, receiver: "project:other" })).toMatchObject({ matched: 0 });
+  expect(await range({ dryRun: true, until: SINCE })).toMatchObject({ matched: 0 });
+  expect(receiver.received).toHaveLength(5);
+
+  office.answers(204);
+  const first = await range({ limit: 2, receiver: ENDPOINT });
+  expect(first).toMatchObject({ matched: 5, redelivered: 2 });
+  await sender.settled();
+  expect([...receiver.accepted()].sort()).toEqual(["te_0", "te_1"]);
+  const rest = await range({ after: first.next });
+  expect(rest).toMatchObject({ matched: 3, redelivered: 3, next: null });
+  await sender.settled();
+  expect([...receiver.accepted()].sort()).toEqual(ids(5));
+});
+
+test("what was delivered is sent again only where that is asked for", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  office.answers(204);
+  await sender.send([{ id: "te_0" }]);
+  await sender.settled();
+  await api.post("/operator/deliveries/redeliver", { since: SINCE });
+  await sender.settled();
+  expect(receiver.accepted()).toEqual(["te_0"]);
+  await api.post("/operator/deliveries/redeliver", { since: SINCE, states: ["delivered"] });
+  await until(
+    "the second one",
+    async () => receiver.accepted(),
+    (accepted) => accepted.length === 2,
+  );
+});
+
+test("a test event is signed like any callback, tells that it is one, and is a delivery", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  office.answers(204);
+  const path = `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`;
+  const { status, json } = await api.post(path);
+  expect(status).toBe(202);
+  const { deliveryId } = testEventAnswer.parse(json);
+  await sender.settled();
+  const [received] = receiver.received;
+  expect(JSON.parse(received?.body ?? "")).toMatchObject({ type: "test", id: deliveryId });
+  const { publicKey } = await sender.signingKeys.publicKeys();
+  const { body = "", headers = {} } = received ?? {};
+  expect(() => verifyCallback({ publicKeys: [publicKey], body, headers })).not.toThrow();
+  const delivery = operatorDeliveryAnswer.parse(
+    (await api.get(`/operator/deliveries/${deliveryId}`)).json,
+  );
+  expect(delivery).toMatchObject({ type: "test", state: "delivered", requestId: null });
+});
+
+test("an address is tried ten times a minute, not more", async () => {
+  await using office = await start();
+  const { api } = office;
+  office.answers(204);
+  const path = `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`;
+  const statuses: number[] = [];
+  for (let n = 0; n < 12; n += 1) statuses.push((await api.post(path)).status);
+  expect(statuses.filter((status) => status === 202)).toHaveLength(10);
+  expect(statuses.slice(10)).toEqual([429, 429]);
+});
+
+test("ranges that are asked for at once send each message once", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  await sender.send(ids(20).map((id, n) => ({ id, lane: `lane-${n}` })));
+  await sender.settled();
+  office.answers(204);
+  const path = "/operator/deliveries/redeliver";
+  const replies = await Promise.all([1, 2].map(() => api.post(path, { since: SINCE })));
+  const sent = replies.map(({ json }) => rangeRedeliveryAnswer.parse(json).redelivered);
+  expect(sent.reduce((sum, one) => sum + one, 0)).toBe(20);
+  await sender.settled();
+  expect([...receiver.accepted()].sort()).toEqual(ids(20).sort());
+});
+
+test("nothing is tried at an address that is closed, or that nobody has", async () => {
+  await using office = await start();
+  const { api, sender } = office;
+  const path = `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`;
+  office.answers(410);
+  await sender.send([{ id: "te_0" }]);
+  await sender.settled();
+  const disabled = await api.post(path);
+  expect(disabled.status).toBe(409);
+  expect(disabled.json.details).toContain("it is disabled: answered 410 Gone");
+  await changeEndpoints(sender.database, (tx) => withdrawAllBut(tx, [], "taken out"));
+  const withdrawn = await api.post(path);
+  expect(withdrawn.status).toBe(409);
+  expect(withdrawn.json.details).toContain("it is withdrawn: taken out");
+  for (const nobody of ["project%3Aother", "%00"]) {
+    expect((await api.post(`/operator/receivers/${nobody}/test-event`)).status).toBe(404);
+  }
+  const { json } = await api.get("/operator/deliveries?state=disabled");
+  expect(operatorDeliveriesAnswer.parse(json).items).toHaveLength(1);
+});
+
+test("an act needs an operator's key, and a body that fits", async () => {
+  await using office = await start();
+  const { api, sender, receiver } = office;
+  await sender.send([{ id: "te_0" }]);
+  await sender.settled();
+  const paths = [
+    "/operator/deliveries/te_0/redeliver",
+    "/operator/deliveries/redeliver",
+    `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`,
+  ];
+  for (const path of paths) {
+    expect((await api.post(path, { since: SINCE }, api.keys.graphql)).status).toBe(403);
+    expect((await api.post(path, { since: SINCE }, null)).status).toBe(401);
+  }
+  for (const [body, named] of [
+    [{}, "since"],
+    [{ since: SINCE, limit: 1_001 }, "limit"],
+    [{ since: SINCE, states: ["pending"] }, "states"],
+    [{ since: SINCE, dryrun: true }, "dryrun"],
+    [[], "the body must be a JSON object"],
+  ] as const) {
+    const { status, json } = await api.post("/operator/deliveries/redeliver", body);
+    expect(status).toBe(400);
+    expect(json.details).toContain(named);
+  }
+  expect(receiver.received).toHaveLength(1);
+});

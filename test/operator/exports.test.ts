@@ -1,0 +1,154 @@
+/** The register as files: the same as the commands write, bounded, and for keys that may read it. */
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { unzipSync } from "fflate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { verifyStatement } from "../../src/client/verify-statement.mjs";
+import { createKey } from "../../src/http/keys.ts";
+import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
+import { readOcf } from "../audit/ocf-package.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { until } from "../lanes/until.ts";
+import { type OperatorApi, serveOperator } from "./service.ts";
+
+let register: DemoRegister;
+let api: OperatorApi;
+let coinType = "";
+
+beforeAll(async () => {
+  register = await demoRegister();
+  await register.advance(300);
+  api = await serveOperator(register.database);
+  [coinType = ""] = register.model.coins.keys();
+});
+
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  await register[Symbol.asyncDispose]();
+});
+
+const path = (what: string, query: Readonly<Record<string, string>>) =>
+  `/exports/${what}?${new URLSearchParams({ coinType, ...query })}`;
+
+const command = async (...args: readonly string[]) => {
+  const ran = await runCommand(["cap-table", "--coin", coinType, ...args], {
+    DATABASE_URL: register.database.url,
+  });
+  expect(ran.code).toBe(0);
+  return ran.stdout;
+};
+
+const named = (coin: string, rest: string) =>
+  `attachment; filename="cap-table-${coin.split("::").at(-1)}-${rest}"`;
+
+for (const [format, type] of [
+  ["csv", "text/csv; charset=utf-8"],
+  ["json", "application/json; charset=utf-8"],
+] as const) {
+  test(`a cap table as ${format} is byte for byte what the command prints`, async () => {
+    const reply = await api.get(path("cap-table", { format, atCheckpoint: "250" }));
+    expect(reply.status).toBe(200);
+    expect(reply.text).toBe(await command("--format", format, "--at", "250"));
+    expect(reply.headers.get("content-type")).toBe(type);
+    expect(reply.headers.get("content-disposition")).toBe(named(coinType, `250.${format}`));
+  });
+}
+
+test("a cap table as Open Cap Format is one archive, whole and always the same", async () => {
+  const before = await leftovers();
+  const reply = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "250" }));
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get("content-disposition")).toBe(named(coinType, "250.ocf.zip"));
+  const folder = await mkdtemp(join(tmpdir(), "holderbook-unzipped-"));
+  for (const [name, bytes] of Object.entries(unzipSync(reply.bytes))) {
+    await writeFile(join(folder, name), bytes);
+  }
+  const { transactions } = await readOcf(folder);
+  expect(transactions.length).toBeGreaterThan(10);
+  await rm(folder, { recursive: true });
+  const again = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "250" }));
+  expect(again.bytes.equals(reply.bytes)).toBe(true);
+  await until("nothing left behind", leftovers, (left) => left.length <= before.length);
+});
+
+const leftovers = async () =>
+  (await readdir(tmpdir())).filter((name) => name.startsWith("holderbook-ocf-"));
+
+test("a statement holds, for a holder and for any of its wallets", async () => {
+  const table = await api.get(path("cap-table", { format: "json", atCheckpoint: "250" }));
+  const { rows } = table.json as { rows: { holderId: string; wallets: { address: string }[] }[] };
+  const row = rows.find(({ holderId }) => holderId !== null);
+  const holderId = row?.holderId ?? "";
+  const ofHolder = await api.get(path("statement", { holderId, atCheckpoint: "250" }));
+  expect(ofHolder.status).toBe(200);
+  expect(ofHolder.headers.get("content-disposition")).toContain(`-250-holder-${holderId}.json"`);
+  const statement = verifyStatement(JSON.parse(ofHolder.text));
+  expect(statement.row.holderId).toBe(holderId);
+  for (const { address: owner } of row?.wallets ?? []) {
+    const ofWallet = await api.get(path("statement", { owner, atCheckpoint: "250" }));
+    expect(verifyStatement(JSON.parse(ofWallet.text)).root).toBe(statement.root);
+  }
+});
+
+test("what cannot be told is refused with the reason", async () => {
+  const refusals: readonly (readonly [string, number, string])[] = [
+    [path("cap-table", { atCheckpoint: "999999" }), 409, "is not indexed yet"],
+    [path("cap-table", { atCheckpoint: "1", atTimestamp: "1" }), 400, "not both"],
+    [path("cap-table", { atTimestamp: "1" }), 400, "before the log begins"],
+    [path("cap-table", { atTimestamp: "999999999999" }), 409, "is indexed yet"],
+    [path("cap-table", { format: "xls" }), 400, "format: must be csv, json or ocf"],
+    [path("cap-table", { coinType: "nonsense" }), 400, "coinType: is"],
+    [path("cap-table", { coinType: "0x9::no::SUCH" }), 404, "was seen"],
+    ["/exports/cap-table", 400, "coinType"],
+    [path("statement", {}), 400, "say whose statement"],
+    [path("statement", { owner: "0x1", holderId: "1" }), 400, "and not both"],
+    [path("statement", { owner: "someone" }), 400, "owner: is"],
+    [path("statement", { holderId: "99999999" }), 404, "it has no statement"],
+  ];
+  for (const [asked, status, said] of refusals) {
+    const reply = await api.get(asked);
+    expect([reply.status, reply.json.details], asked).toEqual([
+      status,
+      expect.stringContaining(said),
+    ]);
+  }
+});
+
+test("keys of the kinds graphql and operator read it, others and none do not", async () => {
+  const asked = path("cap-table", { atCheckpoint: "250" });
+  expect((await api.get(asked, api.keys.graphql)).status).toBe(200);
+  expect((await api.get(asked, null)).status).toBe(401);
+  const { secret } = await createKey(register.database, { kind: "project", subject: "acme" });
+  expect((await api.get(asked, secret)).status).toBe(403);
+  const head = await fetch(`${api.url}${asked}`, { method: "HEAD" });
+  expect([head.status, head.headers.get("allow")]).toEqual([405, "GET"]);
+});
+
+test("callers who hang up leave room for others, and no files", async () => {
+  const before = await leftovers();
+  const asked = new URL(path("cap-table", { format: "ocf", atCheckpoint: "299" }), api.url);
+  for (let n = 0; n < 8; n += 1) {
+    await new Promise<void>((resolve) => {
+      const request = get(asked, { headers: { "x-api-key": api.keys.operator } });
+      request.on("error", () => undefined);
+      request.on("close", () => resolve());
+      setTimeout(() => request.destroy(), n * 15);
+    });
+  }
+  const reply = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "299" }));
+  expect(reply.status).toBe(200);
+  await until("nothing left behind", leftovers, (left) => left.length <= before.length);
+  // To hang up is no error of ours.
+  expect(api.log.filter((line) => /"level":[56]0/.test(line))).toEqual([]);
+});
+
+test("of one key's downloads two are made at once, and only some wait", async () => {
+  const asked = path("cap-table", { format: "ocf", atCheckpoint: "298" });
+  const replies = await Promise.all(Array.from({ length: 12 }, () => api.get(asked)));
+  const refused = replies.filter(({ status }) => status === 503);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThan(1);
+  expect(refused[0]?.headers.get("retry-after")).toBe("1");
+});

@@ -1,0 +1,145 @@
+/** What the page and operators ask, over HTTP, on a database of the test's. */
+import { randomBytes } from "node:crypto";
+import { Writable } from "node:stream";
+import pino from "pino";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { connect } from "../../src/database/connect.ts";
+import { createReaders } from "../../src/database/readers.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { watchHealth } from "../../src/http/health/health.ts";
+import { databaseProgress } from "../../src/http/health/progress.ts";
+import { createKey } from "../../src/http/keys.ts";
+import { createMetrics } from "../../src/http/metrics.ts";
+import { createServer } from "../../src/http/server.ts";
+import { type OperatorSettings, operatorParts } from "../../src/operator/part.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { createCapTables } from "../../src/projections/cap-tables.ts";
+import type { TestDatabase } from "../postgres.ts";
+
+const MASTER_KEY = randomBytes(32);
+
+export type Reply = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** The body as JSON, as far as tests look into it. */
+  readonly json: Readonly<Record<string, unknown>>;
+};
+
+export type OperatorApi = AsyncDisposable & {
+  readonly url: string;
+  readonly keys: { readonly operator: string; readonly graphql: string };
+  readonly log: readonly string[];
+  /** With the operator's key unless another one is given; null sends none. */
+  get(path: string, key?: string | null): Promise<Reply>;
+  post(path: string, body?: unknown, key?: string | null): Promise<Reply>;
+};
+
+export const serveOperator = async (
+  database: TestDatabase,
+  settings: {
+    readonly page?: Partial<OperatorSettings["page"]>;
+    readonly verify?: OperatorSettings["proofs"]["verify"];
+    readonly trustProxy?: boolean;
+    readonly quota?: number;
+  } = {},
+): Promise<OperatorApi> => {
+  const connection = {
+    url: database.url,
+    max: 4,
+    applicationName: "test-read",
+    readOnly: true,
+    statementTimeoutMs: 5_000,
+  };
+  const read = connect(connection);
+  const readers = createReaders(connection);
+  const limit = (quota = 1_000_000) =>
+    createRateLimit({ policy: "default", quota, windowSeconds: 60 });
+  const { parts } = operatorParts({
+    keys: read,
+    limits: { limit: limit(settings.quota), attempts: limit() },
+    open: limit(settings.quota),
+    db: read.db,
+    database,
+    page: {
+      version: "test",
+      ledgerSource: "demo:",
+      explorer: {
+        transaction: undefined,
+        account: undefined,
+        object: undefined,
+        checkpoint: undefined,
+      },
+      ...settings.page,
+    },
+    proofs: { pipelines: ledgerPipelines, verify: settings.verify ?? "links" },
+    exports: {
+      readers,
+      capTables: createCapTables(),
+      read,
+      sql: database.sql,
+      deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
+      issuerOf: () => undefined,
+    },
+  });
+  const health = watchHealth({
+    progress: databaseProgress(read.db, []),
+    version: "test",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  });
+  const log: string[] = [];
+  const lines = new Writable({
+    write: (chunk, _encoding, done) => {
+      log.push(String(chunk));
+      done();
+    },
+  });
+  const server = await createServer({
+    parts,
+    logger: pino({ level: "debug", base: null }, lines),
+    version: "test",
+    health,
+    metrics: createMetrics(health),
+    unready: async () => null,
+    trustProxy: settings.trustProxy ?? false,
+  });
+  const url = await server.listen({ port: 0, host: "127.0.0.1" });
+  const { secret: operator } = await createKey(database, { kind: "operator", label: "desk" });
+  const { secret: graphql } = await createKey(database, { kind: "graphql" });
+
+  const send = async (path: string, init: RequestInit, key: string | null): Promise<Reply> => {
+    const headers = new Headers(init.headers);
+    if (key !== null) headers.set("x-api-key", key);
+    const signal = AbortSignal.timeout(20_000);
+    const response = await fetch(`${url}${path}`, { ...init, headers, signal });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString();
+    if (response.status === 500) throw new Error(`${path}: 500; ${log.slice(-2).join("")}`);
+    const json: unknown = text.startsWith("{") ? JSON.parse(text) : {};
+    const { status, headers: fields } = response;
+    return { status, headers: fields, bytes, text, json: json as Reply["json"] };
+  };
+  return {
+    url,
+    keys: { operator, graphql },
+    log,
+    get: (path, key = operator) => send(path, {}, key),
+    post: (path, body = {}, key = operator) =>
+      send(
+        path,
+        {
+          method: "POST",
+          body: JSON.stringify(body),
+          headers: { "content-type": "application/json" },
+        },
+        key,
+      ),
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await health[Symbol.asyncDispose]();
+      await Promise.all([read.close(), readers.close()]);
+    },
+  };
+};
