@@ -11,7 +11,7 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import { DownIcon } from "../shown/icons.tsx";
 
 export type Column<Row> = {
@@ -48,7 +48,7 @@ export const DataTable = <Row extends object>({
   keyOf,
   empty,
   height = "70vh",
-  onRow,
+  onRow: chosen,
 }: {
   /** For screen readers: what the rows are. */
   readonly label: string;
@@ -63,6 +63,10 @@ export const DataTable = <Row extends object>({
   /** A row was chosen by pointer or Enter; give a link in a cell too. */
   readonly onRow?: (row: Row) => void;
 }) => {
+  const newest = useRef(chosen);
+  newest.current = chosen;
+  const choose = useCallback((row: Row) => newest.current?.(row), []);
+  const onRow = chosen === undefined ? undefined : choose;
   const [sorting, setSorting] = useState<SortingState>([]);
   const definitions = useMemo(
     () =>
@@ -94,13 +98,13 @@ export const DataTable = <Row extends object>({
     estimateSize: () => ROW,
     overscan: 12,
     enabled: long,
+    // Many scroll events a frame are drawn once.
+    useFlushSync: false,
   });
   const items = virtual.getVirtualItems();
   const drawn = long ? items.map(({ index }) => index) : sorted.map((_, index) => index);
   const before = long ? (items[0]?.start ?? 0) : 0;
   const after = long ? virtual.getTotalSize() - (items.at(-1)?.end ?? 0) : 0;
-  const place = (column: Column<Row>) =>
-    `${column.align === "right" ? "text-right" : "text-left"} ${column.wideOnly ? "max-md:hidden" : ""} ${column.className ?? ""}`;
 
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
@@ -113,7 +117,11 @@ export const DataTable = <Row extends object>({
       tabIndex={0}
       aria-label={label}
     >
-      <table className="w-full border-collapse text-sm" aria-rowcount={sorted.length + 1}>
+      <table
+        // Columns that find their widths anew for each row that comes would dance, and take the time of a frame.
+        className={`w-full border-collapse text-sm ${long ? "table-fixed" : ""}`}
+        aria-rowcount={sorted.length + 1}
+      >
         <thead className="sticky top-0 z-10 bg-surface">
           <tr>
             {columns.map((column) => {
@@ -129,7 +137,7 @@ export const DataTable = <Row extends object>({
                         ? "descending"
                         : "ascending"
                   }
-                  className={`border-b border-line px-4 py-2 text-xs font-medium whitespace-nowrap text-muted ${place(column)}`}
+                  className={`border-b border-line px-4 py-2 text-xs font-medium whitespace-nowrap text-muted ${placeOf(column)}`}
                 >
                   {column.order === undefined ? (
                     column.header
@@ -158,29 +166,13 @@ export const DataTable = <Row extends object>({
             const row = sorted[index];
             if (row === undefined) return null;
             return (
-              <tr
+              <Drawn
                 key={row.id}
-                aria-rowindex={index + 2}
-                style={{ height: ROW }}
-                className={`border-b border-line last:border-b-0 hover:bg-sunken/60 ${onRow === undefined ? "" : "cursor-pointer"}`}
-                onClick={
-                  onRow === undefined
-                    ? undefined
-                    : (event) => {
-                        // A link or a button in the row acts for itself, and marked text is to be copied.
-                        const on = event.target;
-                        if (on instanceof Element && on.closest("a,button") !== null) return;
-                        if (String(getSelection() ?? "") !== "") return;
-                        onRow(row.original);
-                      }
-                }
-              >
-                {columns.map((column) => (
-                  <td key={column.id} className={`px-4 py-1.5 whitespace-nowrap ${place(column)}`}>
-                    {column.cell(row.original)}
-                  </td>
-                ))}
-              </tr>
+                index={index}
+                row={row.original}
+                columns={columns}
+                onRow={onRow}
+              />
             );
           })}
           {after > 0 ? <tr style={{ height: after }} /> : null}
@@ -189,3 +181,41 @@ export const DataTable = <Row extends object>({
     </section>
   );
 };
+
+const placeOf = <Row,>(column: Column<Row>): string =>
+  `${column.align === "right" ? "text-right" : "text-left"} ${column.wideOnly ? "max-md:hidden" : ""} ${column.className ?? ""}`;
+
+type DrawnRow<Row> = {
+  readonly index: number;
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+  readonly onRow: ((row: Row) => void) | undefined;
+};
+
+const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
+  <tr
+    aria-rowindex={index + 2}
+    style={{ height: ROW }}
+    className={`border-b border-line last:border-b-0 hover:bg-sunken/60 ${onRow === undefined ? "" : "cursor-pointer"}`}
+    onClick={
+      onRow === undefined
+        ? undefined
+        : (event) => {
+            // A link or a button in the row acts for itself, and marked text is to be copied.
+            const on = event.target;
+            if (on instanceof Element && on.closest("a,button") !== null) return;
+            if (String(getSelection() ?? "") !== "") return;
+            onRow(row);
+          }
+    }
+  >
+    {columns.map((column) => (
+      <td key={column.id} className={`px-4 py-1.5 whitespace-nowrap ${placeOf(column)}`}>
+        {column.cell(row)}
+      </td>
+    ))}
+  </tr>
+);
+
+/** Drawn once while it is in sight: scrolling draws the rows that come, and no other again. */
+const Drawn = memo(DrawnRow) as typeof DrawnRow;

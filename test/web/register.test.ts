@@ -1,0 +1,212 @@
+/** What the page works out by itself, held against the service's own rules where it has them. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { claimableAt as claimableOnServer } from "../../src/audit/unlocking.ts";
+import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
+import { sumUp } from "../../web/src/pages/today/since.ts";
+import { compareRegisters } from "../../web/src/register/compare.ts";
+import { curve, largest } from "../../web/src/register/concentration.ts";
+import { isMeant, type Row } from "../../web/src/register/register.ts";
+import {
+  claimableAt,
+  type Grant,
+  nextRelease,
+  releasesOf,
+  unlockedAt,
+} from "../../web/src/register/unlocking.ts";
+import { amountText, changeText, shareText } from "../../web/src/shown/amount.ts";
+import {
+  fieldSeconds,
+  fieldText,
+  momentText,
+  yesterdaysClose,
+} from "../../web/src/shown/moment.ts";
+
+const units = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+
+const grants = fc.record({
+  objectId: fc.constant("0x1"),
+  owner: fc.constant("0x2"),
+  funder: fc.constant("0x3"),
+  totalAmount: units,
+  leftBalance: units,
+  tokensTransferred: units,
+  commencementMs: fc.bigInt({ min: 0n, max: 10_000n }),
+  delayMs: fc.bigInt({ min: 0n, max: 1_000n }),
+  periodMs: fc.bigInt({ min: 0n, max: 500n }),
+  releaseCount: fc.bigInt({ min: 0n, max: 60n }),
+  initialBps: fc.bigInt({ min: 0n, max: 10_000n }),
+});
+
+const onServer = (grant: Grant, timeMs: bigint): bigint =>
+  claimableOnServer(
+    {
+      owner: grant.owner,
+      funder: grant.funder,
+      totalAmount: grant.totalAmount,
+      leftBalance: grant.leftBalance,
+      tokensTransferred: grant.tokensTransferred,
+      commencementTimestampMs: grant.commencementMs,
+      delayUntilFirstReleaseMs: grant.delayMs,
+      periodBetweenReleasesMs: grant.periodMs,
+      releaseCount: grant.releaseCount,
+      initialReleasePortionBps: grant.initialBps,
+      releaseScheduleId: 0n,
+    },
+    timeMs,
+  );
+
+test("the page and the service agree what of any grant can be claimed at any time", () => {
+  fc.assert(
+    fc.property(grants, fc.bigInt({ min: 0n, max: 60_000n }), (grant, timeMs) => {
+      expect(claimableAt(grant, timeMs)).toBe(onServer(grant, timeMs));
+    }),
+  );
+});
+
+test("a next release is the first moment at which more is unlocked, and none is left out before it", () => {
+  fc.assert(
+    fc.property(grants, fc.bigInt({ min: 0n, max: 60_000n }), (grant, timeMs) => {
+      const next = nextRelease(grant, timeMs);
+      const now = unlockedAt(grant, timeMs);
+      if (next === null) {
+        expect(unlockedAt(grant, 10n ** 12n)).toBe(now);
+        return;
+      }
+      expect(next.atMs).toBeGreaterThan(timeMs);
+      expect(unlockedAt(grant, next.atMs - 1n)).toBe(now);
+      expect(unlockedAt(grant, next.atMs)).toBe(now + next.amount);
+      expect(next.amount).toBeGreaterThan(0n);
+    }),
+  );
+});
+
+test("the releases drawn of a grant begin with its first and end with all of it", () => {
+  fc.assert(
+    fc.property(grants, (grant) => {
+      const releases = releasesOf(grant, 10);
+      expect(releases.length).toBeLessThanOrEqual(11);
+      expect(releases.at(-1)?.total).toBe(unlockedAt(grant, 10n ** 12n));
+      expect(releases[0]?.atMs).toBe(grant.commencementMs + grant.delayMs);
+    }),
+  );
+});
+
+const row = (id: string, balance: bigint): Row => ({
+  holderId: id.startsWith("0x") ? null : id,
+  wallets: [
+    { address: id.startsWith("0x") ? id : `0xaa${id}`, balance, groupId: null, isFrozen: false },
+  ],
+  balance,
+  tokens: balance,
+  unlocked: 0n,
+  locked: 0n,
+});
+
+const registers = fc
+  .dictionary(fc.stringMatching(/^[1-9]\d?$/), fc.bigInt({ min: 1n, max: 1000n }))
+  .map((held) => ({ rows: Object.entries(held).map(([id, balance]) => row(id, balance)) }));
+
+test("the differences of two registers add up to what was issued between them", () => {
+  fc.assert(
+    fc.property(registers, registers, (earlier, later) => {
+      const { differences, sums, unchanged } = compareRegisters(earlier, later);
+      const total = ({ rows }: { rows: readonly Row[] }) =>
+        rows.reduce((sum, { balance }) => sum + balance, 0n);
+      const changes = Object.values(sums).reduce((sum, { change }) => sum + change, 0n);
+      expect(changes).toBe(total(later) - total(earlier));
+      expect(differences.reduce((sum, { change }) => sum + change, 0n)).toBe(changes);
+      const ids = new Set([...earlier.rows, ...later.rows].map(({ holderId }) => holderId));
+      expect(differences.length + unchanged).toBe(ids.size);
+    }),
+  );
+});
+
+test("who came, left, grew and fell is told apart", () => {
+  const { differences } = compareRegisters(
+    { rows: [row("1", 5n), row("2", 5n), row("3", 5n), row("0xbb", 7n)] },
+    { rows: [row("1", 9n), row("2", 1n), row("4", 2n), row("0xbb", 7n)] },
+  );
+  expect(differences.map(({ id, kind, change }) => [id, kind, change])).toEqual([
+    ["3", "left", -5n],
+    ["1", "grew", 4n],
+    ["2", "fell", -4n],
+    ["4", "came", 2n],
+  ]);
+});
+
+test("the largest holders' sums end with everything, and their curve at the top", () => {
+  const rows = [50n, 30n, 20n].map((balance, index) => row(String(index), balance));
+  expect(largest({ rows })).toEqual([
+    { count: 1, held: 50n },
+    { count: 3, held: 100n },
+  ]);
+  expect(curve({ rows, issued: 100n })).toEqual([
+    [0, 0],
+    [1, 0.5],
+    [2, 0.8],
+    [3, 1],
+  ]);
+});
+
+test("amounts are exact beyond what a number holds, with their decimals", () => {
+  expect(amountText(18_446_744_073_709_551_615n, 9)).toBe("18,446,744,073.709551615");
+  expect(amountText(1_234_500n, 4)).toBe("123.45");
+  expect(amountText(1_234_500n, 4, true)).toBe("123.4500");
+  expect(amountText(5n, 6)).toBe("0.000005");
+  expect(amountText(-1_000n, 0)).toBe("\u22121,000");
+  expect(amountText(1_000n, null)).toBe("1,000");
+  expect(changeText(10n, 1)).toBe("+1");
+  expect(changeText(0n, 1)).toBe("0");
+});
+
+test("shares are rounded down and the smallest is not shown as nothing", () => {
+  expect(shareText(1n, 3n)).toBe("33.33 %");
+  expect(shareText(1n, 1_000_000n)).toBe("< 0.01 %");
+  expect(shareText(0n, 3n)).toBe("0.00 %");
+  expect(shareText(1n, 0n)).toBe("\u2013");
+});
+
+test("moments are shown in UTC, chosen to the second, and survive a time beyond any calendar", () => {
+  expect(momentText(Date.UTC(2026, 4, 4, 13, 2, 11))).toBe("2026-05-04 13:02:11 UTC");
+  expect(momentText(1e300)).toBe("beyond any calendar");
+  expect(fieldSeconds(fieldText(1_777_777_777))).toBe(1_777_777_777);
+  expect(fieldSeconds("2026-05-04T13:02")).toBe(Date.UTC(2026, 4, 4, 13, 2) / 1_000);
+  expect(fieldSeconds("soon")).toBeNull();
+  expect(yesterdaysClose(Date.UTC(2026, 4, 4, 13))).toBe(Date.UTC(2026, 4, 4) / 1_000 - 1);
+});
+
+test("a search finds a holder by its whole number and a wallet by a part of its address", () => {
+  expect(isMeant(row("12", 1n), "12")).toBe(true);
+  expect(isMeant(row("12", 1n), "1")).toBe(false);
+  expect(isMeant(row("0xabcdef", 1n), "BCD")).toBe(true);
+  expect(isMeant(row("12", 1n), " ")).toBe(true);
+});
+
+test("what moved since a time counts what was later than that second, exactly", () => {
+  const moved = (activityType: string, amount: string, checkpointTimestamp: string) => ({
+    activityType,
+    amount,
+    checkpointTimestamp,
+  });
+  const sums = sumUp(
+    [
+      moved("mint", "9007199254740993", "101"),
+      moved("mint", "1", "100"),
+      moved("burn", "5", "102"),
+    ],
+    100,
+  );
+  expect(sums.minted).toEqual({ count: 1, amount: 9_007_199_254_740_993n });
+  expect(sums.burned).toEqual({ count: 1, amount: 5n });
+  expect(sums.transferred).toEqual({ count: 0, amount: 0n });
+});
+
+test("a rate is of the time asked for, and a backfill that does not near its end has no end", () => {
+  const samples = [0, 10_000, 20_000].map((atMs) => ({ atMs, checkpoint: atMs / 100 }));
+  expect(rateOver(samples, 30_000)).toBe(10);
+  expect(rateOver(samples.slice(0, 1), 30_000)).toBeNull();
+  expect(secondsLeft(600n, 10, 4)).toBe(100);
+  expect(secondsLeft(600n, 4, 4)).toBeNull();
+  expect(secondsLeft(null, 4, null)).toBeNull();
+});
