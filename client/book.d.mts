@@ -1,0 +1,220 @@
+/** Unix seconds. */
+type Seconds = bigint;
+
+/** A moment of the past: the end of a checkpoint, or of a second. Answers about it never change. */
+export type At = { readonly checkpoint: bigint } | { readonly time: Date };
+
+type Asking = { readonly signal?: AbortSignal | undefined };
+type OfToken = Asking & { readonly coinType: string };
+type OfTokenAt = OfToken & { readonly at?: At | undefined };
+
+/** A security token that was seen on the ledger. */
+export type Token = {
+  readonly coinType: string;
+  readonly name: string | null;
+  readonly symbol: string | null;
+  readonly decimals: number | null;
+  /** In the smallest unit; null while the treasury was not seen. */
+  readonly totalSupply: bigint | null;
+  readonly firstCheckpoint: bigint;
+};
+
+/** How far a pipeline is. */
+export type PipelineStatus = {
+  readonly pipeline: string;
+  readonly checkpoint: bigint | null;
+  readonly checkpointTimestamp: Seconds | null;
+  readonly ageSeconds: number;
+  readonly digest: string | null;
+  readonly historyFilledThrough: bigint | null;
+};
+
+/** Everything a wallet holds; amounts in the smallest unit. */
+export type Balance = {
+  readonly owner: string;
+  readonly balance: bigint;
+  readonly timelockBalance: bigint;
+  readonly objectCount: number;
+  readonly timelockCount: number;
+  readonly timelocksIncluded: boolean;
+  readonly decimals: number | null;
+};
+
+export type Holder = {
+  readonly owner: string;
+  readonly balance: bigint;
+  readonly timelockBalance: bigint;
+  readonly timelocksIncluded: boolean;
+};
+
+export type TokenObject = {
+  readonly objectId: string;
+  readonly owner: string;
+  readonly balance: bigint;
+  readonly version: bigint;
+  readonly checkpoint: bigint;
+};
+
+/** A vesting grant; times in milliseconds. */
+export type Grant = {
+  readonly objectId: string;
+  readonly owner: string;
+  readonly funder: string;
+  readonly totalAmount: bigint;
+  readonly leftBalance: bigint;
+  readonly tokensTransferred: bigint;
+  readonly commencementTimestampMs: bigint;
+  readonly delayUntilFirstReleaseMs: bigint;
+  readonly periodBetweenReleasesMs: bigint;
+  readonly releaseCount: bigint;
+  readonly initialReleasePortionBps: bigint;
+  readonly releaseScheduleId: bigint;
+  readonly decimals: number | null;
+};
+
+export type CapTableRow = {
+  /** Null for a wallet without a holder; 0n is a holder. */
+  readonly holderId: bigint | null;
+  readonly balance: bigint;
+  readonly tokens: bigint;
+  readonly granted: bigint;
+  readonly unlocked: bigint;
+  readonly locked: bigint;
+  /** Of what is issued, 12 digits after the point, rounded down. */
+  readonly share: string;
+  readonly cursor: string;
+  readonly wallets: readonly {
+    readonly address: string;
+    readonly balance: bigint;
+    readonly groupId: bigint | null;
+    readonly isFrozen: boolean;
+  }[];
+};
+
+/** The register at the end of one checkpoint; iterate over it for its rows, all of that checkpoint. */
+export type CapTable = AsyncIterable<CapTableRow> & {
+  readonly coinType: string;
+  readonly decimals: number | null;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+  readonly checkpointDigest: string;
+  readonly totalSupply: bigint | null;
+  readonly issued: bigint;
+  readonly holderCount: number;
+  readonly root: string;
+};
+
+export type WalletRole = {
+  readonly owner: string;
+  readonly roles: readonly string[];
+  readonly roleBits: number;
+};
+
+export type TokenActivity = {
+  readonly eventId: string;
+  readonly eventSeq: number;
+  readonly activityType: "mint" | "burn" | "transfer" | "force_transfer";
+  readonly amount: bigint;
+  readonly fromAddress: string | null;
+  readonly toAddress: string | null;
+  readonly signer: string;
+  readonly coinType: string;
+  readonly decimals: number | null;
+  readonly tokenObjectId: string;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+  readonly txDigest: string;
+  /** Place in chain order: keep it, to go on behind it. */
+  readonly position: bigint;
+};
+
+export type BalanceChange = {
+  readonly owner: string;
+  readonly part: "TOKENS" | "GRANTS";
+  readonly cause:
+    | "MINT"
+    | "BURN"
+    | "TRANSFER"
+    | "FORCE_TRANSFER"
+    | "GRANT_FUNDED"
+    | "GRANT_CLAIMED"
+    | "GRANT_CANCELLED"
+    | "UNKNOWN";
+  readonly change: bigint;
+  readonly balanceAfter: bigint;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+  readonly txDigest: string;
+  readonly position: bigint;
+  /** Keep it, to go on behind it. */
+  readonly cursor: string;
+};
+
+export type HolderEvent = {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly holderId: bigint | null;
+  readonly address: string | null;
+  readonly groupId: bigint | null;
+  readonly isFrozen: boolean | null;
+  readonly checkpointTimestamp: Seconds;
+  readonly position: bigint;
+};
+
+export type RoleEvent = {
+  readonly eventId: string;
+  readonly owner: string;
+  readonly role: string;
+  readonly roleBit: number;
+  readonly granted: boolean;
+  readonly signer: string;
+  readonly checkpointTimestamp: Seconds;
+  readonly position: bigint;
+};
+
+/**
+ * Which events: all behind `after`, or from the beginning without it. `follow` (true unless given): go on
+ * with those that come, over one connection that is made again behind the last event when it is lost; false:
+ * end with the newest there is.
+ */
+type Which<Cursor> = OfToken & {
+  readonly after?: Cursor | undefined;
+  readonly follow?: boolean | undefined;
+};
+
+export type Book = {
+  /**
+   * Any query of the schema; decimal texts of known fields come as `bigint`.
+   * @throws BookError when it is refused, or not answered after some attempts
+   */
+  ask(query: string, variables?: Readonly<Record<string, unknown>>, asking?: Asking): Promise<unknown>;
+  tokens(asking?: Asking): AsyncIterable<Token>;
+  status(asking?: Asking): Promise<readonly PipelineStatus[]>;
+  balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
+  roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
+  /** Null for a token that was not seen by then. */
+  capTable(of: OfTokenAt): Promise<CapTable | null>;
+  /** Wallets by balance, all of one checkpoint: the newest unless `at` says another. */
+  holders(of: OfTokenAt): AsyncIterable<Holder>;
+  objects(of: OfTokenAt & { readonly owner: string }): AsyncIterable<TokenObject>;
+  grants(of: OfTokenAt & { readonly owner?: string | undefined }): AsyncIterable<Grant>;
+  tokenActivity(which: Which<bigint>): AsyncIterable<TokenActivity>;
+  holderEvents(which: Which<bigint>): AsyncIterable<HolderEvent>;
+  roleEvents(which: Which<bigint>): AsyncIterable<RoleEvent>;
+  balanceChanges(
+    which: Which<string> & { readonly owner?: string | undefined },
+  ): AsyncIterable<BalanceChange>;
+  /** The whole list, at once and whenever it has changed. */
+  statusChanges(asking?: Asking): AsyncIterable<readonly PipelineStatus[]>;
+};
+
+/**
+ * Opens a register.
+ * @param service `url`: where it answers, such as `https://holderbook.example`; `key`: of the kind
+ *   `graphql` or `operator`
+ */
+export declare const createBook: (service: {
+  readonly url: string;
+  readonly key: string;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}) => Book;

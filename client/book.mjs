@@ -1,0 +1,253 @@
+/** A register, read: typed queries, lists at one checkpoint, and events as they happen. */
+import { BookError, pause, pauseBefore, refusalOf, retrying, send } from "./asking.mjs";
+import { eventsOf } from "./server-sent.mjs";
+import { exact } from "./values.mjs";
+
+const PAGE = 1_000;
+
+/** Attempts of one request, as long as each could have helped. */
+const ATTEMPTS = 6;
+
+const TOKEN = "coinType name symbol decimals totalSupply firstCheckpoint";
+const ROW = `holderId balance tokens granted unlocked locked share cursor
+  wallets { address balance groupId isFrozen }`;
+const GRANT = `objectId owner funder totalAmount leftBalance tokensTransferred commencementTimestampMs
+  delayUntilFirstReleaseMs periodBetweenReleasesMs releaseCount initialReleasePortionBps
+  releaseScheduleId decimals`;
+const ACTIVITY = `eventId eventSeq activityType amount fromAddress toAddress signer coinType decimals
+  tokenObjectId checkpoint checkpointTimestamp txDigest position`;
+const CHANGE = `owner part cause change balanceAfter checkpoint checkpointTimestamp txDigest position
+  cursor`;
+const HOLDER_EVENT = `eventId eventType holderId address groupId isFrozen checkpointTimestamp position`;
+const ROLE_EVENT = "eventId owner role roleBit granted signer checkpointTimestamp position";
+const STATUS = "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough";
+
+export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
+  const endpoint = new URL("/graphql", url).href;
+  const post = (query, variables, signal, accept) =>
+    send(fetch, endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept, "x-api-key": key },
+      body: JSON.stringify({ query, variables }, (_name, value) =>
+        typeof value === "bigint" ? value.toString() : value,
+      ),
+      signal,
+    });
+
+  const ask = (query, variables = {}, { signal } = {}) =>
+    retrying(ATTEMPTS, signal, async () => {
+      const response = await post(query, variables, signal, "application/json");
+      const body = await response.json().catch(() => undefined);
+      if (!response.ok || body?.errors !== undefined || body?.data == null) {
+        throw refusalOf(response, body);
+      }
+      return exact(body.data);
+    });
+
+  /** Arguments of one checkpoint, given or the newest: lists of it stay whole while the chain goes on. */
+  const fixed = async ({ at, signal }) => {
+    if (at?.checkpoint !== undefined) return { atCheckpoint: String(at.checkpoint) };
+    if (at?.time !== undefined) {
+      return { atTimestamp: String(Math.floor(at.time.getTime() / 1_000)) };
+    }
+    const { _meta } = await ask("{ _meta { checkpoint } }", {}, { signal });
+    if (_meta?.checkpoint == null) {
+      throw new BookError("nothing is indexed yet", { status: 200, code: "NOT_YET_INDEXED" });
+    }
+    return { atCheckpoint: _meta.checkpoint.toString() };
+  };
+
+  /** All rows of a list, page after page. */
+  async function* paged(query, variables, { rowsOf, cursorOf, signal, first }) {
+    let after = first ?? null;
+    for (;;) {
+      const rows = rowsOf(await ask(query, { ...variables, after }, { signal })) ?? [];
+      yield* rows;
+      if (rows.length < PAGE) return;
+      after = cursorOf(rows.at(-1));
+    }
+  }
+
+  const listOf = (name, extra, fields, cursorOf) =>
+    async function* list({ coinType, owner, at, signal }) {
+      const when = await fixed({ at, signal });
+      const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String,
+          $after: String${extra === "" ? "" : `, $owner: String${extra}`}) {
+        ${name}(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
+          after: $after, limit: ${PAGE}${extra === "" ? "" : ", owner: $owner"}) { ${fields} }
+      }`;
+      const variables = { coinType, ...when, ...(extra === "" ? {} : { owner }) };
+      yield* paged(query, variables, { rowsOf: (data) => data[name], cursorOf, signal });
+    };
+
+  const capTable = async ({ coinType, at, signal }) => {
+    const head = `coinType decimals checkpoint checkpointTimestamp checkpointDigest totalSupply issued
+      holderCount root`;
+    const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String,
+        $after: String) {
+      capTable(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
+        after: $after, limit: ${PAGE}) { ${head} rows { ${ROW} } }
+    }`;
+    const when =
+      at === undefined
+        ? {}
+        : await fixed({ at, signal });
+    const first = (await ask(query, { coinType, ...when }, { signal })).capTable;
+    if (first === null) return null;
+    const { rows, ...totals } = first;
+    return {
+      ...totals,
+      async *[Symbol.asyncIterator]() {
+        yield* rows;
+        if (rows.length < PAGE) return;
+        yield* paged(
+          query,
+          { coinType, atCheckpoint: totals.checkpoint.toString() },
+          {
+            rowsOf: (data) => data.capTable?.rows,
+            cursorOf: ({ cursor }) => cursor,
+            signal,
+            first: rows.at(-1).cursor,
+          },
+        );
+      },
+    };
+  };
+
+  /** What one connection brings; returns where the service ends it to be connected to again. */
+  async function* connection(query, variables, signal) {
+    const response = await post(query, variables, signal, "text/event-stream");
+    if (!response.ok || response.body === null) {
+      throw refusalOf(response, await response.json().catch(() => undefined));
+    }
+    for await (const { event, data } of eventsOf(response.body, signal)) {
+      if (event === "complete") return;
+      if (event !== "next") continue;
+      const { data: told, errors } = JSON.parse(data);
+      if (errors === undefined) {
+        yield exact(told);
+        continue;
+      }
+      const code = errors[0]?.extensions?.code ?? "";
+      if (code === "RECONNECT" || code === "SLOW_CONSUMER") return;
+      throw new BookError(errors[0]?.message ?? "the subscription ended", { status: 200, code });
+    }
+  }
+
+  /** Events from a place on, for ever: connects again, behind the last one given. */
+  async function* followed(query, variables, { pick, cursorOf, after, signal }) {
+    let place = after;
+    for (let failures = 0; ; ) {
+      try {
+        for await (const data of connection(query, { ...variables, after: place }, signal)) {
+          failures = 0;
+          const row = pick(data);
+          place = cursorOf?.(row) ?? place;
+          yield row;
+        }
+        // Ended in good order, such as for an upgrade: at once, and slower while that repeats.
+        signal?.throwIfAborted();
+        await pause(pauseBefore(failures), signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!(error instanceof BookError) || error.remedy !== "retry") throw error;
+        await pause(pauseBefore(failures, error), signal);
+      }
+      failures += 1;
+    }
+  }
+
+  const events = (name, fields, { cursorOf, beginning, byOwner = false }) => {
+    const declared = byOwner ? ", $owner: String" : "";
+    const given = byOwner ? ", owner: $owner" : "";
+    return async function* each({ coinType, owner, after, follow = true, signal }) {
+      const variables = { coinType, ...(byOwner && { owner }) };
+      const place = after === undefined ? beginning : String(after);
+      if (follow) {
+        const query = `subscription ($coinType: String!, $after: String${declared}) {
+          ${name}(coinType: $coinType, after: $after${given}) { ${fields} }
+        }`;
+        const pick = (data) => data[name];
+        yield* followed(query, variables, { pick, cursorOf, after: place, signal });
+        return;
+      }
+      const query = `query ($coinType: String!, $after: String${declared}) {
+        ${name}(coinType: $coinType, after: $after, limit: ${PAGE}${given}) { ${fields} }
+      }`;
+      yield* paged(query, variables, {
+        rowsOf: (data) => data[name],
+        cursorOf,
+        signal,
+        first: place,
+      });
+    };
+  };
+
+  const byPosition = { cursorOf: ({ position }) => position.toString(), beginning: "0" };
+
+  return {
+    ask,
+    async *tokens({ signal } = {}) {
+      const query = `query ($after: String) { tokens(after: $after, limit: ${PAGE}) { ${TOKEN} } }`;
+      yield* paged(query, {}, {
+        rowsOf: (data) => data.tokens,
+        cursorOf: ({ coinType }) => coinType,
+        signal,
+      });
+    },
+    status: async ({ signal } = {}) =>
+      (await ask(`{ indexerStatus { ${STATUS} } }`, {}, { signal })).indexerStatus,
+    balance: async ({ coinType, owner, at, signal }) => {
+      const query = `query ($coinType: String!, $owner: String!, $atCheckpoint: String,
+          $atTimestamp: String) {
+        tokenBalance(coinType: $coinType, owner: $owner, atCheckpoint: $atCheckpoint,
+          atTimestamp: $atTimestamp) {
+          owner balance timelockBalance objectCount timelockCount timelocksIncluded decimals
+        }
+      }`;
+      const when = at === undefined ? {} : await fixed({ at, signal });
+      return (await ask(query, { coinType, owner, ...when }, { signal })).tokenBalance;
+    },
+    roles: async ({ coinType, at, signal }) => {
+      const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String) {
+        walletRoles(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp) {
+          owner roles roleBits
+        }
+      }`;
+      const when = at === undefined ? {} : await fixed({ at, signal });
+      return (await ask(query, { coinType, ...when }, { signal })).walletRoles;
+    },
+    capTable,
+    holders: listOf(
+      "tokenHolders",
+      "",
+      "owner balance timelockBalance timelocksIncluded",
+      ({ balance, owner }) => `${balance}:${owner}`,
+    ),
+    objects: listOf(
+      "tokenObjects",
+      "!",
+      "objectId owner balance version checkpoint",
+      ({ objectId }) => objectId,
+    ),
+    grants: listOf(
+      "tokenTimelocks",
+      " ",
+      GRANT,
+      ({ commencementTimestampMs, objectId }) => `${commencementTimestampMs}:${objectId}`,
+    ),
+    tokenActivity: events("tokenActivity", ACTIVITY, byPosition),
+    holderEvents: events("holderEvents", HOLDER_EVENT, byPosition),
+    roleEvents: events("roleEvents", ROLE_EVENT, byPosition),
+    balanceChanges: events("balanceChanges", CHANGE, {
+      cursorOf: ({ cursor }) => cursor,
+      beginning: "0:0x0:TOKENS",
+      byOwner: true,
+    }),
+    async *statusChanges({ signal } = {}) {
+      const query = `subscription { indexerStatus { ${STATUS} } }`;
+      const pick = (data) => data.indexerStatus;
+      yield* followed(query, {}, { pick, signal });
+    },
+  };
+};
