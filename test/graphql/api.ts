@@ -11,6 +11,7 @@ import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
+import type { Part } from "../../src/http/part.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
 import { LOG_CHANNEL } from "../../src/log/channel.ts";
 import * as watermarks from "../../src/projections/watermarks.ts";
@@ -71,6 +72,8 @@ export const startApi = async (
     readonly statementTimeoutMs?: number;
     readonly connections?: number;
     readonly streams?: GraphqlPartSettings["streams"];
+    /** Beside it. */
+    readonly parts?: readonly Part[];
     /** One that is there; else a new one, which ends with the service. */
     readonly database?: TestDatabase;
   } = {},
@@ -126,6 +129,7 @@ const serve = async (
     attempts = 1000,
     now = Date.now,
     streams,
+    parts = [],
   }: Parameters<typeof startApi>[0] & object,
 ): Promise<Pick<Api, "server" | "streams">> => {
   const lines = new Writable({
@@ -158,7 +162,7 @@ const serve = async (
   const metrics = createMetrics(health);
   streamGauges(metrics.registry, part.streams);
   const server = await createServer({
-    parts: [part],
+    parts: [part, ...parts],
     logger: pino({ level: "info" }, lines),
     version: "0.0.0-test",
     health,

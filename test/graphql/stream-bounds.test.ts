@@ -125,7 +125,7 @@ test("who does not read is cut with the place to go on from, and what was read u
   expect(api.streams.untakenBytes).toBeLessThan(128 * 1024);
   expect(await gauge(api, "cut_total")).toBe(1);
   const chunks: string[] = [];
-  socket.setEncoding("utf8").on("data", (chunk) => chunks.push(chunk));
+  socket.setEncoding("utf8").on("data", (chunk) => chunks.push(String(chunk)));
   socket.resume();
   await until("the last word", () => chunks.slice(-2).join("").includes("event: complete"));
   socket.destroy();
@@ -152,7 +152,7 @@ test("who reads slowly at the end of the log has everything once, although more 
   for (let at = 2n; at <= 9n; at += 1n) await commit(api.database, at, 1_000);
   const chunks: string[] = [];
   socket.setEncoding("utf8").on("data", (chunk) => {
-    chunks.push(chunk);
+    chunks.push(String(chunk));
     socket.pause();
     setTimeout(() => socket.resume(), 1);
   });
