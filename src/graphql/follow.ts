@@ -65,6 +65,8 @@ export async function* follow<Row, Place>(
 ): AsyncGenerator<Live<Row>, void, undefined> {
   const { log, topics, coinType, begin, chosen, pace, signal } = follower;
   const waker = createWaker();
+  // Once: to listen at each wait would cost as much as the event that it waits for.
+  signal.addEventListener("abort", waker.wake, { once: true });
   let waiting: Live<Row>[] = [];
   let place = begin.kind === "behind" ? begin.place : undefined;
   let leave: (() => void) | undefined;
@@ -145,7 +147,7 @@ export async function* follow<Row, Place>(
       if (ready.length > 0) continue;
       if (failure !== undefined) throw failure.error;
       if (leave === undefined) await goOn();
-      else await waker.since(mark, undefined, signal);
+      else await waker.since(mark);
     }
   } finally {
     goBack();
