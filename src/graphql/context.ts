@@ -42,6 +42,8 @@ export type Subscriber = {
   readonly signal: AbortSignal;
   /** Where it goes on, as it told in the header of a reconnection: instead of its argument `after`. */
   readonly lastEventId: string | undefined;
+  /** Told where one begins that named no place, as callers write it in `after`. */
+  readonly beganAt: (place: string) => void;
 };
 
 /** A list of roles; those of the past have lengths of their own. */

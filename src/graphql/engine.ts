@@ -46,7 +46,7 @@ export type ReadSubscription = {
   requestsFor(rows: number): number;
   /** What reading a page weighs while it is under way. */
   readonly pageWeight: number;
-  begin(subscriber: Omit<Subscriber, "following">, scope: RequestScope): Promise<Begun>;
+  begin(subscriber: Omit<Subscriber, "following" | "beganAt">, scope: RequestScope): Promise<Begun>;
 };
 
 export type GraphEngine = {
@@ -127,16 +127,22 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     return {
       requestsFor: (rows) => Math.max(1, Math.ceil((cost * rows) / COST_PER_REQUEST)),
       pageWeight: STATEMENT_WEIGHT + cost * PAGE_ROWS,
-      begin: (subscriber, scope) =>
-        beginSubscription({
+      begin: async (subscriber, scope) => {
+        let at: string | undefined;
+        const beganAt = (place: string) => {
+          at = place;
+        };
+        const begun = await beginSubscription({
           schema,
           document,
           operationName: operation.node.name?.value,
           variables,
-          context: contexts.ofSubscription(subscriber),
+          context: contexts.ofSubscription({ ...subscriber, beganAt }),
           scope,
           alike: operation.isPlain ? operation : undefined,
-        }),
+        });
+        return { ...begun, at };
+      },
     };
   };
 

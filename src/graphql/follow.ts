@@ -14,12 +14,6 @@ import type { Following } from "./following.ts";
 import type { LogTopics } from "./log-topics.ts";
 import { PAGE_ROWS, type Placed, placed } from "./topic.ts";
 
-/** Where a subscriber begins. */
-export type Begin<Place> =
-  | { readonly kind: "now" }
-  /** With the events behind this place. */
-  | { readonly kind: "behind"; readonly place: Place };
-
 /** Events that some subscriber wants of a coin type's, and how they are read. */
 export type Chosen<Row, Place> = {
   wants(row: Row): boolean;
@@ -32,7 +26,8 @@ export type Follower<Row, Place> = {
   readonly following: Following;
   /** Canonical. */
   readonly coinType: string;
-  readonly begin: Begin<Place>;
+  /** It begins with the events behind this place; undefined: with the first. */
+  readonly begin: Place | undefined;
   /** All events unless given. */
   readonly chosen?: Chosen<Row, Place> | undefined;
   /** Does the reading of a page when it is the subscriber's turn; resolves to how many rows it had. */
@@ -68,7 +63,7 @@ export async function* follow<Row, Place>(
   // Once: to listen at each wait would cost as much as the event that it waits for.
   signal.addEventListener("abort", waker.wake, { once: true });
   let waiting: Live<Row>[] = [];
-  let place = begin.kind === "behind" ? begin.place : undefined;
+  let place = begin;
   let leave: (() => void) | undefined;
   let failure: { readonly error: unknown } | undefined;
 
@@ -132,10 +127,6 @@ export async function* follow<Row, Place>(
   };
 
   try {
-    if (begin.kind === "now") {
-      place = await patiently(() => topics.end(coinType));
-      if (!signal.aborted) join();
-    }
     while (!signal.aborted) {
       const mark = waker.mark();
       const ready = waiting;

@@ -24,6 +24,7 @@ import { pacedBy } from "./pace.ts";
 import { schema } from "./schema.ts";
 import { STREAM_BOUNDS, type StreamBounds, sendStream } from "./send-stream.ts";
 import {
+  beginning,
   COMPLETE_EVENT,
   KEEP_ALIVE,
   nextEvent,
@@ -149,10 +150,11 @@ export const graphqlPart = ({
       if (value !== undefined) response.setHeader(name, value);
     }
     response.writeHead(200);
-    response.write(KEEP_ALIVE);
-    const { frames } = begun;
+    const { frames, at } = begun;
+    response.write(at === undefined ? KEEP_ALIVE : beginning(at));
     void sendStream({
       frames,
+      at,
       response,
       scope,
       signal,

@@ -9,6 +9,8 @@ import type { Frame } from "./subscription.ts";
 
 export type SendStream = {
   readonly frames: AsyncIterable<Frame>;
+  /** Where they begin, as far as that is known. */
+  readonly at: string | undefined;
   readonly response: ServerResponse;
   readonly scope: RequestScope;
   /** Aborts when the caller hangs up, or with a StreamEnd. */
@@ -31,7 +33,7 @@ const LAST_WORD_MS = 50;
 /** Resolves when there is nothing more to send; whether it was cut for not being read. Never rejects. */
 export const sendStream = async (stream: SendStream): Promise<"ended" | "cut"> => {
   const { frames, response, scope, signal, bounds } = stream;
-  let at: string | undefined;
+  let { at } = stream;
   /** The last event, and perhaps word that it need not be asked again. */
   const endWith = (code: ErrorCode, message: string, isOver: boolean) => {
     if (response.destroyed) return;

@@ -18,6 +18,9 @@ export const takesEventsAlone = (accept: string | undefined): boolean =>
 export const nextEvent = (json: string, at?: string): string =>
   `${at === undefined ? "" : `id: ${at}\n`}event: next\ndata: ${json}\n\n`;
 
+/** No event: from here on one goes on that has had none. */
+export const beginning = (at: string): string => `id: ${at}\n\n`;
+
 /** Nothing more will come, and nothing is to be asked again. */
 export const COMPLETE_EVENT = "event: complete\ndata:\n\n";
 

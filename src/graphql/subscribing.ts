@@ -36,13 +36,17 @@ export const following = <Row, Place>(log: EventLog<Row, Place>) => {
     context: GraphContext,
     { coinType, after, chosen }: FollowQuery<Row, Place>,
   ): Promise<AsyncIterable<Live<Row>>> => {
-    const { following: watch, pace, signal } = subscriberOf(context);
+    const { following: watch, pace, signal, beganAt } = subscriberOf(context);
+    const topics = topicsIn(watch);
+    const canonical = await context.coinType(coinType);
+    const place = after ?? (await topics.end(canonical));
+    if (after === undefined && place !== undefined) beganAt(log.show(place));
     return follow({
       log,
-      topics: topicsIn(watch),
+      topics,
       following: watch,
-      coinType: await context.coinType(coinType),
-      begin: after === undefined ? { kind: "now" } : { kind: "behind", place: after },
+      coinType: canonical,
+      begin: place,
       chosen,
       pace,
       signal,

@@ -23,7 +23,12 @@ export type Frame = {
 
 /** A subscription as it began, or the errors for which it did not, as JSON. */
 export type Begun =
-  | { readonly kind: "open"; readonly frames: AsyncIterable<Frame> }
+  | {
+      readonly kind: "open";
+      readonly frames: AsyncIterable<Frame>;
+      /** Where it begins, when the caller has not said so, and there is anything before. */
+      readonly at?: string | undefined;
+    }
   | { readonly kind: "refused"; readonly body: string };
 
 export type SubscriptionRun = {

@@ -45,6 +45,7 @@ const counted = async () => {
         pace: (read) => read(),
         signal: over.signal,
         lastEventId: undefined,
+        beganAt: () => undefined,
       }),
     });
     if (!("schema" in args)) throw new Error("not a subscription");

@@ -44,6 +44,19 @@ test("a client goes on by itself after a restart of the service, and has everyth
   ]);
 });
 
+test("one that named no place and has had no event is told where to go on", async () => {
+  const api = await startApi();
+  await commit(api.database, 1n, 2);
+  using events = subscribe(api, ACTIVITY, { coin: ACME });
+  await until("it is open", () => api.streams.size === 1);
+  await api.server.close();
+  await events.over.catch(() => undefined);
+  await api[Symbol.asyncDispose]();
+  expect(events.results).toMatchObject([
+    { errors: [{ extensions: { code: "RECONNECT", after: "1000020001" } }] },
+  ]);
+});
+
 test("a revoked key's streams end within about a second, those of other keys go on", async () => {
   await using api = await startApi();
   const { id, secret } = await createKey(api.database, { kind: "graphql" });
