@@ -42,6 +42,8 @@ export type Following = LogReads & {
   add(followed: Followed): void;
   /** Somebody follows, or has something to be read. */
   wake(): void;
+  /** Nobody follows a log any more: without others the watcher ends, and lets go of its connection. */
+  left(): void;
   /** Where the pipelines are: now, and then whenever that has changed, until `signal` aborts. */
   status(signal: AbortSignal): AsyncIterable<Live<Status>>;
 };
@@ -148,6 +150,7 @@ export const createFollowing = (settings: FollowingSettings): Following => {
     packages,
     add: (followed) => all.add(followed),
     wake,
+    left: waker.wake,
     async *status(signal) {
       statusFollowers += 1;
       wake();
@@ -164,6 +167,7 @@ export const createFollowing = (settings: FollowingSettings): Following => {
         }
       } finally {
         statusFollowers -= 1;
+        waker.wake();
       }
     },
   };

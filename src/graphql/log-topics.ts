@@ -81,7 +81,9 @@ export const createLogTopics = <Row, Place>(
       if (topic.isDue) following.wake();
       return () => {
         leave();
-        if (topic.members === 0 && topics.get(coinType) === topic) topics.delete(coinType);
+        if (topic.members > 0 || topics.get(coinType) !== topic) return;
+        topics.delete(coinType);
+        if (topics.size === 0) following.left();
       };
     },
   };
