@@ -52,7 +52,7 @@ const heavyQueries = (coinTypes: readonly string[]) => {
   };
 };
 
-const pages = { kind: "pipelined", path: "/graphiql" } as const;
+const pages = { kind: "pipelined", path: "/docs/js/scalar.js" } as const;
 
 /** @param coinTypes of the ledger that is served */
 export const phasesOver = (coinTypes: readonly string[]): readonly Phase[] => {

@@ -24,6 +24,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
   past: async () => (await import("./past.ts")).pastBench(),
   growth: async (rows) => (await import("./graphql-growth.ts")).growthBench(rows),
   attack: async (only) => (await import("./attack.ts")).attackBench(only),
+  streams: async () => (await import("./streams.ts")).streamsBench(),
   rest: async () => (await import("./rest.ts")).restBench(),
   callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
   ta: async () => (await import("./ta.ts")).taBench(),

@@ -1,7 +1,16 @@
 /** Every movement of a balance: `balanceChanges`. */
 import { unixSeconds } from "../http/health/health.ts";
-import { balanceChanges, type BalanceChange as Row } from "../projections/balance-changes.ts";
+import {
+  balanceChanges,
+  type ChangePlace,
+  grantChangesTable,
+  type BalanceChange as Row,
+  tokenChangesTable,
+} from "../projections/balance-changes.ts";
+import { endStatements, grownBeyond } from "../projections/beyond.ts";
 import { builder } from "./builder.ts";
+import type { EventLog } from "./event-log.ts";
+import type { Chosen } from "./follow.ts";
 import {
   changeCursorOf,
   coinTypeArgument,
@@ -12,6 +21,7 @@ import {
   ownerOf,
 } from "./input.ts";
 import { SortOrder } from "./sort-order.ts";
+import { afterOf, followArguments, following } from "./subscribing.ts";
 
 const BalancePart = builder.enumType("BalancePart", {
   description: "The part of a balance that a change is of.",
@@ -34,6 +44,8 @@ const BalanceChangeCause = builder.enumType("BalanceChangeCause", {
     UNKNOWN: { description: "No event and no grant explains it; never a guess." },
   },
 });
+
+const cursorOf = ({ position, owner, part }: ChangePlace): string => `${position}:${owner}:${part}`;
 
 const BalanceChange = builder.objectRef<Row>("BalanceChange").implement({
   description:
@@ -65,7 +77,7 @@ const BalanceChange = builder.objectRef<Row>("BalanceChange").implement({
     }),
     cursor: t.string({
       description: "`<position>:<owner>:<part>`: give it as after for the rows behind this one.",
-      resolve: ({ position, owner, part }) => `${position}:${owner}:${part}`,
+      resolve: cursorOf,
     }),
   }),
 });
@@ -98,5 +110,69 @@ builder.queryField("balanceChanges", (t) =>
       };
       return balanceChanges(reads, { ...page, coinType: await coinType(args.coinType) });
     },
+  }),
+);
+
+const ends = endStatements([tokenChangesTable, grantChangesTable]);
+
+const placeOf = ({ position, owner, part }: ChangePlace): ChangePlace => ({
+  position,
+  owner,
+  part,
+});
+
+const changes: EventLog<Row, ChangePlace> = {
+  pipelines: ["shared_token_objects", "timelock_objects"],
+  page: ({ reads }, coinType, after, limit) =>
+    balanceChanges(reads, { coinType, after, limit, order: "asc" }),
+  newest: async ({ reads }, coinType) => {
+    const [newest] = await balanceChanges(reads, { coinType, limit: 1, order: "desc" });
+    return newest && placeOf(newest);
+  },
+  // All rows of a position become readable together: what is new lies behind the whole of it.
+  grown: ({ reads }, read) =>
+    grownBeyond(
+      reads,
+      ends,
+      read.map(({ coinType, after }) => ({ coinType, position: after?.position })),
+    ),
+  placeOf,
+  compare: (one, other) => {
+    if (one.position !== other.position) return one.position < other.position ? -1 : 1;
+    if (one.owner !== other.owner) return one.owner < other.owner ? -1 : 1;
+    return Number(one.part === "GRANTS") - Number(other.part === "GRANTS");
+  },
+  show: cursorOf,
+};
+
+const followChanges = following(changes);
+
+/** Those of one owner: read by its own index, and picked out of what is read for all. */
+const changesOf = (owner: string): Chosen<Row, ChangePlace> => ({
+  wants: (row) => row.owner === owner,
+  page: ({ reads }, coinType, after, limit) =>
+    balanceChanges(reads, { coinType, owner, after, limit, order: "asc" }),
+});
+
+builder.subscriptionField("balanceChanges", (t) =>
+  t.field({
+    type: BalanceChange,
+    description:
+      "Movements of the balances of a coin type, or of one owner; the place of one is its cursor. " +
+      "NOT_YET_INDEXED while the history of an upgraded database is being filled in.",
+    args: {
+      coinType: t.arg.string(followArguments.coinType),
+      owner: t.arg.string({ ...ownerArgument, required: false }),
+      after: t.arg.string(followArguments.after),
+    },
+    subscribe: (_root, args, context) => {
+      const owner = args.owner == null ? undefined : ownerOf(args.owner);
+      return followChanges(context, {
+        coinType: args.coinType,
+        after: changeCursorOf(afterOf(context, args.after)),
+        chosen: owner === undefined ? undefined : changesOf(owner),
+      });
+    },
+    resolve: ({ row }) => row,
   }),
 );

@@ -20,6 +20,12 @@ export const builder = new SchemaBuilder<{
   complexity: { defaultComplexity: 1, defaultListMultiplier: 1 },
 });
 
+builder.subscriptionType({
+  description:
+    "What the indexer commits, as it does: server-sent events, for POST with Accept: text/event-stream. Each " +
+    "begins behind the argument after and leaves nothing out; without it, with what comes from now on.",
+});
+
 builder.queryType({
   description:
     "Security tokens as the indexer has them. Every query that names a coin type or an owner takes " +

@@ -5,6 +5,8 @@ import { decimalsOf, type KnownCoin, resolveCoin } from "../log/coins.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import type { WatchedPipeline } from "../projections/read-watermarks.ts";
 import { canonicalType } from "../values/move-type.ts";
+import type { Pace } from "./follow.ts";
+import { createFollowing, type Following } from "./following.ts";
 import { coinTypeIn } from "./input.ts";
 import type { RoleQuery, Statements } from "./statements.ts";
 
@@ -23,6 +25,25 @@ export type GraphSources = {
   readonly now: () => number;
   /** Registers that are kept: one for all who read them in this process. Of its own unless given. */
   readonly capTables?: CapTables | undefined;
+  /**
+   * Calls `heard` after every append to the log, until `signal` aborts; some may be missed. Subscriptions
+   * look every few seconds without it.
+   */
+  readonly onAppend?: ((heard: () => void, signal: AbortSignal) => void) | undefined;
+  /** Told of what keeps subscriptions from what is new; it is tried again. */
+  readonly onTrouble?: ((error: Error) => void) | undefined;
+};
+
+/** What a subscription is given to follow logs with. */
+export type Subscriber = {
+  readonly following: Following;
+  readonly pace: Pace;
+  /** Aborts when it is over. */
+  readonly signal: AbortSignal;
+  /** Where it goes on, as it told in the header of a reconnection: instead of its argument `after`. */
+  readonly lastEventId: string | undefined;
+  /** Told where one begins that named no place, as callers write it in `after`. */
+  readonly beganAt: (place: string) => void;
 };
 
 /** A list of roles; those of the past have lengths of their own. */
@@ -37,6 +58,8 @@ type ListLengths = {
 
 /** What the resolvers of one request share. */
 export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> & {
+  /** Of a subscription alone. */
+  readonly subscriber?: Subscriber | undefined;
   /** Kept for all requests of a process. */
   readonly capTables: CapTables;
   /** Statements of this request; they end when its caller hangs up. */
@@ -88,14 +111,14 @@ export type RequestContext = {
 };
 
 /**
- * Makes the contexts of requests.
+ * Makes the contexts of queries and of subscriptions.
  * @param signal aborts when the caller of the request hangs up
  * @param weight of the request, see `Admission`
  * @param statements of the request; one unless given
  * @param key id of the caller's key; without one, its long requests are not counted
  */
 export const contextsOver = (sources: GraphSources) => {
-  const { readers, packages, pipelines, now } = sources;
+  const { readers, packages, pipelines, now, onAppend, onTrouble } = sources;
   // Shared by all requests for the same coin: a caller who hangs up does not end it for the others.
   const lookUps = readers.for(undefined, LOOK_UP_WEIGHT);
   const coins = createRemembered<KnownCoin>({
@@ -103,6 +126,14 @@ export const contextsOver = (sources: GraphSources) => {
     max: KEPT_COINS,
     // A coin may have got its decimals just now.
     worth: ({ decimals }) => decimals !== null,
+  });
+
+  const following = createFollowing({
+    reads: lookUps,
+    packages,
+    pipelines,
+    onAppend: onAppend ?? (() => undefined),
+    onTrouble: onTrouble ?? (() => undefined),
   });
 
   const { capTables = createCapTables() } = sources;
@@ -186,7 +217,7 @@ export const contextsOver = (sources: GraphSources) => {
     };
   };
 
-  return (
+  const ofQuery = (
     signal: AbortSignal | undefined,
     weight?: number,
     statements?: Statements,
@@ -205,6 +236,19 @@ export const contextsOver = (sources: GraphSources) => {
       },
       end: () => undefined,
     };
+  };
+
+  const alone: GraphContext["alone"] = (work) => work();
+  return {
+    ofQuery,
+    /** The context of a subscription, for as long as it lasts: all of them read together. */
+    ofSubscription: (subscriber: Omit<Subscriber, "following">): GraphContext => ({
+      ...shared(),
+      reads: lookUps,
+      longReads: lookUps,
+      alone,
+      subscriber: { ...subscriber, following },
+    }),
   };
 };
 

@@ -34,6 +34,8 @@ export type Operation = {
   statements(variables: Coerced): Statements;
   /** How often it asks for the schema: much work that its cost does not show. */
   readonly introspections: number;
+  /** Whether its variables matter to nothing but the arguments of the operation's own fields. */
+  readonly isPlain: boolean;
   /** Counts a use; gives the compiled form from the second one on, where there is one. */
   use(): CompiledQuery | undefined;
 };
@@ -155,6 +157,7 @@ const operationOf = (
     rootFields: fields.length,
     statements: statementsOf(schema, fields, fragments),
     introspections,
+    isPlain: compiles,
     use: () => {
       uses += 1;
       if (uses === 2 && compiles) compiled = compile(schema, alone, node);

@@ -5,15 +5,22 @@
  * before runs compiled. Everything else (new documents, refusals, whatever is not plain) goes through
  * yoga, which says what the compiled form would: a test holds the two against each other.
  */
-import { type GraphQLError, type GraphQLSchema, getVariableValues } from "graphql";
+import {
+  type GraphQLError,
+  type GraphQLSchema,
+  getVariableValues,
+  OperationTypeNode,
+} from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
-import { contextsOver, type GraphSources } from "./context.ts";
+import { contextsOver, type GraphSources, type Subscriber } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
-import { printed, reportTo } from "./errors.ts";
+import { badRequest, printed, reportTo } from "./errors.ts";
 import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
 import type { Statements } from "./statements.ts";
+import { type Begun, beginSubscription } from "./subscription.ts";
+import { PAGE_ROWS } from "./topic.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
 
 /** A request that was read and not run. */
@@ -24,11 +31,22 @@ export type ReadRequest = {
   readonly weight: number;
   /** Whether it runs compiled. */
   readonly compiled: boolean;
+  /** Absent for what is none, and for one that is not to run. */
+  readonly subscription?: ReadSubscription | undefined;
   /**
    * Runs it, once.
    * @param accept `Accept` of the caller: decides how refused requests show in the status
    */
   answer(accept: string | undefined, scope: RequestScope): Promise<GraphAnswer>;
+};
+
+/** A subscription that was read and has not begun. */
+export type ReadSubscription = {
+  /** What a page of so many events counts against the rate limit of its key. */
+  requestsFor(rows: number): number;
+  /** What reading a page weighs while it is under way. */
+  readonly pageWeight: number;
+  begin(subscriber: Omit<Subscriber, "following" | "beganAt">, scope: RequestScope): Promise<Begun>;
 };
 
 export type GraphEngine = {
@@ -79,7 +97,7 @@ type Plain = {
 
 export const createEngine = (schema: GraphQLSchema, sources: GraphSources): GraphEngine => {
   const documents = createDocuments(schema);
-  const contextOf = contextsOver(sources);
+  const contexts = contextsOver(sources);
   const interpreter = createInterpreter(schema);
 
   const readPlain = (body: string): Plain | undefined => {
@@ -101,18 +119,48 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     return { ...none, cost, fits, refusal, statements };
   };
 
+  const subscriptionIn = (plain: Plain): ReadSubscription | undefined => {
+    const { operation, known, variables, cost, fits } = plain;
+    const { document } = known;
+    if (!fits || document === undefined) return undefined;
+    if (operation?.node.operation !== OperationTypeNode.SUBSCRIPTION) return undefined;
+    return {
+      requestsFor: (rows) => Math.max(1, Math.ceil((cost * rows) / COST_PER_REQUEST)),
+      pageWeight: STATEMENT_WEIGHT + cost * PAGE_ROWS,
+      begin: async (subscriber, scope) => {
+        let at: string | undefined;
+        const beganAt = (place: string) => {
+          at = place;
+        };
+        const begun = await beginSubscription({
+          schema,
+          document,
+          operationName: operation.node.name?.value,
+          variables,
+          context: contexts.ofSubscription({ ...subscriber, beganAt }),
+          scope,
+          alike: operation.isPlain ? operation : undefined,
+        });
+        return { ...begun, at };
+      },
+    };
+  };
+
   return {
     read(body) {
       const plain = readPlain(body);
-      const compiled = plain?.fits ? plain.operation?.use() : undefined;
+      const subscription = plain && subscriptionIn(plain);
+      const compiled =
+        plain?.fits && subscription === undefined ? plain.operation?.use() : undefined;
       const { requests, weight } = measured(plain);
       return {
         requests,
         weight,
         compiled: compiled !== undefined,
+        subscription,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const begun = contextOf(scope.signal, weight, plain?.statements, scope.key);
+          const begun = contexts.ofQuery(scope.signal, weight, plain?.statements, scope.key);
           const { context, end } = begun instanceof Promise ? await begun : begun;
           try {
             if (compiled !== undefined && plain !== undefined) {
@@ -122,7 +170,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
                 body: await run(compiled, context, plain.variables, scope),
               };
             }
-            return await interpreter({ body, contentType, context, ...judged(plain) }, scope);
+            const judgement = subscription === undefined ? judged(plain) : asStreamOnly(plain);
+            return await interpreter({ body, contentType, context, ...judgement }, scope);
           } finally {
             end();
           }
@@ -157,6 +206,13 @@ const judged = (plain: Plain | undefined): Pick<InterpretedRequest, "document" |
   const { known, refusal } = plain;
   return { document: known.document, errors: refusal === undefined ? known.errors : [refusal] };
 };
+
+const asStreamOnly = (
+  plain: Plain | undefined,
+): Pick<InterpretedRequest, "document" | "errors"> => ({
+  ...judged(plain),
+  errors: [badRequest("a subscription is answered as events: send Accept: text/event-stream")],
+});
 
 const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "weight"> => {
   const reading = Math.ceil((plain?.newTokens ?? 0) / TOKENS_PER_REQUEST);

@@ -16,6 +16,10 @@ const ERROR_CODES = [
   "RATE_LIMITED",
   "OVERLOADED",
   "INTERNAL",
+  /** Of subscriptions: the events were not read in time. */
+  "SLOW_CONSUMER",
+  /** Of subscriptions: the service ends, another process goes on. */
+  "RECONNECT",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
@@ -87,6 +91,12 @@ export const printed = (
   const { message, extensions } = told(error, requestId, unforeseen);
   const { locations, path } = error;
   return { message, ...(locations && { locations }), ...(path && { path }), extensions };
+};
+
+/** The same for what ended a subscription: a whole result. */
+export const errorsBody = (cause: Error, scope: RequestScope): string => {
+  const error = new GraphQLError(cause.message, { originalError: cause });
+  return JSON.stringify({ errors: [printed(error, scope.requestId, reportTo(scope))] });
 };
 
 const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): Told => {

@@ -1,24 +1,67 @@
 /**
- * `/graphiql`: the interactive IDE, one page without a single outside address: it works on a machine
- * without a network, and its policy lets it talk to this server only.
+ * `/graphiql`: queries in the browser. One page of some 40 KB without a single outside address: it works on a
+ * machine without a network, and its policy lets it talk to this server only.
  */
-import { z } from "zod";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { hasHungUp } from "../http/hung-up.ts";
-import { madeText, madeWhenOpened } from "../http/large-page.ts";
-import { largeBody, pagesUnsent } from "../http/large-text.ts";
+import { type LargeText, largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
 import type { App } from "../http/part.ts";
 import type { Unsent } from "../http/unsent.ts";
+import { once } from "./once.ts";
 
-/** The page, 9 MB, with what a browser is told about it. */
-const madePage = madeText.extend({ policy: z.string() });
+/** The page's scripts in the order in which they need one another. */
+const SCRIPTS = ["text", "schema", "send", "examples", "editor", "docs", "page"] as const;
+
+const partOfPage = (name: string): Promise<string> =>
+  readFile(new URL(`./graphiql/${name}`, import.meta.url), "utf8");
+
+/** Modules as one script: what they import stands before them. */
+const asOneScript = (modules: readonly string[]): string => {
+  const texts = modules.map((text) =>
+    text.replace(/^import [^;]+;$/gm, "").replace(/^export /gm, ""),
+  );
+  return `"use strict";{${texts.join("\n")}}`;
+};
+
+const hashOf = (text: string): string =>
+  `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** The page, with what a browser is told about it. */
+const makePage = async (endpoint: string): Promise<LargeText & { readonly policy: string }> => {
+  const [html, style, ...modules] = await Promise.all([
+    partOfPage("page.html"),
+    partOfPage("page.css"),
+    ...SCRIPTS.map((name) => partOfPage(`${name}.mjs`)),
+  ]);
+  const script = asOneScript(modules);
+  const page = html
+    .replace('data-endpoint="/graphql"', `data-endpoint="${endpoint}"`)
+    .replace("<style></style>", () => `<style>${style}</style>`)
+    .replace("<script></script>", () => `<script>${script}</script>`);
+  return { ...(await largeText(Buffer.from(page))), policy: policyFor(script, style) };
+};
+
+/** Its script and its style sheet are allowed by their hashes, and nothing else is; texts stay texts. */
+const policyFor = (script: string, style: string): string =>
+  [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
 
 /**
- * Mounts `GET /graphiql`. The key is typed into its header editor and kept nowhere.
+ * Mounts `GET /graphiql`. The key is typed into its field and kept nowhere; the demo ledger fills it in.
  * @param unsent the account of pages
  */
 export const mountGraphiql = (app: App, endpoint: string, unsent: Unsent = pagesUnsent()): void => {
-  const program = new URL("./graphiql-page.ts", import.meta.url);
-  const graphiql = madeWhenOpened(program, madePage, endpoint);
+  const graphiql = once(() => makePage(endpoint));
 
   app.get("/graphiql", async (request, reply) => {
     const page = await graphiql();

@@ -1,8 +1,13 @@
 /** Changes of the holder register: `holderEvents`. */
 
 import { unixSeconds } from "../http/health/health.ts";
-import { holderEvents, type HolderEvent as Row } from "../projections/holder-events.ts";
+import {
+  holderEvents,
+  holderEventsTable,
+  type HolderEvent as Row,
+} from "../projections/holder-events.ts";
 import { builder } from "./builder.ts";
+import { logByPosition } from "./event-log.ts";
 import {
   coinTypeArgument,
   limitArgument,
@@ -12,6 +17,7 @@ import {
   sinceArgument,
   sinceOf,
 } from "./input.ts";
+import { afterOf, followArguments, following } from "./subscribing.ts";
 
 const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
   description:
@@ -81,5 +87,28 @@ builder.queryField("holderEvents", (t) =>
       };
       return holderEvents(reads, { ...page, coinType: await coinType(args.coinType) });
     },
+  }),
+);
+
+const followHolders = following(
+  logByPosition<Row>("holder_lifecycle", holderEventsTable, ({ reads }, coinType, after, limit) =>
+    holderEvents(reads, { coinType, after, limit }),
+  ),
+);
+
+builder.subscriptionField("holderEvents", (t) =>
+  t.field({
+    type: HolderEvent,
+    description: "Changes of a coin type's holder register; the place of one is its position.",
+    args: {
+      coinType: t.arg.string(followArguments.coinType),
+      after: t.arg.string(followArguments.after),
+    },
+    subscribe: (_root, args, context) =>
+      followHolders(context, {
+        coinType: args.coinType,
+        after: positionOf(afterOf(context, args.after)),
+      }),
+    resolve: ({ row }) => row,
   }),
 );

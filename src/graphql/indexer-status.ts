@@ -2,6 +2,7 @@
 import { ageSeconds, unixSeconds } from "../http/health/health.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { builder } from "./builder.ts";
+import { subscriberOf } from "./subscribing.ts";
 
 /**
  * Age of a pipeline that has committed nothing: the largest Int. A consumer that refuses data older
@@ -62,5 +63,19 @@ builder.queryField("indexerStatus", (t) =>
     complexity: { field: 1, multiplier: 5 },
     resolve: async (_root, _args, { reads, pipelines }) =>
       (await readWatermarks(reads, pipelines)).pipelines,
+  }),
+);
+
+builder.subscriptionField("indexerStatus", (t) =>
+  t.field({
+    type: [IndexerStatus],
+    description:
+      "The whole list of watermarks: at once, and then whenever one has moved, four times a second at most.",
+    complexity: { field: 1, multiplier: 5 },
+    subscribe: (_root, _args, context) => {
+      const { following, signal } = subscriberOf(context);
+      return following.status(signal);
+    },
+    resolve: ({ row }) => [...row],
   }),
 );

@@ -10,15 +10,28 @@ import { createGate, type GateSettings, type Visitor } from "../http/edge/gate.t
 import { answerOrLater } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal, hasHungUp } from "../http/hung-up.ts";
-import { CACHE_MS, findKey, type Key } from "../http/keys.ts";
+import { CACHE_MS, findKey, type Key, openKeys } from "../http/keys.ts";
 import type { App, Part } from "../http/part.ts";
+import { markStreamed } from "../http/streamed.ts";
 import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
 import type { GraphSources } from "./context.ts";
-import { createEngine } from "./engine.ts";
+import { createEngine, type ReadRequest, type ReadSubscription } from "./engine.ts";
 import { errorResult } from "./errors.ts";
 import { mountGraphiql } from "./graphiql.ts";
 import { LIMITS } from "./limits.ts";
+import { createOpenStreams, type OpenStreams, STREAMS } from "./open-streams.ts";
+import { pacedBy } from "./pace.ts";
 import { schema } from "./schema.ts";
+import { STREAM_BOUNDS, type StreamBounds, sendStream } from "./send-stream.ts";
+import {
+  beginning,
+  COMPLETE_EVENT,
+  KEEP_ALIVE,
+  nextEvent,
+  STREAM_FIELDS,
+  takesEvents,
+  takesEventsAlone,
+} from "./sse.ts";
 
 const ENDPOINT = "/graphql";
 const KEY_HEADER = "X-API-Key";
@@ -42,7 +55,12 @@ export type GraphqlPartSettings = {
   readonly admission?: Admission | undefined;
   /** Of pages, which need no key; an account of its own unless given. */
   readonly pages?: Unsent | undefined;
+  /** How many subscriptions there may be, and how slow they may be read. */
+  readonly streams?: Partial<typeof STREAMS & StreamBounds> | undefined;
 };
+
+/** The part, and what it knows of its subscriptions: for metrics. */
+export type GraphqlPart = Part & { readonly streams: OpenStreams };
 
 /** A request as it came, by whichever way. */
 type Post = Pick<DirectRequest, "response" | "requestId" | "log" | "body"> & {
@@ -50,6 +68,13 @@ type Post = Pick<DirectRequest, "response" | "requestId" | "log" | "body"> & {
   readonly visitor: Visitor;
   /** Milliseconds since it came. */
   readonly ageMs: () => number;
+};
+
+/** What a stream's head is made of. */
+type StreamHead = {
+  /** Of its answer, as they stand when it begins. */
+  readonly fields: () => Readonly<Record<string, number | string | string[] | undefined>>;
+  readonly lastEventId: string | undefined;
 };
 
 declare module "fastify" {
@@ -65,19 +90,28 @@ export const graphqlPart = ({
   limits,
   admission = createAdmission(),
   pages,
-}: GraphqlPartSettings): Part => {
+  streams: bounds = {},
+}: GraphqlPartSettings): GraphqlPart => {
   const unsent = createUnsent(UNSENT_BYTES);
   const engine = createEngine(schema, sources);
   const verify = (presented: string) => graphqlKey(keys, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });
+  const streams = createOpenStreams({
+    ...STREAMS,
+    ...bounds,
+    openKeys: (ids) => openKeys(keys, ids),
+  });
 
   /**
    * The answer to a request whose key was let in; it waits for its turn here.
    * @throws HttpError when there is no room for it; HungUpError when its caller hung up
    */
-  const answer = async (key: Key, post: Post): Promise<DirectAnswer> => {
+  const answer = async (
+    key: Key,
+    post: Post,
+    asked: ReadRequest = engine.read(post.body),
+  ): Promise<DirectAnswer> => {
     const { response, requestId, log, accept, visitor } = post;
-    const asked = engine.read(post.body);
     const counted = asked.requests > 1 ? gate.count(key, asked.requests - 1) : undefined;
     const signal = hangUpSignal({ raw: response });
     if (asked.weight > HEAVY) await loopCameRound();
@@ -93,11 +127,48 @@ export const graphqlPart = ({
     });
   };
 
+  /**
+   * The answer to a subscription: it goes on until its caller hangs up, or it is ended. Undefined once it is
+   * under way; an answer when it was refused by what it asks.
+   * @throws HttpError when there is no room for it
+   */
+  const stream = async (
+    key: Key,
+    post: Post,
+    subscription: ReadSubscription,
+    { fields, lastEventId }: StreamHead,
+  ): Promise<DirectAnswer | undefined> => {
+    const { response, requestId, log } = post;
+    const ended = streams.enter(key.id, response);
+    const signal = AbortSignal.any([hangUpSignal({ raw: response }), ended]);
+    const scope = { requestId, log, key: key.id, signal };
+    const pace = pacedBy({ key, gate, admission, signal, subscription });
+    const begun = await subscription.begin({ pace, signal, lastEventId }, scope);
+    if (begun.kind === "refused") return eventsOf(begun.body);
+    markStreamed(response);
+    for (const [name, value] of Object.entries({ ...fields(), ...STREAM_FIELDS })) {
+      if (value !== undefined) response.setHeader(name, value);
+    }
+    response.writeHead(200);
+    const { frames, at } = begun;
+    response.write(at === undefined ? KEEP_ALIVE : beginning(at));
+    void sendStream({
+      frames,
+      at,
+      response,
+      scope,
+      signal,
+      bounds: { ...STREAM_BOUNDS, ...bounds },
+    }).then((outcome) => outcome === "cut" && streams.countCut());
+    return undefined;
+  };
+
   /** What nearly all requests are: see `Direct`. */
   const direct: Direct = {
     method: "POST",
     path: ENDPOINT,
     bodyLimit: LIMITS.bodyBytes,
+    except: ({ headers }) => takesEvents(headers.accept),
     answer: async ({ raw, response, remoteAddress, tell, ...request }) => {
       const beganMs = performance.now();
       const visitor = visitorOf(raw.headers, remoteAddress);
@@ -134,17 +205,30 @@ export const graphqlPart = ({
       handler: async (request, reply) => {
         const { graphqlKey: key, headers, id: requestId, log, ip } = request;
         if (key === null) throw new HttpError(401, `send your key in the header ${KEY_HEADER}`);
-        const answered = await answer(key, {
+        const { accept } = headers;
+        const post: Post = {
           body: typeof request.body === "string" ? request.body : "",
-          accept: headers.accept,
+          accept,
           visitor: visitorOf(headers, ip),
           response: reply.raw,
           requestId,
           log,
           ageMs: () => reply.elapsedTime,
-        });
-        const { status, contentType, body } = answered;
-        return reply.status(status).headers(answered.headers).type(contentType).send(body);
+        };
+        const asked = engine.read(post.body);
+        const send = ({ status, headers, contentType, body }: DirectAnswer) =>
+          reply.status(status).headers(headers).type(contentType).send(body);
+        if (takesEvents(accept) && asked.subscription !== undefined) {
+          const lastEventId = headers["last-event-id"];
+          const refused = await stream(key, post, asked.subscription, {
+            fields: () => reply.getHeaders(),
+            lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
+          });
+          return refused === undefined ? reply.hijack() : send(refused);
+        }
+        const answered = await answer(key, post, asked);
+        const isOne = takesEventsAlone(accept) && typeof answered.body === "string";
+        return send(isOne ? { ...answered, ...eventsOf(String(answered.body)) } : answered);
       },
     });
 
@@ -166,12 +250,23 @@ export const graphqlPart = ({
       { path: ENDPOINT, about: `GraphQL: POST with a key in ${KEY_HEADER}` },
       { path: "/graphiql", about: "interactive GraphQL" },
     ],
+    streams,
     register: async (app) => {
+      // Before connections are waited for: streams would not end.
+      app.addHook("preClose", async () => streams.end());
       mountGraphiql(app, ENDPOINT, pages);
       await app.register(async (scope) => mountEndpoint(scope));
     },
   };
 };
+
+/** A result that is alone, as events. */
+const eventsOf = (json: string): DirectAnswer => ({
+  status: 200,
+  headers: { "cache-control": STREAM_FIELDS["cache-control"] },
+  contentType: STREAM_FIELDS["content-type"],
+  body: `${nextEvent(json)}${COMPLETE_EVENT}`,
+});
 
 /** Twice: a hang-up that was there before the first is known after it, and told in the second. */
 const loopCameRound = async (): Promise<void> => {

@@ -1,8 +1,9 @@
 /** Grants and revocations of roles: `roleEvents`. */
 
 import { unixSeconds } from "../http/health/health.ts";
-import { type RoleEvent as Row, roleEvents } from "../projections/roles.ts";
+import { type RoleEvent as Row, roleEvents, roleEventsTable } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
+import { logByPosition } from "./event-log.ts";
 import {
   coinTypeArgument,
   limitArgument,
@@ -12,6 +13,7 @@ import {
   sinceArgument,
   sinceOf,
 } from "./input.ts";
+import { afterOf, followArguments, following } from "./subscribing.ts";
 
 const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
   description: "A role granted or revoked.",
@@ -60,5 +62,31 @@ builder.queryField("roleEvents", (t) =>
       const of = { coinType: await coinType(args.coinType), packages: await packages() };
       return roleEvents(reads, { ...page, ...of });
     },
+  }),
+);
+
+const followRoles = following(
+  logByPosition<Row>(
+    "role_changes",
+    roleEventsTable,
+    async ({ reads, packages }, coinType, after, limit) =>
+      roleEvents(reads, { coinType, after, limit, packages: await packages() }),
+  ),
+);
+
+builder.subscriptionField("roleEvents", (t) =>
+  t.field({
+    type: RoleEvent,
+    description: "Roles granted and revoked of a coin type; the place of one is its position.",
+    args: {
+      coinType: t.arg.string(followArguments.coinType),
+      after: t.arg.string(followArguments.after),
+    },
+    subscribe: (_root, args, context) =>
+      followRoles(context, {
+        coinType: args.coinType,
+        after: positionOf(afterOf(context, args.after)),
+      }),
+    resolve: ({ row }) => row,
   }),
 );

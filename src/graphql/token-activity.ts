@@ -1,8 +1,13 @@
 /** The log of token movements: `tokenActivity`. */
 
 import { unixSeconds } from "../http/health/health.ts";
-import { type TokenActivity as Row, tokenActivity } from "../projections/token-activity.ts";
+import {
+  type TokenActivity as Row,
+  tokenActivity,
+  tokenActivityTable,
+} from "../projections/token-activity.ts";
 import { builder } from "./builder.ts";
+import { logByPosition } from "./event-log.ts";
 import {
   coinTypeArgument,
   limitArgument,
@@ -14,6 +19,7 @@ import {
 } from "./input.ts";
 import { SortOrder } from "./sort-order.ts";
 import { SHORT_OFFSET } from "./statements.ts";
+import { afterOf, followArguments, following } from "./subscribing.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
@@ -103,6 +109,33 @@ builder.queryField("tokenActivity", (t) =>
       };
       const on = page.offset > SHORT_OFFSET ? longReads : reads;
       return tokenActivity(on, { ...page, coinType: await coinType(args.coinType) });
+    },
+  }),
+);
+
+const followActivity = following(
+  logByPosition<Row>("token_activity", tokenActivityTable, ({ reads }, coinType, after, limit) =>
+    tokenActivity(reads, { coinType, after, limit, offset: 0, order: "asc" }),
+  ),
+);
+
+builder.subscriptionField("tokenActivity", (t) =>
+  t.field({
+    type: TokenActivity,
+    description: "Movements of a coin type, in chain order; the place of one is its position.",
+    args: {
+      coinType: t.arg.string(followArguments.coinType),
+      after: t.arg.string(followArguments.after),
+    },
+    subscribe: (_root, args, context) =>
+      followActivity(context, {
+        coinType: args.coinType,
+        after: positionOf(afterOf(context, args.after)),
+      }),
+    resolve: ({ row }, _args, { coinType }) => {
+      // Its decimals may have become known meanwhile.
+      const met = coinType(row.coinType);
+      return met instanceof Promise ? met.then(() => row) : row;
     },
   }),
 );

@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { type Logger, requestLines } from "../logging/logger.ts";
 import { hasHungUp } from "./hung-up.ts";
 import type { Metrics } from "./metrics.ts";
+import { isStreamed } from "./streamed.ts";
 
 /** A request that has ended. */
 export type Ended = {
@@ -26,6 +27,11 @@ export const createAccount = (logger: Logger, metrics: Metrics): Account => {
     ended({ elapsedMs, ...request }, response) {
       const { method, route, requestId, remoteAddress } = request;
       const ms = Math.round(elapsedMs);
+      if (isStreamed(response)) {
+        const { statusCode } = response;
+        lines.info({ requestId, method, route, statusCode, ms, remoteAddress }, "stream");
+        return;
+      }
       if (hasHungUp({ raw: response })) {
         metrics.aborted({ method, route });
         lines.info({ requestId, method, route, ms, remoteAddress }, "hung up");

@@ -17,6 +17,8 @@ import { loggerWhenUsed } from "./request-log.ts";
 /** A path that can be answered the short way; the part mounts it the long way too. */
 export type Direct = {
   readonly path: string;
+  /** Whether a request must go the long way, by its head; none unless given. */
+  readonly except?: (raw: IncomingMessage) => boolean;
   /** What it throws is for `refusal`. */
   answer(request: DirectRequest): Promise<DirectAnswer>;
   /**
@@ -139,7 +141,7 @@ const plainlyAsked = (paths: readonly Direct[], raw: IncomingMessage): Plain | u
   const direct = paths.find((one) => one.path === path && one.method === method);
   if (direct === undefined) return undefined;
   const isPlain = direct.method === "GET" ? isPlainGet(raw) : isPlainPost(raw, direct.bodyLimit);
-  if (!isPlain) return undefined;
+  if (!isPlain || direct.except?.(raw)) return undefined;
   const query = mark === -1 ? NO_QUERY : plainQuery(url.slice(mark + 1));
   return query && { direct, query };
 };

@@ -8,6 +8,7 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { sql as expression } from "drizzle-orm";
 import { boolean, check, index, pgTable, text } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
 import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
@@ -201,6 +202,16 @@ export const verifyKey = async (
   const key = await findKey(on, presented);
   return key?.kind === kind ? key : null;
 };
+
+/** Those of these ids whose keys open now. */
+export const openKeys = async (on: Reads, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  const rows = await read<{ id: string }>(on, OPEN_KEYS, [texts(ids)]);
+  return new Set(rows.map(({ id }) => id));
+};
+
+const OPEN_KEYS = `
+  select k.id from unnest($1::text[]) as given (id), api_keys k
+  where k.id = given.id and k.revoked_at is null`;
 
 /** How long a revoked key may still open, in milliseconds. */
 export const CACHE_MS = 900;

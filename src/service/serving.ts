@@ -6,6 +6,7 @@ import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
+import { streamGauges } from "../graphql/stream-gauges.ts";
 import { createAdmission } from "../http/edge/admission.ts";
 import type { Front } from "../http/edge/front.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
@@ -18,6 +19,7 @@ import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
 import { createServer } from "../http/server.ts";
+import { LOG_CHANNEL } from "../log/channel.ts";
 import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
@@ -137,20 +139,26 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       issuerOf: (coinType) => issuerOf(assets, coinType),
     },
   });
+  const graphql = graphqlPart({
+    keys: lookUps,
+    sources: {
+      readers,
+      packages: watchPackages(lookUps, packages),
+      pipelines: ledgerPipelines,
+      now: Date.now,
+      capTables,
+      onAppend: (heard, signal) => storage.read.listen(LOG_CHANNEL, heard, signal),
+      onTrouble: (err) =>
+        rarely(`${err}`, (repeats) =>
+          logger.warn({ err, ...repeats }, "subscriptions cannot be told what is new"),
+        ),
+    },
+    limits: limits(),
+    admission,
+    pages,
+  });
   const parts = [
-    graphqlPart({
-      keys: lookUps,
-      sources: {
-        readers,
-        packages: watchPackages(lookUps, packages),
-        pipelines: ledgerPipelines,
-        now: Date.now,
-        capTables,
-      },
-      limits: limits(),
-      admission,
-      pages,
-    }),
+    graphql,
     restPart({
       keys: lookUps,
       db,
@@ -175,6 +183,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   ].filter(({ name }) => isServed(name, only));
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);
+  if (parts.includes(graphql)) streamGauges(metrics.registry, graphql.streams);
   taMetrics(metrics.registry, { health, db });
   integrityGauges(metrics.registry, health);
   indexing?.addMetrics(metrics.registry);

@@ -4,13 +4,16 @@ import { connect, type Database } from "../../src/database/connect.ts";
 import { migrationsPending } from "../../src/database/migrate.ts";
 import { createReaders, type Readers } from "../../src/database/readers.ts";
 import type { GraphSources } from "../../src/graphql/context.ts";
-import { graphqlPart } from "../../src/graphql/part.ts";
+import { type GraphqlPart, type GraphqlPartSettings, graphqlPart } from "../../src/graphql/part.ts";
+import { streamGauges } from "../../src/graphql/stream-gauges.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
+import type { Part } from "../../src/http/part.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
+import { LOG_CHANNEL } from "../../src/log/channel.ts";
 import * as watermarks from "../../src/projections/watermarks.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
@@ -45,6 +48,8 @@ export type Api = AsyncDisposable & {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   readonly server: Server;
+  /** Subscriptions that are open. */
+  readonly streams: GraphqlPart["streams"];
   /** Writes rows. */
   readonly database: TestDatabase;
   readonly key: string;
@@ -66,9 +71,14 @@ export const startApi = async (
     readonly now?: () => number;
     readonly statementTimeoutMs?: number;
     readonly connections?: number;
+    readonly streams?: GraphqlPartSettings["streams"];
+    /** Beside it. */
+    readonly parts?: readonly Part[];
+    /** One that is there; else a new one, which ends with the service. */
+    readonly database?: TestDatabase;
   } = {},
 ): Promise<Api> => {
-  const database = await freshDatabase();
+  const database = settings.database ?? (await freshDatabase());
   const connection = {
     url: database.url,
     max: settings.connections ?? 4,
@@ -79,7 +89,7 @@ export const startApi = async (
   const read = connect(connection);
   const readers = createReaders(connection);
   const log: Record<string, unknown>[] = [];
-  const server = await serve(read, readers, log, settings);
+  const { server, streams } = await serve(read, readers, log, settings);
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
   const { secret: key } = await createKey(database, { kind: "graphql" });
 
@@ -96,6 +106,7 @@ export const startApi = async (
   return {
     url,
     server,
+    streams,
     database,
     key,
     log,
@@ -104,7 +115,7 @@ export const startApi = async (
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await Promise.all([read.close(), readers.close()]);
-      await database.close();
+      if (settings.database === undefined) await database.close();
     },
   };
 };
@@ -113,8 +124,14 @@ const serve = async (
   read: Database,
   readers: Readers,
   log: Record<string, unknown>[],
-  { quota = 1_000_000, attempts = 1000, now = Date.now }: Parameters<typeof startApi>[0] & object,
-): Promise<Server> => {
+  {
+    quota = 1_000_000,
+    attempts = 1000,
+    now = Date.now,
+    streams,
+    parts = [],
+  }: Parameters<typeof startApi>[0] & object,
+): Promise<Pick<Api, "server" | "streams">> => {
   const lines = new Writable({
     write: (line, _encoding, done) => {
       log.push(JSON.parse(String(line)));
@@ -127,27 +144,31 @@ const serve = async (
     onError: () => undefined,
     now,
   });
-  return createServer({
-    parts: [
-      graphqlPart({
-        keys: readers.for(undefined, 1),
-        sources: {
-          readers,
-          packages: () => [PACKAGE],
-          pipelines: PIPELINES,
-          now,
-        },
-        limits: {
-          limit: createRateLimit({ policy: "default", quota, windowSeconds: 60 }),
-          attempts: createRateLimit({ policy: "attempts", quota: attempts, windowSeconds: 60 }),
-        },
-      }),
-    ],
+  const part = graphqlPart({
+    keys: readers.for(undefined, 1),
+    sources: {
+      readers,
+      packages: () => [PACKAGE],
+      pipelines: PIPELINES,
+      now,
+      onAppend: (heard, signal) => read.listen(LOG_CHANNEL, heard, signal),
+    },
+    streams,
+    limits: {
+      limit: createRateLimit({ policy: "default", quota, windowSeconds: 60 }),
+      attempts: createRateLimit({ policy: "attempts", quota: attempts, windowSeconds: 60 }),
+    },
+  });
+  const metrics = createMetrics(health);
+  streamGauges(metrics.registry, part.streams);
+  const server = await createServer({
+    parts: [part, ...parts],
     logger: pino({ level: "info" }, lines),
     version: "0.0.0-test",
     health,
-    metrics: createMetrics(health),
+    metrics,
     unready: async () => ((await migrationsPending(read)) > 0 ? "migrations are missing" : null),
     trustProxy: false,
   });
+  return { server, streams: part.streams };
 };

@@ -50,7 +50,7 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
     c: tokenBalance(coinType: "0xACCE::acme::ACME", owner: "0x1") { decimals }
     d: tokenActivity(coinType: $other, limit: 500) { decimals }
   }`;
-  const contextOf = contextsOver({
+  const { ofQuery: contextOf } = contextsOver({
     readers: readersOver(counted),
     packages: () => [PACKAGE],
     pipelines: PIPELINES,
@@ -84,7 +84,7 @@ test("a list of unknown length is read alone the first time, a short one beside 
       },
     },
   };
-  const contextOf = contextsOver({
+  const { ofQuery: contextOf } = contextsOver({
     readers: readersOver(watched),
     packages: () => [PACKAGE],
     pipelines: PIPELINES,

@@ -1,4 +1,6 @@
 /** The port before there is anything behind it. */
+import { once } from "node:events";
+import { connect } from "node:net";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { createFront } from "../../src/http/edge/front.ts";
@@ -40,6 +42,18 @@ test("once there is something behind it, the same port answers", async () => {
   expect((await fetch(`${url}/things/5`)).status).toBe(200);
   await service.server.close();
   await expect(fetch(`${url}/health`)).rejects.toThrow();
+});
+
+test("a connection on which nothing was asked does not hold up the end", async () => {
+  const front = createFront({ logger });
+  const { hostname, port } = new URL(await front.listen(place));
+  const ahead = connect(Number(port), hostname);
+  await once(ahead, "connect");
+  const gone = once(ahead, "close");
+  const beganMs = performance.now();
+  await front.close();
+  await gone;
+  expect(performance.now() - beganMs).toBeLessThan(5_000);
 });
 
 test("a port that is taken, and a host that is not ours, are errors that name the setting", async () => {

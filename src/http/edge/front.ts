@@ -65,12 +65,19 @@ export const createFront = (settings: FrontSettings): Front => {
     turns.listener,
   );
   server.setTimeout(stalledMs);
-  server.on("connection", withoutStacks);
+  const connections = new Set<Socket>();
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+    withoutStacks(socket);
+  });
   server.on("clientError", refuseUnreadable);
 
   const doors: AsyncDisposable[] = [];
   const close = async () => {
     turns.end();
+    // Clients connect ahead of what they might ask; node:http does not count those as idle.
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
     const late = setTimeout(() => server.closeAllConnections(), drainMs);
     await Promise.all([closed(server), ...doors.map((door) => door[Symbol.asyncDispose]())]);
     clearTimeout(late);

@@ -1,0 +1,54 @@
+/** What followers of logs ask: where the log of a coin type ends now, and which logs have grown. */
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { bigints, texts } from "../database/column-arrays.ts";
+import { type Reads, read } from "../database/readers.ts";
+import { BEFORE_ALL } from "./position.ts";
+
+/** Statements about tables with an index on (coin_type, position). */
+export const endStatements = (tables: readonly PgTable[]) => {
+  const names = tables.map(getTableName);
+  const newest = names.map(
+    (name) =>
+      `(select t.position from ${name} t where t.coin_type = $1 order by t.position desc limit 1)`,
+  );
+  const grown = names.map(
+    (name) =>
+      `exists (select 1 from ${name} t where t.coin_type = given.coin_type and t.position > given.position)`,
+  );
+  return {
+    newest: `select greatest(${newest.join(", ")}) as position`,
+    grown: `
+      select given.coin_type as "coinType"
+      from unnest($1::text[], $2::int8[]) as given (coin_type, position)
+      where ${grown.join(" or ")}`,
+  };
+};
+
+export type EndStatements = ReturnType<typeof endStatements>;
+
+/** Position of the last row of a coin type; undefined while it has none. */
+export const newestPosition = async (
+  on: Reads,
+  { newest }: EndStatements,
+  coinType: string,
+): Promise<bigint | undefined> => {
+  const [row] = await read<{ position: bigint | null }>(on, newest, [coinType]);
+  return row?.position ?? undefined;
+};
+
+/** Where somebody has read a coin type's log to; undefined: nothing of it. */
+export type ReadTo = { readonly coinType: string; readonly position: bigint | undefined };
+
+/** Those coin types that have rows beyond: one statement, however many are asked for. */
+export const grownBeyond = async (
+  on: Reads,
+  { grown }: EndStatements,
+  ends: readonly ReadTo[],
+): Promise<ReadonlySet<string>> => {
+  const rows = await read<{ coinType: string }>(on, grown, [
+    texts(ends.map(({ coinType }) => coinType)),
+    bigints(ends.map(({ position = BEFORE_ALL }) => position)),
+  ]);
+  return new Set(rows.map(({ coinType }) => coinType));
+};
