@@ -6,6 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund --loglevel=error
 COPY bin bin
 COPY src src
+COPY client client
 COPY demo demo
 COPY drizzle drizzle
 

@@ -13,14 +13,14 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import fastify from "fastify";
 import pino from "pino";
-import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
-import { canonicalJson } from "../src/client/canonical-json.mjs";
+import { canonicalJson } from "../client/canonical-json.mjs";
 import {
   generateKeyPair,
   type JsonValue,
   signRequest,
   verifyBodySignature,
-} from "../src/client/index.mjs";
+} from "../client/index.mjs";
+import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
 import type { Database } from "../src/database/connect.ts";
 import { createRateLimit } from "../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../src/http/health/health.ts";

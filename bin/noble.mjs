@@ -1,6 +1,6 @@
 /**
  * Bundles what `holderbook/client` takes from noble (BLAKE2b and Ed25519, which browsers lack or have only
- * on secure pages) into `src/client/noble.mjs`, so that the client has no dependency:
+ * on secure pages) into `client/noble.mjs`, so that the client has no dependency:
  *
  *   npm run noble      after an update of @noble/hashes or @noble/curves
  */
@@ -10,7 +10,7 @@ import { rolldown } from "rolldown";
 import { root } from "./install.mjs";
 
 /** Where the bundle stands. */
-export const file = join(root, "src", "client", "noble.mjs");
+export const file = join(root, "client", "noble.mjs");
 
 const ENTRY = `
 export { blake2b } from "@noble/hashes/blake2.js";

@@ -4,7 +4,10 @@
 export class BookError extends Error {
   name = "BookError";
 
-  constructor(message, { status = 0, code = "", requestId = null, retryAfterMs = null, cause } = {}) {
+  constructor(
+    message,
+    { status = 0, code = "", requestId = null, retryAfterMs = null, cause } = {},
+  ) {
     super(message, { cause });
     this.status = status;
     this.code = code;
@@ -15,7 +18,9 @@ export class BookError extends Error {
   /** What the caller does next. */
   get remedy() {
     const transient = [0, 429, 502, 503, 504].includes(this.status);
-    return transient || this.code === "OVERLOADED" || this.code === "RATE_LIMITED" ? "retry" : "stop";
+    return transient || this.code === "OVERLOADED" || this.code === "RATE_LIMITED"
+      ? "retry"
+      : "stop";
   }
 }
 
@@ -40,7 +45,8 @@ export const pause = (ms, signal) =>
 
 /** How long to wait before the attempt with this number, from 0; never less than the service asked for. */
 export const pauseBefore = (attempt, error) => {
-  const usual = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.8 + Math.random() * 0.4);
+  const usual =
+    Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.8 + Math.random() * 0.4);
   return Math.max(usual, error?.retryAfterMs ?? 0);
 };
 

@@ -187,7 +187,11 @@ export type Book = {
    * Any query of the schema; decimal texts of known fields come as `bigint`.
    * @throws BookError when it is refused, or not answered after some attempts
    */
-  ask(query: string, variables?: Readonly<Record<string, unknown>>, asking?: Asking): Promise<unknown>;
+  ask(
+    query: string,
+    variables?: Readonly<Record<string, unknown>>,
+    asking?: Asking,
+  ): Promise<unknown>;
   tokens(asking?: Asking): AsyncIterable<Token>;
   status(asking?: Asking): Promise<readonly PipelineStatus[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;

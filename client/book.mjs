@@ -88,10 +88,7 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
       capTable(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
         after: $after, limit: ${PAGE}) { ${head} rows { ${ROW} } }
     }`;
-    const when =
-      at === undefined
-        ? {}
-        : await fixed({ at, signal });
+    const when = at === undefined ? {} : await fixed({ at, signal });
     const first = (await ask(query, { coinType, ...when }, { signal })).capTable;
     if (first === null) return null;
     const { rows, ...totals } = first;
@@ -189,11 +186,15 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
     ask,
     async *tokens({ signal } = {}) {
       const query = `query ($after: String) { tokens(after: $after, limit: ${PAGE}) { ${TOKEN} } }`;
-      yield* paged(query, {}, {
-        rowsOf: (data) => data.tokens,
-        cursorOf: ({ coinType }) => coinType,
-        signal,
-      });
+      yield* paged(
+        query,
+        {},
+        {
+          rowsOf: (data) => data.tokens,
+          cursorOf: ({ coinType }) => coinType,
+          signal,
+        },
+      );
     },
     status: async ({ signal } = {}) =>
       (await ask(`{ indexerStatus { ${STATUS} } }`, {}, { signal })).indexerStatus,

@@ -33,14 +33,20 @@ export type TransferAgent = {
   /** @param body `{ investor: { … }, verifiedStatus?, verifiedAt? }`, see docs/transfer-agent.md */
   whitelist(body: JsonValue, sending?: Sending): Promise<Accepted>;
   kyc(body: JsonValue, sending?: Sending): Promise<Accepted>;
-  whitelistStatus(wallet: string, asking?: Asking): Promise<{
+  whitelistStatus(
+    wallet: string,
+    asking?: Asking,
+  ): Promise<{
     readonly isWhitelisted: boolean;
     readonly walletGroup: string | number | null;
     readonly requestId: string | null;
   }>;
   request(id: string, asking?: Asking): Promise<RequestSeen>;
   /** Waits for SUCCESS or FAILED. @throws BookError after `timeoutMs` (two minutes) */
-  ended(id: string, asking?: Asking & { readonly timeoutMs?: number | undefined }): Promise<RequestSeen>;
+  ended(
+    id: string,
+    asking?: Asking & { readonly timeoutMs?: number | undefined },
+  ): Promise<RequestSeen>;
 };
 
 /** @param service `secretKey`: of the pair whose public key is registered for the asset, base64 */

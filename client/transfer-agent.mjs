@@ -23,8 +23,7 @@ export const createTransferAgent = ({ url, secretKey, fetch = globalThis.fetch }
       const { headers } = signRequest({ secretKey, method: "GET", path });
       return answered(await send(fetch, new URL(path, url).href, { headers, signal }));
     });
-  const request = (id, options) =>
-    get(`/api/v1/requests/${encodeURIComponent(id)}`, options);
+  const request = (id, options) => get(`/api/v1/requests/${encodeURIComponent(id)}`, options);
   return {
     whitelist: (body, options) => post("/api/v1/investor/whitelist", body, options),
     kyc: (body, options) => post("/api/v1/investor/kyc", body, options),
@@ -37,7 +36,9 @@ export const createTransferAgent = ({ url, secretKey, fetch = globalThis.fetch }
         const seen = await request(id, { signal });
         if (seen.status === "SUCCESS" || seen.status === "FAILED") return seen;
         if (Date.now() > deadline) {
-          throw new BookError(`request ${id} is ${seen.status} after ${timeoutMs} ms`, { status: 200 });
+          throw new BookError(`request ${id} is ${seen.status} after ${timeoutMs} ms`, {
+            status: 200,
+          });
         }
         await pause(POLL_MS, signal);
       }

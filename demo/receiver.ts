@@ -4,7 +4,7 @@
  */
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { verifyCallback } from "../src/client/index.mjs";
+import { verifyCallback } from "../client/index.mjs";
 
 /** A callback that was received and whose signature was right. */
 export type DemoCallback = {

@@ -10,7 +10,9 @@ import { expect, test } from "vitest";
 type Arrow = { readonly from: string; readonly to: string; readonly isLazy: boolean };
 
 const root = join(import.meta.dirname, "..");
-const files = globSync(["src/**/*.{ts,mts,mjs}", "demo/**/*.ts"], { cwd: root }).toSorted();
+const files = globSync(["src/**/*.{ts,mts,mjs}", "client/*.{mts,mjs}", "demo/**/*.ts"], {
+  cwd: root,
+}).toSorted();
 
 /** What follows `from` or `import`, with a bracket where the import is dynamic. */
 const IMPORTS =
@@ -47,7 +49,7 @@ const orders = new Map(
 );
 
 const roomOf = (file: string): string =>
-  file.startsWith("demo/") ? "demo/" : (/^src\/[^/]+\/?/.exec(file)?.[0] ?? "");
+  /^(?:demo|client)\//.exec(file)?.[0] ?? /^src\/[^/]+\/?/.exec(file)?.[0] ?? "";
 
 const shown = ({ from, to }: Arrow): string => `${from} imports ${to}`;
 

@@ -4,8 +4,8 @@
  * what was signed here must be checkable for years.
  */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../client/canonical-json.mjs";
-import { generateKeyPair, secretKeyOf, signBytes } from "../client/ed25519.mjs";
+import { canonicalJson } from "../../client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import type { Database, Sql } from "../database/connect.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
 

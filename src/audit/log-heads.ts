@@ -2,7 +2,7 @@
  * Signed heads of the log's hash chain. A chain can be made anew over changed facts; a signature that was
  * given out before cannot be taken back.
  */
-import { publicKeyOf, strictBase64, verifyBytes } from "../client/ed25519.mjs";
+import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
 import type { Sql } from "../database/connect.ts";
 import { chainEnd, endFault, type LogFault } from "../log/chain.ts";
 import { type DeploymentKey, type Signable, signedBytes } from "./deployment-key.ts";

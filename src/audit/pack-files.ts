@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { canonicalJson } from "../client/canonical-json.mjs";
+import { canonicalJson } from "../../client/canonical-json.mjs";
 import { FILES, type Manifest } from "./pack-form.ts";
 
 /** SHA-256 and size of a file. */

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { canonicalJson, type JsonValue } from "../client/canonical-json.mjs";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import type { ObjectFact } from "../log/fact.ts";
 import type { BalanceChange } from "../projections/balance-changes.ts";
 import type { HolderEventRow } from "../projections/holder-events.ts";

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { canonicalJson } from "../client/canonical-json.mjs";
-import { publicKeyOf, strictBase64, verifyBytes } from "../client/ed25519.mjs";
-import { signedRoot } from "../client/verify-statement.mjs";
+import { canonicalJson } from "../../client/canonical-json.mjs";
+import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
+import { signedRoot } from "../../client/verify-statement.mjs";
 import type { Committee } from "../ledger/proof/committee.ts";
 import { readJsonFile } from "../settings/json-file.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";

@@ -2,7 +2,7 @@
  * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
  * one. A coin has one root at a checkpoint, for ever.
  */
-import { signedRoot } from "../client/verify-statement.mjs";
+import { signedRoot } from "../../client/verify-statement.mjs";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Remedy } from "../waiting/remedy.ts";

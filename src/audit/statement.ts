@@ -1,8 +1,13 @@
 /**
  * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
- * says so. Its form and its checks are those of src/client/verify-statement.mjs.
+ * says so. Its form and its checks are those of client/verify-statement.mjs.
  */
-import { FORMAT, type Statement, signedStatement, VERSION } from "../client/verify-statement.mjs";
+import {
+  FORMAT,
+  type Statement,
+  signedStatement,
+  VERSION,
+} from "../../client/verify-statement.mjs";
 import type { Sql } from "../database/connect.ts";
 import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
+import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.mjs";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { makeStatement, type Whose } from "../audit/statement.ts";
-import { type Statement, StatementError, verifyStatement } from "../client/verify-statement.mjs";
 import type { Asked } from "../graphql/past.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";

@@ -6,8 +6,8 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
+import { signRequest } from "../../client/index.mjs";
 import { deliveryWithAttempts } from "../callbacks/overview.ts";
-import { signRequest } from "../client/index.mjs";
 import type { Db } from "../database/connect.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";

@@ -1,5 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { canonicalJson } from "../../client/canonical-json.mjs";
+import { publicKeyOf, verifyBytes } from "../../client/ed25519.mjs";
+import { signedRoot } from "../../client/verify-statement.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
@@ -9,9 +12,6 @@ import {
   rootsAnswer,
   rootsPart,
 } from "../../src/audit/roots-part.ts";
-import { canonicalJson } from "../../src/client/canonical-json.mjs";
-import { publicKeyOf, verifyBytes } from "../../src/client/ed25519.mjs";
-import { signedRoot } from "../../src/client/verify-statement.mjs";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";

@@ -73,7 +73,7 @@ const startExample = async (holderbookUrl: string, preload = "") => {
   const installed = join(folder, "node_modules", "holderbook");
   await mkdir(installed, { recursive: true });
   await cp(join(root, "package.json"), join(installed, "package.json"));
-  await cp(join(root, "src", "client"), join(installed, "src", "client"), { recursive: true });
+  await cp(join(root, "client"), join(installed, "client"), { recursive: true });
   await writeFile(join(folder, "receiver.mts"), example("ts"));
   const port = await freePort();
   const before = `data:text/javascript,${encodeURIComponent(preload)}`;

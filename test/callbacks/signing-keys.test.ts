@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
+import { publicTextOf } from "../../client/ed25519.mjs";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import {
   AT_ONCE,
@@ -11,7 +12,6 @@ import {
   openSigningKeys,
   RotationUnderWayError,
 } from "../../src/callbacks/signing-keys.ts";
-import { publicTextOf } from "../../src/client/ed25519.mjs";
 import { MasterKeyError, readMasterKey } from "../../src/sealing/master-key.ts";
 import { SealedError, seal, unseal } from "../../src/sealing/sealed.ts";
 import { runCommand } from "../commands/run-command.ts";

@@ -16,7 +16,7 @@ test("a program that installed the package imports holderbook/client on plain No
     const installed = join(project, "node_modules", "holderbook");
     await mkdir(installed, { recursive: true });
     await cp(join(root, "package.json"), join(installed, "package.json"));
-    await cp(join(root, "src", "client"), join(installed, "src", "client"), { recursive: true });
+    await cp(join(root, "client"), join(installed, "client"), { recursive: true });
     const { secretKey } = generateKeyPair();
     const program = `
       import { signRequest } from "holderbook/client";

@@ -1,8 +1,8 @@
 /** A statement as the service makes it, of a table of rows that were made up. */
 
-import { canonicalJson } from "../../src/client/canonical-json.mjs";
-import { generateKeyPair, secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
-import { type Statement, signedRoot, signedStatement } from "../../src/client/verify-statement.mjs";
+import { canonicalJson } from "../../client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
+import { type Statement, signedRoot, signedStatement } from "../../client/verify-statement.mjs";
 import { createSumTree, type Leaf } from "../../src/projections/merkle-sum.ts";
 
 const COIN = `0x${"5".padStart(64, "0")}::acme::ACME`;

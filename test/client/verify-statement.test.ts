@@ -6,7 +6,7 @@ import { StatementError, verifyStatement } from "holderbook/client";
 import { verifyStatement as ofItsOwnEntry } from "holderbook/client/verify-statement";
 import { expect, test } from "vitest";
 import { bundle, file } from "../../bin/noble.mjs";
-import { generateKeyPair } from "../../src/client/ed25519.mjs";
+import { generateKeyPair } from "../../client/ed25519.mjs";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { statementOf } from "./statement.ts";
 
@@ -121,7 +121,7 @@ test("what noble brings to the client is what its packages have now: npm run nob
 });
 
 test.skipIf(chromium === undefined)("a browser checks statements by itself", async () => {
-  const client = join(import.meta.dirname, "..", "..", "src", "client");
+  const client = join(import.meta.dirname, "..", "..", "client");
   await using server = createServer(async ({ url = "/" }, response) => {
     const name = /^\/([a-z-]+\.mjs)$/.exec(url)?.[1];
     response.setHeader("content-type", name === undefined ? "text/html" : "text/javascript");

@@ -1,7 +1,7 @@
 /** Sending callbacks again and trying an address, as an operator does it over HTTP. */
 import { expect, test } from "vitest";
+import { verifyCallback } from "../../client/index.mjs";
 import { changeEndpoints, withdrawAllBut } from "../../src/callbacks/endpoints.ts";
-import { verifyCallback } from "../../src/client/index.mjs";
 import {
   rangeRedeliveryAnswer,
   redeliveryAnswer,

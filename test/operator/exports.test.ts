@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifyStatement } from "../../src/client/verify-statement.mjs";
+import { verifyStatement } from "../../client/verify-statement.mjs";
 import { createKey } from "../../src/http/keys.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { readOcf } from "../audit/ocf-package.ts";

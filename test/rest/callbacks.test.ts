@@ -1,8 +1,8 @@
 /** Callbacks of transfer events: final ones only, signed, in order, each once. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseExactly } from "../../client/exact-json.mjs";
+import { verifyCallback } from "../../client/index.mjs";
 import { listDeliveries } from "../../src/callbacks/deliveries.ts";
-import { parseExactly } from "../../src/client/exact-json.mjs";
-import { verifyCallback } from "../../src/client/index.mjs";
 import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
 import { readProgress } from "../../src/transfers/progress.ts";
 import { closeOutbox } from "../callbacks/damage.ts";

@@ -1,10 +1,10 @@
 /** Interface A as its users see it: projects on real chains, read, stored, served and called back. */
 import { randomBytes } from "node:crypto";
 import pino, { type Logger } from "pino";
+import { parseExactly } from "../../client/exact-json.mjs";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
-import { parseExactly } from "../../src/client/exact-json.mjs";
 import type { RawReads } from "../../src/database/readers.ts";
 import type { ApiDescription } from "../../src/http/api-description.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import pino from "pino";
+import { generateKeyPair, type JsonValue, signRequest } from "../../client/index.mjs";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
-import { generateKeyPair, type JsonValue, signRequest } from "../../src/client/index.mjs";
 import { connect } from "../../src/database/connect.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";

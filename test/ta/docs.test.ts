@@ -79,7 +79,7 @@ test("the TypeScript example sends a request", async () => {
   const installed = inFolder("node_modules/holderbook");
   await mkdir(installed, { recursive: true });
   await cp(join(root, "package.json"), join(installed, "package.json"));
-  await cp(join(root, "src", "client"), join(installed, "src", "client"), { recursive: true });
+  await cp(join(root, "client"), join(installed, "client"), { recursive: true });
   const given = `
     import { readFileSync } from "node:fs";
     const { secretKey } = JSON.parse(readFileSync("key.json", "utf8"));

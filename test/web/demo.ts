@@ -1,9 +1,9 @@
 /** The demo service as `npm start` starts it, for tests that look at the page. */
-import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect } from "../../src/database/connect.ts";
+import { z } from "zod";
 import { createKey } from "../../src/http/keys.ts";
-import { freshDatabase } from "../postgres.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { startProgram, temporaryFolder } from "../service/process.ts";
 
 export type Demo = AsyncDisposable & {
@@ -14,6 +14,10 @@ export type Demo = AsyncDisposable & {
   /** A key of the kind `operator`. */
   readonly operatorKey: string;
   readonly readKey: string;
+  /** Its database. */
+  readonly database: TestDatabase;
+  /** Signs requests for the demo's first asset. */
+  agentSecretKey(): Promise<string>;
 };
 
 /** Starts it on a database of its own, with so many checkpoints of history. */
@@ -40,15 +44,18 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
   const coinTypes = [...program.printed.stdout.matchAll(/^\s+(?:Tokens\s+)?(0x\S+::\S.*)$/gm)].map(
     ([, type = ""]) => type,
   );
-  const write = connect({ url: database.url, max: 1, applicationName: `test-${randomUUID()}` });
-  const { secret: operatorKey } = await createKey(write, { kind: "operator", label: "test" });
-  await write.close();
+  const { secret: operatorKey } = await createKey(database, { kind: "operator", label: "test" });
   const running = starting.move();
   return {
     url,
     coinTypes,
     operatorKey,
     readKey,
+    database,
+    agentSecretKey: async () => {
+      const kept = await readFile(join(folder.path, "data", "demo-ta-key.json"), "utf8");
+      return z.object({ secretKey: z.string() }).parse(JSON.parse(kept)).secretKey;
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 };

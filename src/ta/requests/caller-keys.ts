@@ -2,9 +2,10 @@
  * Keys of the transfer agent's callers: registering one, giving it a callback address, handing its
  * requests over to another, and which keys' requests a caller may see.
  */
+
+import { publicKeyOf, publicTextOf } from "../../../client/ed25519.mjs";
+import { generateKeyPair, KeyFormatError } from "../../../client/index.mjs";
 import { changeEndpoints } from "../../callbacks/endpoints.ts";
-import { publicKeyOf, publicTextOf } from "../../client/ed25519.mjs";
-import { generateKeyPair, KeyFormatError } from "../../client/index.mjs";
 import type { Database, Db } from "../../database/connect.ts";
 import { handOverKey, registerPublicKey } from "../../http/keys.ts";
 import type { Remedy } from "../../waiting/remedy.ts";

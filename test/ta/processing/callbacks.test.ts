@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import pino from "pino";
 import { expect, test } from "vitest";
+import { verifyCallback } from "../../../client/index.mjs";
 import { startCallbacks } from "../../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../../src/callbacks/signing-keys.ts";
-import { verifyCallback } from "../../../src/client/index.mjs";
 import { openQueues } from "../../../src/lanes/queues.ts";
 import { failUndelivered } from "../../../src/ta/processing/record.ts";
 import { startReceiver } from "../../callbacks/receiver.ts";

@@ -1,6 +1,4 @@
 /** `JSON.parse` that never rounds: an integer beyond 2^53 becomes a `bigint`. */
-import { randomUUID } from "node:crypto";
-
 /** A string, or a number; of valid JSON nothing else begins so. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
@@ -15,7 +13,7 @@ export const parseExactly = (text) => {
   const rounded = JSON.parse(text);
   if (!MANY_DIGITS.test(text)) return rounded;
   // Random, so the author of the text cannot know it: no string in it begins so.
-  const mark = `${randomUUID()}:`;
+  const mark = `${Array.from(globalThis.crypto.getRandomValues(new Uint32Array(4))).join("-")}:`;
   const marked = text.replace(TOKENS, (token) => (isLong(token) ? `"${mark}${token}"` : token));
   return JSON.parse(marked, (_key, value) =>
     typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,

@@ -1,6 +1,37 @@
+export { BookError } from "./asking.mjs";
+export {
+  type At,
+  type Balance,
+  type BalanceChange,
+  type Book,
+  type CapTable,
+  type CapTableRow,
+  createBook,
+  type Grant,
+  type Holder,
+  type HolderEvent,
+  type PipelineStatus,
+  type RoleEvent,
+  type Token,
+  type TokenActivity,
+  type TokenObject,
+  type WalletRole,
+} from "./book.mjs";
 export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.mjs";
 export { generateKeyPair, KeyFormatError } from "./ed25519.mjs";
 export { type SignedHeaders, signRequest } from "./sign-request.mjs";
+export {
+  type Accepted,
+  createTransferAgent,
+  type RequestSeen,
+  type RequestStatus,
+  type TransferAgent,
+} from "./transfer-agent.mjs";
+export {
+  createTransferEvents,
+  type TransferEvent,
+  type TransferEvents,
+} from "./transfer-events.mjs";
 export {
   type CallbackHeaders,
   CallbackMalformedError,
