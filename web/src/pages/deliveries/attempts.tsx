@@ -36,8 +36,10 @@ export const DeliveryAttempts = ({ id }: { readonly id: string }) => {
     <>
       <dl className="mb-4 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
         <dt className="text-muted">To</dt>
-        <dd className="break-all">
-          {data.url} <span className="text-muted">({data.receiver})</span>
+        <dd className="break-all">{data.url}</dd>
+        <dt className="text-muted">Receiver</dt>
+        <dd>
+          <LongId text={data.receiver} what="receiver" head={16} tail={4} />
         </dd>
         <dt className="text-muted">Message id</dt>
         <dd>

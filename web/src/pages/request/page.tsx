@@ -14,6 +14,7 @@ import {
 import { usePath } from "../../data/queries.ts";
 import { OperatorsOnly } from "../../shell/operators-only.tsx";
 import { CopyButton, LongId } from "../../shown/copied.tsx";
+import { dayText } from "../../shown/moment.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { DeliveryAttempts } from "../deliveries/attempts.tsx";
 
@@ -126,7 +127,7 @@ const Steps = ({
 
 const stateOf = (status: string): Happened => (status === "FAILED" ? "failed" : "done");
 
-/** When, to the millisecond, and how long after the step before. */
+/** When, to the millisecond, and how long after the step before; the day where it is another. */
 const Step = ({
   atMs,
   beforeMs,
@@ -136,7 +137,8 @@ const Step = ({
 }) => (
   <time className="figures whitespace-nowrap" dateTime={new Date(atMs).toISOString()}>
     {beforeMs === undefined || atMs - beforeMs < 1 ? null : `+${durationText(atMs - beforeMs)} · `}
-    {new Date(atMs).toISOString().slice(0, 10)} {new Date(atMs).toISOString().slice(11, 23)}
+    {beforeMs === undefined || dayText(beforeMs) !== dayText(atMs) ? `${dayText(atMs)} ` : null}
+    {new Date(atMs).toISOString().slice(11, 23)}
   </time>
 );
 

@@ -14,7 +14,7 @@ import {
 } from "../../data/operator.ts";
 import { usePath } from "../../data/queries.ts";
 import { OperatorsOnly } from "../../shell/operators-only.tsx";
-import { LongId, shortened } from "../../shown/copied.tsx";
+import { LongId } from "../../shown/copied.tsx";
 
 const TITLE = "Requests";
 /** The newest are looked at while they change; older ones hardly do. Milliseconds. */
@@ -81,7 +81,9 @@ const Requests = () => {
             <Failed error={list.error} what="The requests" onRetry={() => void list.refetch()} />
           )
         ) : (
-          <div className={list.isPlaceholderData ? "opacity-60" : ""}>
+          <div
+            className={`overflow-hidden rounded-xl ${list.isPlaceholderData ? "opacity-60" : ""}`}
+          >
             {list.error === null ? null : (
               <p role="status" className="px-4 pt-3 text-xs text-warn">
                 Not refreshed: {list.error.message}
@@ -181,9 +183,8 @@ const AssetChoice = ({
   );
 };
 
-/** What it says now: why it failed, what it waits for, or what was done. */
-const saying = ({ status, reason, waitsFor, message }: TaRequest): string =>
-  status === "FAILED" && reason !== null ? `${reason}: ${message}` : (waitsFor ?? message);
+/** What it says now: what it waits for, or what was done, or why not. */
+const saying = ({ waitsFor, message }: TaRequest): string => waitsFor ?? message;
 
 const COLUMNS: readonly Column<TaRequest>[] = [
   {
@@ -200,7 +201,12 @@ const COLUMNS: readonly Column<TaRequest>[] = [
     id: "asked",
     header: "Asked for",
     cell: ({ id, kind, asset }) => (
-      <Link to="/requests/$id" params={{ id }} search={keep} className="hover:underline">
+      <Link
+        to="/requests/$id"
+        params={{ id }}
+        search={keep}
+        className="whitespace-nowrap hover:underline"
+      >
         <span className="font-medium text-accent">{kindText(kind)}</span>{" "}
         <span className="text-muted">{asset}</span>
       </Link>
@@ -239,16 +245,6 @@ const COLUMNS: readonly Column<TaRequest>[] = [
       ) : (
         <LongId text={txId} what="transaction" explorer="transaction" />
       ),
-  },
-  {
-    id: "id",
-    header: "Id",
-    wideOnly: true,
-    cell: ({ id }) => (
-      <LongId text={id} what="request id">
-        {shortened(id, 8, 0)}
-      </LongId>
-    ),
   },
 ];
 
