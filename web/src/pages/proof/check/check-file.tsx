@@ -2,7 +2,7 @@
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { Badge, Notice } from "../../../blocks/blocks.tsx";
 import { Button } from "../../../controls/button.tsx";
-import { askPath } from "../../../data/ask.ts";
+import { AskError, askPath } from "../../../data/ask.ts";
 import { pathWith } from "../../../data/operator.ts";
 import { readDeploymentKeys, readRoots } from "../../../data/proof.ts";
 import { usePath } from "../../../data/queries.ts";
@@ -322,8 +322,8 @@ const RootCompared = ({
     try {
       const [published] = await askPath(pathWith("/roots", { coinType, checkpoint }), readRoots);
       setFound(published === undefined ? "none" : published.root === root ? "same" : "other");
-    } catch {
-      setFound("no answer");
+    } catch (error) {
+      setFound(error instanceof AskError && error.status === 404 ? "none" : "no answer");
     }
   };
   return (

@@ -13,7 +13,7 @@ export type Manifest = {
   readonly trust: { readonly epoch: string; readonly digest: string | null };
   readonly roots: { readonly first: Root; readonly last: Root };
   readonly publicKey: string;
-  readonly files: Readonly<Record<string, { readonly sha256: string; readonly size: number }>>;
+  readonly files: Readonly<Record<string, { readonly sha256: string; readonly size: bigint }>>;
 };
 
 const mark = (it: Reader): Mark => ({
@@ -28,7 +28,7 @@ const root = (it: Reader): Root => ({
 });
 
 const read = reading("manifest", (it): Manifest | null =>
-  it.at("format").text() === "holderbook-audit-pack" && it.at("version").number() === 1
+  it.at("format").text() === "holderbook-audit-pack" && it.at("version").amount() === 1n
     ? {
         chainId: it.at("chainId").text(),
         coinType: it.at("coinType").text(),
@@ -47,7 +47,7 @@ const read = reading("manifest", (it): Manifest | null =>
         files: Object.fromEntries(
           it.at("files").entries((file) => ({
             sha256: file.at("sha256").text(),
-            size: file.at("size").number(),
+            size: file.at("size").amount(),
           })),
         ),
       }

@@ -1,5 +1,6 @@
 /** Checks what of an audit pack can be checked without the ledger's decoder: its signatures and all its files. */
 
+import { countText } from "../../../shown/amount.ts";
 import type { Files } from "./dropped.ts";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import { memberTwice } from "./members.ts";
@@ -136,11 +137,11 @@ const filesStep = async (files: Files, manifest: Manifest, told: Progress): Prom
     if (!named.has(path)) details.push(`${path} is no file of the manifest`);
   }
   const entries = Object.entries(manifest.files);
-  let [done, size] = [0, 0];
+  let [done, size] = [0, 0n];
   for (const [path, expected] of entries) {
     const file = files.get(path);
     if (file === undefined) details.push(`${path} is missing`);
-    else if (file.size !== expected.size) {
+    else if (BigInt(file.size) !== expected.size) {
       details.push(`${path} has ${file.size} bytes, not ${expected.size}`);
     } else if ((await sha256(new Uint8Array(await file.arrayBuffer()))) !== expected.sha256) {
       details.push(`${path} was changed: its SHA-256 is another`);
@@ -156,7 +157,7 @@ const filesStep = async (files: Files, manifest: Manifest, told: Progress): Prom
     details:
       details.length === 0
         ? [
-            `${entries.length} files, ${size} bytes, all with the SHA-256 of the manifest, and no other.`,
+            `${entries.length} files, ${countText(size)} bytes, all with the SHA-256 of the manifest, and no other.`,
           ]
         : more > 0
           ? [...details.slice(0, LISTED), `and ${more} more`]
