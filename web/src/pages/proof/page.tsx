@@ -50,7 +50,7 @@ const Page = () => {
       ) : (
         <>
           <Chosen checkpoint={checkpoint} newest={newest} />
-          <Proof checkpoint={checkpoint} newest={newest} />
+          <Proof checkpoint={checkpoint} />
         </>
       )}
     </>
@@ -82,7 +82,7 @@ const Chosen = ({
   const isNewest = newest !== null && checkpoint === newest;
   return (
     <form className="mb-3 flex flex-wrap items-end gap-2" onSubmit={submit}>
-      <h2 className="mr-auto text-base font-semibold">
+      <h2 className="mr-auto text-base font-semibold max-sm:w-full">
         Checkpoint {number === null ? checkpoint : countText(number)}
       </h2>
       <Button
@@ -115,22 +115,13 @@ const Chosen = ({
   );
 };
 
-const Proof = ({
-  checkpoint,
-  newest,
-}: {
-  readonly checkpoint: string;
-  readonly newest: string | null;
-}) => {
+const Proof = ({ checkpoint }: { readonly checkpoint: string }) => {
   const asked = usePath(`/proofs/${encodeURIComponent(checkpoint)}`, readProof);
   const { data, error } = asked;
   if (error instanceof AskError && (error.status === 404 || error.status === 400)) {
     return (
       <Card>
-        <Empty title="There is no proof of it here">
-          {error.message}
-          {newest === null ? "" : `. The newest checkpoint is ${countText(newest)}.`}
-        </Empty>
+        <Empty title="There is no proof of it here">{error.message}</Empty>
       </Card>
     );
   }

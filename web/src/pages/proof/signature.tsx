@@ -67,7 +67,7 @@ const Quorum = ({ certificate }: { readonly certificate: Certificate }) => {
           </span>
         </span>
         <span className="text-muted">
-          {enough ? "more than" : "fewer than"} the {countText(threshold)} that are needed
+          {countText(threshold)} are needed{enough ? "" : ": these are too few"}
         </span>
       </div>
       <div className="relative mt-2 mb-5 h-3" aria-hidden="true">

@@ -166,9 +166,7 @@ const Result = ({ report, onClose }: { readonly report: Report; readonly onClose
       >
         <div className="min-w-0">
           <h3 className={`font-semibold ${good ? "text-good" : "text-bad"}`}>
-            {good
-              ? `This ${report.kind} holds`
-              : `This ${report.kind} does not hold: do not rely on it`}
+            {good ? report.verdict : `This ${report.kind} does not hold: do not rely on it`}
           </h3>
           <p className="text-sm break-words">{report.title}</p>
         </div>

@@ -11,7 +11,7 @@ import { UncheckableError } from "./report.ts";
 export type Progress = (done: number, of: number) => void;
 
 const OPEN = [
-  "That the movements follow from transactions that the validators signed. `holderbook audit-pack verify` checks that, on your machine, without a network.",
+  "That the movements follow from transactions that the validators signed. The command audit-pack verify checks that on your own machine, without a network.",
   "That both registers follow from the movements between them. The same command does that.",
   "Whose key it is, and which validators stand at the beginning: compare them with what you know from elsewhere.",
 ];
@@ -46,6 +46,7 @@ export const checkPack = async (files: Files, told: Progress): Promise<Report> =
   const token = manifest.coinType.split("::").at(-1) ?? manifest.coinType;
   return {
     kind: "audit pack",
+    verdict: "This audit pack is as it was signed",
     title: `${token} from checkpoint ${manifest.first.checkpoint} to ${manifest.last.checkpoint}`,
     steps,
     says: saysOf(manifest),

@@ -10,6 +10,8 @@ export type Step = {
 
 export type Report = {
   readonly kind: "statement" | "audit pack";
+  /** What it comes to when every step holds, and no more than that. */
+  readonly verdict: string;
   /** What the file is about, in a line. */
   readonly title: string;
   readonly steps: readonly Step[];

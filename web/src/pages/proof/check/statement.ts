@@ -74,6 +74,7 @@ const reportOf = (json: unknown, failures: readonly string[]): Report => {
   const statement = isWhole ? asStatement(json) : null;
   return {
     kind: "statement",
+    verdict: "This statement holds",
     title:
       statement === null
         ? "A statement that is not whole"
