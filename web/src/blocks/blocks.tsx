@@ -3,7 +3,7 @@ import { type ReactNode, useContext } from "react";
 import { Button } from "../controls/button.tsx";
 import { AskError } from "../data/ask.ts";
 import { SessionContext } from "../data/session.ts";
-import { WarnIcon } from "../shown/icons.tsx";
+import { CheckIcon, WarnIcon } from "../shown/icons.tsx";
 
 /** Title of a page, what it shows in a sentence, and its actions. */
 export const PageHead = ({
@@ -120,9 +120,7 @@ export const Notice = ({
     role={tone === "bad" ? "alert" : "status"}
     className={`flex gap-3 rounded-xl px-4 py-3 text-sm ${TONES[tone]}`}
   >
-    <span className="mt-0.5">
-      <WarnIcon />
-    </span>
+    <span className="mt-0.5">{tone === "good" ? <CheckIcon /> : <WarnIcon />}</span>
     <div className="min-w-0">
       <div className="font-semibold">{title}</div>
       {children === undefined ? null : <div className="mt-0.5 text-ink">{children}</div>}

@@ -134,7 +134,7 @@ const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolea
           </Notice>
         </div>
       ) : null}
-      <Walk tour={asked.data} passed={upTo(passed, shown)} />
+      <Walk id={id} tour={asked.data} passed={upTo(passed, shown)} />
     </>
   );
 };
@@ -162,9 +162,11 @@ const useSlow = (waiting: boolean): boolean => {
 };
 
 const Walk = ({
+  id,
   tour,
   passed,
 }: {
+  readonly id?: string;
   readonly tour: Tour | null;
   readonly passed: readonly Passed[];
 }) => {
@@ -195,9 +197,9 @@ const Walk = ({
                 }
               >
                 <p>{what}</p>
-                {tour !== null && state === "done" ? (
+                {tour !== null && id !== undefined && state === "done" ? (
                   <div className="mt-1.5 text-ink">
-                    <Ids tour={tour} />
+                    <Ids tour={tour} id={id} />
                   </div>
                 ) : null}
                 {state === "failed" ? (

@@ -12,8 +12,8 @@ type Told = {
   readonly what: string;
   /** What a real integration does there. */
   readonly real: string;
-  /** The ids of this very tour. */
-  readonly Ids: (props: { readonly tour: Tour }) => ReactNode;
+  /** What there is to see of this very tour; its id is that of its request. */
+  readonly Ids: (props: { readonly tour: Tour; readonly id: string }) => ReactNode;
 };
 
 const Named = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
@@ -30,12 +30,23 @@ export const STORY: Readonly<Record<Station, Told>> = {
     title: "A signed request is accepted",
     what: "A caller asks the transfer agent to whitelist the wallet of an investor. The request is signed with the caller's key; whoever cannot sign is refused before anything is read.",
     real: "your server signs path, time and body with its Ed25519 key, posts it, and keeps the request id of the answer.",
-    Ids: ({ tour }) => (
+    Ids: ({ tour, id }) => (
       <>
         <Named name="Wallet">
           <LongId text={tour.wallet} what="wallet" explorer="account" head={10} tail={6} />
         </Named>
         <Named name="Asset">{tour.asset}</Named>
+        <Named name="Request">
+          <Link
+            to="/requests/$id"
+            params={{ id }}
+            search={{ token: tour.coinType }}
+            className={LINK}
+          >
+            see its steps
+          </Link>{" "}
+          <Badge>operator key</Badge>
+        </Named>
       </>
     ),
   },

@@ -1,6 +1,7 @@
 /** Checks what of an audit pack can be checked without the ledger's decoder: its signatures and all its files. */
 
 import { countText } from "../../../shown/amount.ts";
+import { loadSignatures, loadStatements } from "./client.ts";
 import type { Files } from "./dropped.ts";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import { memberTwice } from "./members.ts";
@@ -106,7 +107,7 @@ const rootsStep = async ({
   last,
   roots,
 }: Manifest): Promise<Step> => {
-  const { signedRoot } = await import("../../../../../src/client/verify-statement.mjs");
+  const { signedRoot } = await loadStatements();
   const details: string[] = [];
   for (const [name, mark, root] of [
     ["first", first, roots.first],
@@ -177,10 +178,7 @@ const isSigned = async (
   signature: string,
   signed: Readonly<Record<string, string>>,
 ): Promise<boolean> => {
-  const [{ ed25519 }, { canonicalJson }] = await Promise.all([
-    import("../../../../../src/client/noble.mjs"),
-    import("../../../../../src/client/canonical-json.mjs"),
-  ]);
+  const { ed25519, canonicalJson } = await loadSignatures();
   const [key, bytes] = [base64Bytes(publicKey), base64Bytes(signature)];
   if (key?.length !== 32 || bytes?.length !== 64) return false;
   return ed25519.verify(bytes, new TextEncoder().encode(canonicalJson(signed)), key, {

@@ -1,7 +1,7 @@
 /** Checks a holder's statement with the code that `holderbook/client` has for everybody. */
-import type { Statement } from "../../../../../src/client/verify-statement.mjs";
 import { fromSeconds, momentText } from "../../../shown/moment.ts";
 import { shortened } from "../../../shown/shorten.ts";
+import { loadStatements, type Statement } from "./client.ts";
 import { memberTwice } from "./members.ts";
 import type { Report, Said, Step } from "./report.ts";
 import { UncheckableError } from "./report.ts";
@@ -48,9 +48,7 @@ const OPEN = [
 export const checkStatement = async (text: string): Promise<Report> => {
   const json = parsed(text);
   const twice = memberTwice(text);
-  const { verifyStatement, StatementError } = await import(
-    "../../../../../src/client/verify-statement.mjs"
-  );
+  const { verifyStatement, StatementError } = await loadStatements();
   try {
     if (twice !== null) throw new StatementError([`the member ${twice} is there twice`]);
     return reportOf(verifyStatement(json), []);

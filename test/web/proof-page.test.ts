@@ -1,0 +1,220 @@
+import { createHash } from "node:crypto";
+import { zipSync } from "fflate";
+import { expect, test } from "vitest";
+import { canonicalJson } from "../../src/client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
+import { signedRoot } from "../../src/client/verify-statement.mjs";
+import { checkFiles } from "../../web/src/pages/proof/check/check.ts";
+import { type Files, withoutFolder } from "../../web/src/pages/proof/check/dropped.ts";
+import { memberTwice } from "../../web/src/pages/proof/check/members.ts";
+import { holds, type Report, UncheckableError } from "../../web/src/pages/proof/check/report.ts";
+import { stepsOf } from "../../web/src/pages/proof/check/statement.ts";
+import { pointsOf, verdictOf } from "../../web/src/pages/proof/verified.ts";
+import { statementOf } from "../client/statement.ts";
+
+const one = (name: string, text: string): Files => new Map([[name, new Blob([text])]]);
+const check = (files: Files): Promise<Report> => checkFiles(files, () => undefined);
+const failing = ({ steps }: Report): readonly string[] =>
+  steps.filter(({ result }) => result === "fails").map(({ title }) => title);
+
+test("a statement that was made by the service holds in every step, and its key and root are named", async () => {
+  const statement = statementOf(3, 8);
+  const report = await check(one("mine.json", JSON.stringify(statement)));
+  expect(holds(report)).toBe(true);
+  expect(report.steps).toHaveLength(5);
+  expect(report.publicKey).toBe(statement.publicKey);
+  expect(report.root?.root).toBe(statement.root);
+  expect(report.open.length).toBeGreaterThan(0);
+});
+
+test("what was changed in a statement fails in the step that is about it", async () => {
+  const statement = statementOf(3, 8);
+  const changed = async (change: object) =>
+    failing(await check(one("x.json", JSON.stringify({ ...statement, ...change }))));
+  const signed = "The deployment signed the statement";
+  expect(await changed({ checkpointTimestamp: "1700000001" })).toEqual([signed]);
+  expect(await changed({ row: { ...statement.row, balance: "1" } })).toEqual([
+    "The row adds up",
+    "The row is part of the table",
+    signed,
+  ]);
+  expect(await changed({ path: statement.path.slice(1) })).toEqual([
+    "The row is part of the table",
+    signed,
+  ]);
+  expect(await changed({ chainId: "another" })).toEqual([
+    "The deployment signed the table's root",
+    signed,
+  ]);
+});
+
+test("a statement without its form is not looked at further, and says nothing", async () => {
+  const { root: _, ...rest } = statementOf(0, 2);
+  const report = await check(one("x.json", JSON.stringify(rest)));
+  expect(report.steps.map(({ result }) => result)).toEqual([
+    "fails",
+    "skipped",
+    "skipped",
+    "skipped",
+    "skipped",
+  ]);
+  expect(report.says).toEqual([]);
+  expect(report.publicKey).toBeNull();
+});
+
+test("a statement with a member twice fails, whichever of the two a parser keeps", async () => {
+  const text = JSON.stringify(statementOf(0, 2)).replace("{", '{"total":"9",');
+  expect(failing(await check(one("x.json", text)))).toEqual(["It has the form of a statement"]);
+});
+
+test("members are counted by the object they are in, however they are escaped", () => {
+  expect(memberTwice('{"a":{"a":1},"b":[{"a":1},{"a":2}]}')).toBeNull();
+  expect(memberTwice('{"a":"a:","b":"{\\"a\\":1}"}')).toBeNull();
+  expect(memberTwice('{"a":1,"\\u0061":2}')).toBe("a");
+  expect(memberTwice('[{"x":[],"y":{},"x":null}]')).toBe("x");
+});
+
+test("a failure in words that the page does not know is shown, and never counts as holding", () => {
+  const steps = stepsOf(["the moon is missing"]);
+  expect(steps.at(-1)).toEqual({
+    title: "Something else",
+    result: "fails",
+    details: ["the moon is missing"],
+  });
+});
+
+const { publicKey, secretKey } = generateKeyPair();
+const sign = (signed: Parameters<typeof canonicalJson>[0]) =>
+  signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(secretKey));
+const sha256 = (bytes: string) => createHash("sha256").update(bytes).digest("hex");
+
+/** A pack of a few files, signed as the service signs one. */
+const pack = (): Map<string, Blob> => {
+  const files = { "report.md": "# all is well\n", "first/cap-table.json": "[]" };
+  const rootAt = (checkpoint: string) => {
+    const root = { root: "ab".repeat(32), total: "5" };
+    const at = { chainId: "chain", coinType: "0x5::a::A", checkpoint, checkpointDigest: "d" };
+    return { ...root, signature: sign(signedRoot({ ...at, ...root })) };
+  };
+  const manifest = canonicalJson({
+    format: "holderbook-audit-pack",
+    version: 1,
+    chainId: "chain",
+    coinType: "0x5::a::A",
+    first: { checkpoint: "1", digest: "d", timestampMs: "0" },
+    last: { checkpoint: "2", digest: "d", timestampMs: "0" },
+    opening: "proven",
+    trust: { epoch: "0", checkpoint: null, digest: null },
+    roots: { first: rootAt("1"), last: rootAt("2") },
+    publicKey,
+    files: Object.fromEntries(
+      Object.entries(files).map(([path, text]) => [
+        path,
+        { sha256: sha256(text), size: String(text.length) },
+      ]),
+    ),
+  });
+  const signature = sign({
+    purpose: "holderbook-audit-pack-v1",
+    manifestSha256: sha256(manifest),
+  });
+  const all = {
+    ...files,
+    "manifest.json": manifest,
+    "manifest.sig.json": `{"signature":"${signature}"}\n`,
+  };
+  return new Map(Object.entries(all).map(([path, text]) => [path, new Blob([text])]));
+};
+
+test("an audit pack is as it was signed only when every file is, and none is missing or added", async () => {
+  expect(holds(await check(pack()))).toBe(true);
+  const changed = pack().set("report.md", new Blob(["# all is Well\n"]));
+  expect((await check(changed)).steps.at(-1)?.details).toEqual([
+    "report.md was changed: its SHA-256 is another",
+  ]);
+  const added = pack().set("more.txt", new Blob([""]));
+  expect((await check(added)).steps.at(-1)?.details).toEqual([
+    "more.txt is no file of the manifest",
+  ]);
+  const missing = pack();
+  missing.delete("report.md");
+  expect((await check(missing)).steps.at(-1)?.details).toEqual(["report.md is missing"]);
+});
+
+test("a manifest that was changed after it was signed fails, and so does one without a signature", async () => {
+  const files = pack();
+  const text = (await files.get("manifest.json")?.text()) ?? "";
+  files.set("manifest.json", new Blob([text.replace('"proven"', '"signed"')]));
+  expect(failing(await check(files))).toEqual(["The deployment signed the manifest"]);
+  const unsigned = pack();
+  unsigned.delete("manifest.sig.json");
+  expect(failing(await check(unsigned))).toContain("The deployment signed the manifest");
+});
+
+test("a pack may come in its folder, or as a zip of it", async () => {
+  const folder = new Map([...pack()].map(([path, file]) => [`acme-2026/${path}`, file]));
+  folder.set("acme-2026/.DS_Store", new Blob(["x"]));
+  expect(holds(await check(withoutFolder(folder)))).toBe(true);
+  const entries = await Promise.all(
+    [...folder].map(
+      async ([path, file]) => [path, new Uint8Array(await file.arrayBuffer())] as const,
+    ),
+  );
+  const zip = new Blob([zipSync(Object.fromEntries(entries))]);
+  expect(holds(await check(new Map([["acme.zip", zip]])))).toBe(true);
+});
+
+test("what is neither statement nor pack is refused in words that say what to drop instead", async () => {
+  for (const files of [
+    new Map<string, Blob>(),
+    one("a.pdf", "%PDF"),
+    one("a.json", '{"hello":"holderbook-statement"'),
+    one("manifest.json", '{"name":"another"}'),
+    one("a.zip", "PK\u0003\u0004 and nothing"),
+    new Map([...one("a.json", "{}"), ...one("b.json", "{}")]),
+  ]) {
+    await expect(check(files)).rejects.toThrow(UncheckableError);
+  }
+});
+
+const PROOF = {
+  checkpoint: "50",
+  digest: "d",
+  timestampMs: 0,
+  epoch: "1",
+  previousDigest: null,
+  contentDigest: null,
+  verification: "signatures",
+  how: "",
+  signedCheckpoint: { checkpoint: "79", digest: "e", links: 29 },
+  certificate: {
+    epoch: "1",
+    signature: "",
+    signers: 5,
+    signedStake: 7_213n,
+    totalStake: 10_000n,
+    threshold: 6_667n,
+  },
+  committee: { epoch: "1", namedBy: "39", members: [] },
+  pipelineDigests: [],
+};
+
+test("what was verified is said point by point, and nothing is claimed beyond it", () => {
+  const verified = (
+    proof:
+      | typeof PROOF
+      | (Omit<typeof PROOF, "certificate" | "committee"> & { certificate: null; committee: null }),
+  ) => pointsOf(proof).map((point) => point.verified);
+  expect(verified(PROOF)).toEqual([true, true, true, true]);
+  expect(pointsOf(PROOF)[2]?.how).toContain("29 links");
+  const bare = { ...PROOF, certificate: null, committee: null };
+  expect(verified({ ...bare, verification: "links" })).toEqual([true, true, false, false]);
+  expect(verified({ ...bare, verification: "none" })).toEqual([false, false, false, false]);
+  expect(verified({ ...bare, verification: "something new" })).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+  expect(verdictOf({ ...bare, verification: "something new" }).tone).toBe("bad");
+});
