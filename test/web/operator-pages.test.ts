@@ -20,6 +20,7 @@ test("a key that another interface takes, or that is not whole, is refused befor
   expect(keyAdvice("key_02c4b1d2d995")).toMatch(/id of a key/);
   expect(keyAdvice(`hb_operator_${SECRET.slice(1)}`)).toMatch(/not whole/);
   expect(keyAdvice("two words")).toMatch(/no spaces/);
+  expect(keyAdvice(`hb_graphql_${SECRET}`, "operator")).toMatch(/read key/);
   // Keys that an operator may have made of their own: the service tells.
   expect(keyAdvice("something-else")).toBeNull();
 });

@@ -1,14 +1,17 @@
 import { createHash } from "node:crypto";
+import { blake2b } from "@noble/hashes/blake2.js";
 import { zipSync } from "fflate";
 import { expect, test } from "vitest";
 import { canonicalJson } from "../../src/client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
 import { signedRoot } from "../../src/client/verify-statement.mjs";
+import { base58 } from "../../src/values/base58.ts";
 import { checkFiles } from "../../web/src/pages/proof/check/check.ts";
 import { type Files, withoutFolder } from "../../web/src/pages/proof/check/dropped.ts";
 import { memberTwice } from "../../web/src/pages/proof/check/members.ts";
 import { holds, type Report, UncheckableError } from "../../web/src/pages/proof/check/report.ts";
 import { stepsOf } from "../../web/src/pages/proof/check/statement.ts";
+import { summaryDigest } from "../../web/src/pages/proof/summary-digest.ts";
 import { pointsOf, verdictOf } from "../../web/src/pages/proof/verified.ts";
 import { statementOf } from "../client/statement.ts";
 
@@ -186,6 +189,7 @@ const PROOF = {
   contentDigest: null,
   verification: "signatures",
   how: "",
+  summaryBcs: null,
   signedCheckpoint: { checkpoint: "79", digest: "e", links: 29 },
   certificate: {
     epoch: "1",
@@ -217,4 +221,13 @@ test("what was verified is said point by point, and nothing is claimed beyond it
     false,
   ]);
   expect(verdictOf({ ...bare, verification: "something new" }).tone).toBe("bad");
+});
+
+test("the digest of a summary is the ledger's: BLAKE2b behind the name of its type, in base58", async () => {
+  for (const bytes of [new Uint8Array(), Uint8Array.of(0, 0, 7), new Uint8Array(900).fill(201)]) {
+    const named = Buffer.concat([Buffer.from("CheckpointSummary::"), bytes]);
+    expect(await summaryDigest(Buffer.from(bytes).toString("base64"))).toBe(
+      base58(blake2b(named, { dkLen: 32 })),
+    );
+  }
 });

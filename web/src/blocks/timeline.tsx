@@ -58,12 +58,12 @@ export const TimelineItem = ({
       ) : null}
     </span>
     <div className="min-w-0 grow">
-      <div className="items-baseline justify-between gap-x-4 text-sm sm:flex">
+      <div className="items-start justify-between gap-x-4 text-sm sm:flex">
         <div className={`min-w-0 break-words ${state === "later" ? "text-muted" : "font-medium"}`}>
           <span className="sr-only">{WORDS[state]} </span>
           <span className="inline-block first-letter:uppercase">{title}</span>
         </div>
-        {aside === undefined ? null : <div className="shrink-0 text-xs text-muted">{aside}</div>}
+        {aside === undefined ? null : <div className="shrink-0 text-xs/5 text-muted">{aside}</div>}
       </div>
       {children === undefined ? null : <div className="mt-0.5 text-sm text-muted">{children}</div>}
     </div>

@@ -47,6 +47,8 @@ export type CheckpointProof = {
     /** Checkpoints that lead from the one asked for to it; 0: the same. */
     readonly links: number;
   } | null;
+  /** Of the signed checkpoint: its BCS, base64. */
+  readonly summaryBcs: string | null;
   readonly certificate: Certificate | null;
   readonly committee: Committee | null;
   /** Hex; null while it is not known. */
@@ -103,6 +105,7 @@ export const readProof = reading(
       digest: signed.at("digest").text(),
       links: signed.at("links").number(),
     })),
+    summaryBcs: it.at("summaryBcs").maybe(text),
     certificate: it.at("certificate").maybe((certificate) => ({
       epoch: certificate.at("epoch").text(),
       signature: certificate.at("signature").text(),

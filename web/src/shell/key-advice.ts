@@ -1,5 +1,6 @@
 /** What can be said of a text that was given as a key, before or after the service was asked. */
 import { AskError } from "../data/ask.ts";
+import type { KeyKind } from "../data/session.ts";
 
 /** Keys of the service's other interfaces, and what they are for. */
 const OTHERS: Readonly<Record<string, string>> = {
@@ -10,9 +11,15 @@ const OTHERS: Readonly<Record<string, string>> = {
 /** What the page takes, as secrets begin. */
 const FORM = /^hb_(?:graphql|operator)_[A-Za-z0-9_-]{43}$/;
 
-/** Why a text cannot be a key of this page; null when only the service can tell. Nothing is sent. */
-export const keyAdvice = (text: string): string | null => {
+/**
+ * Why a text cannot be a key of this page; null when only the service can tell. Nothing is sent.
+ * @param needed the kind that the page in view takes, where it takes one alone
+ */
+export const keyAdvice = (text: string, needed?: KeyKind): string | null => {
   const key = text.trim();
+  if (needed === "operator" && key.startsWith("hb_graphql_")) {
+    return "This is a read key, of kind graphql. It opens the register; this page takes one of kind operator.";
+  }
   if (key.startsWith("{") && key.includes("secretKey")) {
     return "This is the key pair of a transfer agent's caller. It signs requests and opens no page; keep it secret.";
   }

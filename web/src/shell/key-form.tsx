@@ -3,18 +3,21 @@ import { type FormEvent, useId, useState } from "react";
 import { Notice } from "../blocks/blocks.tsx";
 import { buttonClass } from "../controls/button.tsx";
 import { TextField } from "../controls/field.tsx";
-import { useSessionControl } from "../data/session.ts";
+import { type KeyKind, useSessionControl } from "../data/session.ts";
 import { keyAdvice, refusalText } from "./key-advice.ts";
 
 export const KeyForm = ({
   placeholder = "hb_operator_… or hb_graphql_…",
   label = "API key",
   focus = false,
+  needed,
 }: {
   readonly placeholder?: string;
   readonly label?: string;
   /** Whether the field takes the focus when it appears: only where there is nothing else to read. */
   readonly focus?: boolean;
+  /** The kind that is taken here, where it is one alone. */
+  readonly needed?: KeyKind;
 }) => {
   const { signIn } = useSessionControl();
   const [key, setKey] = useState("");
@@ -24,7 +27,7 @@ export const KeyForm = ({
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const advice = keyAdvice(key);
+    const advice = keyAdvice(key, needed);
     setRefused(advice);
     if (advice !== null) return;
     setBusy(true);

@@ -33,7 +33,7 @@ export const OperatorsOnly = ({
               : "The key you signed in with reads the register alone."}{" "}
             Sign in with another one here; it replaces yours until you leave or reload the page.
           </p>
-          <KeyForm label="Operator key" placeholder="hb_operator_…" />
+          <KeyForm label="Operator key" placeholder="hb_operator_…" needed="operator" />
         </section>
         <section className="border-line bg-ground p-5 text-sm max-md:border-t md:border-l">
           <h2 className="font-semibold">How to get one</h2>

@@ -151,8 +151,14 @@ const Deliveries = () => {
 };
 
 const Figures = () => {
-  const { data } = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
-  if (data === undefined) return null;
+  const { data, error } = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
+  if (data === undefined) {
+    return error === null ? null : (
+      <p role="status" className="mb-4 text-xs text-warn">
+        The counts could not be read: {error.message}
+      </p>
+    );
+  }
   const { deliveries, receivers } = data;
   const closed = receivers.disabled + receivers.withdrawn;
   return (

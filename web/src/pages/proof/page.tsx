@@ -1,4 +1,5 @@
 /** What proves a checkpoint and the register at its end, and a place to check files in the browser. */
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
@@ -14,6 +15,7 @@ import { Ago, Moment } from "../../shown/shown.tsx";
 import { CheckFile } from "./check/check-file.tsx";
 import { PipelineDigests, Published } from "./published.tsx";
 import { Signature } from "./signature.tsx";
+import { summaryDigest } from "./summary-digest.ts";
 import { pointsOf, verdictOf } from "./verified.ts";
 
 const newestQuery = graph(`query NewestCheckpoint { _meta { checkpoint firstCheckpoint } }`);
@@ -182,8 +184,15 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
           }
         />
       </div>
-      <div className="grid items-start gap-4 lg:grid-cols-2">
-        <Card title="What was verified" about={proof.how}>
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Card
+          title="What was verified"
+          about={
+            proof.verification === "signatures"
+              ? "Before anything of it entered the log"
+              : proof.how
+          }
+        >
           <ul className="space-y-3">
             {pointsOf(proof).map(({ verified, title: point, how }) => (
               <li key={point} className="flex gap-3 text-sm">
@@ -211,7 +220,7 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
         </Card>
         <Card title="Digests" about="Of the checkpoint on the ledger">
           <dl className="space-y-2.5 text-sm">
-            <Digest name="This checkpoint" text={proof.digest} checkpoint={proof.checkpoint} />
+            <Digest name="This checkpoint" text={proof.digest} />
             <Digest
               name="The one before it"
               text={proof.previousDigest}
@@ -226,13 +235,41 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
               <Digest
                 name={`Signed checkpoint ${countText(proof.signedCheckpoint.checkpoint)}`}
                 text={proof.signedCheckpoint.digest}
-                checkpoint={proof.signedCheckpoint.checkpoint}
               />
             )}
           </dl>
+          <ComputedHere proof={proof} />
         </Card>
       </div>
     </>
+  );
+};
+
+/** Whether what was signed has the digest that is shown: computed by the reader's own browser. */
+const ComputedHere = ({
+  proof: { signedCheckpoint, summaryBcs },
+}: {
+  readonly proof: CheckpointProof;
+}) => {
+  const computed = useQuery({
+    queryKey: ["summary digest", summaryBcs],
+    queryFn: () => summaryDigest(summaryBcs ?? ""),
+    enabled: summaryBcs !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  }).data;
+  if (signedCheckpoint === null || computed === undefined) return null;
+  const same = computed === signedCheckpoint.digest;
+  return (
+    <p className="mt-3 text-sm">
+      <Badge tone={same ? "good" : "bad"}>
+        {same ? "computed here: the same" : "not the same"}
+      </Badge>{" "}
+      <span className="text-muted">
+        {same
+          ? "This browser computed the digest of what was signed, and came to the one above."
+          : `This browser computed ${computed} from what was signed. Do not rely on this service.`}
+      </span>
+    </p>
   );
 };
 
@@ -245,7 +282,6 @@ const Digest = ({
   readonly text: string | null;
   /** Why there is none. */
   readonly none?: string;
-  readonly checkpoint?: string;
 }) => (
   <div>
     <dt className="text-xs text-muted">{name}</dt>

@@ -1,9 +1,14 @@
 /** The validators' signature: how much stake stands behind it, and whose. */
+import { useState } from "react";
 import { Badge, Card } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { Button } from "../../controls/button.tsx";
+import { askFile, save } from "../../data/ask.ts";
 import type { Certificate, CheckpointProof, Validator } from "../../data/proof.ts";
+import { useSession } from "../../data/session.ts";
 import { countText, proportion, shareText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
+import { SaveIcon } from "../../shown/icons.tsx";
 
 export const Signature = ({
   proof,
@@ -31,6 +36,13 @@ export const Signature = ({
     >
       <div className="px-4 pt-2 pb-4">
         <Quorum certificate={certificate} />
+        <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 text-sm text-muted">
+          <p>
+            The service verified the signature, this browser did not. The file has everything to
+            verify it elsewhere.
+          </p>
+          <SaveProof checkpoint={proof.checkpoint} />
+        </div>
       </div>
       {committee === null ? null : (
         <div className="border-t border-line">
@@ -47,6 +59,33 @@ export const Signature = ({
         </div>
       )}
     </Card>
+  );
+};
+
+const SaveProof = ({ checkpoint }: { readonly checkpoint: string }) => {
+  const { key } = useSession();
+  const [fault, setFault] = useState<string | null>(null);
+  const keep = async () => {
+    setFault(null);
+    try {
+      const { blob } = await askFile(`/proofs/${encodeURIComponent(checkpoint)}`, { key });
+      save({ blob, name: `checkpoint-${checkpoint}-proof.json` });
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return (
+    <span className="flex items-center gap-2">
+      {fault === null ? null : (
+        <span role="alert" className="text-xs text-bad">
+          {fault}
+        </span>
+      )}
+      <Button onClick={() => void keep()}>
+        <SaveIcon />
+        Save the proof
+      </Button>
+    </span>
   );
 };
 
@@ -104,11 +143,6 @@ const columnsOf = (total: bigint): readonly Column<Validator>[] => [
       signed ? <Badge tone="good">signed</Badge> : <Badge>did not sign</Badge>,
   },
   {
-    id: "key",
-    header: "Public key",
-    cell: ({ publicKey }) => <LongId text={publicKey} what="public key" head={10} tail={6} />,
-  },
-  {
     id: "votes",
     header: "Votes",
     align: "right",
@@ -121,5 +155,10 @@ const columnsOf = (total: bigint): readonly Column<Validator>[] => [
     align: "right",
     wideOnly: true,
     cell: ({ stake }) => shareText(stake, total),
+  },
+  {
+    id: "key",
+    header: "Public key",
+    cell: ({ publicKey }) => <LongId text={publicKey} what="public key" head={10} tail={6} />,
   },
 ];

@@ -124,8 +124,14 @@ const Requests = () => {
 const keep = ({ token }: { token?: string | undefined }) => (token === undefined ? {} : { token });
 
 const Figures = () => {
-  const { data } = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
-  if (data === undefined) return null;
+  const { data, error } = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
+  if (data === undefined) {
+    return error === null ? null : (
+      <p role="status" className="mb-4 text-xs text-warn">
+        The counts could not be read: {error.message}
+      </p>
+    );
+  }
   const { requests, deliveries } = data;
   return (
     <div className="mb-4 grid grid-cols-2 gap-3 lg:grid-cols-4">

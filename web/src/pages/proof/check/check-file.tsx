@@ -189,7 +189,7 @@ const Result = ({ report, onClose }: { readonly report: Report; readonly onClose
         <div className="min-w-0">
           {report.says.length === 0 ? null : (
             <>
-              <Heading>What it says</Heading>
+              <Heading>{good ? "What it says" : "What it claims"}</Heading>
               <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm">
                 {report.says.map((said, index) => (
                   // Nothing is added to it, and wallets share a name.

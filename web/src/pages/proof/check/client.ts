@@ -5,11 +5,11 @@ export type { Statement } from "../../../../../src/client/verify-statement.mjs";
 /** Statements, and what is signed of roots. */
 export const loadStatements = () => import("../../../../../src/client/verify-statement.mjs");
 
-/** Signatures of other files: Ed25519 over RFC 8785 JSON. */
+/** What other things are hashed and signed with: BLAKE2b, Ed25519, RFC 8785 JSON. */
 export const loadSignatures = async () => {
-  const [{ ed25519 }, { canonicalJson }] = await Promise.all([
+  const [{ blake2b, ed25519 }, { canonicalJson }] = await Promise.all([
     import("../../../../../src/client/noble.mjs"),
     import("../../../../../src/client/canonical-json.mjs"),
   ]);
-  return { ed25519, canonicalJson };
+  return { blake2b, ed25519, canonicalJson };
 };

@@ -128,7 +128,7 @@ const saysOf = ({
   { name: "Balance", units: BigInt(row.balance), decimals },
   { name: "Tokens", units: BigInt(row.tokens), decimals },
   { name: "Granted", units: BigInt(row.granted), decimals },
-  { name: "Of all", units: BigInt(total), decimals },
+  { name: "All holders", units: BigInt(total), decimals },
   ...row.wallets.map(({ address }): Said => ({ name: "Wallet", id: address })),
   { name: "Root", id: root },
 ];
