@@ -3,6 +3,7 @@ import { Dialog } from "@base-ui/react/dialog";
 import { Link } from "@tanstack/react-router";
 import { DeliveryBadge, kindText } from "../../blocks/office.tsx";
 import { buttonClass } from "../../controls/button.tsx";
+import { useTokenSearch } from "../../data/here.ts";
 import { readDelivery } from "../../data/operator.ts";
 import { usePath } from "../../data/queries.ts";
 import { CloseIcon } from "../../shown/icons.tsx";
@@ -31,6 +32,7 @@ export const DeliveryPanel = ({
 );
 
 const Content = ({ id }: { readonly id: string }) => {
+  const token = useTokenSearch();
   const { data } = usePath(`/operator/deliveries/${encodeURIComponent(id)}`, readDelivery);
   const shown = data?.id === id ? data : undefined;
   return (
@@ -46,6 +48,7 @@ const Content = ({ id }: { readonly id: string }) => {
               <Link
                 to="/requests/$id"
                 params={{ id: shown.requestId }}
+                search={token}
                 className="text-accent underline"
               >
                 Its request

@@ -4,6 +4,7 @@ import { Card, Empty, Failed, Loading, Notice, PageHead } from "../../blocks/blo
 import { DeliveryBadge, durationText, kindText, RequestBadge } from "../../blocks/office.tsx";
 import { type Happened, Timeline, TimelineItem } from "../../blocks/timeline.tsx";
 import { AskError } from "../../data/ask.ts";
+import { useTokenSearch } from "../../data/here.ts";
 import {
   pathWith,
   type RequestStep,
@@ -35,6 +36,7 @@ const Page = () => (
 
 const Request = () => {
   const { id } = useParams({ from: "/requests/$id" });
+  const token = useTokenSearch();
   const path = `/operator/requests/${encodeURIComponent(id)}`;
   const first = usePath(path, readRequest);
   const final = first.data !== undefined && isFinal(first.data);
@@ -43,13 +45,16 @@ const Request = () => {
   if (data === undefined || data.id !== id) {
     if (error instanceof AskError && error.status === 404) {
       return (
-        <Empty title="There is no request of this id">
-          <span className="font-mono text-xs break-all">{id}</span>
-          <br />
-          <Link to="/requests" className="text-accent underline">
-            Go to all requests
-          </Link>
-        </Empty>
+        <>
+          <PageHead title="Request" />
+          <Empty title="There is no request of this id">
+            <span className="font-mono text-xs break-all">{id}</span>
+            <br />
+            <Link to="/requests" search={token} className="text-accent underline">
+              Go to all requests
+            </Link>
+          </Empty>
+        </>
       );
     }
     return error === null ? (
@@ -64,7 +69,7 @@ const Request = () => {
         title={`${kindText(data.kind)} for ${data.asset}`}
         about={
           <span className="inline-flex flex-wrap items-center gap-x-1">
-            <Link to="/requests" className="text-accent hover:underline">
+            <Link to="/requests" search={token} className="text-accent hover:underline">
               Requests
             </Link>
             <span aria-hidden="true">/</span>

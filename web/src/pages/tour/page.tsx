@@ -7,6 +7,7 @@ import { durationText } from "../../blocks/office.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
 import { buttonClass } from "../../controls/button.tsx";
 import { AskError, askPath } from "../../data/ask.ts";
+import { again } from "../../data/queries.ts";
 import { useSettings } from "../../data/settings.ts";
 import { Place, STORY } from "./story.tsx";
 import {
@@ -106,8 +107,8 @@ const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolea
   const asked = useQuery({
     queryKey: ["tour", id],
     queryFn: ({ signal }) => askPath(`/demo/tour/${encodeURIComponent(id)}`, readTour, { signal }),
-    refetchInterval: ({ state: { data } }) =>
-      data !== undefined && isOver(data) ? false : POLL_MS,
+    refetchInterval: (query) =>
+      query.state.data !== undefined && isOver(query.state.data) ? false : again(POLL_MS)(query),
   });
   const passed = asked.data === undefined ? AHEAD : passedOf(asked.data);
   const shown = useStride(settledOf(passed), walked);
