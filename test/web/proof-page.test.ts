@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { canonicalJson } from "../../src/client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../src/client/ed25519.mjs";
 import { signedRoot } from "../../src/client/verify-statement.mjs";
+import { createSumTree } from "../../src/projections/merkle-sum.ts";
 import { base58 } from "../../src/values/base58.ts";
 import { checkFiles } from "../../web/src/pages/proof/check/check.ts";
 import { type Files, withoutFolder } from "../../web/src/pages/proof/check/dropped.ts";
@@ -91,24 +92,62 @@ const sign = (signed: Parameters<typeof canonicalJson>[0]) =>
   signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(secretKey));
 const sha256 = (bytes: string) => createHash("sha256").update(bytes).digest("hex");
 
+const COIN = "0x5::a::A";
+const [ADA, BEN] = [`0x${"a".repeat(64)}`, `0x${"b".repeat(64)}`];
+
+/** A table of one row for each wallet, and its root. */
+const tableOf = (checkpoint: string, balances: Readonly<Record<string, bigint>>) => {
+  const tree = createSumTree();
+  const rows = Object.entries(balances).map(([address, balance], index) => {
+    const holderId = BigInt(index + 1);
+    const addresses = [address];
+    const row = { holderId, addresses, balance, tokens: balance, granted: 0n };
+    tree.add({ coinType: COIN, checkpoint: BigInt(checkpoint), ...row }, false);
+    return {
+      holderId: `${holderId}`,
+      wallets: [{ address, balance: `${balance}` }],
+      balance: `${balance}`,
+      tokens: `${balance}`,
+      granted: "0",
+    };
+  });
+  const total = Object.values(balances).reduce((sum, one) => sum + one, 0n);
+  return {
+    text: canonicalJson({ coinType: COIN, checkpoint, rows }),
+    root: { root: tree.top().root, total: `${total}` },
+  };
+};
+
+const movement = (owner: string, change: bigint) =>
+  `${canonicalJson({ owner, change: `${change}` })}\n`;
+
 /** A pack of a few files, signed as the service signs one. */
-const pack = (): Map<string, Blob> => {
-  const files = { "report.md": "# all is well\n", "first/cap-table.json": "[]" };
-  const rootAt = (checkpoint: string) => {
-    const root = { root: "ab".repeat(32), total: "5" };
-    const at = { chainId: "chain", coinType: "0x5::a::A", checkpoint, checkpointDigest: "d" };
+const pack = (
+  moved = movement(ADA, -2n) + movement(BEN, 1n) + movement(BEN, 4n),
+  roots: Readonly<Record<string, { root: string; total: string }>> = {},
+): Map<string, Blob> => {
+  const [first, last] = [tableOf("1", { [ADA]: 10n }), tableOf("2", { [ADA]: 8n, [BEN]: 5n })];
+  const files = {
+    "report.md": "# all is well\n",
+    "first/cap-table.json": first.text,
+    "last/cap-table.json": last.text,
+    "movements.ndjson": moved,
+  };
+  const rootAt = (checkpoint: string, table: { root: string; total: string }) => {
+    const root = roots[checkpoint] ?? table;
+    const at = { chainId: "chain", coinType: COIN, checkpoint, checkpointDigest: "d" };
     return { ...root, signature: sign(signedRoot({ ...at, ...root })) };
   };
   const manifest = canonicalJson({
     format: "holderbook-audit-pack",
     version: 1,
     chainId: "chain",
-    coinType: "0x5::a::A",
+    coinType: COIN,
     first: { checkpoint: "1", digest: "d", timestampMs: "0" },
     last: { checkpoint: "2", digest: "d", timestampMs: "0" },
     opening: "proven",
     trust: { epoch: "0", checkpoint: null, digest: null },
-    roots: { first: rootAt("1"), last: rootAt("2") },
+    roots: { first: rootAt("1", first.root), last: rootAt("2", last.root) },
     publicKey,
     files: Object.fromEntries(
       Object.entries(files).map(([path, text]) => [
@@ -129,19 +168,28 @@ const pack = (): Map<string, Blob> => {
   return new Map(Object.entries(all).map(([path, text]) => [path, new Blob([text])]));
 };
 
+test("a pack whose signer signed registers or movements that do not fit together fails, and says where", async () => {
+  const short = await check(pack(movement(ADA, -2n) + movement(BEN, 4n)));
+  expect(failing(short)).toEqual(["The movements lead from the first register to the last"]);
+  expect(short.steps.at(-1)?.details).toEqual([`${BEN} held 0, moved 4, and holds 5`]);
+  const other = await check(pack(undefined, { "2": { root: "ab".repeat(32), total: "13" } }));
+  expect(failing(other)).toEqual(["Both registers give the roots that were signed"]);
+  expect(failing(await check(pack("not JSON")))).toEqual([
+    "Both registers give the roots that were signed",
+  ]);
+});
+
 test("an audit pack is as it was signed only when every file is, and none is missing or added", async () => {
   expect(holds(await check(pack()))).toBe(true);
   const changed = pack().set("report.md", new Blob(["# all is Well\n"]));
-  expect((await check(changed)).steps.at(-1)?.details).toEqual([
+  expect((await check(changed)).steps[2]?.details).toEqual([
     "report.md was changed: its SHA-256 is another",
   ]);
   const added = pack().set("more.txt", new Blob([""]));
-  expect((await check(added)).steps.at(-1)?.details).toEqual([
-    "more.txt is no file of the manifest",
-  ]);
+  expect((await check(added)).steps[2]?.details).toEqual(["more.txt is no file of the manifest"]);
   const missing = pack();
   missing.delete("report.md");
-  expect((await check(missing)).steps.at(-1)?.details).toEqual(["report.md is missing"]);
+  expect((await check(missing)).steps[2]?.details).toEqual(["report.md is missing"]);
 });
 
 test("a manifest that was changed after it was signed fails, and so does one without a signature", async () => {

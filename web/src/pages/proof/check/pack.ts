@@ -1,10 +1,11 @@
-/** Checks what of an audit pack can be checked without the ledger's decoder: its signatures and all its files. */
+/** Checks what of an audit pack can be checked without the ledger's decoder: signatures, files, registers, movements. */
 
 import { countText } from "../../../shown/amount.ts";
 import { loadSignatures, loadStatements } from "./client.ts";
 import type { Files } from "./dropped.ts";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import { memberTwice } from "./members.ts";
+import { registerSteps, skippedRegisters } from "./registers.ts";
 import type { Report, Said, Step } from "./report.ts";
 import { UncheckableError } from "./report.ts";
 
@@ -13,7 +14,7 @@ export type Progress = (done: number, of: number) => void;
 
 const OPEN = [
   "That the movements follow from transactions that the validators signed. The command audit-pack verify checks that on your own machine, without a network.",
-  "That both registers follow from the movements between them. The same command does that.",
+  "That the first register stands on the ledger, that no transaction is left out, and events of holders and roles. The same command does what can be done.",
   "Whose key it is, and which validators stand at the beginning: compare them with what you know from elsewhere.",
 ];
 
@@ -39,15 +40,21 @@ export const checkPack = async (files: Files, told: Progress): Promise<Report> =
     throw new UncheckableError("manifest.json has not the form of an audit pack of version 1.");
   }
   const signature = await signatureIn(files);
-  const steps: Step[] = [
+  const signed: Step[] = [
     await signatureStep(bytes, manifest, signature, twice),
     await rootsStep(manifest),
     await filesStep(files, manifest, told),
   ];
+  const steps = [
+    ...signed,
+    ...(signed.every(({ result }) => result === "holds")
+      ? await registerSteps(files, manifest)
+      : skippedRegisters),
+  ];
   const token = manifest.coinType.split("::").at(-1) ?? manifest.coinType;
   return {
     kind: "audit pack",
-    verdict: "This audit pack is as it was signed",
+    verdict: "This audit pack is as it was signed, and its registers add up",
     title: `${token} from checkpoint ${manifest.first.checkpoint} to ${manifest.last.checkpoint}`,
     steps,
     says: saysOf(manifest),
