@@ -58,7 +58,11 @@ export default defineConfig({
         "/roots",
         "/log-heads",
         "/deployment-keys",
-      ].map((path) => [path, process.env.HOLDERBOOK_URL ?? "http://localhost:4000"]),
+      ].map((path) => [
+        path,
+        // With the host that the browser asked: the demo acts for pages of its own origin alone.
+        { target: process.env.HOLDERBOOK_URL ?? "http://localhost:4000", changeOrigin: false },
+      ]),
     ),
   },
 });

@@ -91,7 +91,8 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/requests",
-    validateSearch: (search) => given(search, ["status", "asset"]),
+    // `after`: where the page before ended.
+    validateSearch: (search) => given(search, ["status", "asset", "after"]),
     component: lazyRouteComponent(() => import("./pages/requests/page.tsx")),
   }),
   createRoute({
@@ -102,12 +103,14 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/deliveries",
-    validateSearch: (search) => given(search, ["state", "receiver"]),
+    // `delivery`: the one whose attempts are shown.
+    validateSearch: (search) => given(search, ["state", "receiver", "after", "delivery"]),
     component: lazyRouteComponent(() => import("./pages/deliveries/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/tour",
+    validateSearch: (search) => given(search, ["tour"]),
     component: lazyRouteComponent(() => import("./pages/tour/page.tsx")),
   }),
 ]);

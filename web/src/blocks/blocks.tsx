@@ -1,8 +1,9 @@
 /** What pages are laid out with. */
-import type { ReactNode } from "react";
+import { type ReactNode, useContext } from "react";
 import { Button } from "../controls/button.tsx";
 import { AskError } from "../data/ask.ts";
-import { WarnIcon } from "../shown/icons.tsx";
+import { SessionContext } from "../data/session.ts";
+import { CheckIcon, WarnIcon } from "../shown/icons.tsx";
 
 /** Title of a page, what it shows in a sentence, and its actions. */
 export const PageHead = ({
@@ -119,9 +120,7 @@ export const Notice = ({
     role={tone === "bad" ? "alert" : "status"}
     className={`flex gap-3 rounded-xl px-4 py-3 text-sm ${TONES[tone]}`}
   >
-    <span className="mt-0.5">
-      <WarnIcon />
-    </span>
+    <span className="mt-0.5">{tone === "good" ? <CheckIcon /> : <WarnIcon />}</span>
     <div className="min-w-0">
       <div className="font-semibold">{title}</div>
       {children === undefined ? null : <div className="mt-0.5 text-ink">{children}</div>}
@@ -169,17 +168,31 @@ export const Failed = ({
   /** What was asked for: "The cap table". */
   readonly what: string;
   readonly onRetry?: (() => void) | undefined;
-}) => (
-  <div role="alert" className="px-4 py-6 text-center text-sm">
-    <div className="font-medium">{what} could not be read</div>
-    <div className="mx-auto mt-1 max-w-prose break-words text-muted">{error.message}</div>
-    {error instanceof AskError && error.requestId !== null ? (
-      <div className="mt-1 font-mono text-xs text-muted">request {error.requestId}</div>
-    ) : null}
-    {onRetry === undefined ? null : (
-      <Button className="mt-3" onClick={onRetry}>
-        Try again
-      </Button>
-    )}
-  </div>
-);
+}) => {
+  const control = useContext(SessionContext);
+  const asked = error instanceof AskError ? error : null;
+  // Revoked while the page was open: asking again cannot help, another key can.
+  const keyGone = asked?.status === 401 && control?.session != null;
+  return (
+    <div role="alert" className="px-4 py-6 text-center text-sm">
+      <div className="font-medium">{what} could not be read</div>
+      <div className="mx-auto mt-1 max-w-prose break-words text-muted">
+        {keyGone
+          ? "The service no longer knows the key that this page is signed in with: it was revoked or has expired."
+          : error.message}
+      </div>
+      {asked === null || asked.requestId === null ? null : (
+        <div className="mt-1 font-mono text-xs text-muted">request {asked.requestId}</div>
+      )}
+      {keyGone ? (
+        <Button className="mt-3" onClick={() => control.signOut()}>
+          Sign in again
+        </Button>
+      ) : onRetry === undefined ? null : (
+        <Button className="mt-3" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+};

@@ -32,6 +32,14 @@ export const useGraph = <Data, Variables>(
   });
 };
 
+/** Asking for more of the same: not where the service said no, which a wrong key or id stays. */
+export const again =
+  (everyMs: number) =>
+  ({ state: { error } }: { readonly state: { readonly error: Error | null } }): number | false =>
+    error instanceof AskError && REFUSED.has(error.status) ? false : everyMs;
+
+const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404]);
+
 /** The answer of a JSON path behind the key, asked again every `everyMs` while the page is looked at. */
 export const usePath = <Value>(
   path: string,
@@ -43,7 +51,7 @@ export const usePath = <Value>(
     queryKey: ["path", path],
     queryFn: ({ signal }) => askPath(path, read, { key, signal }),
     enabled,
-    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    ...(everyMs === undefined ? {} : { refetchInterval: again(everyMs) }),
     placeholderData: (previous) => previous,
   });
 };

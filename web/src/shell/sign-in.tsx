@@ -1,79 +1,62 @@
 /** The first thing a visitor without a key sees. */
-import { type FormEvent, useState } from "react";
-import { Notice } from "../blocks/blocks.tsx";
-import { buttonClass } from "../controls/button.tsx";
-import { TextField } from "../controls/field.tsx";
-import { useSessionControl } from "../data/session.ts";
+import { CopyButton } from "../shown/copied.tsx";
+import { KeyForm } from "./key-form.tsx";
 import mark from "./mark.svg";
 
-export const SignIn = () => {
-  const { signIn } = useSessionControl();
-  const [key, setKey] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<string | null>(null);
+/** Kinds of keys, what each opens, and the command that makes one. */
+const KINDS = [
+  { kind: "graphql", opens: "The register: cap tables, movements, roles, proofs." },
+  { kind: "operator", opens: "The register, and the transfer agent's requests and deliveries." },
+] as const;
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setRefused(null);
-    try {
-      await signIn(key.trim());
-    } catch (error) {
-      setRefused(error instanceof Error ? error.message : String(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+/** What makes a key of a kind, for whoever runs the service. */
+export const makesKey = (kind: string): string =>
+  `npm run holderbook -- keys create --kind ${kind} --label "operations desk"`;
 
-  return (
-    <main className="grid min-h-dvh place-items-center p-4">
-      <div className="w-full max-w-sm">
-        <div className="mb-6 flex items-center gap-2.5">
-          <img src={mark} alt="" width="32" height="32" />
-          <h1 className="text-lg font-semibold tracking-tight">Holderbook</h1>
+/** A command to copy. */
+export const Command = ({ text }: { readonly text: string }) => (
+  <span className="mt-1 flex items-start gap-1 rounded-md bg-sunken py-1 pr-1 pl-2.5">
+    <code className="min-w-0 grow py-0.5 font-mono text-xs break-words text-ink">{text}</code>
+    <CopyButton text={text} what="command" />
+  </span>
+);
+
+export const SignIn = () => (
+  <main className="grid min-h-dvh place-items-center p-4">
+    <div className="w-full max-w-md">
+      <div className="mb-5 flex items-center gap-2.5">
+        <img src={mark} alt="" width="32" height="32" />
+        <div>
+          <h1 className="text-lg leading-tight font-semibold tracking-tight">Holderbook</h1>
+          <p className="text-sm text-muted">The register of a security token's holders</p>
         </div>
-        <form
-          className="rounded-xl border border-line bg-surface p-5"
-          onSubmit={(event) => void submit(event)}
-        >
-          <h2 className="mb-1 text-sm font-semibold">Sign in with an API key</h2>
-          <p className="mb-4 text-sm text-muted">
-            The key stays in this page's memory and is gone when you close or reload it.
-          </p>
-          <TextField
-            label="API key"
-            type="password"
-            name="key"
-            autoComplete="off"
-            spellCheck={false}
-            autoFocus
-            required
-            placeholder="hb_operator_… or hb_graphql_…"
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-          {refused === null ? null : (
-            <div className="mt-3">
-              <Notice tone="bad" title="Not signed in">
-                {refused}
-              </Notice>
-            </div>
-          )}
-          <button
-            type="submit"
-            disabled={busy || key.trim() === ""}
-            className={`${buttonClass("strong")} mt-4 w-full`}
-          >
-            {busy ? "Signing in…" : "Sign in"}
-          </button>
-        </form>
-        <p className="mt-4 text-xs text-muted">
-          A key of the kind <code>graphql</code> reads the register; one of the kind{" "}
-          <code>operator</code> also sees requests and deliveries. Whoever runs this service makes
-          one with <code className="whitespace-nowrap">holderbook keys create --kind operator</code>
-          .
-        </p>
       </div>
-    </main>
-  );
-};
+      <section className="rounded-xl border border-line bg-surface p-5">
+        <h2 className="mb-1 text-sm font-semibold">Sign in with an API key</h2>
+        <p className="mb-4 text-sm text-muted">
+          It stays in the memory of this page. Reloading or closing the page forgets it.
+        </p>
+        <KeyForm focus />
+      </section>
+      <details className="mt-4 px-1 text-sm text-muted">
+        <summary className="cursor-pointer py-1 font-medium hover:text-ink">
+          Where do I get a key?
+        </summary>
+        <p className="mt-1">
+          From whoever runs this service. They make one where it runs; it is shown once.
+        </p>
+        <dl className="mt-3 space-y-3">
+          {KINDS.map(({ kind, opens }) => (
+            <div key={kind}>
+              <dt className="font-medium text-ink">{kind}</dt>
+              <dd>
+                {opens}
+                <Command text={makesKey(kind)} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </div>
+  </main>
+);

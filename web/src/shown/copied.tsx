@@ -2,10 +2,9 @@
 import { useEffect, useState } from "react";
 import { type Explorer, useSettings } from "../data/settings.ts";
 import { CheckIcon, CopyIcon, OutIcon } from "./icons.tsx";
+import { shortened } from "./shorten.ts";
 
-/** `0x1234…cdef`; short ones stay whole. */
-export const shortened = (text: string, head = 6, tail = 4): string =>
-  text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
+export { shortened };
 
 /** A button that copies a text and says so. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => {

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { AskError } from "../../web/src/data/ask.ts";
+import { pathWith, readDeliveries, readRequests } from "../../web/src/data/operator.ts";
+import { AnswerFormError } from "../../web/src/data/read.ts";
+import {
+  type Range,
+  type RangePage,
+  rangeOf,
+  sendRange,
+} from "../../web/src/pages/deliveries/range.ts";
+import { keyAdvice, refusalText } from "../../web/src/shell/key-advice.ts";
+
+const SECRET = "a".repeat(43);
+
+test("a key that another interface takes, or that is not whole, is refused before anything is sent", () => {
+  expect(keyAdvice(`hb_operator_${SECRET}`)).toBeNull();
+  expect(keyAdvice(`  hb_graphql_${SECRET}\n`)).toBeNull();
+  expect(keyAdvice(`hb_project_${SECRET}`)).toMatch(/project key.*operator or graphql/);
+  expect(keyAdvice('{"publicKey":"x","secretKey":"y"}')).toMatch(/key pair.*keep it secret/);
+  expect(keyAdvice("key_02c4b1d2d995")).toMatch(/id of a key/);
+  expect(keyAdvice(`hb_operator_${SECRET.slice(1)}`)).toMatch(/not whole/);
+  expect(keyAdvice("two words")).toMatch(/no spaces/);
+  expect(keyAdvice(`hb_graphql_${SECRET}`, "operator")).toMatch(/read key/);
+  // Keys that an operator may have made of their own: the service tells.
+  expect(keyAdvice("something-else")).toBeNull();
+});
+
+test("no advice about a key repeats the key", () => {
+  for (const key of [
+    `hb_project_${SECRET}`,
+    `hb_operator_${SECRET}!`,
+    `{"secretKey":"${SECRET}"}`,
+  ]) {
+    expect(keyAdvice(key)).not.toContain(SECRET);
+  }
+});
+
+test("a refused sign-in says whether the key is unknown, tried too often, or of another kind", () => {
+  const asked = (status: number) => refusalText(new AskError({ message: "said so", status }));
+  expect(asked(401)).toMatch(/no such key/);
+  expect(asked(429)).toMatch(/Wait a minute/);
+  expect(asked(403)).toBe("said so");
+});
+
+const FIELDS = {
+  since: 1_000,
+  until: 2_000,
+  receiver: "",
+  states: new Set(["disabled", "failed"] as const),
+};
+
+test("a range without an end ends at the moment it is counted, so that later callbacks are not sent unseen", () => {
+  expect(rangeOf({ ...FIELDS, until: null }, 5_000_000)).toEqual({
+    since: "1970-01-01T00:16:40.000Z",
+    until: "1970-01-01T01:23:20.000Z",
+    states: ["failed", "disabled"],
+  });
+});
+
+test("a range says what is missing of it", () => {
+  expect(rangeOf({ ...FIELDS, since: null }, 0)).toBe("Say from when on.");
+  expect(rangeOf({ ...FIELDS, since: 2_000 }, 0)).toMatch(/ends before/);
+  expect(rangeOf({ ...FIELDS, states: new Set() }, 0)).toMatch(/at least one/);
+  const range = rangeOf({ ...FIELDS, receiver: "ta:demo-a" }, 0);
+  expect((range as Range).receiver).toBe("ta:demo-a");
+});
+
+test("a range is sent part by part until nothing is left, and what was sent is added up", async () => {
+  const parts: readonly RangePage[] = [
+    { redelivered: 1_000, waiting: 2, next: "a" },
+    { redelivered: 1_000, waiting: 0, next: "b" },
+    { redelivered: 7, waiting: 1, next: null },
+  ];
+  const asked: (string | undefined)[] = [];
+  const told: number[] = [];
+  const ended = await sendRange(
+    async (after) => {
+      asked.push(after);
+      return parts[asked.length - 1] ?? { redelivered: 0, waiting: 0, next: null };
+    },
+    (soFar) => told.push(soFar),
+  );
+  expect(ended).toEqual({ redelivered: 2_007, waiting: 3 });
+  expect(asked).toEqual([undefined, "a", "b"]);
+  expect(told).toEqual([1_000, 2_000, 2_007]);
+});
+
+test("filters that are not set stay out of what is asked, and values are encoded", () => {
+  expect(pathWith("/operator/requests", { status: undefined })).toBe("/operator/requests");
+  expect(pathWith("/x", { asset: "a&b", after: "c=" })).toBe("/x?asset=a%26b&after=c%3D");
+});
+
+test("an answer of another form is an error that says so, never half a page", () => {
+  expect(() => readRequests({ items: [{ id: 1 }], next: null })).toThrow(AnswerFormError);
+  expect(() => readDeliveries({})).toThrow(AnswerFormError);
+  expect(readDeliveries({ items: [], next: null })).toEqual({ items: [], next: null });
+});

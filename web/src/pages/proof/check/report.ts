@@ -1,0 +1,44 @@
+/** What a check of a file came to, step by step. */
+
+export type Step = {
+  readonly title: string;
+  /** `skipped`: one before it failed, so that it says nothing. */
+  readonly result: "holds" | "fails" | "skipped";
+  /** What was found, or everything that does not hold. */
+  readonly details: readonly string[];
+};
+
+export type Report = {
+  readonly kind: "statement" | "audit pack";
+  /** What it comes to when every step holds, and no more than that. */
+  readonly verdict: string;
+  /** What the file is about, in a line. */
+  readonly title: string;
+  readonly steps: readonly Step[];
+  /** What it says; to be relied on as far as the steps hold. */
+  readonly says: readonly Said[];
+  /** The key it is signed with, base64, as it names it itself; null when it was not read so far. */
+  readonly publicKey: string | null;
+  /** The root of a table it is part of, with where that is published. */
+  readonly root: {
+    readonly coinType: string;
+    readonly checkpoint: string;
+    readonly root: string;
+  } | null;
+  /** What this check cannot show. */
+  readonly open: readonly string[];
+};
+
+export type Said =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly id: string }
+  | { readonly name: string; readonly units: bigint; readonly decimals: number | null };
+
+/** Whether everything that was checked holds. */
+export const holds = ({ steps }: Pick<Report, "steps">): boolean =>
+  steps.every(({ result }) => result === "holds");
+
+/** The file is none that this page checks, or cannot be read; the message says so. */
+export class UncheckableError extends Error {
+  override readonly name = "UncheckableError";
+}

@@ -1,0 +1,33 @@
+/** The files of a zip. Read in this thread: workers would need a hole in the page's policy. */
+import { type Files, withoutFolder } from "./dropped.ts";
+import { UncheckableError } from "./report.ts";
+
+/** Bytes, unpacked: what a browser holds without trouble. A larger pack is dropped as its folder. */
+const MOST_BYTES = 1024 * 1024 * 1024;
+
+/** @throws UncheckableError when it is damaged or too large */
+export const unzipped = async (zip: Blob): Promise<Files> => {
+  const { unzipSync } = await import("fflate");
+  let total = 0;
+  try {
+    const files = unzipSync(new Uint8Array(await zip.arrayBuffer()), {
+      filter: ({ name, originalSize }) => {
+        total += originalSize;
+        if (total > MOST_BYTES) {
+          throw new UncheckableError(
+            "The zip is too large for a browser. Drop the unpacked folder.",
+          );
+        }
+        return !name.endsWith("/") && !name.startsWith("__MACOSX/");
+      },
+    });
+    return withoutFolder(
+      new Map(
+        Object.entries(files).map(([name, bytes]) => [name, new Blob([new Uint8Array(bytes)])]),
+      ),
+    );
+  } catch (error) {
+    if (error instanceof UncheckableError) throw error;
+    throw new UncheckableError("The zip is damaged: it cannot be unpacked.");
+  }
+};
