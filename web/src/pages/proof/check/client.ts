@@ -1,15 +1,15 @@
 /** What `holderbook/client` has for checking, loaded when something is checked. */
 
-export type { Statement } from "../../../../../src/client/verify-statement.mjs";
+export type { Statement } from "../../../../../client/verify-statement.mjs";
 
 /** Statements, and what is signed of roots. */
-export const loadStatements = () => import("../../../../../src/client/verify-statement.mjs");
+export const loadStatements = () => import("../../../../../client/verify-statement.mjs");
 
 /** What other things are hashed and signed with: BLAKE2b, Ed25519, RFC 8785 JSON. */
 export const loadSignatures = async () => {
   const [{ blake2b, ed25519 }, { canonicalJson }] = await Promise.all([
-    import("../../../../../src/client/noble.mjs"),
-    import("../../../../../src/client/canonical-json.mjs"),
+    import("../../../../../client/noble.mjs"),
+    import("../../../../../client/canonical-json.mjs"),
   ]);
   return { blake2b, ed25519, canonicalJson };
 };
