@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import { root } from "./install.mjs";
 
@@ -68,6 +69,16 @@ const service = async () => {
 };
 
 const { url, key, end } = await service();
+/** Something to show on the transfer agent's pages: the demo's own tour, some times. */
+for (let number = 0; number < 3; number += 1) {
+  const headers = { "content-type": "application/json", origin: url };
+  const begun = await fetch(`${url}/demo/tour`, { method: "POST", headers, body: "{}" });
+  if (!begun.ok) break;
+  const { tourId } = await begun.json();
+  const seen = async () => (await fetch(`${url}/demo/tour/${tourId}`)).json();
+  for (let look = 0; look < 300 && !(await seen()).done; look += 1) await delay(100);
+}
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],

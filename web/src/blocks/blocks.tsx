@@ -98,7 +98,7 @@ export const Figure = ({
   <div className="min-w-0 rounded-xl border border-line bg-surface px-4 py-3">
     <div className="text-xs font-medium text-muted">{label}</div>
     <div
-      className={`figures mt-0.5 text-lg font-semibold tracking-tight wrap-anywhere ${tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : tone === "good" ? "text-good" : ""}`}
+      className={`figures mt-0.5 text-lg font-semibold tracking-tight wrap-anywhere max-md:text-base [&_.figures]:whitespace-normal ${tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : tone === "good" ? "text-good" : ""}`}
     >
       {value}
     </div>

@@ -11,7 +11,17 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
+import {
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { DownIcon } from "../shown/icons.tsx";
 
 export type Column<Row> = {
@@ -22,8 +32,8 @@ export type Column<Row> = {
   readonly align?: "left" | "right";
   /** What to sort by; without it the column cannot be sorted. */
   readonly order?: (row: Row) => bigint | number | string;
-  /** Left out where the screen is narrow. */
-  readonly wideOnly?: boolean;
+  /** Left out where the screen is narrow; `very`: also on most desks. */
+  readonly wideOnly?: boolean | "very";
   /** Such as `w-40`. */
   readonly className?: string;
 };
@@ -101,6 +111,8 @@ export const DataTable = <Row extends object>({
     // Many scroll events a frame are drawn once.
     useFlushSync: false,
   });
+  const drawnTable = useRef<HTMLTableElement>(null);
+  const widths = useKeptWidths(drawnTable, long, `${columns.length} ${JSON.stringify(sorting)}`);
   const items = virtual.getVirtualItems();
   const drawn = long ? items.map(({ index }) => index) : sorted.map((_, index) => index);
   const before = long ? (items[0]?.start ?? 0) : 0;
@@ -118,10 +130,20 @@ export const DataTable = <Row extends object>({
       aria-label={label}
     >
       <table
-        // Columns that find their widths anew for each row that comes would dance, and take the time of a frame.
-        className={`w-full border-collapse text-sm ${long ? "table-fixed" : ""}`}
+        ref={drawnTable}
+        className={`border-collapse text-sm ${widths === null ? "w-full" : "table-fixed"}`}
+        style={widths === null ? undefined : { width: widths.reduce((sum, one) => sum + one, 0) }}
         aria-rowcount={sorted.length + 1}
       >
+        {widths === null ? null : (
+          <colgroup>
+            {widths.map((width, index) => (
+              // A column has no other name here.
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+              <col key={index} style={{ width }} />
+            ))}
+          </colgroup>
+        )}
         <thead className="sticky top-0 z-10 bg-surface">
           <tr>
             {columns.map((column) => {
@@ -137,7 +159,7 @@ export const DataTable = <Row extends object>({
                         ? "descending"
                         : "ascending"
                   }
-                  className={`border-b border-line px-4 py-2 text-xs font-medium whitespace-nowrap text-muted ${placeOf(column)}`}
+                  className={`border-b border-line px-3 py-2 text-xs first:pl-4 last:pr-4 font-medium whitespace-nowrap text-muted ${placeOf(column)}`}
                 >
                   {column.order === undefined ? (
                     column.header
@@ -182,8 +204,35 @@ export const DataTable = <Row extends object>({
   );
 };
 
+/**
+ * Widths of the columns in sight, pixels, as the first rows took them: columns that found them anew for each
+ * row that comes would dance, and take the time of a frame. Null while they are being found.
+ */
+const useKeptWidths = (
+  table: RefObject<HTMLTableElement | null>,
+  kept: boolean,
+  /** Of what is drawn: another one is measured anew. */
+  version: string,
+): readonly number[] | null => {
+  const [found, setFound] = useState<{ version: string; widths: readonly number[] } | null>(null);
+  useEffect(() => {
+    const forget = () => setFound(null);
+    addEventListener("resize", forget);
+    return () => removeEventListener("resize", forget);
+  }, []);
+  const widths = kept && found?.version === version ? found.widths : null;
+  useLayoutEffect(() => {
+    if (!kept || widths !== null || table.current === null) return;
+    // Before any row is drawn only the headings would be measured.
+    if (table.current.querySelector("tbody td") === null) return;
+    const heads = [...table.current.querySelectorAll("th")].filter((head) => head.offsetWidth > 0);
+    setFound({ version, widths: heads.map((head) => head.offsetWidth) });
+  });
+  return widths;
+};
+
 const placeOf = <Row,>(column: Column<Row>): string =>
-  `${column.align === "right" ? "text-right" : "text-left"} ${column.wideOnly ? "max-md:hidden" : ""} ${column.className ?? ""}`;
+  `${column.align === "right" ? "text-right" : "text-left"} ${column.wideOnly === "very" ? "max-[1400px]:hidden" : column.wideOnly ? "max-md:hidden" : ""} ${column.className ?? ""}`;
 
 type DrawnRow<Row> = {
   readonly index: number;
@@ -210,7 +259,10 @@ const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
     }
   >
     {columns.map((column) => (
-      <td key={column.id} className={`px-4 py-1.5 whitespace-nowrap ${placeOf(column)}`}>
+      <td
+        key={column.id}
+        className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 ${placeOf(column)}`}
+      >
         {column.cell(row)}
       </td>
     ))}

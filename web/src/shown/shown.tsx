@@ -34,15 +34,32 @@ export const useNow = (everyMs = 1_000): number => {
   return now;
 };
 
-/** A moment in UTC. */
-export const Moment = ({ ms }: { readonly ms: number }) => (
-  <time
-    className="figures whitespace-nowrap"
-    dateTime={Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : undefined}
-  >
-    {momentText(ms)}
-  </time>
-);
+/** A moment in UTC; `brief`, for tables: without seconds where the screen is narrow. */
+export const Moment = ({
+  ms,
+  brief = false,
+}: {
+  readonly ms: number;
+  readonly brief?: boolean;
+}) => {
+  const text = momentText(ms);
+  return (
+    <time
+      className="figures whitespace-nowrap"
+      dateTime={Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : undefined}
+      title={brief ? text : undefined}
+    >
+      {brief ? (
+        <>
+          <span className="max-md:hidden">{text}</span>
+          <span className="md:hidden">{text.slice(2, 16)}</span>
+        </>
+      ) : (
+        text
+      )}
+    </time>
+  );
+};
 
 /** `4 min ago`, the moment itself in the tooltip. */
 export const Ago = ({ ms }: { readonly ms: number }) => {

@@ -45,7 +45,7 @@ const columnsOf = ({ decimals, issued }: Register, kept: TokenSearch): readonly 
   const amount = (
     id: "balance" | "tokens" | "unlocked" | "locked",
     header: string,
-    wideOnly = true,
+    wideOnly: boolean | "very" = true,
   ): Column<Row> => ({
     id,
     header,
@@ -88,14 +88,17 @@ const columnsOf = ({ decimals, issued }: Register, kept: TokenSearch): readonly 
           <span className="inline-flex items-center gap-1.5">
             <LongId text={first.address} what="address" />
             {wallets.length > 1 ? (
-              <span className="text-xs text-muted">and {wallets.length - 1} more</span>
+              <span className="text-xs text-muted" title={`${wallets.length} wallets`}>
+                +{wallets.length - 1}
+              </span>
             ) : null}
           </span>
         );
       },
     },
     amount("balance", "Balance", false),
-    amount("tokens", "Tokens"),
+    // What of a balance is in no grant: it follows from the others where there is no room.
+    amount("tokens", "Tokens", "very"),
     amount("unlocked", "Unlocked"),
     amount("locked", "Locked"),
     {

@@ -105,7 +105,7 @@ export const BalanceOverTime = ({
           keyOf={({ cursor }) => cursor}
           empty={<Empty title="Nothing ever moved here" />}
           columns={[
-            { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} /> },
+            { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} brief /> },
             { id: "cause", header: "What", cell: ({ cause }) => CAUSES[cause] },
             {
               id: "part",

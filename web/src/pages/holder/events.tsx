@@ -81,7 +81,9 @@ export const Events = ({
             {
               id: "time",
               header: "Time",
-              cell: ({ checkpointTimestamp }) => <Moment ms={fromSeconds(checkpointTimestamp)} />,
+              cell: ({ checkpointTimestamp }) => (
+                <Moment ms={fromSeconds(checkpointTimestamp)} brief />
+              ),
             },
             { id: "what", header: "What", cell: saidOf },
             {

@@ -174,7 +174,7 @@ const unlockingChart = (
           symbol: "none",
           silent: true,
           lineStyle: { color: colours.muted, type: "dashed" },
-          label: { formatter: "at this time", color: colours.muted },
+          label: { formatter: "now", color: colours.muted },
           data: [{ xAxis: Number(now) }],
         },
       },

@@ -80,7 +80,7 @@ export const OfWallet = ({
           {
             id: "time",
             header: "Time",
-            cell: (row) => <Moment ms={fromSeconds(row.checkpointTimestamp)} />,
+            cell: (row) => <Moment ms={fromSeconds(row.checkpointTimestamp)} brief />,
           },
           { id: "cause", header: "What", cell: ({ cause }) => CAUSES[cause] },
           {

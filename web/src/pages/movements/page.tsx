@@ -260,7 +260,7 @@ const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[]
     {
       id: "time",
       header: "Time",
-      cell: ({ checkpointTimestamp }) => <Moment ms={fromSeconds(checkpointTimestamp)} />,
+      cell: ({ checkpointTimestamp }) => <Moment ms={fromSeconds(checkpointTimestamp)} brief />,
     },
     {
       id: "what",

@@ -115,7 +115,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
                 {
                   id: "time",
                   header: "Time",
-                  cell: (event) => <Moment ms={fromSeconds(event.checkpointTimestamp)} />,
+                  cell: (event) => <Moment ms={fromSeconds(event.checkpointTimestamp)} brief />,
                 },
                 {
                   id: "what",
@@ -222,7 +222,11 @@ const Administrators = ({
           id: "since",
           header: "Since",
           cell: ({ since }) =>
-            since === undefined ? "–" : <Moment ms={fromSeconds(since.checkpointTimestamp)} />,
+            since === undefined ? (
+              "–"
+            ) : (
+              <Moment ms={fromSeconds(since.checkpointTimestamp)} brief />
+            ),
         },
         {
           id: "tx",
