@@ -18,6 +18,8 @@ export type Demo = AsyncDisposable & {
   readonly database: TestDatabase;
   /** Signs requests for the demo's first asset. */
   agentSecretKey(): Promise<string>;
+  /** Ends it at once, as if its machine were gone. */
+  stop(): Promise<void>;
 };
 
 /** Starts it on a database of its own, with so many checkpoints of history. */
@@ -52,6 +54,10 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
     operatorKey,
     readKey,
     database,
+    stop: async () => {
+      program.signal("SIGTERM");
+      await program.ended;
+    },
     agentSecretKey: async () => {
       const kept = await readFile(join(folder.path, "data", "demo-ta-key.json"), "utf8");
       return z.object({ secretKey: z.string() }).parse(JSON.parse(kept)).secretKey;

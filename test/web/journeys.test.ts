@@ -1,0 +1,238 @@
+/** What people do on the page, on the demo ledger that goes on meanwhile. */
+import { readFile } from "node:fs/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { chromiumHere, openBrowser, PHONE, watch } from "./browser.ts";
+import { type Demo, startDemo } from "./demo.ts";
+
+describe.skipIf(chromiumHere === undefined)("in a browser", () => {
+  let demo: Demo;
+  let browser: Browser;
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.[Symbol.asyncDispose]();
+  });
+
+  /** A page that opens signed in, at an address of the first token. */
+  const open = (path: string, look?: Parameters<typeof watch>[2]) => {
+    const url = new URL(path, demo.url);
+    url.searchParams.set("token", demo.coinTypes[0] ?? "");
+    return watch(browser, url.href, look);
+  };
+
+  test("status moves by itself, and says so", async () => {
+    await using watched = await open("/status");
+    const { page } = watched;
+    await page.getByText("Live: figures move as the service does").waitFor();
+    const first = await checkpointShown(page);
+    await expect.poll(() => checkpointShown(page)).toBeGreaterThan(first);
+  });
+
+  test("a register of the past stays as it was, at an address that can be shared", async () => {
+    await using watched = await open("/cap-table");
+    const { page } = watched;
+    const issuedNow = await issued(page);
+    // Most of the demo's history lies before this moment.
+    const past = Math.floor(Date.now() / 1_000) - 30 * 86_400;
+    await page.getByLabel("At, UTC").fill(new Date(past * 1_000).toISOString().slice(0, 19));
+    await page.getByText("as it stood at").waitFor();
+    await expect.poll(() => issued(page)).not.toBe(issuedNow);
+    const then = await issued(page);
+    const shared = page.url();
+    expect(shared).toContain(`at=%22${past}%22`);
+
+    await using again = await watch(browser, shared);
+    expect(await issued(again.page)).toBe(then);
+    await again.page.getByRole("button", { name: "Now", exact: true }).click();
+    await expect.poll(() => issued(again.page)).not.toBe(then);
+  });
+
+  test("two dates are compared: who came and left adds up to what was issued between", async () => {
+    await using watched = await open("/cap-table?show=compare");
+    const { page } = watched;
+    await page.getByText(/^[\d,]+ differences$/).waitFor();
+    const change = async (label: string) =>
+      exactly((await figure(page, label)).find((text) => /^[+\u2212]?[\d,.]+$/.test(text)) ?? "");
+    const about = async (label: string) => exactly((await figure(page, label)).at(-1) ?? "");
+    const parts = await Promise.all(["Came", "Left", "Grew", "Fell"].map(about));
+    expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(await change("Issued between"));
+    await page.getByRole("button", { name: "Came", exact: true }).click();
+    await page.getByRole("region", { name: "Differences" }).getByText("came").first().waitFor();
+    expect(await page.getByRole("region", { name: "Differences" }).getByText("left").count()).toBe(
+      0,
+    );
+  });
+
+  test("the register is downloaded as it is shown, in each form", async () => {
+    await using watched = await open("/cap-table");
+    const { page } = watched;
+    await issued(page);
+    for (const [name, holds] of [
+      ["CSV", /holder/i],
+      ["JSON", /"rows"|"holderId"/],
+      ["OCF", /^PK/],
+    ] as const) {
+      const downloading = page.waitForEvent("download");
+      await page.getByRole("button", { name, exact: true }).click();
+      const path = await (await downloading).path();
+      expect(await readFile(path, "latin1"), name).toMatch(holds);
+    }
+  });
+
+  test("a holder's statement is downloaded, dropped onto the page, and holds; changed, it does not", async () => {
+    await using watched = await open("/cap-table");
+    const { page, complaints, elsewhere } = watched;
+    await page.getByRole("region", { name: "Holders" }).getByRole("link").first().click();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Statement" }).click();
+    const path = await (await downloading).path();
+    const text = await readFile(path, "utf8");
+
+    await page.getByRole("link", { name: "Proof", exact: true }).click();
+    const drop = (content: string) =>
+      page
+        .locator('input[type="file"]')
+        .first()
+        .setInputFiles({
+          name: "statement.json",
+          mimeType: "application/json",
+          buffer: Buffer.from(content),
+        });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(`${request.method()} ${request.url()}`));
+    await drop(text);
+    await page
+      .getByText(/statement holds|Statement holds|holds/i)
+      .first()
+      .waitFor();
+    expect(asked.filter((one) => one.startsWith("POST") && !one.endsWith("/graphql"))).toEqual([]);
+
+    const row = z.object({ row: z.object({ balance: z.string() }) }).parse(JSON.parse(text)).row;
+    await drop(text.replaceAll(row.balance, `${BigInt(row.balance) + 1n}`));
+    await page
+      .getByText(/does not hold|not what|cannot be believed|fails/i)
+      .first()
+      .waitFor();
+    expect(complaints).toEqual([]);
+    expect(elsewhere).toEqual([]);
+  });
+
+  test("a holder's page leads from wallets to movements, and an unknown holder says so", async () => {
+    await using watched = await open("/holder/987654321");
+    const { page } = watched;
+    await page.getByText("Holder 987654321 held none of this token then").waitFor();
+    await using known = await open("/cap-table");
+    await known.page.getByRole("region", { name: "Holders" }).getByRole("link").first().click();
+    await known.page.getByText("What the register was told").waitFor();
+    await known.page.getByRole("region", { name: "Wallets" }).getByRole("link").first().click();
+    await known.page.waitForURL(/wallet=0x/);
+    await known.page.getByRole("region", { name: "Movements of this wallet" }).waitFor();
+  });
+
+  test("movements are filtered, paged, and new ones wait until they are asked for", async () => {
+    await using watched = await open("/movements?kind=mint");
+    const { page } = watched;
+    const table = page.getByRole("region", { name: "Movements" });
+    await table.getByText("Issued").first().waitFor();
+    expect(await table.getByText("Burned").count()).toBe(0);
+    const first = await table.locator("tbody tr td").first().textContent();
+    await page.getByRole("button", { name: /new movement/ }).waitFor({ timeout: 60_000 });
+    expect(await table.locator("tbody tr td").first().textContent()).toBe(first);
+    await page.getByRole("button", { name: /Read 200 more/ }).click();
+    const read = async () =>
+      Number(/among the (\d+) read/.exec((await page.locator("main").textContent()) ?? "")?.[1]);
+    await expect.poll(read).toBeGreaterThan(200);
+  });
+
+  test("an address is copied whole", async () => {
+    await using watched = await open("/cap-table");
+    const { page } = watched;
+    await page.getByRole("button", { name: "Copy address" }).first().click();
+    await page.getByRole("button", { name: "Copied address" }).first().waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toMatch(/^0x[0-9a-f]{64}$/);
+  });
+
+  test("the whole page is worked by the keyboard on a phone", async () => {
+    await using watched = await open("/roles", { width: PHONE });
+    const { page } = watched;
+    await page.getByRole("button", { name: "Open the menu" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Movements" }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/movements/);
+    // The menu closed behind it.
+    await page.getByRole("button", { name: "Open the menu" }).waitFor();
+  });
+
+  test("an operator sees requests and deliveries, sends a test event, and a reader is told which key it takes", async () => {
+    await using watched = await open("/deliveries");
+    const { page } = watched;
+    await page
+      .getByText(/operator/)
+      .first()
+      .waitFor();
+    expect(await page.getByRole("button", { name: "Test event" }).count()).toBe(0);
+    await page.getByLabel(/key/i).first().fill(demo.operatorKey);
+    await page.getByRole("button", { name: /Sign in/ }).click();
+    await page.getByRole("button", { name: "Test event" }).first().click();
+    const confirm = page.getByRole("alertdialog");
+    if (await confirm.isVisible().catch(() => false)) {
+      await confirm.getByRole("button").last().click();
+    }
+    await page.getByText("test", { exact: true }).first().waitFor({ timeout: 30_000 });
+  });
+
+  test("the tour takes a wallet through the whole circle", async () => {
+    await using watched = await open("/tour");
+    const { page, complaints } = watched;
+    await page.getByRole("button", { name: "Start the tour" }).click();
+    await page
+      .getByText(/Delivered|delivered/)
+      .first()
+      .waitFor({ timeout: 60_000 });
+    expect(complaints).toEqual([]);
+  });
+
+  test("what a service that went away last said stays on the page, marked as old", async () => {
+    await using other = await startDemo();
+    await using watched = await watch(browser, `${other.url}/cap-table`);
+    const { page } = watched;
+    await issued(page);
+    await other.stop();
+    await page.getByText("Connection lost").filter({ visible: true }).waitFor({ timeout: 30_000 });
+    expect(await issued(page)).not.toBe("");
+  });
+});
+
+/** Numbers of "Read from the chain". */
+const checkpointShown = async (page: Page): Promise<number> => {
+  const [shown = ""] = (await figure(page, "Read from the chain")).slice(1);
+  return Number(shown.replaceAll(",", ""));
+};
+
+/** The texts of a figure: its label, its value and what is said about it. */
+const figure = async (page: Page, label: string): Promise<readonly string[]> => {
+  const card = page.getByText(label, { exact: true }).first().locator("xpath=..");
+  await card.waitFor();
+  // Lines as they are shown.
+  // biome-ignore lint/performance/useDomNodeTextContent: its children stand on lines of their own
+  return (await card.innerText()).split("\n").filter((line) => line !== "");
+};
+
+const issued = async (page: Page): Promise<string> => {
+  await page.getByText("Issued", { exact: true }).first().waitFor();
+  return (await figure(page, "Issued"))[1] ?? "";
+};
+
+/** A shown amount as it was before it was shown: all its decimals without the point. */
+const exactly = (text: string): bigint => {
+  const [whole = "0", part = ""] = text.replaceAll(",", "").replace("+", "").split(".");
+  const negative = whole.startsWith("\u2212");
+  const units = BigInt(`${whole.replace("\u2212", "")}${part.padEnd(12, "0")}`);
+  return negative ? -units : units;
+};
