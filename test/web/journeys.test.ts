@@ -10,7 +10,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   let demo: Demo;
   let browser: Browser;
   beforeAll(async () => {
-    [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
+    [demo, browser] = await Promise.all([startDemo({ DEMO_HISTORY: "2000" }), openBrowser()]);
   });
   afterAll(async () => {
     await browser?.close();
