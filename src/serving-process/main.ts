@@ -8,6 +8,8 @@ import { type IndexingWatch, watchIndexing } from "../http/health/indexing-proce
 import { createLogger, openTerminal } from "../logging/logger.ts";
 import { configFromEnvironment } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
+import { createFigures } from "../telemetry/figures.ts";
+import { openTracing } from "../telemetry/telemetry.ts";
 import { aborted } from "../waiting/aborted.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { retrying } from "../waiting/retrying.ts";
@@ -38,10 +40,13 @@ process.on("SIGHUP", () => undefined);
 
 const run = async (): Promise<void> => {
   const config = configFromEnvironment();
+  await using tracing = await openTracing(config, "serving");
+  const telemetry = { figures: createFigures(), tracing };
   const logger = createLogger({
     level: config.logLevel,
     remedyOf: databaseRemedy,
-    terminal: await openTerminal(),
+    terminal: await openTerminal(config.logFormat),
+    ...(tracing.isOn && { traceId: () => tracing.traceId }),
   }).child({ process: "serving" });
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
   let indexing: IndexingWatch | undefined;
@@ -63,7 +68,7 @@ const run = async (): Promise<void> => {
   const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
   if (open === undefined) return;
   await using _serving = await onceThereIsADatabase(
-    () => serve({ config, logger, front, ...open }),
+    () => serve({ config, logger, telemetry, front, ...open }),
     (err) => logger.warn({ err }, "cannot serve yet; every request is answered 503"),
   );
   if (ending.signal.aborted) return;
