@@ -2,6 +2,7 @@
 
 import { databaseRemedy } from "../database/database-error.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
+import { warnOfLostTraces } from "../logging/rare-lines.ts";
 import { type Config, configFromEnvironment } from "../settings/config.ts";
 import { createFigures } from "../telemetry/figures.ts";
 import type { ProcessName } from "../telemetry/process-figures.ts";
@@ -29,13 +30,17 @@ const END_WITHIN_MS = 20_000;
  */
 export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {
   const config = configFromEnvironment();
-  const tracing = service === undefined ? NO_TRACING : await openTracing(config, service);
+  let known: Logger | undefined;
+  const onTrouble = warnOfLostTraces(() => known);
+  const tracing =
+    service === undefined ? NO_TRACING : await openTracing(config, service, onTrouble);
   const logger = createLogger({
     level: config.logLevel,
     remedyOf: databaseRemedy,
     terminal: await openTerminal(config.logFormat),
     ...(tracing.isOn && { traceId: () => tracing.traceId }),
   });
+  known = logger;
   const telemetry = { figures: createFigures(), tracing };
   return { config, logger, telemetry, ...endSignal(logger) };
 };

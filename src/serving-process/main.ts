@@ -5,7 +5,8 @@
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/edge/front.ts";
 import { type IndexingWatch, watchIndexing } from "../http/health/indexing-process.ts";
-import { createLogger, openTerminal } from "../logging/logger.ts";
+import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
+import { warnOfLostTraces } from "../logging/rare-lines.ts";
 import { configFromEnvironment } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import { createFigures } from "../telemetry/figures.ts";
@@ -40,7 +41,9 @@ process.on("SIGHUP", () => undefined);
 
 const run = async (): Promise<void> => {
   const config = configFromEnvironment();
-  await using tracing = await openTracing(config, "serving");
+  let known: Logger | undefined;
+  const onTrouble = warnOfLostTraces(() => known);
+  await using tracing = await openTracing(config, "serving", onTrouble);
   const telemetry = { figures: createFigures(), tracing };
   const logger = createLogger({
     level: config.logLevel,
@@ -48,6 +51,7 @@ const run = async (): Promise<void> => {
     terminal: await openTerminal(config.logFormat),
     ...(tracing.isOn && { traceId: () => tracing.traceId }),
   }).child({ process: "serving" });
+  known = logger;
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
   let indexing: IndexingWatch | undefined;
   process.on("message", (message) => {

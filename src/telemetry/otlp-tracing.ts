@@ -1,5 +1,13 @@
 /** Tracing to a collector that speaks OTLP over HTTP: loaded where one is configured. */
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
+import {
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import {
@@ -43,10 +51,24 @@ export type OtlpSettings = {
   readonly serviceName: string;
   /** Which of the processes it is, for `holderbook.process`. */
   readonly process: string;
+  /** Told when spans could not be sent, by what the system calls it where it does (`ECONNREFUSED`). */
+  readonly onTrouble: (code: string | undefined) => void;
 };
 
 /** Opens it; nothing is contacted yet. Headers come from `OTEL_EXPORTER_OTLP_HEADERS`. */
-export const otlpTracing = ({ endpoint, serviceName, process }: OtlpSettings): Tracing => {
+export const otlpTracing = ({
+  endpoint,
+  serviceName,
+  process,
+  onTrouble,
+}: OtlpSettings): Tracing => {
+  // Of its own words only the code: they may quote a URL, or a header with a key.
+  const told = (...words: readonly unknown[]) => onTrouble(/\bE[A-Z]{4,}\b/.exec(`${words}`)?.[0]);
+  const nothing = () => {};
+  diag.setLogger(
+    { error: told, warn: told, info: nothing, debug: nothing, verbose: nothing },
+    DiagLogLevel.WARN,
+  );
   // Of the root of a trace its ids are given; set for the one call that makes it.
   let given: TraceIds | undefined;
   const random = new RandomIdGenerator();

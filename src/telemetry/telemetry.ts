@@ -17,12 +17,21 @@ export type TracingSettings = {
   readonly otlpServiceName: string;
 };
 
-/** Opens the traces of a process; without a collector nothing is loaded for them. */
+/**
+ * Opens the traces of a process; without a collector nothing is loaded for them.
+ * @param onTrouble told when they could not be sent, see `OtlpSettings`
+ */
 export const openTracing = async (
   { otlpEndpoint, otlpServiceName }: TracingSettings,
   process: ProcessName,
+  onTrouble: (code: string | undefined) => void,
 ): Promise<Tracing> => {
   if (otlpEndpoint === undefined) return NO_TRACING;
   const { otlpTracing } = await import("./otlp-tracing.ts");
-  return otlpTracing({ endpoint: otlpEndpoint, serviceName: otlpServiceName, process });
+  return otlpTracing({
+    endpoint: otlpEndpoint,
+    serviceName: otlpServiceName,
+    process,
+    onTrouble,
+  });
 };
