@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|noble|migration|web|web:dev|screenshots [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|metrics|dashboards|noble|migration|web|web:dev|screenshots [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -19,6 +19,8 @@ const tasks = {
   fix: () => [[tool("@biomejs", "biome", "bin", "biome"), "check", "--write", colors, "."]],
   bench: (rest) => [["--expose-gc", join(root, "bench", "main.ts"), ...rest]],
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
+  metrics: () => [[join(root, "src", "telemetry", "print-metrics.ts")]],
+  dashboards: () => [[join(root, "deploy", "grafana", "print-dashboards.ts")]],
   noble: () => [[join(root, "bin", "noble.mjs")]],
   web: (rest) => [[join(root, "bin", "web.mjs"), ...rest]],
   "web:dev": (rest) => [[tool("vite", "bin", "vite.js"), "web", ...rest]],

@@ -40,42 +40,22 @@ const isIntegrityDetails = (details: unknown): details is IntegrityDetails =>
 /** Adds figures of the same to `/metrics`. */
 export const integrityGauges = (registry: Registry, health: Health): void => {
   const gauge = healthGauge(registry, health, isIntegrityDetails);
-  const figure = (name: string, help: string, of: (findings: Findings) => number | null) =>
-    gauge(name, help, [], ({ integrity }, set) => {
+  const figure = (name: OfIntegrity, of: (findings: Findings) => number | null) =>
+    gauge(name, ({ integrity }, set) => {
       const value = of(integrity);
       if (value !== null) set({}, value);
     });
   const checkpoint = (text: string | null) => (text === null ? null : Number(text));
-  figure("log_changed", "1 while facts of the log do not fit its hash chain", ({ log }) =>
-    log.fault === null ? 0 : 1,
-  );
-  figure(
-    "log_proven_checkpoint",
-    "Last checkpoint that a verified signature of the validators covers",
-    ({ log }) => checkpoint(log.provenThrough),
-  );
-  figure("log_chain_checkpoint", "Last checkpoint that the log's hash chain covers", ({ log }) =>
-    checkpoint(log.chainedThrough),
-  );
-  figure("log_signed_checkpoint", "Last checkpoint whose head of the chain was signed", ({ log }) =>
-    checkpoint(log.signedThrough),
-  );
-  figure("log_checked_checkpoint", "Where the last whole check of the log ended", ({ log }) =>
-    checkpoint(log.checkedThrough),
-  );
-  figure(
-    "log_check_age_seconds",
-    "Since the last whole check of the log",
-    ({ log }) => log.checkedSecondsAgo,
-  );
-  figure(
-    "sums_findings",
-    "What does not add up in the register, 100 at most",
-    ({ sums }) => sums.findings.length,
-  );
-  figure(
-    "sums_age_seconds",
-    "Since the register was last added up",
-    ({ sums }) => sums.checkedSecondsAgo,
-  );
+  figure("holderbook_log_changed", ({ log }) => (log.fault === null ? 0 : 1));
+  figure("holderbook_log_proven_checkpoint", ({ log }) => checkpoint(log.provenThrough));
+  figure("holderbook_log_chain_checkpoint", ({ log }) => checkpoint(log.chainedThrough));
+  figure("holderbook_log_signed_checkpoint", ({ log }) => checkpoint(log.signedThrough));
+  figure("holderbook_log_checked_checkpoint", ({ log }) => checkpoint(log.checkedThrough));
+  figure("holderbook_log_check_age_seconds", ({ log }) => log.checkedSecondsAgo);
+  figure("holderbook_sums_findings", ({ sums }) => sums.findings.length);
+  figure("holderbook_sums_age_seconds", ({ sums }) => sums.checkedSecondsAgo);
 };
+
+type OfIntegrity =
+  | `holderbook_log_${"changed" | "proven_checkpoint" | "chain_checkpoint" | "signed_checkpoint" | "checked_checkpoint" | "check_age_seconds"}`
+  | `holderbook_sums_${"findings" | "age_seconds"}`;

@@ -9,6 +9,7 @@ import type { Database } from "../database/connect.ts";
 import type { Queues } from "../lanes/queues.ts";
 import { type LanePace, paceOf, startLanes } from "../lanes/workers.ts";
 import type { Logger } from "../logging/logger.ts";
+import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { endpointSlots } from "./endpoint-slots.ts";
 import { claimAndRead, deliveryLanes } from "./lanes.ts";
 import type { Outbound } from "./outbound.ts";
@@ -26,6 +27,10 @@ export type CallbackSettings = Partial<LanePace> & {
   readonly outbound: Outbound;
   readonly signingKeys: SigningKeys;
   readonly logger: Logger;
+  /** Told of every attempt; nobody is unless given. */
+  readonly telemetry?: Telemetry | undefined;
+  /** The trace that a callback belongs to, by its id; none unless given. */
+  readonly traceOf?: LaneWork["traceOf"];
   /** Delays between attempts; `DEFAULT_RETRY_SECONDS` when absent, empty for one attempt. */
   readonly retrySeconds?: readonly number[];
   readonly onGivenUp?: GivenUpHook;
@@ -43,11 +48,21 @@ export type Callbacks = AsyncDisposable & {
 
 /** Starts delivering; resolves once this process takes work. */
 export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> => {
-  const { database, queues, logger } = settings;
+  const { database, queues, logger, telemetry = noTelemetry() } = settings;
   const pace = paceOf(settings);
+  const { figures } = telemetry;
+  figures.begin("holderbook_callback_retries_total", {});
+  for (const outcome of ["delivered", "failed"]) {
+    figures.begin("holderbook_callback_attempt_seconds", { outcome });
+  }
+  for (const reason of ["attempts_exhausted", "endpoint_disabled"]) {
+    figures.begin("holderbook_callbacks_given_up_total", { reason });
+  }
   const work: LaneWork = {
     database,
     outbound: settings.outbound,
+    telemetry,
+    traceOf: settings.traceOf,
     signingKeys: settings.signingKeys,
     slots: endpointSlots(pace.concurrency),
     retrySeconds: settings.retrySeconds ?? DEFAULT_RETRY_SECONDS,
@@ -62,6 +77,7 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
     pace,
     take: (id, leaseMs) => claimAndRead(database.sql, id, leaseMs),
     work: (taken, turn) => sendLane(work, taken, turn),
+    figures,
     onTrouble: {
       waking: (err, retryMs, repeats) =>
         logger.warn({ err, retryMs, ...repeats }, "callbacks: lanes cannot be woken; trying again"),

@@ -8,12 +8,20 @@
 import type { Database } from "../database/connect.ts";
 import type { LaneClaim } from "../lanes/lanes.ts";
 import type { LaneLeft, LaneTurn } from "../lanes/workers.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { TraceIds } from "../telemetry/trace-ids.ts";
 import { followingAbort } from "../waiting/following-abort.ts";
 import { type Attempt, deliver, delivered, unwanted } from "./deliver.ts";
 import type { endpointSlots } from "./endpoint-slots.ts";
 import { deliveryLanes, type LaneView, type PendingMessage, readLane } from "./lanes.ts";
 import type { Outbound } from "./outbound.ts";
-import { type GivenUpHook, recordDelivered, recordFailed, recordGivenUp } from "./record.ts";
+import {
+  type GivenUp,
+  type GivenUpHook,
+  recordDelivered,
+  recordFailed,
+  recordGivenUp,
+} from "./record.ts";
 import { attemptsOf, retryDelayMs } from "./retry-schedule.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
@@ -22,6 +30,9 @@ export type LaneWork = {
   readonly database: Pick<Database, "sql" | "transaction">;
   readonly outbound: Outbound;
   readonly signingKeys: SigningKeys;
+  readonly telemetry: Telemetry;
+  /** The trace that a message belongs to, by its id. */
+  readonly traceOf: ((id: string) => TraceIds | undefined) | undefined;
   readonly slots: ReturnType<typeof endpointSlots>;
   /** Delays between attempts, in seconds. */
   readonly retrySeconds: readonly number[];
@@ -97,16 +108,20 @@ type Sent = "all" | "some" | "left";
 
 /** Sends what was read, until a message has to wait. */
 const sendBatch = async (work: LaneWork, turn: Turn, view: LaneView): Promise<Sent> => {
-  const { database, retrySeconds, onGivenUp } = work;
+  const { database, retrySeconds, onGivenUp, telemetry } = work;
+  const givenUp = (reason: GivenUp["reason"], messages: number) =>
+    telemetry.figures.count("holderbook_callbacks_given_up_total", { reason }, messages);
   const { claim, stop, endsAt } = turn;
   if (view.disabled) {
     await recordGivenUp(database, claim, view.messages, "endpoint_disabled", onGivenUp);
+    givenUp("endpoint_disabled", view.messages.length);
     return "all";
   }
   for (const message of view.messages) {
     if (stop.aborted) return "some";
     if (message.scheduled >= attemptsOf(retrySeconds)) {
       await recordGivenUp(database, claim, [message], "attempts_exhausted", onGivenUp);
+      givenUp("attempts_exhausted", 1);
       continue;
     }
     const attempt = await attemptUnless(work, turn, view, message);
@@ -130,12 +145,43 @@ const attemptUnless = async (
   work: LaneWork,
   { stop, halt }: Turn,
   { url }: LaneView,
-  { id, body }: PendingMessage,
+  message: PendingMessage,
 ): Promise<Attempt | undefined> => {
+  const { id, body } = message;
+  const {
+    telemetry: { tracing },
+    traceOf,
+  } = work;
+  const beganMs = performance.now();
   try {
-    return await deliver(work, { id, body, url }, halt);
+    const trace = tracing.isOn ? traceOf?.(id) : undefined;
+    const send = () => deliver(work, { id, body, url }, halt);
+    const attempt = trace === undefined ? await send() : await tracing.within(trace, send);
+    tellAttempt(work.telemetry, message, attempt, { beganMs, trace });
+    return attempt;
   } catch (error) {
     if (stop.aborted && halt.aborted) return undefined;
     throw error;
   }
+};
+
+/** Counts an attempt, and tells of it in its trace where it has one. */
+const tellAttempt = (
+  { figures, tracing }: Telemetry,
+  { id, attempts }: PendingMessage,
+  attempt: Attempt,
+  { beganMs, trace }: { readonly beganMs: number; readonly trace: TraceIds | undefined },
+): void => {
+  const outcome = delivered(attempt) ? "delivered" : "failed";
+  figures.observe("holderbook_callback_attempt_seconds", { outcome }, attempt.durationMs / 1_000);
+  if (attempts > 0) figures.count("holderbook_callback_retries_total", {});
+  if (trace === undefined) return;
+  const { statusCode, error } = attempt;
+  tracing.tell({
+    trace,
+    name: "deliver callback",
+    beganMs,
+    attributes: { callback: id, attempt: attempts + 1, ...(statusCode !== null && { statusCode }) },
+    ...(error !== null && { error }),
+  });
 };

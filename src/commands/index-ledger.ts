@@ -1,9 +1,14 @@
 import { Command } from "commander";
+import type { Logger } from "../logging/logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
+import { watchPools } from "../service/pool-figures.ts";
 import { openStorage } from "../service/storage.ts";
+import type { Config } from "../settings/config.ts";
+import { watchProcess } from "../telemetry/process-figures.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointArgument, namesArgument } from "./arguments.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine, progressPlace } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -30,9 +35,10 @@ export const indexCommand = () =>
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
     .action(async ({ pipelines, first, last }: IndexOptions) => {
-      const { config, logger, giveUp, signal } = await openRuntime();
+      const { config, logger, telemetry, giveUp, signal } = await openRuntime("indexing");
+      await using _tracing = telemetry.tracing;
       await announceLedger(config, logger);
-      const found = await findLedger(config, logger);
+      const found = await findLedger(config, logger, telemetry.figures);
       const firstCheckpoint = first ?? found.firstCheckpoint;
       if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
@@ -40,6 +46,12 @@ export const indexCommand = () =>
       await using storage = await openStorage(config, logger, { onLost: giveUp });
       // The first connection to the database does not wait for the code that needs it.
       const ledger = await found.open();
+      watchPools(telemetry.figures, "indexing", storage);
+      using _watched = watchProcess(telemetry.figures, {
+        process: "indexing",
+        dataDir: storage.kind === "embedded" ? config.dataDir : undefined,
+      });
+      await using _shown = await shownFigures(config, telemetry, logger);
       const { configuredAssets } = await import("../service/assets.ts");
       const { startIndexing } = await import("../service/indexing.ts");
       await ledger.recordDecimals(storage);
@@ -47,15 +59,16 @@ export const indexCommand = () =>
       const live = last === undefined && pipelines === undefined;
       const { startBackgroundWork } = await import("../service/background-work.ts");
       await using work = live
-        ? await startBackgroundWork({ config, logger, storage, ledger, signal })
+        ? await startBackgroundWork({ config, logger, telemetry, storage, ledger, signal })
         : undefined;
       // A fault in the assets file ends every run.
       if (work === undefined) await configuredAssets(config);
       await using _agent = await work?.startAgent({ opensData: false });
-      const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
+      const line = progressLine(logger, progressPlace(config));
       const { ended } = startIndexing({
         config,
         logger,
+        telemetry,
         storage,
         ledger,
         firstCheckpoint,
@@ -74,3 +87,16 @@ export const indexCommand = () =>
         await ledger.source.close();
       }
     });
+
+/** The port of METRICS_PORT, where that is set. @throws ListenError (stop) */
+const shownFigures = async (
+  { host, metricsPort: port }: Pick<Config, "host" | "metricsPort">,
+  { figures }: Telemetry,
+  logger: Logger,
+): Promise<AsyncDisposable | undefined> => {
+  if (port === undefined) return undefined;
+  const { showMetrics } = await import("../http/metrics-port.ts");
+  const shown = await showMetrics(figures, { host, port });
+  logger.info({ port: shown.port }, "showing figures at /metrics");
+  return shown;
+};

@@ -1,6 +1,7 @@
 /** Shows how catch-up goes: one line that is redrawn on a terminal, a log line now and then elsewhere. */
 import type { ReaderState } from "../ledger/reading/progress.ts";
-import type { Logger } from "../logging/logger.ts";
+import { type Logger, logFormat } from "../logging/logger.ts";
+import type { Config } from "../settings/config.ts";
 
 /** How far reading is. */
 export type CatchUp = {
@@ -26,6 +27,10 @@ const LOG_EVERY_MS = 5_000;
 
 /** Redraws of the terminal's line. */
 const DRAW_EVERY_MS = 200;
+
+/** Where to draw the line: on a terminal whose lines are readable. Lines of JSON do not give way to it. */
+export const progressPlace = (config: Pick<Config, "logFormat">): NodeJS.WriteStream | undefined =>
+  process.stderr.isTTY && logFormat(config.logFormat) === "pretty" ? process.stderr : undefined;
 
 /** Takes reports as they come and shows them at a bearable pace. */
 export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | undefined) => {

@@ -2,11 +2,18 @@
 
 import { databaseRemedy } from "../database/database-error.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
+import { warnOfLostTraces } from "../logging/rare-lines.ts";
 import { type Config, configFromEnvironment } from "../settings/config.ts";
+import { createFigures } from "../telemetry/figures.ts";
+import type { ProcessName } from "../telemetry/process-figures.ts";
+import { openTracing, type Telemetry } from "../telemetry/telemetry.ts";
+import { NO_TRACING } from "../telemetry/tracing.ts";
 
 export type Runtime = {
   readonly config: Config;
   readonly logger: Logger;
+  /** Its traces are to be disposed of at the end. */
+  readonly telemetry: Telemetry;
   /** Aborts when the process is asked to end, or gives up. */
   readonly signal: AbortSignal;
   /** Says why this process cannot go on, and ends it in order with code 1. */
@@ -18,16 +25,24 @@ const END_WITHIN_MS = 20_000;
 
 /**
  * Reads `.env` and the environment, and listens for signals.
+ * @param service which process of the service this is, whose work is traced; absent for other commands
  * @throws ConfigError when a setting is wrong
  */
-export const openRuntime = async (): Promise<Runtime> => {
+export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {
   const config = configFromEnvironment();
+  let known: Logger | undefined;
+  const onTrouble = warnOfLostTraces(() => known);
+  const tracing =
+    service === undefined ? NO_TRACING : await openTracing(config, service, onTrouble);
   const logger = createLogger({
     level: config.logLevel,
     remedyOf: databaseRemedy,
-    terminal: await openTerminal(),
+    terminal: await openTerminal(config.logFormat),
+    ...(tracing.isOn && { traceId: () => tracing.traceId }),
   });
-  return { config, logger, ...endSignal(logger) };
+  known = logger;
+  const telemetry = { figures: createFigures(), tracing };
+  return { config, logger, telemetry, ...endSignal(logger) };
 };
 
 const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {

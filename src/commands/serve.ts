@@ -15,7 +15,8 @@ export const serveCommand = () =>
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
-      const { config, logger, giveUp, signal } = await openRuntime();
+      const { config, logger, telemetry, giveUp, signal } = await openRuntime("serving");
+      await using _tracing = telemetry.tracing;
       checkLedgerNamed(config, { packagesAlone: true });
       // A file that cannot be followed, and a port that is taken, end this before there is a database.
       const assetsFound = await findAssets(config);
@@ -28,6 +29,7 @@ export const serveCommand = () =>
       await using _serving = await startServing({
         config,
         logger,
+        telemetry,
         storage,
         packages,
         assets: await assetsFound(),

@@ -1,20 +1,23 @@
 import { Command } from "commander";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
+import { watchPools } from "../service/pool-figures.ts";
 import { openStorage } from "../service/storage.ts";
 import { keepServing } from "../serving-process/keep.ts";
+import { watchProcess } from "../telemetry/process-figures.ts";
 import { aborted } from "../waiting/aborted.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine, progressPlace } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { welcome } from "./welcome.ts";
 
 /** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
 export const startCommand = () =>
   new Command("start").action(async () => {
-    const { config, logger, giveUp, signal: asked } = await openRuntime();
+    const { config, logger, telemetry, giveUp, signal: asked } = await openRuntime("indexing");
+    await using _tracing = telemetry.tracing;
     await announceLedger(config, logger);
     // Before anything is contacted or made: a port that is taken ends this with nothing begun.
     await using serving = await keepServing({ logger, bodyBytes: config.ta.bodyBytes });
-    const found = await findLedger(config, logger);
+    const found = await findLedger(config, logger, telemetry.figures);
     // Indexing ends too when serving cannot begin.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
@@ -26,12 +29,25 @@ export const startCommand = () =>
     const { startIndexing } = await import("../service/indexing.ts");
     const { demoTaKey, startKey } = await import("./start-key.ts");
     await ledger.recordDecimals(storage);
-    await using work = await startBackgroundWork({ config, logger, storage, ledger, signal });
+    await using work = await startBackgroundWork({
+      config,
+      logger,
+      telemetry,
+      storage,
+      ledger,
+      signal,
+    });
     const { assets, evm, receiver } = work;
-    const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
+    const line = progressLine(logger, progressPlace(config));
+    watchPools(telemetry.figures, "indexing", storage);
+    using _watched = watchProcess(telemetry.figures, {
+      process: "indexing",
+      dataDir: storage.kind === "embedded" ? config.dataDir : undefined,
+    });
     const indexing = startIndexing({
       config,
       logger,
+      telemetry,
       storage,
       ledger,
       firstCheckpoint: ledger.firstCheckpoint,
@@ -47,6 +63,7 @@ export const startCommand = () =>
         progress: indexing.local(),
         evm: evmStanding(evm, Date.now()),
         ...ownFigures(),
+        figures: telemetry.figures.look(),
       }));
       // It may take as long as the process that serves has no memory; being told to end does not wait.
       await Promise.race([open, aborted(signal)]);

@@ -12,6 +12,7 @@
  */
 import postgres from "postgres";
 import { listenUntil } from "./listen.ts";
+import type { PoolLoad } from "./pool-load.ts";
 import {
   type ConnectionSettings,
   connectionOptions,
@@ -45,6 +46,8 @@ export type Database = Transactor &
      * connection and reconnects. Notifications are hints: poll as well.
      */
     listen(channel: string, heard: (payload: string | null) => void, signal: AbortSignal): void;
+    /** Of the connections that transactions run on. */
+    readonly load: PoolLoad;
     /** Waits up to 5 s for what runs, then ends all connections. */
     close(): Promise<void>;
   };
@@ -69,6 +72,9 @@ export const connect = (settings: ConnectionSettings & { readonly max: number })
     session: (overrides) => openSession({ ...settings, ...overrides }),
     listen: (channel, heard, signal) => {
       void listenUntil(signal, settings, channel, heard);
+    },
+    get load() {
+      return sessions.load;
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -16,6 +16,7 @@
 import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
+import type { PoolLoad } from "./pool-load.ts";
 import { createSeats, type Seat, type Seats } from "./seats.ts";
 import { type ConnectionSettings, connectionOptions } from "./session.ts";
 import {
@@ -72,6 +73,8 @@ export type Readers = AsyncDisposable & {
   snapshot(signal: AbortSignal | undefined, weight?: number): Snapshot;
   /** Statements waiting for a connection. */
   readonly waiting: number;
+  /** Of the connections for short statements, for snapshots of light requests, and for the others. */
+  readonly load: Readonly<Record<"short" | "light" | "long", PoolLoad>>;
   /** Waits up to 5 s for what runs, then ends all connections. */
   close(): Promise<void>;
 };
@@ -255,6 +258,9 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       const seats = weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots;
       const { run, end } = createSnapshot(seats, signal);
       return { ...readsBy(run), end };
+    },
+    get load() {
+      return { short: short.load, light: light.load, long: long.load };
     },
     get waiting() {
       return short.waiting + light.waiting + long.waiting;

@@ -1,6 +1,7 @@
 /** Connections that are taken for a moment and given back, each by so many at once, and who waits for one. */
 
 import { DatabaseUnavailableError } from "./database-error.ts";
+import type { PoolLoad } from "./pool-load.ts";
 
 /** A connection of one's own, or a place on a shared one; `client` changes when it is replaced. */
 export type Seat<Client> = { client: Client; taken: number };
@@ -15,6 +16,7 @@ export type Seats<Client> = {
   /** Makes the seat's connection anew, unless `failed` was replaced already: it may never answer again. */
   replace(seat: Seat<Client>, failed: Client): void;
   readonly waiting: number;
+  readonly load: PoolLoad;
   /** Refuses those that wait, waits up to 5 s for running statements, then ends all connections. */
   close(): Promise<void>;
 };
@@ -93,6 +95,10 @@ export const createSeats = <Client extends Ends>({
     },
     get waiting() {
       return queue.size;
+    },
+    get load() {
+      const busy = seats.filter(({ taken }) => taken > 0).length;
+      return { busy, most: count, waiting: queue.size };
     },
     close: async () => {
       for (const { reject } of queue)

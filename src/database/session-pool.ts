@@ -1,4 +1,5 @@
 import { DatabaseBusyError } from "./database-error.ts";
+import type { PoolLoad } from "./pool-load.ts";
 import type { Session } from "./session.ts";
 
 /** Waiting longer for a free session than this is an error, not patience. */
@@ -78,6 +79,13 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
   };
 
   return {
+    get load(): PoolLoad {
+      return {
+        busy: Math.max(0, all.size + opening - idle.length),
+        most: max,
+        waiting: waiting.length,
+      };
+    },
     /** Runs a task with a session of its own. */
     use: async <T>(task: (session: Session) => Promise<T>): Promise<T> => {
       const session = await take();

@@ -57,6 +57,8 @@ export type GraphqlPartSettings = {
   readonly pages?: Unsent | undefined;
   /** How many subscriptions there may be, and how slow they may be read. */
   readonly streams?: Partial<typeof STREAMS & StreamBounds> | undefined;
+  /** Told of each answer that was refused because others are not taken. */
+  readonly onUnread?: () => void;
 };
 
 /** The part, and what it knows of its subscriptions: for metrics. */
@@ -91,8 +93,9 @@ export const graphqlPart = ({
   admission = createAdmission(),
   pages,
   streams: bounds = {},
+  onUnread,
 }: GraphqlPartSettings): GraphqlPart => {
-  const unsent = createUnsent(UNSENT_BYTES);
+  const unsent = createUnsent({ ...UNSENT_BYTES, onFull: onUnread });
   const engine = createEngine(schema, sources);
   const verify = (presented: string) => graphqlKey(keys, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });

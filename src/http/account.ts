@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { type Logger, requestLines } from "../logging/logger.ts";
 import { hasHungUp } from "./hung-up.ts";
 import type { Metrics } from "./metrics.ts";
+import { traceOf } from "./request-trace.ts";
 import { isStreamed } from "./streamed.ts";
 
 /** A request that has ended. */
@@ -21,7 +22,15 @@ export type Account = {
   ended(request: Ended, response: ServerResponse): void;
 };
 
-export const createAccount = (logger: Logger, metrics: Metrics): Account => {
+/**
+ * @param listsReads whether reads that succeeded have a line, too: not where a person reads along, for whom
+ *   they would push everything else away
+ */
+export const createAccount = (
+  logger: Logger,
+  metrics: Metrics,
+  { listsReads = true }: { readonly listsReads?: boolean | undefined } = {},
+): Account => {
   const lines = requestLines(logger);
   return {
     ended({ elapsedMs, ...request }, response) {
@@ -29,6 +38,7 @@ export const createAccount = (logger: Logger, metrics: Metrics): Account => {
       const ms = Math.round(elapsedMs);
       if (isStreamed(response)) {
         const { statusCode } = response;
+        if (!listsReads && isReadDone(method, route, statusCode)) return;
         lines.info({ requestId, method, route, statusCode, ms, remoteAddress }, "stream");
         return;
       }
@@ -39,10 +49,25 @@ export const createAccount = (logger: Logger, metrics: Metrics): Account => {
       }
       const { statusCode } = response;
       metrics.answered({ method, route, statusCode, seconds: elapsedMs / 1000 });
-      const line = { requestId, method, route, statusCode, ms, remoteAddress };
+      if (!listsReads && isReadDone(method, route, statusCode)) return;
+      const traceId = traceOf(response.req);
+      const line = {
+        requestId,
+        method,
+        route,
+        statusCode,
+        ms,
+        remoteAddress,
+        ...(traceId !== undefined && { traceId }),
+      };
       // What was refused for now was refused on purpose.
       if (statusCode >= 500 && statusCode !== 503) lines.error(line, "request failed");
       else lines.info(line, "request");
     },
   };
 };
+
+/** GraphQL reads, too, although they are sent as POST. */
+const isReadDone = (method: string, route: string, statusCode: number): boolean =>
+  (method === "GET" || method === "HEAD" || (method === "POST" && route === "/graphql")) &&
+  (statusCode === 304 || (statusCode >= 200 && statusCode < 300));

@@ -44,8 +44,8 @@ export const handOver = (page: object, texts: readonly LargeText[]): void => {
 const MIB = 1024 * 1024;
 
 /** The account of pages: the same bytes for all, so what they take is room in connections. */
-export const pagesUnsent = (): Unsent =>
-  createUnsent({ totalBytes: 96 * MIB, nameBytes: 32 * MIB });
+export const pagesUnsent = (onFull?: () => void): Unsent =>
+  createUnsent({ totalBytes: 96 * MIB, nameBytes: 32 * MIB, onFull });
 
 /**
  * The body to answer with, its header fields set: compressed for who takes it, and nothing but 304 for

@@ -1,9 +1,13 @@
 /** What `/metrics` shows, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { GaugeName } from "../telemetry/catalogue.ts";
+import { exposition } from "../telemetry/exposition.ts";
+import { createFigures, type Figures, type Series } from "../telemetry/figures.ts";
 import type { Health, HealthReport } from "./health/health.ts";
+import { registered } from "./registered.ts";
 
 export type Metrics = {
-  /** For counters of other rooms; every name begins with `holderbook_`. */
+  /** For counters of other rooms; every name stands in the catalogue. */
   readonly registry: Registry;
   /** Counts one answered request. `route` is the pattern, never the path itself. */
   answered(request: {
@@ -18,25 +22,31 @@ export type Metrics = {
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 };
 
-/** From 1 ms, the time of an indexed read, to the longest a statement may run. */
-const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+export type MetricsSettings = {
+  /** Of this process; figures of its own unless given. */
+  readonly figures?: Figures | undefined;
+  /** Of the process that indexes, where it tells this one. */
+  readonly indexing?: (() => readonly Series[]) | undefined;
+};
+
+/** The loop is looked at so often, milliseconds; more would wake an idle process for nothing. */
+export const LOOP_PRECISION_MS = 50;
 
 /** Makes a registry of its own, so that several servers in one process do not mix. */
-export const createMetrics = (health: Health): Metrics => {
+export const createMetrics = (
+  health: Health,
+  { figures = createFigures(), indexing }: MetricsSettings = {},
+): Metrics => {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
+  const registers = [registry];
   const durations = new Histogram({
-    name: "holderbook_http_request_duration_seconds",
-    help: "Time from a request's arrival to the end of its answer",
-    labelNames: ["method", "route", "status"],
-    buckets: DURATION_BUCKETS,
-    registers: [registry],
+    ...registered("holderbook_http_request_duration_seconds"),
+    registers,
   });
   const aborted = new Counter({
-    name: "holderbook_http_requests_aborted_total",
-    help: "Requests whose caller hung up before the end of the answer",
-    labelNames: ["method", "route"],
-    registers: [registry],
+    ...registered("holderbook_http_requests_aborted_total"),
+    registers,
   });
   /** Methods, routes and codes are few; working out which series they mean is most of counting. */
   const known = new Map<string, Histogram.Internal<string>>();
@@ -55,44 +65,27 @@ export const createMetrics = (health: Health): Metrics => {
     text: async () => {
       // Without the database the process's own figures are still worth having.
       showProgress(await health.report().catch(() => undefined));
-      return { contentType: registry.contentType, body: await registry.metrics() };
+      const body = await registry.metrics();
+      const counted = exposition(figures.look(), indexing?.() ?? []);
+      return { contentType: registry.contentType, body: `${body}\n${counted}` };
     },
   };
 };
 
 const progressGauges = (registry: Registry) => {
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Gauge({ name: `holderbook_${name}`, help, labelNames, registers: [registry] });
-  const checkpoint = gauge("pipeline_checkpoint", "Last checkpoint a pipeline committed", [
-    "pipeline",
-  ]);
-  const lag = gauge("pipeline_lag_checkpoints", "Checkpoints read and not yet applied", [
-    "pipeline",
-  ]);
-  const age = gauge("pipeline_age_seconds", "Age of the last checkpoint a pipeline committed", [
-    "pipeline",
-  ]);
-  const stalled = gauge("pipeline_stalled", "1 while a pipeline has work and does not do it", [
-    "pipeline",
-  ]);
-  const readerCheckpoint = gauge("reader_checkpoint", "Last checkpoint appended to the log", []);
-  const readerLag = gauge("reader_lag_checkpoints", "Checkpoints of the chain not yet read", []);
-  const readerStalled = gauge(
-    "reader_stalled",
-    "1 while the reader has work and does not do it",
-    [],
-  );
-  const answerAge = gauge(
-    "source_answer_age_seconds",
-    "Seconds since the ledger's source last answered the reader, in whatever process it runs",
-    ["source"],
-  );
-  const silent = gauge(
-    "source_silent_seconds",
-    "Seconds during which a question to the source has been waiting since its last answer",
-    ["source"],
-  );
-  const up = gauge("database_up", "1 while the database answers", []);
+  const gauge = (name: GaugeName) => new Gauge({ ...registered(name), registers: [registry] });
+  const checkpoint = gauge("holderbook_pipeline_checkpoint");
+  const lag = gauge("holderbook_pipeline_lag_checkpoints");
+  const age = gauge("holderbook_pipeline_age_seconds");
+  const stalled = gauge("holderbook_pipeline_stalled");
+  const readerCheckpoint = gauge("holderbook_reader_checkpoint");
+  const readerTip = gauge("holderbook_reader_tip_checkpoint");
+  const readerLag = gauge("holderbook_reader_lag_checkpoints");
+  const readerAge = gauge("holderbook_reader_age_seconds");
+  const readerStalled = gauge("holderbook_reader_stalled");
+  const answerAge = gauge("holderbook_source_answer_age_seconds");
+  const silent = gauge("holderbook_source_silent_seconds");
+  const up = gauge("holderbook_database_up");
 
   return (report: HealthReport | undefined) => {
     // What is not known now must not show what was known before.
@@ -102,7 +95,9 @@ const progressGauges = (registry: Registry) => {
       age,
       stalled,
       readerCheckpoint,
+      readerTip,
       readerLag,
+      readerAge,
       readerStalled,
       answerAge,
       silent,
@@ -119,6 +114,8 @@ const progressGauges = (registry: Registry) => {
       stalled.set({ pipeline }, seen.state === "stalled" ? 1 : 0);
     }
     if (reader.checkpoint !== null) readerCheckpoint.set(Number(reader.checkpoint));
+    if (reader.tip !== null) readerTip.set(Number(reader.tip));
+    if (reader.ageSeconds !== null) readerAge.set(reader.ageSeconds);
     if (reader.lagCheckpoints !== null) readerLag.set(Number(reader.lagCheckpoints));
     readerStalled.set(reader.state === "stalled" ? 1 : 0);
     if (reader.source === undefined) return;

@@ -37,6 +37,8 @@ export type ServerSettings = {
   readonly unready: () => Promise<string | null>;
   /** Believe `X-Forwarded-For`. */
   readonly trustProxy: boolean;
+  /** Whether reads that succeeded have a log line; they have unless given. */
+  readonly listsReads?: boolean | undefined;
   /** Where requests come in: it may listen already. One of its own unless given. */
   readonly front?: Front | undefined;
   /** Of its own front, see `FrontSettings`. */
@@ -65,7 +67,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   const front = settings.front ?? createFront({ logger, drainMs, stalledMs, resolve });
   const loggerInstance: FastifyBaseLogger = logger;
   const handler = Promise.withResolvers<RequestListener>();
-  const account = createAccount(logger, metrics);
+  const account = createAccount(logger, metrics, settings);
   const app: App = fastify({
     loggerInstance,
     childLoggerFactory: loggerWhenUsed,

@@ -20,10 +20,12 @@ export type UnsentBounds = {
   readonly totalBytes: number;
   /** Of one name, so that it leaves some for others. */
   readonly nameBytes: number;
+  /** Told of each answer for which there was no room; nobody is unless given. */
+  readonly onFull?: (() => void) | undefined;
 };
 
 /** An account of this process, or of one kind of its answers. */
-export const createUnsent = ({ totalBytes, nameBytes }: UnsentBounds): Unsent => {
+export const createUnsent = ({ totalBytes, nameBytes, onFull }: UnsentBounds): Unsent => {
   const held = new Map<string, number>();
   let total = 0;
   const add = (name: string, bytes: number) => {
@@ -38,7 +40,10 @@ export const createUnsent = ({ totalBytes, nameBytes }: UnsentBounds): Unsent =>
       const before = held.get(name) ?? 0;
       // A name without unread bytes gets one answer of any size: otherwise a large one would never be sent.
       const fits = before === 0 || before + bytes <= nameBytes;
-      if (!fits || (total > 0 && total + bytes > totalBytes)) return false;
+      if (!fits || (total > 0 && total + bytes > totalBytes)) {
+        onFull?.();
+        return false;
+      }
       add(name, bytes);
       // Also after the last byte, when the system has taken it.
       response.once("close", () => add(name, -bytes));

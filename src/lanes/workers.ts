@@ -4,6 +4,7 @@
  */
 import type { Database } from "../database/connect.ts";
 import { createRareLines, type Repeats } from "../logging/rare-lines.ts";
+import type { Figures } from "../telemetry/figures.ts";
 import { type DueLane, moveArrivals, nextDueMs, putBack, takeDue } from "./due.ts";
 import { keepLane } from "./keep-lane.ts";
 import { type LaneClaim, LaneLostError, type Lanes } from "./lanes.ts";
@@ -77,14 +78,20 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
    * at once when it was told to stop.
    */
   readonly work: (taken: Taken, turn: LaneTurn) => Promise<LaneLeft>;
+  /** Where turns are counted; nowhere unless given. */
+  readonly figures?: Figures | undefined;
   /** Told of what goes wrong, the same only now and then. */
   readonly onTrouble: {
     waking(error: Error, retryMs: number, repeats: Repeats): void;
     working(error: unknown, lane: bigint, repeats: Repeats): void;
   };
 }): Promise<LaneWorkers> => {
-  const { lanes, database, queues, pace, take, work, onTrouble } = settings;
+  const { lanes, database, queues, pace, take, work, figures, onTrouble } = settings;
   const { sql } = database;
+  const of = { queue: lanes.queue };
+  let working = 0;
+  figures?.beforeLook(() => figures.set("holderbook_lanes_working", of, working));
+  figures?.begin("holderbook_lane_troubles_total", of);
   const rarely = createRareLines();
   const queue = queues.queue(lanes.queue);
 
@@ -140,12 +147,16 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
   const worker = queues.worker(lanes.queue, {
     concurrency: pace.concurrency,
     run: async (lane, stop) => {
+      working += 1;
       try {
         if ((await turn(lane, stop)) === "more") loop.poke();
       } catch (error) {
+        figures?.count("holderbook_lane_troubles_total", of);
         // The lane's row brings the work back.
         rarely(`${error}`, (repeats) => onTrouble.working(error, lane, repeats));
         loop.poke();
+      } finally {
+        working -= 1;
       }
     },
   });

@@ -36,9 +36,21 @@ export const requestLines = (logger: Logger): Logger => {
   return lines;
 };
 
-/** Shows lines readable to a person; undefined where standard error is no terminal. */
-export const openTerminal = async (): Promise<DestinationStream | undefined> =>
-  process.stderr.isTTY ? (await import("./terminal-lines.ts")).terminalLines() : undefined;
+/** How lines look: readable to a person, or JSON for programs. */
+export type LogFormat = "pretty" | "json";
+
+/** As configured, or else as standard error wants it. */
+export const logFormat = (configured: LogFormat | undefined): LogFormat =>
+  configured ?? (process.stderr.isTTY ? "pretty" : "json");
+
+/** Shows lines readable to a person; undefined where they are to be JSON. */
+export const openTerminal = async (
+  configured: LogFormat | undefined,
+): Promise<DestinationStream | undefined> => {
+  if (logFormat(configured) === "json") return undefined;
+  const { terminalLines } = await import("./terminal-lines.ts");
+  return terminalLines({ isTerminal: process.stderr.isTTY });
+};
 
 /**
  * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. A line is
@@ -48,17 +60,20 @@ export const openTerminal = async (): Promise<DestinationStream | undefined> =>
  * @param remedyOf what an error asks for; of those that ask for more than `stop` no stack is shown
  * @param terminal as `openTerminal` gives it: shows the lines
  * @param write takes the lines, where there is no terminal; standard error unless given
+ * @param traceId of what is being worked on: stands in each line of it; absent without tracing
  */
 export const createLogger = ({
   level,
   remedyOf,
   terminal,
   write,
+  traceId,
 }: {
   readonly level: string;
   readonly remedyOf: (error: unknown) => Remedy;
   readonly terminal?: DestinationStream | undefined;
   readonly write?: (lines: string) => void;
+  readonly traceId?: (() => string | undefined) | undefined;
 }): Logger => {
   const lines = terminal === undefined ? batchedLines(write ?? standardError()) : undefined;
   return pino(
@@ -69,6 +84,7 @@ export const createLogger = ({
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: shownError(remedyOf) },
       timestamp: pino.stdTimeFunctions.isoTime,
+      ...(traceId && { mixin: () => withTrace(traceId()) }),
       hooks: {
         logMethod(args, method, logged) {
           method.apply(this, args);
@@ -79,6 +95,9 @@ export const createLogger = ({
     terminal ?? lines,
   );
 };
+
+const withTrace = (traceId: string | undefined): object =>
+  traceId === undefined ? {} : { traceId };
 
 const WARN = pino.levels.values.warn ?? 40;
 

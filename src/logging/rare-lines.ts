@@ -3,11 +3,25 @@
  * and a log of a thousand equal lines hides the one that differs.
  */
 
+import type { Logger } from "./logger.ts";
+
 /** Added to a line: how often it happened since it was last said, this time included; absent for once. */
 export type Repeats = { readonly times?: number };
 
 /** Says it, or not now. `what` tells things apart; numbers in it do not. */
 export type RareLines = (what: string, say: (repeats: Repeats) => void) => void;
+
+/** Warns, rarely, that traces are lost; `logger` is asked for when it is needed: it is made after them. */
+export const warnOfLostTraces = (logger: () => Pick<Logger, "warn"> | undefined) => {
+  const rarely = createRareLines();
+  return (code: string | undefined): void =>
+    rarely("traces", (repeats) =>
+      logger()?.warn(
+        { code, ...repeats },
+        "traces cannot be sent to their collector; they are lost",
+      ),
+    );
+};
 
 /** From the first line to the second; each further distance is twice as long, up to the most. */
 const DISTANCE_MS = { first: 10_000, most: 10 * 60_000 };

@@ -4,6 +4,11 @@ import type { FactBatch } from "../log/fact.ts";
 import type { FeedPlace } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
+import { secondsSince } from "../telemetry/figures.ts";
+import { batchSampler } from "../telemetry/sampling.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { batchTrace } from "../telemetry/trace-ids.ts";
+import { traced } from "../telemetry/tracing.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { followingAbort } from "../waiting/following-abort.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
@@ -30,6 +35,7 @@ export type PipelineRun = {
   /** Ends once this checkpoint is committed; without it, never. */
   readonly last: bigint | undefined;
   readonly signal: AbortSignal;
+  readonly telemetry: Telemetry;
   /** Told what changed. */
   readonly report: (change: Partial<PipelineStatus>) => void;
 };
@@ -44,12 +50,17 @@ const BACKOFF: Backoff = { firstMs: 100, maxMs: 30_000 };
  * Never rejects: what went wrong is in the status. What passes is retried.
  */
 export const runPipeline = async (run: PipelineRun): Promise<void> => {
-  const { signal, report } = run;
+  const { pipeline, telemetry, signal, report } = run;
+  const of = { pipeline: pipeline.name };
   const trouble = {
     backoff: BACKOFF,
     remedy: databaseRemedy,
-    onTrouble: (error: Error) => report({ state: "retrying", error }),
+    onTrouble: (error: Error) => {
+      telemetry.figures.count("holderbook_pipeline_retries_total", of);
+      report({ state: "retrying", error });
+    },
   };
+  telemetry.figures.begin("holderbook_pipeline_retries_total", of);
   try {
     await retrying((progressed) => holdAndApply(run, progressed), trouble, signal);
   } catch (error) {
@@ -89,7 +100,8 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const place = run.openFeed?.();
   try {
     const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
-    await applyBatches(run, apply, start, place, onProgress);
+    const told = toldOf(run, apply);
+    await applyBatches(run, told, start, place, onProgress);
     // A run with a last checkpoint ends when everything is there.
     if (!signal.aborted) await filled;
   } finally {
@@ -97,6 +109,34 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
     own.abort();
     await filled;
   }
+};
+
+/** Counts batches and the time they take, and tells of them in the trace of their last checkpoint. */
+const toldOf = (
+  { pipeline: { name: pipeline }, telemetry: { figures, tracing } }: PipelineRun,
+  apply: (batch: FactBatch) => Promise<number>,
+): ((batch: FactBatch) => Promise<number>) => {
+  const isSampled = batchSampler();
+  return async (batch) => {
+    const { first, last, facts } = batch;
+    const beganMs = performance.now();
+    const span = () => ({
+      trace: batchTrace(last.digest),
+      name: "apply facts",
+      attributes: { pipeline, checkpoint: `${last.sequence}`, facts: facts.length },
+    });
+    const rows =
+      tracing.isOn && isSampled(last.timestampMs)
+        ? await traced(tracing, span(), () => apply(batch))
+        : await apply(batch);
+    const checkpoints = Number(last.sequence - first) + 1;
+    figures.observe("holderbook_pipeline_batch_seconds", { pipeline }, secondsSince(beganMs));
+    figures.observe("holderbook_pipeline_batch_checkpoints", { pipeline }, checkpoints);
+    figures.observe("holderbook_pipeline_batch_facts", { pipeline }, facts.length);
+    figures.count("holderbook_pipeline_checkpoints_total", { pipeline }, checkpoints);
+    figures.count("holderbook_pipeline_rows_total", { pipeline }, rows);
+    return rows;
+  };
 };
 
 /** Fills the tables that an upgrade added; what goes wrong is told, and tried again. Never rejects. */

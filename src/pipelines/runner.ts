@@ -9,6 +9,7 @@ import type { Feed } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines, type RareLines } from "../logging/rare-lines.ts";
+import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { runPipeline } from "./run-pipeline.ts";
@@ -27,6 +28,8 @@ export type RunnerOptions = {
   readonly last?: bigint | undefined;
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** Told of every batch; nobody is unless given. */
+  readonly telemetry?: Telemetry | undefined;
   /** Called with the new status whenever one changes, also after every batch. */
   readonly onProgress?: ((status: PipelineStatus) => void) | undefined;
 };
@@ -43,6 +46,7 @@ const FEED_GRACE_MS = 20;
  */
 export const runPipelines = async (options: RunnerOptions): Promise<readonly PipelineStatus[]> => {
   const { database, feed, log, pipelines, bounds, last, signal, logger, onProgress } = options;
+  const { telemetry = noTelemetry() } = options;
   const statuses = new Map(pipelines.map(({ name }) => [name, unstarted(name)]));
   const ended = new AbortController();
   const tip = createLogTip();
@@ -58,7 +62,8 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
       onProgress?.(after);
     };
     const openFeed = feed && (() => feed.open());
-    return runPipeline({ pipeline, database, log, openFeed, tip, ...bounds, last, signal, report });
+    const run = { pipeline, database, log, openFeed, tip, ...bounds, last, signal, report };
+    return runPipeline({ ...run, telemetry });
   });
   await Promise.all(runs);
   ended.abort();

@@ -59,6 +59,8 @@ export type RestPartSettings = {
   readonly admission?: Admission | undefined;
   /** Of pages, which need no key; an account of its own unless given. */
   readonly pages?: Unsent | undefined;
+  /** Told of each answer that was refused because others are not taken. */
+  readonly onUnread?: () => void;
 };
 
 export const restPart = ({
@@ -72,8 +74,9 @@ export const restPart = ({
   limits,
   admission = createAdmission(),
   pages = pagesUnsent(),
+  onUnread,
 }: RestPartSettings): Part => {
-  const unsent = createUnsent(UNSENT_BYTES);
+  const unsent = createUnsent({ ...UNSENT_BYTES, onFull: onUnread });
   const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
   const verify = (presented: string) => projectKey(keys, presented);
   const gate = createGate({ ...limits, verify, header: KEY_HEADER });

@@ -5,6 +5,7 @@
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { configuredAssets } from "./assets.ts";
 import { openCallbackService } from "./callbacks.ts";
 import { type DemoCallbacks, startDemoCallbacks, withDemoCallbacks } from "./demo-callbacks.ts";
@@ -36,21 +37,34 @@ export type BackgroundWork = AsyncDisposable & {
 export const startBackgroundWork = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly storage: Storage;
   readonly ledger: Ledger;
   readonly signal: AbortSignal;
 }): Promise<BackgroundWork> => {
-  const { config, logger, storage, ledger, signal } = settings;
+  const { config, logger, telemetry, storage, ledger, signal } = settings;
   await using opened = new AsyncDisposableStack();
   const callbacks = opened.use(
-    await openCallbackService({ config: withDemoCallbacks(config), logger, storage }),
+    await openCallbackService({
+      config: withDemoCallbacks(config),
+      logger,
+      telemetry,
+      storage,
+    }),
   );
   const receiver = opened.use(await startDemoCallbacks({ config, logger, storage, callbacks }));
   const known = receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url };
   const assets = await configuredAssets(config, known);
   await callbacks.deliver(assets);
   const evm = opened.use(
-    await startEvm({ config, logger, database: storage.write, assets, signal }),
+    await startEvm({
+      config,
+      logger,
+      figures: telemetry.figures,
+      database: storage.write,
+      assets,
+      signal,
+    }),
   );
   opened.use(await startWatch({ config, logger, storage }));
   const all = opened.move();
@@ -63,7 +77,15 @@ export const startBackgroundWork = async (settings: {
       if (opensData || config.ta.piiKeys !== undefined) {
         await (await configuredVault(config, storage)).checkKeys();
       }
-      return startTransferAgent({ config, logger, storage, assets, ledger, callbacks });
+      return startTransferAgent({
+        config,
+        logger,
+        telemetry,
+        storage,
+        assets,
+        ledger,
+        callbacks,
+      });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

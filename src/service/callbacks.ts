@@ -8,7 +8,8 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
-import { failUndelivered } from "../ta/processing/record.ts";
+import { callbackTrace, failUndelivered } from "../ta/processing/record.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import type { Storage } from "./storage.ts";
@@ -27,9 +28,10 @@ export type CallbackService = AsyncDisposable & {
 export const openCallbackService = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly storage: Storage;
 }): Promise<CallbackService> => {
-  const { config, logger, storage } = settings;
+  const { config, logger, telemetry, storage } = settings;
   const { allowPrivate, ports, retrySeconds } = config.callbacks;
   const policy = { allowPrivate, ports };
   const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
@@ -56,8 +58,10 @@ export const openCallbackService = async (settings: {
       outbound,
       signingKeys,
       logger,
+      telemetry,
       ...(retrySeconds !== undefined && { retrySeconds }),
       onGivenUp: failUndelivered,
+      traceOf: callbackTrace,
     });
   };
   const close = async () => {

@@ -5,6 +5,7 @@ import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
+import type { AskedEndpoint } from "../evm/rpc/endpoint.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
 import { type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
@@ -13,6 +14,7 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets, EvmToken } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
+import type { Figures } from "../telemetry/figures.ts";
 import type { TransferEventsStatus } from "../transfers/run.ts";
 import { transferScopes } from "../transfers/scopes.ts";
 import type { Backoff } from "../waiting/backoff.ts";
@@ -34,6 +36,8 @@ export type EvmService = AsyncDisposable & {
 export type EvmSettings = {
   readonly config: Pick<Config, "evmPollMs">;
   readonly logger: Logger;
+  /** Where requests to endpoints are counted; nowhere unless given. */
+  readonly figures?: Figures | undefined;
   readonly database: Database;
   readonly assets: Assets;
   readonly signal: AbortSignal;
@@ -48,7 +52,7 @@ export type EvmSettings = {
  * @throws NetworkSettingsError (stop) when the assets file cannot be followed
  */
 export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
-  const { config, logger, database, assets } = settings;
+  const { config, logger, figures, database, assets } = settings;
   const disposed = new AbortController();
   const signal = AbortSignal.any([settings.signal, disposed.signal]);
   const tokens = assets.projects.flatMap((project) =>
@@ -71,6 +75,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     const { chainId, name, rpc: urls } = network;
     const rpc = openRpc(chainId, urls, {
       ...settings.rpc,
+      onAsked: figures && countAsked(figures, chainId),
       onSetAside: endpointWarnings(logger, { chainId, network: name }),
       // A wait of an hour is trouble now, although nothing has failed for good.
       onNoneUsable: (error) =>
@@ -102,6 +107,18 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     },
   };
 };
+
+/** Counts a request to an endpoint of a chain. */
+const countAsked =
+  (figures: Figures, chainId: number) =>
+  ({ endpoint, calls, seconds, failure }: AskedEndpoint): void => {
+    const of = { chain: `${chainId}`, endpoint };
+    figures.observe("holderbook_evm_rpc_request_seconds", of, seconds);
+    figures.count("holderbook_evm_rpc_calls_total", of, calls);
+    if (failure !== undefined) {
+      figures.count("holderbook_evm_rpc_errors_total", { ...of, reason: failure });
+    }
+  };
 
 /**
  * What `/health` cannot read from the database.

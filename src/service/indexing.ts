@@ -11,6 +11,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { onlyPlaces } from "../values/place.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
@@ -19,6 +20,8 @@ import { verificationOf } from "./verification.ts";
 export type IndexingSettings = {
   readonly config: Config;
   readonly logger: Logger;
+  /** Told of every batch; nobody is unless given. */
+  readonly telemetry?: Telemetry | undefined;
   readonly storage: Pick<Storage, "write">;
   readonly ledger: Ledger;
   /** Where an empty log begins; absent: see `ReaderOptions`. */
@@ -48,7 +51,7 @@ const FEED_BATCHES = 2;
 
 /** Starts indexing. It ends by itself only with `last`; a failure of one part leaves the others going. */
 export const startIndexing = (settings: IndexingSettings): Indexing => {
-  const { config, logger, storage, ledger, signal, last, onProgress } = settings;
+  const { config, logger, telemetry, storage, ledger, signal, last, onProgress } = settings;
   const chosen = settings.pipelines;
   const pipelines = ledgerPipelines.filter(({ name }) => chosen?.includes(name) ?? true);
   const feed = createFeed({
@@ -69,6 +72,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       database: storage.write,
       source: ledger.source,
       contact: ledger.contact,
+      telemetry,
       read: readerAt(config.verify.level),
       verification: verificationOf(config, ledger.committee),
       packages: ledger.packages,
@@ -120,6 +124,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
         last,
         signal: AbortSignal.any([signal, giveUp.signal]),
         logger,
+        telemetry,
         onProgress: showStatus,
       }),
     () => [],

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Committee } from "../ledger/proof/committee.ts";
+import { Setback } from "../ledger/sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
   createContact,
@@ -16,6 +17,7 @@ import { type Assets, suiTokens } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
 import { readJsonFile } from "../settings/json-file.ts";
 import { checkLedgerNamed } from "../settings/ledger-named.ts";
+import type { Figures } from "../telemetry/figures.ts";
 import { canonicalAddress, canonicalType } from "../values/move-type.ts";
 import { assetsOf } from "./assets.ts";
 import { isDemoLedger, loadDemo, type OpenDemo } from "./demo.ts";
@@ -92,27 +94,37 @@ export type FoundLedger = Pick<Ledger, "firstCheckpoint"> & {
  * demo ledger, which takes a while, is made in the second.
  * @throws ConfigError, AssetsFileError (stop), FormerDemoLedgerError (stop), OtherDemoLedgerError (stop)
  */
-export const findLedger = async (config: Config, logger: Logger): Promise<FoundLedger> => {
+export const findLedger = async (
+  config: Config,
+  logger: Logger,
+  figures?: Figures,
+): Promise<FoundLedger> => {
   checkLedgerNamed(config);
   if (!isDemoLedger(config)) {
-    const ledger = await openLedger(config, logger);
+    const ledger = await openLedger(config, logger, figures);
     return { firstCheckpoint: ledger.firstCheckpoint, open: async () => ledger };
   }
   (await loadDemo(config)).check();
   if (config.assetsFile !== undefined) await assetsOf(config, config.assetsFile);
   return {
     firstCheckpoint: config.firstCheckpoint ?? 0n,
-    open: () => openLedger(config, logger),
+    open: () => openLedger(config, logger, figures),
   };
 };
 
 /**
  * Opens the configured ledger; nothing is contacted yet.
+ * @param figures where questions to its source are counted
  * @throws ConfigError when nothing says which packages to index, or they stand without a ledger
  */
-export const openLedger = async (config: Config, logger: Logger): Promise<Ledger> => {
+export const openLedger = async (
+  config: Config,
+  logger: Logger,
+  figures?: Figures,
+): Promise<Ledger> => {
   const contact = createContact();
-  const { source, demo, described, about } = await openLedgerSource(config, logger, contact);
+  const hearing = figures === undefined ? contact : countedHearing(contact, figures);
+  const { source, demo, described, about } = await openLedgerSource(config, logger, hearing);
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -133,6 +145,18 @@ export const openLedger = async (config: Config, logger: Logger): Promise<Ledger
     recordDecimals: ({ write }) => recordDecimals(write, "assets_file", decimals),
   };
 };
+
+/** Counts questions to the source, too, and how long their answers took. */
+const countedHearing = ({ answered, failed }: Hearing, figures: Figures): Hearing => ({
+  answered,
+  failed: (error) => {
+    failed(error);
+    const name = error instanceof Error ? error.name : "unknown";
+    const word = error instanceof Setback ? error.reason : name;
+    figures.count("holderbook_source_errors_total", { error: word });
+  },
+  took: (seconds) => figures.observe("holderbook_source_request_seconds", {}, seconds),
+});
 
 /**
  * Opens the source alone, and what the ledger says about itself.

@@ -7,7 +7,7 @@ import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
 import { streamGauges } from "../graphql/stream-gauges.ts";
-import { createAdmission } from "../http/edge/admission.ts";
+import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
 import type { Front } from "../http/edge/front.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { evmGauges } from "../http/health/evm-gauges.ts";
@@ -21,7 +21,7 @@ import type { Part } from "../http/part.ts";
 import { createServer } from "../http/server.ts";
 import { LOG_CHANNEL } from "../log/channel.ts";
 import { watchPackages } from "../log/packages.ts";
-import type { Logger } from "../logging/logger.ts";
+import { type Logger, logFormat } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { operatorParts } from "../operator/part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
@@ -30,11 +30,14 @@ import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
+import { watchProcess } from "../telemetry/process-figures.ts";
+import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
 import { webPart } from "../web/part.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import { demoAccess, demoTour } from "./demo-access.ts";
+import { watchPools } from "./pool-figures.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
@@ -55,9 +58,15 @@ const isServed = (name: Part["name"], only: Part["name"] | undefined): boolean =
   name === "roots" ||
   (BESIDE[only]?.includes(name) ?? false);
 
+/** Why requests are refused for what they cost. */
+const REFUSAL_REASONS = ["rate_limit", "attempts", "busy", "unread"] as const;
+type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
 export type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
+  /** Told of its work; nobody is unless given. */
+  readonly telemetry?: Telemetry | undefined;
   readonly storage: Storage;
   readonly assets: Assets;
   /** Where requests come in: it listens already. */
@@ -73,6 +82,13 @@ export type ServingSettings = {
 /** Answers until disposed of; requests under way are finished, and the port is given back. */
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
   const { config, logger, storage, packages, assets, front, only, indexing } = settings;
+  const { telemetry = noTelemetry() } = settings;
+  const { figures } = telemetry;
+  const refused = (reason: RefusalReason) => () =>
+    figures.count("holderbook_requests_refused_total", { reason });
+  for (const reason of REFUSAL_REASONS) {
+    figures.begin("holderbook_requests_refused_total", { reason });
+  }
   const projects = projectsOf(assets);
   const rarely = createRareLines();
   const health = watchHealth({
@@ -94,25 +110,39 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       policy: "default",
       quota: config.rateLimitPerMinute,
       windowSeconds: 60,
+      onRefused: refused("rate_limit"),
     }),
     attempts: createRateLimit({
       policy: "attempts",
       quota: ATTEMPTS_PER_MINUTE,
       windowSeconds: 60,
       counted: "failed attempts",
+      onRefused: refused("attempts"),
     }),
   });
   const { db } = storage.read;
-  const pages = pagesUnsent();
-  const admission = createAdmission();
+  const onUnread = refused("unread");
+  const pages = pagesUnsent(onUnread);
+  const admission = createAdmission(ADMISSION, {
+    onAdmitted: (weight) => figures.count("holderbook_admission_admitted_weight_total", {}, weight),
+    onRefused: refused("busy"),
+  });
+  figures.beforeLook(() => {
+    const { weight, waiting } = admission.load;
+    figures.set("holderbook_admission_weight", {}, weight);
+    figures.set("holderbook_admission_waiting", {}, waiting);
+  });
+  watchPools(figures, "serving", storage);
+  const watched = watchProcess(figures, { process: "serving" });
   const capTables = createCapTables();
   const { readers } = storage;
+  const { tracing } = telemetry;
   // Not bound to one request: others with the same question share the answer.
   const lookUps = readers.for(undefined, ONE_ROW);
   // Its keys are the business of processes that serve it.
   const ta =
     only === undefined || only === "ta"
-      ? await taRequests({ config, storage, assets, keys: lookUps, limits: limits() })
+      ? await taRequests({ config, storage, tracing, assets, keys: lookUps, limits: limits() })
       : undefined;
   const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
   const operator = operatorParts({
@@ -156,6 +186,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     limits: limits(),
     admission,
     pages,
+    onUnread,
   });
   const parts = [
     graphql,
@@ -174,6 +205,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
       pages,
+      onUnread,
     }),
     ...(ta === undefined ? [] : [ta.part]),
     webPart({ unsent: pages }),
@@ -181,7 +213,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     rootsPart({ db, limit: limits().limit }),
     ...operator.parts,
   ].filter(({ name }) => isServed(name, only));
-  const metrics = createMetrics(health);
+  const metrics = createMetrics(health, { figures, indexing: indexing?.figures });
   evmGauges(metrics.registry, health);
   if (parts.includes(graphql)) streamGauges(metrics.registry, graphql.streams);
   taMetrics(metrics.registry, { health, db });
@@ -198,10 +230,12 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       return pending === 0 ? null : `${pending} database migrations are not applied`;
     },
     trustProxy: config.trustProxy,
+    listsReads: logFormat(config.logFormat) === "json",
     front,
   });
   return {
     [Symbol.asyncDispose]: async () => {
+      watched[Symbol.dispose]();
       await server.close();
       await health[Symbol.asyncDispose]();
     },

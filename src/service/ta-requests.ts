@@ -10,6 +10,7 @@ import { type TaPartSettings, taPart } from "../ta/api/part.ts";
 import { createAcceptance } from "../ta/requests/accept.ts";
 import { taAssets } from "../ta/requests/asset.ts";
 import { fingerprints } from "../ta/requests/fingerprint.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import { VERSION } from "../version.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import { configuredVault } from "./pii.ts";
@@ -28,11 +29,12 @@ export type TaRequests = {
 export const taRequests = async (settings: {
   readonly config: Config;
   readonly storage: Storage;
+  readonly tracing: Tracing;
   readonly assets: Assets;
   readonly keys: TaPartSettings["keys"];
   readonly limits: TaPartSettings["limits"];
 }): Promise<TaRequests> => {
-  const { config, storage, assets, keys, limits } = settings;
+  const { config, storage, tracing, assets, keys, limits } = settings;
   const { write: database, read } = storage;
   const { bodyBytes, fileBytes, platformName } = config.ta;
   const masterKey = await callbackMasterKey(config);
@@ -44,13 +46,14 @@ export const taRequests = async (settings: {
     read,
     keys,
     assets: taAssets(assets),
-    accept: createAcceptance({ database, vault }),
+    accept: createAcceptance({ database, vault, tracing }),
     fingerprints: fingerprints(masterKey),
     signingKeys: await openSigningKeys(database, masterKey),
     limits,
     bounds,
     platformName,
     version: VERSION,
+    isTraced: tracing.isOn,
   });
   return { part, description: taApi({ bounds, platformName }) };
 };

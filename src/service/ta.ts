@@ -16,6 +16,7 @@ import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
 import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
 import { startProcessing } from "../ta/processing/processing.ts";
 import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { CallbackService } from "./callbacks.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { Storage } from "./storage.ts";
@@ -23,6 +24,7 @@ import type { Storage } from "./storage.ts";
 export type TransferAgentSettings = {
   readonly config: Config;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly storage: Storage;
   readonly assets: Assets;
   readonly ledger: Ledger;
@@ -33,7 +35,7 @@ export type TransferAgentSettings = {
 export const startTransferAgent = async (
   settings: TransferAgentSettings,
 ): Promise<AsyncDisposable> => {
-  const { logger, storage, callbacks } = settings;
+  const { logger, telemetry, storage, callbacks } = settings;
   const assets = taAssets(settings.assets);
   await using opened = new AsyncDisposableStack();
   const stopped = new AbortController();
@@ -54,6 +56,7 @@ export const startTransferAgent = async (
       assets: processed,
       vault: heldIn(storage.write),
       logger,
+      telemetry,
     });
     opened.defer(() => processing.stop());
   }

@@ -5,9 +5,12 @@
 import { databaseRemedy } from "../database/database-error.ts";
 import { createFront } from "../http/edge/front.ts";
 import { type IndexingWatch, watchIndexing } from "../http/health/indexing-process.ts";
-import { createLogger, openTerminal } from "../logging/logger.ts";
+import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
+import { warnOfLostTraces } from "../logging/rare-lines.ts";
 import { configFromEnvironment } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
+import { createFigures } from "../telemetry/figures.ts";
+import { openTracing } from "../telemetry/telemetry.ts";
 import { aborted } from "../waiting/aborted.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { retrying } from "../waiting/retrying.ts";
@@ -38,11 +41,17 @@ process.on("SIGHUP", () => undefined);
 
 const run = async (): Promise<void> => {
   const config = configFromEnvironment();
+  let known: Logger | undefined;
+  const onTrouble = warnOfLostTraces(() => known);
+  await using tracing = await openTracing(config, "serving", onTrouble);
+  const telemetry = { figures: createFigures(), tracing };
   const logger = createLogger({
     level: config.logLevel,
     remedyOf: databaseRemedy,
-    terminal: await openTerminal(),
+    terminal: await openTerminal(config.logFormat),
+    ...(tracing.isOn && { traceId: () => tracing.traceId }),
   }).child({ process: "serving" });
+  known = logger;
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
   let indexing: IndexingWatch | undefined;
   process.on("message", (message) => {
@@ -63,7 +72,7 @@ const run = async (): Promise<void> => {
   const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
   if (open === undefined) return;
   await using _serving = await onceThereIsADatabase(
-    () => serve({ config, logger, front, ...open }),
+    () => serve({ config, logger, telemetry, front, ...open }),
     (err) => logger.warn({ err }, "cannot serve yet; every request is answered 503"),
   );
   if (ending.signal.aborted) return;

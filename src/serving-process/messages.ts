@@ -34,6 +34,9 @@ const snapshot: z.ZodType<Snapshot> = z.object({
   residentBytes: z.number(),
   cpuSeconds: z.number(),
   restarts: z.int(),
+  figures: z.array(
+    z.object({ name: z.string(), labels: z.array(z.string()), values: z.array(z.number()) }),
+  ),
 });
 
 /** What serving needs besides the settings of the environment. */

@@ -6,22 +6,25 @@ import type { Logger } from "../logging/logger.ts";
 import { startServing } from "../service/serving.ts";
 import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Opening } from "./messages.ts";
 
 /** Answers on a port that is bound until disposed of; requests under way are finished. */
 export const serve = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly front: Front;
   readonly opening: Opening;
   readonly indexing: IndexingProcess;
 }): Promise<AsyncDisposable> => {
-  const { logger, front, indexing } = settings;
+  const { logger, telemetry, front, indexing } = settings;
   const { databaseUrl, packages, assets } = settings.opening;
   const config = { ...settings.config, databaseUrl };
   await using opened = new AsyncDisposableStack();
   // The indexing process has migrated it.
   const storage = opened.use(await openStorage(config, logger, { migrated: false }));
-  opened.use(await startServing({ config, logger, storage, packages, assets, front, indexing }));
+  const serving = { config, logger, telemetry, storage, packages, assets, front, indexing };
+  opened.use(await startServing(serving));
   return opened.move();
 };

@@ -16,6 +16,7 @@ import {
   explorerPage,
   flag,
   header,
+  LOG_FORMATS,
   LOG_LEVELS,
   ledgerSource,
   packages,
@@ -32,6 +33,7 @@ export { ConfigError } from "./config-error.ts";
 const settings = z.object({
   PORT: wholeNumber(0, 65_535, "4000").default(4000),
   HOST: z.string().default("127.0.0.1"),
+  METRICS_PORT: wholeNumber(0, 65_535, "4001").optional(),
   DATABASE_URL: urlOf(
     ["postgres", "postgresql"],
     "postgres://user:password@localhost:5432/holderbook",
@@ -54,7 +56,10 @@ const settings = z.object({
     .optional(),
   COMMITTEE_FILE: z.string().optional(),
   ASSETS_FILE: z.string().optional(),
+  LOG_FORMAT: z.enum(LOG_FORMATS, `must be one of ${LOG_FORMATS.join(", ")}`).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: urlOf(["http", "https"], "http://localhost:4318").optional(),
+  OTEL_SERVICE_NAME: z.string().default("holderbook"),
   FETCH_CONCURRENCY: wholeNumber(1, 512, "64").default(64),
   FETCH_WINDOW_MIB: wholeNumber(8, 8192, "128").default(128),
   BATCH_FACTS: wholeNumber(100, 200_000, "10000").default(10_000),
@@ -112,6 +117,8 @@ export type Config = Readonly<{
   port: number;
   /** Address to listen on; `0.0.0.0` for every interface. */
   host: string;
+  /** Where `index` shows its figures; absent: nowhere. */
+  metricsPort: number | undefined;
   /** Absent: the embedded Postgres below `dataDir`. */
   databaseUrl: string | undefined;
   /** Connections for reads, and again for writes. */
@@ -137,6 +144,12 @@ export type Config = Readonly<{
   }>;
   assetsFile: string | undefined;
   logLevel: (typeof LOG_LEVELS)[number];
+  /** How log lines look; absent: readable on a terminal, JSON elsewhere. */
+  logFormat: (typeof LOG_FORMATS)[number] | undefined;
+  /** Base of the OpenTelemetry collector that traces go to; absent: there are none. */
+  otlpEndpoint: string | undefined;
+  /** What this service is called there. */
+  otlpServiceName: string;
   fetchConcurrency: number;
   /** Checkpoints fetched and not yet read, together. */
   fetchWindowBytes: number;
@@ -205,7 +218,7 @@ const MIB = 1024 * 1024;
 /** What a wrong setting is, as far as it may be shown. */
 const shownValue = (name: string, present: Readonly<Record<string, string>>): string => {
   // A connection string may hold a password: name the variable, not its value.
-  if (/URL|HEADERS|KEY|TOKEN/.test(name)) return "";
+  if (/URL|HEADERS|KEY|TOKEN|ENDPOINT/.test(name)) return "";
   const value = present[name] ?? "";
   return ` (is "${/^(LEDGER_SOURCE|TA_NODE)$/.test(name) ? shownUrl(value) : value}")`;
 };
@@ -264,6 +277,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   return {
     port: data.PORT,
     host: data.HOST,
+    metricsPort: data.METRICS_PORT,
     databaseUrl: data.DATABASE_URL,
     databasePool: data.DATABASE_POOL,
     statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
@@ -282,6 +296,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     },
     assetsFile: data.ASSETS_FILE,
     logLevel: data.LOG_LEVEL,
+    logFormat: data.LOG_FORMAT,
+    otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
+    otlpServiceName: data.OTEL_SERVICE_NAME,
     fetchConcurrency: data.FETCH_CONCURRENCY,
     fetchWindowBytes: data.FETCH_WINDOW_MIB * MIB,
     batchFacts: data.BATCH_FACTS,

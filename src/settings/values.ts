@@ -115,4 +115,6 @@ export const ports = z.string().transform((text, context) => {
 export const VERIFY_LEVELS = ["off", "links", "signatures"] as const;
 export type VerifyLevel = (typeof VERIFY_LEVELS)[number];
 
+export const LOG_FORMATS = ["pretty", "json"] as const;
+
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;

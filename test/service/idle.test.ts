@@ -94,4 +94,7 @@ test("an idle service holds neither what speaks to EVM chains nor the text of pa
   expect(loaded.filter((names) => names.includes("fastify"))).toHaveLength(1);
   const large = ["viem", "ox", "@scalar/fastify-api-reference"];
   expect(loaded.flat().filter((name) => large.includes(name))).toEqual([]);
+  // Traces are for who collects them; `prom-client` brings the types of their ids where metrics are served.
+  const traces = loaded.map((names) => names.filter((name) => name.startsWith("@opentelemetry/")));
+  expect(traces.toSorted((a, b) => a.length - b.length)).toEqual([[], ["@opentelemetry/api"]]);
 });

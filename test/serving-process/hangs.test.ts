@@ -22,6 +22,7 @@ const SNAPSHOT = {
   evm: { chains: new Map(), records: new Map() },
   residentBytes: 1,
   cpuSeconds: 1,
+  figures: [],
 };
 
 test("a serving process that hangs without ending is killed, and replaced on its port", async () => {

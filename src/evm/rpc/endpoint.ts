@@ -42,7 +42,19 @@ export type Endpoint = {
   ): Promise<readonly Outcome[]>;
 };
 
+/** One HTTP request to an endpoint, and what became of it. */
+export type AskedEndpoint = {
+  /** Scheme and host. */
+  readonly endpoint: string;
+  readonly calls: number;
+  readonly seconds: number;
+  /** Why it failed, of few words; undefined when it was answered. */
+  readonly failure: string | undefined;
+};
+
 export type EndpointSettings = {
+  /** Told of every HTTP request that was not cut off by us. */
+  readonly onAsked?: ((asked: AskedEndpoint) => void) | undefined;
   /** For one HTTP request. */
   readonly timeoutMs: number;
   /**
@@ -97,6 +109,11 @@ export const openEndpoint = (
     const [single] = body;
     const answered: { status?: number; retryAfter?: string | null } = {};
     let reply: unknown;
+    const beganMs = performance.now();
+    const tell = (failure?: string) => {
+      const seconds = (performance.now() - beganMs) / 1_000;
+      settings.onAsked?.({ endpoint: label, calls: calls.length, seconds, failure });
+    };
     try {
       reply = await client.request({
         body: body.length === 1 && single !== undefined ? single : body,
@@ -108,11 +125,17 @@ export const openEndpoint = (
       });
     } catch (error) {
       signal.throwIfAborted();
-      throw timeout.aborted
+      const why = timeout.aborted
         ? new RpcUnavailableError(label, "timeout", `no answer within ${settings.timeoutMs} ms`)
         : unavailable(label, error, answered);
+      tell(why.reason);
+      throw why;
     }
-    if (answered.status === 429) throw rateLimited(label, answered.retryAfter);
+    if (answered.status === 429) {
+      tell("rate limit");
+      throw rateLimited(label, answered.retryAfter);
+    }
+    tell(isObject(reply) && isObject(reply.error) ? "refused" : undefined);
     return { reply, ids: body.map(({ id }) => id) };
   };
 

@@ -75,7 +75,17 @@ type Waiting = { readonly weight: number; readonly enter: (place: Place) => void
 /** The requests of one key; there is one while any of them is there. */
 type Line = { weight: number; readonly waiting: Set<Waiting> };
 
-export const createAdmission = (settings: AdmissionSettings = ADMISSION): Admission => {
+/** What an admission tells of its work; nobody is told unless given. */
+export type AdmissionWatch = {
+  /** A request of this weight was let in. */
+  readonly onAdmitted?: (weight: number) => void;
+  readonly onRefused?: () => void;
+};
+
+export const createAdmission = (
+  settings: AdmissionSettings = ADMISSION,
+  { onAdmitted, onRefused }: AdmissionWatch = {},
+): Admission => {
   /** In the order of their turns. */
   const lines = new Map<string, Line>();
   let weightOfAll = 0;
@@ -101,6 +111,7 @@ export const createAdmission = (settings: AdmissionSettings = ADMISSION): Admiss
   const take = (key: string, line: Line, weight: number): Place => {
     line.weight += weight;
     weightOfAll += weight;
+    onAdmitted?.(weight);
     let [making, there] = [true, true];
     const made = () => {
       if (!making) return;
@@ -147,7 +158,10 @@ export const createAdmission = (settings: AdmissionSettings = ADMISSION): Admiss
       letIn();
     };
     const hungUp = () => leave(signal?.reason);
-    const late = setTimeout(() => leave(overloaded()), settings.waitMs);
+    const late = setTimeout(() => {
+      onRefused?.();
+      leave(overloaded());
+    }, settings.waitMs);
     const end = () => {
       clearTimeout(late);
       signal?.removeEventListener("abort", hungUp);
@@ -172,6 +186,7 @@ export const createAdmission = (settings: AdmissionSettings = ADMISSION): Admiss
       if (line.waiting.size === 0 && fits(line, weight)) return take(key, line, weight);
       if (line.waiting.size >= settings.waitingPerKey || waitingOfAll >= settings.waiting) {
         forgetIfEmpty(key, line);
+        onRefused?.();
         throw overloaded();
       }
       return wait(key, line, weight, signal);

@@ -19,6 +19,8 @@ export type RateLimitSettings = {
   readonly counted?: string;
   /** Most callers remembered at once; the one not seen for longest is forgotten first. */
   readonly maxCallers?: number;
+  /** Told of each refusal; nobody is unless given. */
+  readonly onRefused?: () => void;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 };
@@ -70,6 +72,7 @@ export const createRateLimit = ({
   windowSeconds,
   counted = "requests",
   maxCallers = MAX_CALLERS,
+  onRefused,
   now = () => performance.now(),
 }: RateLimitSettings): RateLimit => {
   /** In the order last counted: the first is the one not seen for longest. */
@@ -121,11 +124,13 @@ export const createRateLimit = ({
       return verdict(isEnough(left), left);
     },
     headers,
-    refusal: (refused) =>
-      new HttpError(
+    refusal: (refused) => {
+      onRefused?.();
+      return new HttpError(
         429,
         `more than ${quota} ${counted} in ${windowSeconds} s; try again in ${refused.retryAfterSeconds} s`,
         { ...headers(refused), "retry-after": String(refused.retryAfterSeconds) },
-      ),
+      );
+    },
   };
 };

@@ -8,8 +8,8 @@ import { healthGauge } from "./health-gauge.ts";
 /** Adds the gauges to the registry. */
 export const evmGauges = (registry: Registry, health: Health): void => {
   const gauge = healthGauge(registry, health, isEvmDetails);
-  const chainGauge = (name: string, help: string, of: (chain: ChainHealth) => string | null) =>
-    gauge(name, help, ["chain", "network"], ({ evm }, set) => {
+  const chainGauge = (name: OfChain, of: (chain: ChainHealth) => string | null) =>
+    gauge(name, ({ evm }, set) => {
       for (const chain of evm.chains) {
         const value = of(chain);
         if (value !== null) {
@@ -17,64 +17,42 @@ export const evmGauges = (registry: Registry, health: Health): void => {
         }
       }
     });
-  chainGauge("evm_head_block", "Newest block known of an EVM chain", (chain) => chain.headBlock);
-  chainGauge("evm_next_block", "Next block of an EVM chain to read", (chain) => chain.nextBlock);
-  chainGauge("evm_final_block", "Newest final block of an EVM chain", (chain) => chain.finalBlock);
-  chainGauge("evm_stalled", "1 while an EVM chain should be read and is not", ({ state }) =>
-    state === "stalled" ? "1" : "0",
-  );
+  chainGauge("holderbook_evm_head_block", (chain) => chain.headBlock);
+  chainGauge("holderbook_evm_next_block", (chain) => chain.nextBlock);
+  chainGauge("holderbook_evm_final_block", (chain) => chain.finalBlock);
+  chainGauge("holderbook_evm_stalled", ({ state }) => (state === "stalled" ? "1" : "0"));
   chainGauge(
-    "evm_final_blocks_replaced",
-    "How often an EVM chain replaced blocks that were final",
+    "holderbook_evm_final_blocks_replaced",
     ({ finalReplaced }) => `${finalReplaced?.times ?? 0}`,
   );
-  chainGauge(
-    "evm_warnings",
-    "What an operator should look at, see /health",
-    ({ warnings }) => `${warnings.length}`,
-  );
-  gauge(
-    "evm_endpoint_usable",
-    "0 while an RPC endpoint is set aside",
-    ["chain", "network", "endpoint"],
-    ({ evm }, set) => {
-      for (const { chainId, network, endpoints } of evm.chains) {
-        for (const { endpoint, state } of endpoints) {
-          const usable = state === "good" || state === "unused";
-          set({ chain: `${chainId}`, network, endpoint }, Number(usable));
-        }
+  chainGauge("holderbook_evm_warnings", ({ warnings }) => `${warnings.length}`);
+  gauge("holderbook_evm_endpoint_usable", ({ evm }, set) => {
+    for (const { chainId, network, endpoints } of evm.chains) {
+      for (const { endpoint, state } of endpoints) {
+        const usable = state === "good" || state === "unused";
+        set({ chain: `${chainId}`, network, endpoint }, Number(usable));
       }
-    },
-  );
-  gauge(
-    "transfer_events_lag_blocks",
-    "Blocks read whose transfer events are not made yet",
-    ["project", "chain"],
-    ({ evm }, set) => {
-      for (const { project, chainId, lagBlocks } of evm.transferEvents) {
-        if (lagBlocks !== null) set({ project, chain: `${chainId}` }, Number(lagBlocks));
-      }
-    },
-  );
-  const figure = (name: string, help: string, of: (figures: CallbackFigures) => number) =>
-    gauge(name, help, [], ({ callbacks }, set) => set({}, of(callbacks)));
-  figure("callbacks_pending", "Callbacks neither delivered nor given up", ({ pending }) => pending);
-  figure(
-    "callbacks_oldest_pending_seconds",
-    "Age of the oldest of them",
-    (figures) => figures.oldestPendingSeconds,
-  );
-  figure(
-    "callback_endpoints_failing",
-    "Callback addresses that keep failing, 100 at most",
-    (f) => f.failing.length,
-  );
-  figure(
-    "callback_endpoints_disabled",
-    "Callback addresses that are disabled, 100 at most",
-    (f) => f.disabled.length,
-  );
+    }
+  });
+  gauge("holderbook_transfer_events_lag_blocks", ({ evm }, set) => {
+    for (const { project, chainId, lagBlocks } of evm.transferEvents) {
+      if (lagBlocks !== null) set({ project, chain: `${chainId}` }, Number(lagBlocks));
+    }
+  });
+  const figure = (name: OfCallbacks, of: (figures: CallbackFigures) => number) =>
+    gauge(name, ({ callbacks }, set) => set({}, of(callbacks)));
+  figure("holderbook_callbacks_pending", ({ pending }) => pending);
+  figure("holderbook_callbacks_oldest_pending_seconds", (f) => f.oldestPendingSeconds);
+  figure("holderbook_callback_endpoints_failing", (f) => f.failing.length);
+  figure("holderbook_callback_endpoints_disabled", (f) => f.disabled.length);
 };
+
+type OfChain =
+  `holderbook_evm_${"head_block" | "next_block" | "final_block" | "stalled" | "final_blocks_replaced" | "warnings"}`;
+
+type OfCallbacks =
+  | `holderbook_callbacks_${"pending" | "oldest_pending_seconds"}`
+  | `holderbook_callback_endpoints_${"failing" | "disabled"}`;
 
 const isEvmDetails = (details: unknown): details is EvmDetails =>
   typeof details === "object" && details !== null && "evm" in details && "callbacks" in details;

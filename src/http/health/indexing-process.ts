@@ -3,6 +3,9 @@
  * of the snapshot is known too, so that a process that hangs does not look healthy.
  */
 import { Gauge, type Registry } from "prom-client";
+import type { GaugeName } from "../../telemetry/catalogue.ts";
+import type { Series } from "../../telemetry/figures.ts";
+import { registered } from "../registered.ts";
 import type { EvmStanding } from "./evm-standing.ts";
 import type { HealthDetail } from "./health.ts";
 import type { LocalProgress } from "./progress.ts";
@@ -17,6 +20,8 @@ export type Snapshot = {
   readonly cpuSeconds: number;
   /** How often the process that serves was started again. */
   readonly restarts: number;
+  /** All that it counts. */
+  readonly figures: readonly Series[];
 };
 
 export type IndexingProcess = {
@@ -24,7 +29,9 @@ export type IndexingProcess = {
   readonly evm: () => EvmStanding;
   /** The member `indexing` of the health report. */
   readonly details: () => Promise<HealthDetail>;
-  /** Figures of the process that indexes. */
+  /** What it counted, as of its last snapshot. */
+  readonly figures: () => readonly Series[];
+  /** Figures about the process that indexes. */
   addMetrics(registry: Registry): void;
 };
 
@@ -50,6 +57,7 @@ export const watchIndexing = (
     },
     progress: () => last.snapshot.progress,
     evm: () => last.snapshot.evm,
+    figures: () => last.snapshot.figures,
     details: async () => {
       if (!isSilent()) return { state: "ok", members: { indexing: { state: "ok" } } };
       const seconds = Math.floor(silentMs() / 1_000);
@@ -57,33 +65,18 @@ export const watchIndexing = (
       return { state: "stalled", members: { indexing: { state: "stalled", reason } } };
     },
     addMetrics: (registry) => {
-      const gauge = (name: string, help: string, value: () => number) =>
+      const gauge = (name: GaugeName, value: () => number) =>
         new Gauge({
-          name: `holderbook_${name}`,
-          help,
+          ...registered(name),
           registers: [registry],
           collect() {
             this.set(value());
           },
         });
-      gauge("indexing_process_up", "1 while the process that indexes answers", () =>
-        isSilent() ? 0 : 1,
-      );
-      gauge(
-        "indexing_process_resident_memory_bytes",
-        "Memory of the process that indexes",
-        () => last.snapshot.residentBytes,
-      );
-      gauge(
-        "indexing_process_cpu_seconds",
-        "Processor time of the process that indexes, since it started",
-        () => last.snapshot.cpuSeconds,
-      );
-      gauge(
-        "serving_process_restarts",
-        "How often the process that serves had to be started again",
-        () => last.snapshot.restarts,
-      );
+      gauge("holderbook_indexing_process_up", () => (isSilent() ? 0 : 1));
+      gauge("holderbook_indexing_process_resident_memory_bytes", () => last.snapshot.residentBytes);
+      gauge("holderbook_indexing_process_cpu_seconds", () => last.snapshot.cpuSeconds);
+      gauge("holderbook_serving_process_restarts", () => last.snapshot.restarts);
     },
   };
 };

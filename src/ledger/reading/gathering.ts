@@ -38,14 +38,17 @@ export type GatheredBatch = {
   readonly skipped: number;
   /** Bytes of the raw checkpoints. */
   readonly rawBytes: number;
+  /** When decoding of its first checkpoint began and that of its last one ended, `performance.now()`. */
+  readonly beganMs: number;
+  readonly decodedMs: number;
 };
 
 /** Checkpoints gathered to a batch by one side, and taken by the other, which appends them. */
 export type Gathering = {
   /** Resolves when the batch has room, or when `signal` aborts. */
   room(signal: AbortSignal): Promise<void>;
-  /** Adds the next checkpoint; `rawBytes` is what it was read from. */
-  add(read: ReadCheckpoint, rawBytes: number): void;
+  /** Adds the next checkpoint; `rawBytes` is what it was read from, `beganMs` since when (now unless given). */
+  add(read: ReadCheckpoint, rawBytes: number, beganMs?: number): void;
   /** The source has nothing ready: what there is may go now rather than wait for more. */
   idle(): void;
   /** Nothing more will come. */
@@ -59,6 +62,8 @@ export type Gathering = {
 
 type Building = {
   readonly startedAt: number;
+  readonly beganMs: number;
+  decodedMs: number;
   readonly first: bigint;
   last: CheckpointMark;
   readonly marks: CheckpointMark[];
@@ -97,10 +102,16 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         await other.since(other.mark(), undefined, signal);
       }
     },
-    add: ({ mark, facts, coins, joined, skipped, certified }, rawBytes) => {
+    add: (
+      { mark, facts, coins, joined, skipped, certified },
+      rawBytes,
+      beganMs = performance.now(),
+    ) => {
       sourceIdle = false;
       building ??= {
         startedAt: performance.now(),
+        beganMs,
+        decodedMs: beganMs,
         first: mark.sequence,
         last: mark,
         marks: [],
@@ -115,6 +126,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
         rawBytes: 0,
       };
       building.last = mark;
+      building.decodedMs = performance.now();
       building.block.add(mark);
       building.checkpoints += 1;
       building.skipped += skipped ? 1 : 0;

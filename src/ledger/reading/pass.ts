@@ -2,6 +2,13 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Transactor } from "../../database/connect.ts";
 import type { Feed } from "../../log/feed.ts";
 import type { Log } from "../../log/log.ts";
+import type { VerifyLevel } from "../../settings/values.ts";
+import { type Figures, secondsSince } from "../../telemetry/figures.ts";
+import { batchSampler } from "../../telemetry/sampling.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import { batchTrace, type TraceIds } from "../../telemetry/trace-ids.ts";
+import { traced } from "../../telemetry/tracing.ts";
+import { placeOf } from "../../values/place.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
@@ -81,10 +88,11 @@ export type Pass = {
   readonly lingerMs: () => number;
   /** How often a checkpoint that cannot be decoded is fetched anew before that counts, 0 or more. */
   readonly refetches: number;
-  /** Whether each checkpoint must name the digest of the one before it. */
-  readonly checksLinks: boolean;
+  /** How much is checked: from links on, each checkpoint must name the digest of the one before it. */
+  readonly level: VerifyLevel;
   /** Proves each batch before it is appended; null where signatures are not verified. */
   readonly prove: ProveBatch | null;
+  readonly telemetry: Telemetry;
   readonly onAppended: (gathered: GatheredBatch) => void;
 };
 
@@ -113,16 +121,74 @@ export const runPass = async (pass: Pass, signal: AbortSignal): Promise<void> =>
 };
 
 const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
+  const isSampled = batchSampler();
+  const { figures, tracing } = pass.telemetry;
   for (;;) {
     const gathered = await gathering.take(pass.lingerMs, signal);
     if (gathered === null) return;
-    const proven = (await pass.prove?.(gathered, pass.refetches, signal)) ?? {};
-    if (signal.aborted) return;
-    await pass.log.append({ ...gathered.batch, ...proven }, gathered.coins, pass.on);
     const { first, last, facts } = gathered.batch;
+    const takenMs = performance.now();
+    const trace = tracing.isOn && isSampled(last.timestampMs) ? batchTrace(last.digest) : undefined;
+    const step = <Result>(name: string, work: () => Promise<Result>): Promise<Result> =>
+      trace === undefined ? work() : traced(tracing, { trace, name }, work);
+
+    const { prove } = pass;
+    const proven =
+      prove === null
+        ? {}
+        : await step("verify signatures", () => prove(gathered, pass.refetches, signal));
+    if (signal.aborted) return;
+    if (prove !== null)
+      figures.observe("holderbook_verification_seconds", {}, secondsSince(takenMs));
+    const provenMs = performance.now();
+    await step("append facts", () =>
+      pass.log.append({ ...gathered.batch, ...proven }, gathered.coins, pass.on),
+    );
+    countAppended(pass, gathered, secondsSince(provenMs));
+    if (trace !== undefined) tellBatch(pass, gathered, trace);
     pass.feed?.push({ first, last, facts });
     pass.onAppended(gathered);
   }
+};
+
+/** Counts refusals of what the source said, by the name of the error. */
+export const refusalCounter =
+  (figures: Figures) =>
+  ({ name: error }: Error): void =>
+    figures.count("holderbook_verification_refusals_total", { error });
+
+const countAppended = (
+  { telemetry: { figures }, level }: Pass,
+  { batch, checkpoints, skipped, rawBytes }: GatheredBatch,
+  seconds: number,
+): void => {
+  figures.observe("holderbook_reader_append_seconds", {}, seconds);
+  figures.observe("holderbook_reader_batch_checkpoints", {}, checkpoints);
+  figures.observe("holderbook_reader_batch_facts", {}, batch.facts.length);
+  figures.count("holderbook_reader_checkpoints_total", {}, checkpoints);
+  figures.count("holderbook_reader_skipped_checkpoints_total", {}, skipped);
+  figures.count("holderbook_reader_facts_total", {}, batch.facts.length);
+  figures.count("holderbook_reader_bytes_total", {}, rawBytes);
+  figures.count("holderbook_verified_checkpoints_total", { level }, checkpoints);
+};
+
+/** The span that those of reading, of appending and of every pipeline stand below. */
+const tellBatch = (
+  { telemetry: { tracing }, source }: Pass,
+  { batch, checkpoints, rawBytes, beganMs, decodedMs }: GatheredBatch,
+  trace: TraceIds,
+): void => {
+  const { last, facts } = batch;
+  const attributes = {
+    checkpoint: `${last.sequence}`,
+    digest: last.digest,
+    checkpoints,
+    facts: facts.length,
+    bytes: rawBytes,
+    source: placeOf(source.description),
+  };
+  tracing.tell({ trace, name: "decode checkpoints", beganMs, endedMs: decodedMs });
+  tracing.tell({ trace, name: "checkpoint", isRoot: true, beganMs, attributes });
 };
 
 const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
@@ -151,10 +217,11 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       if (raw.sequence !== expected) {
         throw new CheckpointOutOfOrderError(source.description, expected, raw.sequence);
       }
+      const beganMs = performance.now();
       const read = await readOrRefetch(pass, reader, raw, previousDigest, signal);
       await gathering.room(signal);
       if (signal.aborted) return;
-      gathering.add(read, raw.bytes.byteLength);
+      gathering.add(read, raw.bytes.byteLength, beganMs);
       expected += 1n;
       previousDigest = read.mark.digest;
       if (read.joined.length > 0) {
@@ -187,7 +254,7 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
  * been damaged on the way, so they are fetched again before the error counts.
  */
 const readOrRefetch = async (
-  { source, refetches, checksLinks }: Pass,
+  { source, refetches, level, telemetry }: Pass,
   read: CheckpointReader,
   raw: RawCheckpoint,
   previousDigest: string | null,
@@ -197,11 +264,13 @@ const readOrRefetch = async (
   for (let left = refetches; ; left -= 1) {
     try {
       const checkpoint = read(current);
-      if (checksLinks && previousDigest !== null && checkpoint.previousDigest !== previousDigest) {
+      const isLinked = previousDigest === null || checkpoint.previousDigest === previousDigest;
+      if (level !== "off" && !isLinked) {
         throw new CheckpointChainError(source.description, checkpoint, previousDigest);
       }
       return checkpoint;
     } catch (error) {
+      if (error instanceof Error) refusalCounter(telemetry.figures)(error);
       if (left <= 0 || signal.aborted) throw error;
       await pause(REFETCH_PAUSE_MS, signal);
       const { sequence } = raw;

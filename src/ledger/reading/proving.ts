@@ -48,6 +48,8 @@ export type ProvingFrom = {
   readonly source: CheckpointSource;
   readonly verification: Verification;
   readonly mark: HighWater;
+  /** Told of each signature that does not hold. */
+  readonly onRefused?: ((error: Error) => void) | undefined;
 };
 
 /**
@@ -56,7 +58,7 @@ export type ProvingFrom = {
  * @throws CommitteeError (stop) when nothing is trusted
  */
 export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
-  const { sql, source, mark } = from;
+  const { sql, source, mark, onRefused } = from;
   const proverOf = await proverFor(from);
   let prover: Prover | undefined;
   const toKeep: LogCommittee[] = [];
@@ -75,7 +77,11 @@ export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
         const { committee } = prover;
         if ((await committeeInLog(sql, committee.epoch)) === null) keep(committee, begun.namedBy);
       }
-      const proven = await provenOf(prover, source, summary, { refetches, signal });
+      const proven = await provenOf(prover, source, summary, {
+        refetches,
+        signal,
+        onRefused,
+      });
       const { header, certificate, summary: bcs } = proven;
       const { sequence: lastCheckpoint, epoch } = header;
       if (certificate === null) throw new CertificateError(lastCheckpoint, "has no certificate");
@@ -138,7 +144,14 @@ const provenOf = async (
   prover: Prover,
   source: CheckpointSource,
   certified: CertifiedSummary,
-  { refetches, signal }: { readonly refetches: number; readonly signal: AbortSignal },
+  {
+    refetches,
+    signal,
+    onRefused,
+  }: Pick<ProvingFrom, "onRefused"> & {
+    readonly refetches: number;
+    readonly signal: AbortSignal;
+  },
 ): Promise<CertifiedSummary> => {
   const { sequence, digest } = certified.header;
   let current = certified;
@@ -148,6 +161,7 @@ const provenOf = async (
       prover.prove(current);
       return current;
     } catch (error) {
+      if (error instanceof CertificateError) onRefused?.(error);
       if (!(error instanceof CertificateError) || left <= 0 || signal.aborted) throw error;
       await pause(REFETCH_PAUSE_MS, signal);
       const again = await fetchCertified(source, sequence, signal);

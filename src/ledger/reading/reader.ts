@@ -11,6 +11,7 @@ import { acquireWriterLock } from "../../database/writer-lock.ts";
 import type { Feed } from "../../log/feed.ts";
 import { readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
+import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import { errorOf } from "../../waiting/remedy.ts";
@@ -21,7 +22,7 @@ import type { CheckpointSource } from "../sources/source.ts";
 import { createContact, type SourceContact } from "../sources/source-contact.ts";
 import { searchDecimals } from "./decimals.ts";
 import type { BatchBounds, GatheredBatch } from "./gathering.ts";
-import { runPass } from "./pass.ts";
+import { refusalCounter, runPass } from "./pass.ts";
 import { fillPastBlocks } from "./past-blocks.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
@@ -58,6 +59,8 @@ export type ReaderOptions = {
   /** Given every batch after its commit, so that pipelines in this process need not read it back. */
   readonly feed?: Pick<Feed, "push"> | undefined;
   readonly bounds?: Partial<BatchBounds> | undefined;
+  /** Told of every batch; nobody is unless given. */
+  readonly telemetry?: Telemetry | undefined;
   /** Called after every append, change of state and look at the tip. */
   readonly onProgress?: (progress: ReaderProgress) => void;
   /** Told of what failed and will be tried again, and of what an operator should know. */
@@ -101,6 +104,9 @@ const DEFAULT_WAITS: ReaderWaits = {
   refetches: 2,
 };
 
+/** What a source says and is not believed, as errors; others show when they come. */
+const REFUSALS = ["CertificateError", "CheckpointChainError", "CheckpointDecodeError"];
+
 /** Further behind the tip than this, larger batches are worth more than prompt ones. */
 const CATCHING_UP = 50n;
 
@@ -123,7 +129,12 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   const coinsMet = new Set<string | null>([null]);
   let gaveUp: Error | undefined;
 
-  const context = { options, contact, waits, progress, show, onNotice };
+  const telemetry = options.telemetry ?? noTelemetry();
+  telemetry.figures.begin("holderbook_reader_retries_total", {});
+  for (const error of REFUSALS) {
+    telemetry.figures.begin("holderbook_verification_refusals_total", { error });
+  }
+  const context = { options, contact, telemetry, waits, progress, show, onNotice };
   const attempt = (progressed: () => void): Promise<void> => {
     const appended = (gathered: GatheredBatch) => {
       progressed();
@@ -137,6 +148,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
     return readOnce({ ...context, appended }, own.signal);
   };
   const onTrouble = (error: Error, pauseMs: number) => {
+    telemetry.figures.count("holderbook_reader_retries_total", {});
     progress.enter("backing_off", error);
     show();
     onNotice(`reading again in ${pauseMs} ms`, error);
@@ -189,6 +201,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
 type Reading = {
   readonly options: ReaderOptions;
   readonly contact: SourceContact;
+  readonly telemetry: Telemetry;
   readonly waits: ReaderWaits;
   readonly progress: ReturnType<typeof keepProgress>;
   readonly show: () => void;
@@ -198,7 +211,7 @@ type Reading = {
 
 /** From opening the log to the end of the range, an abort, or an error. */
 const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> => {
-  const { options, contact, waits, progress, show, onNotice, appended } = context;
+  const { options, contact, telemetry, waits, progress, show, onNotice, appended } = context;
   const { database, source, packages, last } = options;
   // Before the lock: a reader of another chain is refused at once, also as a standby.
   const chainId = await askChainId({ source, contact }, signal);
@@ -227,7 +240,13 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   const { verification = { level: "links" } } = options;
   const prove =
     verification.level === "signatures"
-      ? await openProving({ sql: database.sql, source, verification, mark: highWater })
+      ? await openProving({
+          sql: database.sql,
+          source,
+          verification,
+          mark: highWater,
+          onRefused: refusalCounter(telemetry.figures),
+        })
       : null;
   const isBehind = () => (progress.now().lag ?? 0n) > CATCHING_UP;
   const filling = fillPastBlocks(
@@ -256,8 +275,9 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
       lingerMs: () => (isBehind() ? waits.lingerMs : 0),
       refetches: waits.refetches,
-      checksLinks: verification.level !== "off",
+      level: verification.level,
       prove,
+      telemetry,
       onAppended: appended,
     },
     during.signal,

@@ -29,7 +29,10 @@ export type SourceContact = {
 };
 
 /** What sources themselves tell of the single questions they put. */
-export type Hearing = Pick<SourceContact, "answered" | "failed">;
+export type Hearing = Pick<SourceContact, "answered" | "failed"> & {
+  /** Told how long an answer took. */
+  readonly took?: (seconds: number) => void;
+};
 
 /** Ignores what it is told. */
 export const NO_HEARING: Hearing = { answered: () => {}, failed: () => {} };
@@ -92,9 +95,11 @@ export const heard = async <Answer>(
   question: Promise<Answer>,
   signal: AbortSignal,
 ): Promise<Answer> => {
+  const beganMs = performance.now();
   try {
     const answer = await question;
     hearing.answered();
+    hearing.took?.((performance.now() - beganMs) / 1_000);
     return answer;
   } catch (error) {
     if (!signal.aborted) hearing.failed(error);

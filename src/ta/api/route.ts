@@ -34,6 +34,8 @@ export type TaServices = {
   /** Its capitals followed by 00, as a tin, stand for none. */
   readonly platformName: string;
   readonly version: string;
+  /** Whether log lines of requests name their traces; false unless given. */
+  readonly isTraced?: boolean;
 };
 
 export type TaRequest = FastifyRequest<{ Params: Readonly<Record<string, string>> }>;

@@ -1,11 +1,21 @@
 /** `POST /api/v1/investor/whitelist` and `/kyc`: an investor is submitted. */
+
+import { z } from "zod";
 import { schemaRef } from "../../http/api-description.ts";
+import { noteTrace } from "../../http/request-trace.ts";
+import { requestTrace } from "../../telemetry/trace-ids.ts";
 import type { RequestKind } from "../requests/accept.ts";
 import type { TaAsset } from "../requests/asset.ts";
 import { submissionCheck } from "../requests/check-submission.ts";
-import { answerGiven } from "../requests/replays.ts";
+import { type Answer, answerGiven } from "../requests/replays.ts";
 import type { ServedRoute } from "./route.ts";
 import { idempotencyKeyOf } from "./signed-body.ts";
+
+const acceptedBody = z.object({ requestId: z.string() });
+
+/** The trace of the request that was accepted, now or before. */
+const traceOfAnswer = ({ answer }: Answer): string =>
+  requestTrace(acceptedBody.parse(JSON.parse(answer)).requestId).traceId;
 
 const submission = (
   kind: RequestKind,
@@ -30,10 +40,14 @@ const submission = (
       description: "Accepted; the result comes by callback.",
       schema: schemaRef("TaAccepted"),
     },
-    handler: ({ accept, database, fingerprints, bounds, platformName }) => {
+    handler: ({ accept, database, fingerprints, bounds, platformName, isTraced = false }) => {
       const checkFor = (ledger: TaAsset["ledger"]) =>
         submissionCheck({ ledger, platformName, maxFileBytes: bounds.fileBytes });
       const checks = { sui: checkFor("sui"), evm: checkFor("evm") };
+      const noted = (request: Parameters<typeof idempotencyKeyOf>[0], answer: Answer): Answer => {
+        if (isTraced) noteTrace(request.raw, traceOfAnswer(answer));
+        return answer;
+      };
       return async (request, { id: keyId, asset }, { value, canonical, bound }) => {
         const idempotencyKey = idempotencyKeyOf(request);
         const fingerprint = fingerprints({
@@ -46,9 +60,15 @@ const submission = (
         // An answer remembered under an Idempotency-Key comes first, even if this body is faulty.
         const given =
           idempotencyKey === undefined ? undefined : await answerGiven(database, fingerprint);
-        if (given !== undefined) return given;
+        if (given !== undefined) return noted(request, given);
         const checked = await checks[asset.ledger](value);
-        return accept({ asset: asset.name, kind, submission: checked, fingerprint });
+        const accepted = await accept({
+          asset: asset.name,
+          kind,
+          submission: checked,
+          fingerprint,
+        });
+        return noted(request, accepted);
       };
     },
   };

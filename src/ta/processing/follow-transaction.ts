@@ -2,6 +2,7 @@
  * From a stored transaction to the request's end. Looks the transaction up, and submits the same bytes again
  * only when the ledger does not know it and has not refused it.
  */
+import { requestTrace } from "../../telemetry/trace-ids.ts";
 import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import { isUpToDate } from "./freshness.ts";
@@ -25,6 +26,7 @@ export const followTransaction = async (
   const { database, claim, asset, signal } = work;
   const { relay, register } = asset;
   const { txId } = request;
+  let beganMs = performance.now();
   // Asked before looking: what is found in a final block then is for good.
   let final = await register.finalPlace();
   let executed = await relay.lookUp(txId, signal);
@@ -32,8 +34,17 @@ export const followTransaction = async (
     if (again) await warnWhenOverdue(database, work.logger, request);
     if (request.refusal !== null) return await refused(work, request, request.refusal);
     await investorLanes.renew(database.sql, claim);
+    const submitMs = performance.now();
     const refusal = await submitted(() => relay.submit(request.signed, signal, again));
+    work.tracing.tell({
+      trace: requestTrace(request.id),
+      name: "submit transaction",
+      beganMs: submitMs,
+      attributes: { asset: asset.name, txId },
+      ...(refusal !== undefined && { error: refusal }),
+    });
     if (refusal === undefined) await recordStep(database, claim, request, "submitted");
+    beganMs = performance.now();
     const known = await waitFor(work, async () => {
       final = await register.finalPlace();
       executed = await relay.lookUp(txId, signal);
@@ -46,7 +57,7 @@ export const followTransaction = async (
     }
   }
   if (executed === null) return LATER;
-  const ending = await settled(work, request, executed, final);
+  const ending = await settled(work, request, { ...executed, beganMs }, final);
   if (ending === LATER) await warnWhenNotShown(database, work.logger, request);
   return ending;
 };
@@ -80,14 +91,16 @@ const refused = async (
 const settled = async (
   work: Processing,
   request: SignedRequest,
-  executed: Executed,
+  executed: Executed & Looked,
   final: bigint | null,
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset } = work;
   const { txId } = request;
   const { error, place } = executed;
+  const foundMs = performance.now();
   const isFinal = (last: bigint | null) => last === null || (place !== null && place <= last);
   if (error !== null && isFinal(final)) {
+    tellPlace(work, request, { ...executed, foundMs });
     return failed("BROADCAST_FAILED", `transaction ${txId} failed: ${error}`);
   }
   const where = place === null ? "" : ` at ${place}`;
@@ -98,21 +111,43 @@ const settled = async (
   await recordStep(database, claim, request, words);
   await releaseReservation(database, request);
   work.poke();
-  if (isFinal(final)) return (await shown(work, request, executed)) ?? LATER;
+  if (isFinal(final)) {
+    return (await shown(work, request, { ...executed, foundMs })) ?? LATER;
+  }
   // A reorganisation may put it elsewhere or nowhere: it is looked up again before anything is said.
   const passed = await waitFor(work, async () => isFinal(await asset.register.finalPlace()));
   return passed ? await followTransaction(work, request, { again: true }) : LATER;
 };
 
+/** When a transaction began to be looked for, and when it was found: `performance.now()`. */
+type Looked = { readonly beganMs: number };
+type Found = { readonly foundMs: number };
+
+/** Tells in which checkpoint, or block, a transaction was executed: once, when the request ends by it. */
+const tellPlace = (
+  { tracing, asset }: Processing,
+  { id, txId }: SignedRequest,
+  { place, error, beganMs, foundMs }: Pick<Executed, "place" | "error"> & Looked & Found,
+): void =>
+  tracing.tell({
+    trace: requestTrace(id),
+    name: "execute transaction",
+    beganMs,
+    endedMs: foundMs,
+    attributes: { asset: asset.name, txId, ...(place !== null && { checkpoint: `${place}` }) },
+    ...(error !== null && { error }),
+  });
+
 /** Waits until the register shows what the transaction did; with `now`, only for that to be final. */
 const shown = async (
   work: Processing,
   request: SignedRequest,
-  { place, index }: Pick<Executed, "place" | "index">,
+  executed: Pick<Executed, "place" | "index"> & Partial<Looked & Found>,
   now = false,
 ): Promise<Ending | typeof LATER | null> => {
   const { database, claim, asset } = work;
   const { wallet, groupId, txId } = request;
+  const { place, index, beganMs, foundMs } = executed;
   const by = { txId, place, ...(index !== undefined && { index }) };
   let found: Confirmation | typeof NOT_FINAL | null = null;
   await waitFor(work, async () => {
@@ -121,6 +156,15 @@ const shown = async (
   });
   if (found === null || found === NOT_FINAL) return found === null ? null : LATER;
   await recordStep(database, claim, request, "confirmed by the register");
+  if (beganMs !== undefined && foundMs !== undefined) {
+    tellPlace(work, request, { place, error: null, beganMs, foundMs });
+    work.tracing.tell({
+      trace: requestTrace(request.id),
+      name: "register shows checkpoint",
+      beganMs: foundMs,
+      attributes: { asset: asset.name, ...(place !== null && { checkpoint: `${place}` }) },
+    });
+  }
   return succeeded(confirmedWords(found, request));
 };
 

@@ -7,6 +7,7 @@ import type { Database } from "../../database/connect.ts";
 import type { Queues } from "../../lanes/queues.ts";
 import { type LanePace, paceOf, startLanes } from "../../lanes/workers.ts";
 import type { Logger } from "../../logging/logger.ts";
+import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { LookAgainMs } from "./open-request.ts";
@@ -28,6 +29,8 @@ export type ProcessingSettings = Partial<LanePace> & {
   /** Where the investors' data are. */
   readonly vault: PiiPresence;
   readonly logger: Logger;
+  /** Told of turns and steps; nobody is unless given. */
+  readonly telemetry?: Telemetry | undefined;
   /** The longest that something is waited for on the spot, and how often it is looked at then. */
   readonly holdMs?: number;
   readonly lookMs?: number;
@@ -44,13 +47,14 @@ export type RequestProcessing = AsyncDisposable & {
 
 /** Starts processing; resolves once this process takes work. */
 export const startProcessing = (settings: ProcessingSettings): Promise<RequestProcessing> => {
-  const { database, queues, logger } = settings;
+  const { database, queues, logger, telemetry = noTelemetry() } = settings;
   const pace = paceOf(settings);
   const work: LaneWork = {
     database,
     assets: new Map(settings.assets.map((asset) => [asset.name, asset])),
     vault: settings.vault,
     logger,
+    tracing: telemetry.tracing,
     turnMs: pace.turnMs,
     troubleMs: pace.troubleMs,
     lookAgainMs: settings.lookAgainMs ?? LOOK_AGAIN_MS,
@@ -72,6 +76,7 @@ export const startProcessing = (settings: ProcessingSettings): Promise<RequestPr
       return claim && { claim };
     },
     work: ({ claim }, turn) => processLane(work, claim, turn),
+    figures: telemetry.figures,
     onTrouble: {
       waking: (err, retryMs, repeats) =>
         logger.warn({ err, retryMs, ...repeats }, "transfer agent: lanes cannot be woken"),

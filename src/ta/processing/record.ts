@@ -4,6 +4,7 @@ import type { GivenUpHook } from "../../callbacks/record.ts";
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import type { LaneClaim } from "../../lanes/lanes.ts";
+import { requestTrace, type TraceIds } from "../../telemetry/trace-ids.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress, resultMessageId } from "../requests/callback-address.ts";
@@ -27,6 +28,13 @@ export type FailureReason =
 export type Ending =
   | { readonly status: "SUCCESS"; readonly message: string }
   | { readonly status: "FAILED"; readonly reason: FailureReason; readonly message: string };
+
+/** What stands before the request's own id in that of its callback. */
+const BEFORE_ID = resultMessageId("");
+
+/** The trace of the request whose result a callback tells; undefined for other callbacks. */
+export const callbackTrace = (id: string): TraceIds | undefined =>
+  id.startsWith(BEFORE_ID) ? requestTrace(id.slice(BEFORE_ID.length)) : undefined;
 
 /** Longest message kept; a ledger's words come from outside. */
 const LONGEST_MESSAGE = 1_000;

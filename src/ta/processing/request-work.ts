@@ -2,6 +2,7 @@
 import type { Database } from "../../database/connect.ts";
 import type { LaneClaim } from "../../lanes/lanes.ts";
 import type { Logger } from "../../logging/logger.ts";
+import type { Tracing } from "../../telemetry/tracing.ts";
 import type { Relay } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import type { OpenRequest } from "./open-request.ts";
@@ -26,6 +27,7 @@ export type Processing = {
   readonly asset: ProcessedAsset;
   readonly vault: PiiPresence;
   readonly logger: Pick<Logger, "info" | "warn">;
+  readonly tracing: Tracing;
   readonly behind: RegistersBehind;
   /** How long, and by how many, something is waited for on the spot. */
   readonly patience: Patience;

@@ -2,6 +2,7 @@
  * From a request to its one transaction: looks where the wallet stands, finds what pays, asks the signer,
  * and stores what is signed.
  */
+import { requestTrace } from "../../telemetry/trace-ids.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { SignedOrder, UnsignedOrder } from "../ledgers/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";
@@ -61,12 +62,20 @@ export const signRequest = async (
   const { id: requestId, wallet } = request;
   const order = { requestId, asset: asset.name, wallet, groupId, holderId };
   for (;;) {
+    const beganMs = performance.now();
     const unsigned = await relay.prepare(order, resource, signal);
     const number = await countSigningTry(database, claim, request);
     if (number > SIGNING_TRIES) {
       return failed("SIGNING_ERROR", `the signer did not sign in ${SIGNING_TRIES} tries`);
     }
     const made = await trySigning(work, request, unsigned);
+    work.tracing.tell({
+      trace: requestTrace(request.id),
+      name: "sign transaction",
+      beganMs,
+      attributes: { asset: asset.name, try: number },
+      ...(made instanceof Error && { error: made }),
+    });
     if (!(made instanceof Error)) {
       const stored = { ...made, groupId, resource };
       await recordSigned(database, claim, request, stored);

@@ -3,6 +3,8 @@ import type { Database } from "../../database/connect.ts";
 import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
 import type { LaneLeft, LaneTurn } from "../../lanes/workers.ts";
 import type { Logger } from "../../logging/logger.ts";
+import { requestTrace } from "../../telemetry/trace-ids.ts";
+import type { Tracing } from "../../telemetry/tracing.ts";
 import { RelayUnavailableError } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { investorLanes } from "../requests/lanes.ts";
@@ -21,6 +23,7 @@ export type LaneWork = {
   readonly assets: ReadonlyMap<string, ProcessedAsset>;
   readonly vault: PiiPresence;
   readonly logger: Pick<Logger, "info" | "warn">;
+  readonly tracing: Tracing;
   /** After this a lane with more to do lets others have a turn; a call under way is not cut off. */
   readonly turnMs: number;
   readonly behind: RegistersBehind;
@@ -73,7 +76,10 @@ export const processLane = async (
     const comesNoFurther = async () => {
       if (request.txId === null) await giveUpIdleReservation(database, claim, request);
     };
-    const ending = await processRequest(processing, request).catch(async (error: unknown) => {
+    const { tracing } = work;
+    const step = () => processRequest(processing, request);
+    const worked = tracing.within(requestTrace(request.id), step);
+    const ending = await worked.catch(async (error: unknown) => {
       if (error instanceof RelayUnavailableError && !signal.aborted) await comesNoFurther();
       throw error;
     });

@@ -7,6 +7,8 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/connect.ts";
 import { arrivalHints } from "../../lanes/arrivals.ts";
+import { requestTrace } from "../../telemetry/trace-ids.ts";
+import { NO_TRACING, type Tracing } from "../../telemetry/tracing.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Submission } from "../pii/submission.ts";
 import type { PiiVault } from "../pii/vault.ts";
@@ -68,11 +70,13 @@ const nothingIfAnswered = (error: unknown): readonly [] => {
 export const createAcceptance = (settings: {
   readonly database: Pick<Database, "sql">;
   readonly vault: PiiVault;
+  readonly tracing?: Tracing | undefined;
 }): Acceptance => {
-  const { database, vault } = settings;
+  const { database, vault, tracing = NO_TRACING } = settings;
   const wake = arrivalHints(database, investorLanes);
   const forget = forgetting(database);
   return async (request) => {
+    const beganMs = performance.now();
     const { asset, kind, submission, fingerprint } = request;
     const { investor } = submission;
     // What processing goes by, and nothing else of it stands outside the sealed record.
@@ -118,6 +122,9 @@ export const createAcceptance = (settings: {
       if (accepted !== undefined) {
         wake();
         forget();
+        const attributes = { asset, kind, requestId };
+        const trace = requestTrace(requestId);
+        tracing.tell({ trace, name: "accept request", isRoot: true, beganMs, attributes });
         return answer;
       }
       const given = await answerGiven(database, fingerprint);

@@ -3,6 +3,7 @@ import { Counter, type Registry } from "prom-client";
 import type { Db } from "../../database/connect.ts";
 import type { Health, HealthDetail } from "../../http/health/health.ts";
 import { healthGauge } from "../../http/health/health-gauge.ts";
+import { registered } from "../../http/registered.ts";
 import type { Assets } from "../../settings/assets.ts";
 import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 
@@ -55,33 +56,15 @@ export const taMetrics = (
   },
 ): void => {
   const gauge = healthGauge(registry, health, isTaDetails);
-  const assetGauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    show: (
-      requests: AssetRequests,
-      set: (labels: Record<Label, string>, value: number) => void,
-    ) => void,
-  ) =>
-    gauge(name, help, labelNames, ({ transferAgent }, set) => {
-      for (const each of transferAgent) show(each, set);
-    });
-  assetGauge(
-    "ta_requests_open",
-    "Requests that have not ended, by status",
-    ["asset", "status"],
-    ({ asset, queued, pending }, set) => {
+  gauge("holderbook_ta_requests_open", ({ transferAgent }, set) => {
+    for (const { asset, queued, pending } of transferAgent) {
       set({ asset, status: "QUEUED" }, queued);
       set({ asset, status: "PENDING" }, pending);
-    },
-  );
-  assetGauge(
-    "ta_oldest_open_request_seconds",
-    "Age of the oldest of them; 0 without any",
-    ["asset"],
-    ({ asset, oldestSeconds }, set) => set({ asset }, oldestSeconds ?? 0),
-  );
+    }
+  });
+  gauge("holderbook_ta_oldest_open_request_seconds", ({ transferAgent }, set) => {
+    for (const { asset, oldestSeconds } of transferAgent) set({ asset }, oldestSeconds ?? 0);
+  });
 
   let since: string | null = null;
   let counting: Promise<void> = Promise.resolve();
@@ -98,9 +81,7 @@ export const taMetrics = (
     return counting;
   };
   new Counter({
-    name: "holderbook_ta_requests_ended_total",
-    help: "Requests that ended since this process started, a minute later; of all processes",
-    labelNames: ["asset", "status", "reason"],
+    ...registered("holderbook_ta_requests_ended_total"),
     registers: [registry],
     async collect() {
       await count((labels, requests) => this.inc(labels, requests));

@@ -15,6 +15,8 @@ const appended = (first: bigint, last: bigint, facts = 0) => ({
   checkpoints: Number(last - first) + 1,
   skipped: 1,
   rawBytes: 1_000,
+  beganMs: 0,
+  decodedMs: 0,
 });
 
 test("rates are those of the last ten seconds, and give the time left", () => {

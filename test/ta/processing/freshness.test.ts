@@ -13,6 +13,7 @@ import { NO_PATIENCE } from "../../../src/ta/processing/patience.ts";
 import { processRequest } from "../../../src/ta/processing/process-request.ts";
 import { LATER } from "../../../src/ta/processing/request-work.ts";
 import { investorLanes } from "../../../src/ta/requests/lanes.ts";
+import { NO_TRACING } from "../../../src/telemetry/tracing.ts";
 import { acceptRequest, type Circle, startCircle } from "./circle.ts";
 import { openAsset } from "./processor.ts";
 
@@ -65,6 +66,7 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
           },
         },
         vault: heldIn(database),
+        tracing: NO_TRACING,
         logger,
         behind: registersBehind({ logger, overdueMs: 600_000 }),
         patience: NO_PATIENCE,

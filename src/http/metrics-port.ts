@@ -1,0 +1,47 @@
+/** A port that shows the figures of a process, for one that serves nothing else. */
+import { createServer } from "node:http";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { exposition } from "../telemetry/exposition.ts";
+import type { Figures } from "../telemetry/figures.ts";
+import { securityHeaders } from "./edge/security-headers.ts";
+import { listenOn, type Place } from "./listen.ts";
+import { LOOP_PRECISION_MS } from "./metrics.ts";
+
+/** Prometheus has one connection; more than a few are somebody else's. */
+const MOST_CONNECTIONS = 16;
+
+/** How long a client may take to ask. */
+const ASK_WITHIN_MS = 10_000;
+
+/**
+ * Answers `GET /metrics` until disposed of.
+ * @throws ListenError (stop) when the port is not to be had
+ */
+export const showMetrics = async (
+  figures: Figures,
+  place: Place,
+): Promise<AsyncDisposable & { readonly port: number }> => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
+  const server = createServer(
+    { headersTimeout: ASK_WITHIN_MS, requestTimeout: ASK_WITHIN_MS },
+    async ({ method, url }, response) => {
+      for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
+      if (url !== "/metrics" || (method !== "GET" && method !== "HEAD")) {
+        response.writeHead(404).end();
+        return;
+      }
+      const text = `${await registry.metrics()}\n${exposition(figures.look())}`;
+      response.setHeader("content-type", registry.contentType).end(method === "GET" ? text : "");
+    },
+  );
+  server.maxConnections = MOST_CONNECTIONS;
+  const { port } = await listenOn(server, place);
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};

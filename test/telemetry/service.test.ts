@@ -1,0 +1,238 @@
+/** A service as a user starts it, watched from outside: by Prometheus and by a collector of traces. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { signRequest } from "../../client/index.mjs";
+import { dashboard } from "../../deploy/grafana/dashboard.ts";
+import { findMetric, METRIC_NAMES } from "../../src/telemetry/catalogue.ts";
+import { batchTrace, requestTrace } from "../../src/telemetry/trace-ids.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";
+import { bodyOf } from "../ta/submissions.ts";
+import { type Collector, startCollector } from "./collector.ts";
+import { metricsIn } from "./expressions.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let database: TestDatabase;
+let collector: Collector;
+let program: Program;
+let url: string;
+let key: string;
+/** Of the wallet's whitelisting, once it was asked for. */
+let requestId: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  database = await freshDatabase();
+  collector = await startCollector();
+  program = startProgram(["start"], {
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    DEMO_HISTORY: "100",
+    PORT: "0",
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.endpoint}/`,
+    OTEL_SERVICE_NAME: "acme-register",
+  });
+  [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
+  [, key = ""] = await program.sees(/Key\s+(\S+)/);
+});
+afterAll(async () => {
+  await program?.[Symbol.asyncDispose]();
+  await collector?.[Symbol.asyncDispose]();
+  await database?.close();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+const scrape = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
+
+/** Sum of all series of a name. */
+const sumOf = (text: string, name: string): number =>
+  [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "gm"))].reduce(
+    (sum, [, value]) => sum + Number(value),
+    0,
+  );
+
+/** Spans of a trace by name, once the collector has these. */
+const spansOf = (traceId: string, names: readonly string[]) =>
+  eventually(`spans of ${traceId}`, async () => {
+    const spans = collector.spans.filter((span) => span.traceId === traceId);
+    const seen = spans.map(({ name }) => name);
+    return names.every((name) => seen.includes(name)) ? { done: spans } : { seen };
+  });
+
+test("whitelisting a wallet is one trace, from the request to the callback, over both processes", async () => {
+  const pair = z.object({ publicKey: z.string(), secretKey: z.string() });
+  const file = await eventually("the demo's key", async () => {
+    const [, path = ""] = /--key (\S+)/.exec(program.printed.stdout) ?? [];
+    return path === "" ? { seen: program.printed.stdout } : { done: path };
+  });
+  const text = await readFile(join("/", file), "utf8").catch(() =>
+    readFile(join(folder.path, file.split("/").at(-1) ?? ""), "utf8"),
+  );
+  const { secretKey } = pair.parse(JSON.parse(text));
+  const wallet = `0x${"5e".repeat(32)}`;
+  const body = bodyOf({ id: "traced", blockchain_wallet: wallet });
+  const { headers } = signRequest({ secretKey, body });
+  const response = await fetch(`${url}/api/v1/investor/whitelist`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(201);
+  ({ requestId } = z.object({ requestId: z.string() }).parse(await response.json()));
+
+  const { traceId, rootId } = requestTrace(requestId);
+  const steps = [
+    "accept request",
+    "sign transaction",
+    "submit transaction",
+    "execute transaction",
+    "register shows checkpoint",
+    "deliver callback",
+  ];
+  const spans = await spansOf(traceId, steps);
+  const byName = new Map(spans.map((span) => [span.name, span]));
+  expect(spans).toHaveLength(steps.length);
+  // One root, and all others below it.
+  const root = byName.get("accept request");
+  expect(root).toMatchObject({ spanId: rootId, attributes: { requestId, asset: "demo-a" } });
+  expect(root?.parentSpanId ?? "").toBe("");
+  for (const span of spans) {
+    if (span !== root) expect(span.parentSpanId, span.name).toBe(rootId);
+    expect(span.endTimeUnixNano).toBeGreaterThanOrEqual(span.startTimeUnixNano);
+    expect(span.status.code ?? 0, span.name).toBe(0);
+    expect(span.resource).toMatchObject({ "service.name": "acme-register" });
+  }
+  const begins = steps.map((name) => byName.get(name)?.startTimeUnixNano ?? 0n);
+  expect(begins).toEqual(begins.toSorted((a, b) => (a < b ? -1 : 1)));
+  expect(byName.get("deliver callback")?.attributes).toMatchObject({
+    callback: `ta-${requestId}`,
+    attempt: 1,
+    statusCode: 204,
+  });
+  const checkpoint = byName.get("execute transaction")?.attributes.checkpoint;
+  expect(checkpoint).toMatch(/^\d+$/);
+  expect(byName.get("register shows checkpoint")?.attributes.checkpoint).toBe(checkpoint);
+  const processes = spans.map(({ name, resource }) => [name, resource["holderbook.process"]]);
+  expect(processes.filter(([, process]) => process === "serving")).toEqual([
+    ["accept request", "serving"],
+  ]);
+  // Nothing of the investor, and not the wallet.
+  expect(
+    JSON.stringify(spans, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
+  ).not.toMatch(/Grete|Muster|grete|5e5e5e|traced/);
+  expect(collector.asked).toEqual(new Set(["POST /v1/traces application/json"]));
+});
+
+test("the line of the request carries the trace's id, and so do no lines of other requests", async () => {
+  await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": key },
+    body: JSON.stringify({ query: "{ indexerStatus { pipeline } }" }),
+  });
+  const lines = await eventually("lines of requests", async () => {
+    const found = program.printed.stderr
+      .split("\n")
+      .filter((each) => each.includes('"msg":"request"'))
+      .map(
+        (each): Record<string, unknown> =>
+          z.record(z.string(), z.unknown()).parse(JSON.parse(each)),
+      );
+    return found.some(({ route }) => route === "/graphql") ? { done: found } : { seen: found };
+  });
+  const { traceId } = requestTrace(requestId);
+  const traced = lines.filter((each) => "traceId" in each);
+  expect(traced.map((each) => [each.route, each.traceId])).toEqual([
+    ["/api/v1/investor/whitelist", traceId],
+  ]);
+});
+
+test("a checkpoint is one trace: decoded, proven, appended, and applied by every pipeline", async () => {
+  const root = await eventually("a checkpoint's trace", async () => {
+    const found = collector.spans.find(({ name }) => name === "checkpoint");
+    return found === undefined ? { seen: collector.spans.length } : { done: found };
+  });
+  const { digest } = z.object({ digest: z.string() }).parse(root.attributes);
+  expect(root).toMatchObject({
+    traceId: batchTrace(digest).traceId,
+    spanId: batchTrace(digest).rootId,
+  });
+  // Of the newest ones: while catching up, pipelines trace other batches than the reader.
+  const whole = await eventually("a trace of all pipelines", async () => {
+    const roots = collector.spans.filter(({ name }) => name === "checkpoint");
+    const traces = roots.map(({ traceId }) =>
+      collector.spans.filter((each) => each.traceId === traceId),
+    );
+    const found = traces.find(
+      (spans) => spans.filter(({ name }) => name === "apply facts").length === 5,
+    );
+    return found === undefined ? { seen: traces.at(-1)?.map(({ name }) => name) } : { done: found };
+  });
+  expect(new Set(whole.map(({ name }) => name))).toEqual(
+    new Set([
+      "checkpoint",
+      "decode checkpoints",
+      "verify signatures",
+      "append facts",
+      "apply facts",
+    ]),
+  );
+  expect(new Set(whole.map(({ attributes }) => attributes.pipeline ?? "reader")).size).toBe(6);
+});
+
+/** Figures that a demo never has: no EVM chain, no network, nothing that fails. */
+const NOT_HERE = /^holderbook_(evm_|transfer_events_|source_(request|errors)|data_disk_)/;
+
+test("/metrics shows the figures of both processes, and none that is not in the catalogue", async () => {
+  const text = await eventually("figures of the work done", async () => {
+    const seen = await scrape();
+    const attempts = sumOf(seen, "holderbook_callback_attempt_seconds_count");
+    const answered = sumOf(seen, "holderbook_http_request_duration_seconds_count");
+    return attempts > 0 && answered > 0 ? { done: seen } : { seen: { attempts, answered } };
+  });
+  const shown = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  expect(new Set(shown.map(([, name]) => name)).size).toBe(shown.length);
+  for (const [, name = "", type] of shown)
+    expect([name, findMetric(name)?.type]).toEqual([name, type]);
+  // Every sample belongs to one of them, and has the labels of the catalogue.
+  for (const [, name = "", labels = ""] of text.matchAll(/^([a-z]\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const [base = ""] = metricsIn(name);
+    const described = findMetric(base);
+    const named = [...labels.matchAll(/(\w+)="/g)].map(([, label = ""]) => label);
+    const known = [...(described?.labels ?? []), "le", "version", "kind", "space", "type"];
+    expect(
+      named.filter((label) => !known.includes(label)),
+      name,
+    ).toEqual([]);
+    expect(described, name).toBeDefined();
+  }
+  const names = new Set(shown.map(([, name]) => name));
+  expect(METRIC_NAMES.filter((name) => !names.has(name) && !NOT_HERE.test(name))).toEqual([]);
+  expect(sumOf(text, "holderbook_reader_checkpoints_total")).toBeGreaterThan(100);
+  expect(sumOf(text, "holderbook_pipeline_checkpoints_total")).toBeGreaterThan(500);
+  expect(text).toMatch(/holderbook_verified_checkpoints_total\{level="signatures"\} [1-9]/);
+  expect(text).toMatch(/holderbook_event_loop_active_seconds_total\{process="indexing"\} /);
+  expect(text).toMatch(/holderbook_event_loop_active_seconds_total\{process="serving"\} /);
+  expect(text).toMatch(/holderbook_callback_attempt_seconds_count\{outcome="delivered"\} [1-9]/);
+});
+
+test("every panel of the dashboard asks for figures that the service shows", async () => {
+  const text = await scrape();
+  const panels = z.array(
+    z.object({
+      title: z.string(),
+      targets: z.array(z.object({ expr: z.string() })).optional(),
+    }),
+  );
+  const drawn = panels.parse(JSON.parse(JSON.stringify(dashboard().panels)));
+  const asked = drawn.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ title, names: metricsIn(expr) })),
+  );
+  expect(asked.length).toBeGreaterThan(60);
+  const missing = asked.flatMap(({ title, names }) => {
+    expect(names.length, title).toBeGreaterThan(0);
+    return names.filter((name) => !text.includes(`# TYPE ${name} `) && !NOT_HERE.test(name));
+  });
+  expect(missing).toEqual([]);
+});
