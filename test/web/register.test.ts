@@ -11,7 +11,8 @@ import {
   claimableAt,
   type Grant,
   nextRelease,
-  releasesOf,
+  reachable,
+  releaseTimes,
   unlockedAt,
 } from "../../web/src/register/unlocking.ts";
 import { amountText, changeText, shareText } from "../../web/src/shown/amount.ts";
@@ -64,30 +65,51 @@ test("the page and the service agree what of any grant can be claimed at any tim
   );
 });
 
-test("a next release is the first moment at which more is unlocked, and none is left out before it", () => {
+test("a next release is the first moment at which more can be claimed, and none is left out before it", () => {
   fc.assert(
     fc.property(grants, fc.bigInt({ min: 0n, max: 60_000n }), (grant, timeMs) => {
       const next = nextRelease(grant, timeMs);
-      const now = unlockedAt(grant, timeMs);
+      const now = claimableAt(grant, timeMs);
       if (next === null) {
-        expect(unlockedAt(grant, 10n ** 12n)).toBe(now);
+        expect(claimableAt(grant, 10n ** 12n)).toBe(now);
         return;
       }
       expect(next.atMs).toBeGreaterThan(timeMs);
-      expect(unlockedAt(grant, next.atMs - 1n)).toBe(now);
-      expect(unlockedAt(grant, next.atMs)).toBe(now + next.amount);
+      expect(claimableAt(grant, next.atMs - 1n)).toBe(now);
+      expect(claimableAt(grant, next.atMs)).toBe(now + next.amount);
       expect(next.amount).toBeGreaterThan(0n);
     }),
   );
 });
 
-test("the releases drawn of a grant begin with its first and end with all of it", () => {
+test("a cancelled grant announces nothing, and a schedule of 2^63 releases is answered at once", () => {
+  const grant: Grant = {
+    objectId: "0x1",
+    owner: "0x2",
+    funder: "0x3",
+    totalAmount: 1_000n,
+    leftBalance: 0n,
+    tokensTransferred: 250n,
+    commencementMs: 0n,
+    delayMs: 10n,
+    periodMs: 10n,
+    releaseCount: 4n,
+    initialBps: 2_500n,
+  };
+  expect(nextRelease(grant, 15n)).toBeNull();
+  expect(reachable(grant)).toBe(250n);
+  const endless = { ...grant, leftBalance: 750n, releaseCount: 2n ** 63n, initialBps: 0n };
+  expect(nextRelease({ ...endless, tokensTransferred: 0n }, 15n)?.amount).toBe(1n);
+  expect(releaseTimes(endless).length).toBeLessThanOrEqual(122);
+});
+
+test("the releases drawn of a grant begin with its first and end where all is unlocked", () => {
   fc.assert(
     fc.property(grants, (grant) => {
-      const releases = releasesOf(grant, 10);
-      expect(releases.length).toBeLessThanOrEqual(11);
-      expect(releases.at(-1)?.total).toBe(unlockedAt(grant, 10n ** 12n));
-      expect(releases[0]?.atMs).toBe(grant.commencementMs + grant.delayMs);
+      const times = releaseTimes(grant, 10);
+      expect(times.length).toBeLessThanOrEqual(11);
+      expect(times[0]).toBe(grant.commencementMs + grant.delayMs);
+      expect(unlockedAt(grant, times.at(-1) ?? 0n)).toBe(unlockedAt(grant, 10n ** 12n));
     }),
   );
 });

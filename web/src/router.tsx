@@ -30,6 +30,21 @@ const given = <Names extends string>(
   return found;
 };
 
+/** Unix seconds within any calendar; whatever else stands there is left out. */
+const isTime = (value: string | undefined): boolean =>
+  value === undefined || (/^\d{1,13}$/.test(value) && Number(value) <= 8.64e12);
+
+/** The same where some of them are times. */
+const withTimes = <Names extends string, Times extends Names>(
+  search: Record<string, unknown>,
+  names: readonly Names[],
+  times: readonly Times[],
+): { [Name in Names]?: string } => {
+  const found = given(search, names);
+  for (const name of times) if (!isTime(found[name])) delete found[name];
+  return found;
+};
+
 const root = createRootRoute({
   component: Layout,
   validateSearch: (search: Record<string, unknown>) => given(search, ["token"]),
@@ -48,7 +63,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/",
-    validateSearch: (search) => given(search, ["since"]),
+    validateSearch: (search) => withTimes(search, ["since"], ["since"]),
     component: lazyRouteComponent(() => import("./pages/today/page.tsx")),
   }),
   createRoute({
@@ -60,14 +75,14 @@ const routeTree = root.addChildren([
     getParentRoute,
     path: "/cap-table",
     // `at`, `with`: unix seconds, two dates to compare; `show`: which view, `only`: which rows.
-    validateSearch: (search) => given(search, ["at", "with", "show", "only"]),
+    validateSearch: (search) => withTimes(search, ["at", "with", "show", "only"], ["at", "with"]),
     component: lazyRouteComponent(() => import("./pages/cap-table/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     // A holder's number, or a wallet's address.
     path: "/holder/$holder",
-    validateSearch: (search) => given(search, ["at"]),
+    validateSearch: (search) => withTimes(search, ["at"], ["at"]),
     component: lazyRouteComponent(() => import("./pages/holder/page.tsx")),
   }),
   createRoute({
@@ -79,7 +94,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/roles",
-    validateSearch: (search) => given(search, ["at"]),
+    validateSearch: (search) => withTimes(search, ["at"], ["at"]),
     component: lazyRouteComponent(() => import("./pages/roles/page.tsx")),
   }),
   createRoute({

@@ -1,9 +1,9 @@
 /** The register as it moves: one subscription per page, and what it makes old. */
 import { useQueryClient } from "@tanstack/react-query";
-import { createClient } from "graphql-sse";
+import { createClient, NetworkError } from "graphql-sse";
 import { createContext, useContext, useEffect, useRef, useState } from "react";
 import { graph, type ResultOf } from "./graph.ts";
-import { NOW } from "./queries.ts";
+import { NOW, NOW_LONG } from "./queries.ts";
 import { useSession } from "./session.ts";
 
 export const statusFields = graph(`query PipelineStatus {
@@ -20,12 +20,20 @@ export type Live = {
   readonly pipelines: readonly PipelineStatus[] | null;
   /** When it was told, milliseconds. */
   readonly toldAtMs: number;
-  /** `live`: changes arrive by themselves; `lost`: trying to reach the service again. */
-  readonly state: "connecting" | "live" | "lost";
+  /** `live`: changes arrive by themselves; `lost`: trying to reach the service again;
+   * `refused`: the key does not open any more. */
+  readonly state: "connecting" | "live" | "lost" | "refused";
 };
 
-/** A page that redraws at every checkpoint is not read: at most so often, milliseconds. */
-const REFRESH_MS = 4_000;
+/**
+ * A page that redraws at every checkpoint is not read, and each answer costs: at most so often, milliseconds;
+ * what is long, such as a register, less often.
+ */
+const REFRESH_MS = 8_000;
+const REFRESH_LONG_MS = 30_000;
+
+/** Before a subscription that the service ended is made again, milliseconds. */
+const AGAIN_MS = 2_000;
 
 const SUBSCRIPTION = `subscription {
   indexerStatus {
@@ -41,7 +49,11 @@ export const useFollowing = (): Live => {
   const [live, setLive] = useState<Live>(NOTHING);
   const cache = useQueryClient();
   const refreshedMs = useRef(0);
+  const refreshedLongMs = useRef(0);
+  const [round, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round is a new subscription
   useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const told = (state: Live["state"]) => setLive((last) => ({ ...last, state }));
     const client = createClient({
       url: "/graphql",
@@ -55,24 +67,41 @@ export const useFollowing = (): Live => {
     const stop = client.subscribe<{ indexerStatus: readonly PipelineStatus[] }>(
       { query: SUBSCRIPTION },
       {
-        next: ({ data }) => {
+        next: ({ data, errors }) => {
+          if (errors?.some(({ extensions }) => extensions?.code === "UNAUTHENTICATED")) {
+            told("refused");
+          }
           if (!data) return;
           setLive({ pipelines: data.indexerStatus, toldAtMs: Date.now(), state: "live" });
-          if (Date.now() - refreshedMs.current < REFRESH_MS) return;
+          // Nobody looks.
+          if (document.hidden || Date.now() - refreshedMs.current < REFRESH_MS) return;
           refreshedMs.current = Date.now();
           void cache.invalidateQueries({ queryKey: [NOW] });
+          if (Date.now() - refreshedLongMs.current < REFRESH_LONG_MS) return;
+          refreshedLongMs.current = Date.now();
+          void cache.invalidateQueries({ queryKey: [NOW_LONG] });
         },
-        error: () => told("lost"),
-        complete: () => undefined,
+        error: (error) => told(isRefusal(error) ? "refused" : "lost"),
+        // The service ended it, such as for a reader that slept: again, unless the key was the reason.
+        complete: () => {
+          setLive((last) => (last.state === "refused" ? last : { ...last, state: "lost" }));
+          timer = setTimeout(() => setRound((last) => last + 1), AGAIN_MS);
+        },
       },
     );
     return () => {
+      clearTimeout(timer);
       stop();
       client.dispose();
     };
-  }, [key, cache]);
+  }, [key, cache, round]);
   return live;
 };
+
+/** A refusal that comes again whatever is tried: the key was revoked. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof NetworkError &&
+  (error.response?.status === 401 || error.response?.status === 403);
 
 export const LiveContext = createContext<Live>(NOTHING);
 

@@ -9,6 +9,8 @@ import { useSession } from "./session.ts";
 
 /** First part of the name of every answer that the register's moving makes old. */
 export const NOW = "now";
+/** The same for long answers, which are asked for less often. */
+export const NOW_LONG = "now, long";
 /** First part of the name of an answer that never changes. */
 export const PAST = "past";
 
@@ -16,15 +18,20 @@ export const PAST = "past";
 export const worthRetrying = (failures: number, error: Error): boolean =>
   failures < 2 && !(error instanceof AskError && error.status >= 400 && error.status < 500);
 
-/** The answer to a GraphQL document; `past` when it is of a checkpoint or a time gone by. */
+/** The answer to a GraphQL document; `past` when it is of a checkpoint or a time gone by, `long` when it
+ * is so long that it is asked for less often. */
 export const useGraph = <Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
-  { past = false, enabled = true }: { readonly past?: boolean; readonly enabled?: boolean } = {},
+  {
+    past = false,
+    long = false,
+    enabled = true,
+  }: { readonly past?: boolean; readonly long?: boolean; readonly enabled?: boolean } = {},
 ): UseQueryResult<Data, Error> => {
   const { key } = useSession();
   return useQuery({
-    queryKey: [past ? PAST : NOW, document, variables],
+    queryKey: [past ? PAST : long ? NOW_LONG : NOW, document, variables],
     queryFn: ({ signal }) => ask(document, variables, { key, signal }),
     enabled,
     staleTime: past ? Number.POSITIVE_INFINITY : 0,

@@ -1,7 +1,7 @@
 /** The contract's roles in plain words. */
 
 /** What each role of the contract allows. */
-export const ROLES: Readonly<Record<string, { readonly name: string; readonly allows: string }>> = {
+const ROLES: Readonly<Record<string, { readonly name: string; readonly allows: string }>> = {
   ContractAdmin: { name: "Contract administrator", allows: "gives and takes roles" },
   ReserveAdmin: { name: "Reserve administrator", allows: "issues and burns tokens" },
   WalletsAdmin: { name: "Wallets administrator", allows: "adds wallets and holders, freezes" },
@@ -10,6 +10,17 @@ export const ROLES: Readonly<Record<string, { readonly name: string; readonly al
 };
 
 /** `ContractAdmin` of `0x…::roles::ContractAdmin`. */
-export const shortRole = (role: string): string => role.split("::").at(-1) ?? role;
+const shortRole = (role: string): string => role.split("::").at(-1) ?? role;
 
-export const roleName = (role: string): string => ROLES[shortRole(role)]?.name ?? shortRole(role);
+/**
+ * A role in plain words. Only those of the contract's own package have a bit, and a right: the same name from
+ * elsewhere says so.
+ */
+export const roleName = (role: string, bit: number): string =>
+  bit === 0
+    ? `${shortRole(role)} of another package`
+    : (ROLES[shortRole(role)]?.name ?? shortRole(role));
+
+/** What it allows; of another package nothing here. */
+export const roleAllows = (role: string, bit: number): string =>
+  bit === 0 ? "gives no right in this token" : (ROLES[shortRole(role)]?.allows ?? "");

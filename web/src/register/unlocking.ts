@@ -49,36 +49,43 @@ export const claimableAt = (grant: Grant, timeMs: bigint): bigint => {
   return due < grant.leftBalance ? due : grant.leftBalance;
 };
 
-/** One release: when, how much it unlocks, and how much is unlocked with it. */
-export type Release = { readonly atMs: bigint; readonly amount: bigint; readonly total: bigint };
-
-const releaseAt = (grant: Grant, step: bigint): Release => {
-  const total = unlockedAfter(grant, step);
-  const before = step === 0n ? 0n : unlockedAfter(grant, step - 1n);
-  const atMs = grant.commencementMs + grant.delayMs + step * grant.periodMs;
-  return { atMs, amount: total - before, total };
+/** What was or can still become unlocked of it: all of it, unless it was cancelled. */
+export const reachable = ({ tokensTransferred, leftBalance, totalAmount }: Grant): bigint => {
+  const kept = tokensTransferred + leftBalance;
+  return kept < totalAmount ? kept : totalAmount;
 };
 
-/** The first release after a time that unlocks anything; null when all is unlocked. */
+/** One release: when, and how much more can be claimed with it. */
+export type Release = { readonly atMs: bigint; readonly amount: bigint };
+
+const stepMs = (grant: Grant, step: bigint): bigint =>
+  grant.commencementMs + grant.delayMs + step * grant.periodMs;
+
+/**
+ * The first release after a time with which more can be claimed; null when none comes any more: all is
+ * unlocked, or a cancelled grant holds nothing that is still locked.
+ */
 export const nextRelease = (grant: Grant, timeMs: bigint): Release | null => {
-  const first = grant.commencementMs + grant.delayMs;
+  const now = claimableAt(grant, timeMs);
   const steps = stepsOf(grant);
-  let step = timeMs < first || grant.periodMs === 0n ? 0n : (timeMs - first) / grant.periodMs + 1n;
-  if (timeMs >= first && grant.periodMs === 0n) return null;
-  // A step may unlock nothing where there are more of them than tokens.
-  for (; step <= steps; step += 1n) {
-    const release = releaseAt(grant, step);
-    if (release.amount > 0n) return release;
+  if (claimableAt(grant, stepMs(grant, steps)) <= now) return null;
+  // There can be more steps than anybody counts: by halves.
+  let [from, to] = [0n, steps];
+  while (from < to) {
+    const middle = (from + to) / 2n;
+    if (claimableAt(grant, stepMs(grant, middle)) > now) to = middle;
+    else from = middle + 1n;
   }
-  return null;
+  const atMs = stepMs(grant, from);
+  return { atMs, amount: claimableAt(grant, atMs) - now };
 };
 
-/** Its releases, at most `most` of them, spread evenly where there are more; first and last included. */
-export const releasesOf = (grant: Grant, most = 120): readonly Release[] => {
+/** Times of its releases, at most `most`, spread evenly where there are more; first and last included. */
+export const releaseTimes = (grant: Grant, most = 120): readonly bigint[] => {
   const steps = stepsOf(grant);
   const every = steps / BigInt(most) + 1n;
-  const found: Release[] = [];
-  for (let step = 0n; step < steps; step += every) found.push(releaseAt(grant, step));
-  found.push(releaseAt(grant, steps));
+  const found: bigint[] = [];
+  for (let step = 0n; step < steps; step += every) found.push(stepMs(grant, step));
+  found.push(stepMs(grant, steps));
   return found;
 };

@@ -1,7 +1,7 @@
 /** A register as a page shows it: the newest, kept up with while it is small, or one of the past. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { NOW, PAST } from "../data/queries.ts";
+import { NOW_LONG, PAST } from "../data/queries.ts";
 import { useSession } from "../data/session.ts";
 import { loadRegister, PAGE_ROWS } from "./load.ts";
 import type { Register } from "./register.ts";
@@ -21,7 +21,7 @@ export const useRegister = (
   const [loading, setLoading] = useState<Loading | null>(null);
   const [isLong, setIsLong] = useState(false);
   const query = useQuery<Register | null>({
-    queryKey: [at === undefined && !isLong ? NOW : PAST, "register", coinType, at ?? "newest"],
+    queryKey: [at === undefined && !isLong ? NOW_LONG : PAST, "register", coinType, at ?? "newest"],
     queryFn: async ({ signal }) => {
       const which = { coinType: coinType ?? "", at };
       const found = await loadRegister(which, { key, signal }, (rows, of) =>

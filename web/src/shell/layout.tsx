@@ -181,17 +181,25 @@ const Freshness = ({ short = false }: { readonly short?: boolean }) => {
   const oldest = pipelines?.reduce((a, b) => (b.ageSeconds > a.ageSeconds ? b : a));
   const age = oldest === undefined ? null : oldest.ageSeconds + (now - toldAtMs) / 1_000;
   const tone =
-    state === "lost" ? "bg-bad" : age === null ? "bg-muted" : age > STALE ? "bg-warn" : "bg-good";
-  const text =
-    state === "lost"
-      ? "Connection lost"
+    state === "lost" || state === "refused"
+      ? "bg-bad"
       : age === null
-        ? "Connecting"
-        : age > 1_000_000_000
-          ? "Nothing indexed yet"
-          : age > STALE
-            ? `${spanText(age)} behind`
-            : "Up to date";
+        ? "bg-muted"
+        : age > STALE
+          ? "bg-warn"
+          : "bg-good";
+  const text =
+    state === "refused"
+      ? "Sign in again"
+      : state === "lost"
+        ? "Connection lost"
+        : age === null
+          ? "Connecting"
+          : age > 1_000_000_000
+            ? "Nothing indexed yet"
+            : age > STALE
+              ? `${spanText(age)} behind`
+              : "Up to date";
   return (
     <Link
       to="/status"

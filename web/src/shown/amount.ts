@@ -41,3 +41,6 @@ export const mostOf = (amounts: readonly bigint[]): bigint => {
   for (const amount of amounts) if (amount > most) most = amount;
   return most;
 };
+
+/** The smaller of two. */
+export const leastOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);

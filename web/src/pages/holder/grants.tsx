@@ -9,10 +9,11 @@ import {
   claimableAt,
   type Grant,
   nextRelease,
-  releasesOf,
+  reachable,
+  releaseTimes,
   unlockedAt,
 } from "../../register/unlocking.ts";
-import { amountText, proportion } from "../../shown/amount.ts";
+import { amountText, leastOf, proportion } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { dayText, momentText } from "../../shown/moment.ts";
 import { Amount } from "../../shown/shown.tsx";
@@ -55,7 +56,7 @@ export const Grants = ({
       title={grants.length === 1 ? "One vesting grant" : `${grants.length} vesting grants`}
       about={
         next === undefined
-          ? "Everything is unlocked"
+          ? "Nothing more is unlocked by time"
           : `Next: ${amountText(next.amount, decimals)} on ${momentText(Number(next.atMs))}`
       }
     >
@@ -116,11 +117,7 @@ export const Grants = ({
             wideOnly: true,
             cell: (grant) => {
               const release = nextRelease(grant, now);
-              return release === null ? (
-                <Badge tone="good">all unlocked</Badge>
-              ) : (
-                dayText(Number(release.atMs))
-              );
+              return release === null ? <Badge>nothing more</Badge> : dayText(Number(release.atMs));
             },
           },
         ]}
@@ -136,11 +133,12 @@ const unlockingChart = (
   decimals: number | null,
   colours: Colours,
 ) => {
-  const times = [...new Set(grants.flatMap((grant) => releasesOf(grant).map(({ atMs }) => atMs)))];
+  const times = [...new Set(grants.flatMap((grant) => releaseTimes(grant)))];
   times.push(now);
   times.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  const total = grants.reduce((sum, { totalAmount }) => sum + totalAmount, 0n);
-  const unlocked = (at: bigint) => grants.reduce((sum, grant) => sum + unlockedAt(grant, at), 0n);
+  const total = grants.reduce((sum, grant) => sum + reachable(grant), 0n);
+  const unlocked = (at: bigint) =>
+    grants.reduce((sum, grant) => sum + leastOf(unlockedAt(grant, at), reachable(grant)), 0n);
   return {
     grid: { left: 12, right: 16, top: 20, bottom: 28 },
     useUTC: true,

@@ -147,7 +147,7 @@ const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
 };
 
 const newestPosition = graph(`query NewestMovement($coinType: String!, $after: String!) {
-  tokenActivity(coinType: $coinType, after: $after, limit: 100) { position }
+  tokenActivity(coinType: $coinType, after: $after, limit: 100) { position activityType }
 }`);
 
 const OfAll = ({
@@ -185,7 +185,12 @@ const OfAll = ({
     { coinType, after: newest ?? "0" },
     { enabled: newest !== undefined },
   );
-  const fresh = newest === undefined ? 0 : (arrived.data?.tokenActivity?.length ?? 0);
+  const fresh = (arrived.data?.tokenActivity ?? []).filter(
+    ({ position, activityType }) =>
+      newest !== undefined &&
+      BigInt(position) > BigInt(newest) &&
+      (kind === "all" || activityType === kind),
+  ).length;
   const columns = useMemo(() => columnsOf(token, kept), [token, kept]);
   if (pages.error !== null && all.length === 0) {
     return (
@@ -229,6 +234,13 @@ const OfAll = ({
           </Empty>
         }
       />
+      {pages.error === null ? null : (
+        <Failed
+          error={pages.error}
+          what="The next page"
+          onRetry={() => void pages.fetchNextPage()}
+        />
+      )}
       {pages.hasNextPage ? (
         <div className="border-t border-line p-3 text-center">
           <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>

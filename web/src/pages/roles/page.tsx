@@ -1,14 +1,17 @@
 /** Who may administer a token, since when and by which transaction; and how that came to be. */
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Badge, Card, Empty, Failed, Loading, PageHead } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { When } from "../../controls/when.tsx";
+import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
 import { useTokenSearch, without } from "../../data/here.ts";
-import { useGraph } from "../../data/queries.ts";
+import { NOW, useGraph } from "../../data/queries.ts";
+import { useSession } from "../../data/session.ts";
 import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
-import { ROLES, roleName, shortRole } from "../../register/role-names.ts";
+import { roleAllows, roleName } from "../../register/role-names.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
@@ -19,9 +22,9 @@ const rolesQuery = graph(`query Roles($coinType: String!, $atTimestamp: String) 
   walletRoles(coinType: $coinType, atTimestamp: $atTimestamp) { owner roles roleBits }
 }`);
 
-const eventsQuery = graph(`query RoleHistory($coinType: String!) {
-  roleEvents(coinType: $coinType, limit: 1000) {
-    eventId owner role granted signer checkpointTimestamp position
+const eventsQuery = graph(`query RoleHistory($coinType: String!, $after: String) {
+  roleEvents(coinType: $coinType, after: $after, limit: 1000) {
+    eventId owner role roleBit granted signer checkpointTimestamp position
   }
 }`);
 
@@ -47,8 +50,8 @@ const OfToken = ({ token }: { readonly token: Token }) => {
     { coinType, atTimestamp: at ?? null },
     { past: at !== undefined },
   );
-  const events = useGraph(eventsQuery, { coinType });
-  const told = useMemo(() => events.data?.roleEvents ?? [], [events.data]);
+  const events = useRoleEvents(coinType);
+  const told = useMemo(() => events.data ?? [], [events.data]);
   const newestFirst = useMemo(() => told.toReversed(), [told]);
   return (
     <>
@@ -120,10 +123,10 @@ const OfToken = ({ token }: { readonly token: Token }) => {
                 {
                   id: "what",
                   header: "What",
-                  cell: ({ granted, role }) => (
+                  cell: ({ granted, role, roleBit }) => (
                     <span className="inline-flex items-center gap-2">
                       <Badge tone={granted ? "good" : "bad"}>{granted ? "given" : "taken"}</Badge>
-                      {roleName(role)}
+                      {roleName(role, roleBit)}
                     </span>
                   ),
                 },
@@ -147,6 +150,30 @@ const OfToken = ({ token }: { readonly token: Token }) => {
     </>
   );
 };
+
+/** All of them: who may administer, and since when, is not known from a part. */
+const useRoleEvents = (coinType: string) => {
+  const { key } = useSession();
+  return useQuery({
+    queryKey: [NOW, "role events", coinType],
+    queryFn: async ({ signal }) => {
+      const found: Event[] = [];
+      let after: string | null = null;
+      while (found.length < MOST_EVENTS) {
+        const variables: { coinType: string; after: string | null } = { coinType, after };
+        const answer = await ask(eventsQuery, variables, { key, signal });
+        const rows: readonly Event[] = answer.roleEvents ?? [];
+        found.push(...rows);
+        if (rows.length < 1_000) break;
+        after = rows.at(-1)?.position ?? null;
+      }
+      return found;
+    },
+    placeholderData: (previous) => previous,
+  });
+};
+
+const MOST_EVENTS = 20_000;
 
 /** An event's id begins with its transaction's digest. */
 const transactionOf = ({ eventId }: Event) => {
@@ -175,7 +202,14 @@ const Administrators = ({
         (until === undefined || Number(event.checkpointTimestamp) <= until),
     );
   const held = rows.flatMap(({ owner, roles }) =>
-    roles.map((role, index) => ({ owner, role, first: index === 0, since: sinceOf(owner, role) })),
+    roles.map((role, index) => ({
+      owner,
+      role,
+      // Every role that anybody has was given by an event, which knows its bit.
+      bit: events.find((event) => event.role === role)?.roleBit ?? 0,
+      first: index === 0,
+      since: sinceOf(owner, role),
+    })),
   );
   return (
     <DataTable
@@ -209,12 +243,10 @@ const Administrators = ({
         {
           id: "role",
           header: "Role",
-          cell: ({ role }) => (
+          cell: ({ role, bit }) => (
             <span title={role}>
-              {roleName(role)}
-              <span className="text-muted max-md:hidden">
-                {ROLES[shortRole(role)] === undefined ? "" : `, ${ROLES[shortRole(role)]?.allows}`}
-              </span>
+              {roleName(role, bit)}
+              <span className="text-muted max-md:hidden">, {roleAllows(role, bit)}</span>
             </span>
           ),
         },

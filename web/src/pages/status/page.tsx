@@ -16,7 +16,7 @@ import { useLive } from "../../data/live.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { spanText } from "../../shown/moment.ts";
-import { rateOver, type Sample, secondsLeft, useSamples } from "./rates.ts";
+import { rateOver, type Sample, secondsLeft, useMoved, useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
 
 const StatusPage = () => {
@@ -88,9 +88,16 @@ const Verdict = ({ health }: { readonly health: HealthSeen }) => {
     ...(evm?.chains ?? []).map((one) => ({ name: `Chain ${one.network}`, ...one })),
     ...(evm?.records ?? []).map((one) => ({ name: `Transfer events of ${one.project}`, ...one })),
   ].filter(({ state }) => state === "stalled");
-  if (parts.length === 0) return null;
+  const doubts = reader.state === "unknown" ? [reader.reason] : [];
+  if (parts.length + doubts.length === 0) return null;
   return (
     <div className="space-y-2">
+      {doubts.map((reason) => (
+        <Notice key="reader" tone="warn" title="Whether the chain has more is not known">
+          {reason ?? "No process said how far it has read."} Look whether the process that indexes
+          runs.
+        </Notice>
+      ))}
       {parts.map(({ name, reason }) => (
         <Notice key={name} tone="bad" title={`${name} is stalled`}>
           <p className="break-words">{reason ?? "It has work and does not do it."}</p>
@@ -277,23 +284,33 @@ const Line = ({ name, children }: { readonly name: string; readonly children: Re
   </div>
 );
 
-const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => (
-  <Card title="Reader and source" actions={<StateBadge state={reader.state} />}>
-    <Lines>
-      <Line name="Source">{reader.source?.source ?? "not told by any reader yet"}</Line>
-      <Line name="Appended to the log through">
-        {reader.checkpoint === null ? "–" : countText(reader.checkpoint)}
-      </Line>
-      <Line name="Not read yet">
-        {reader.lag === null ? "not known here" : countText(reader.lag)}
-      </Line>
-      <Line name="A question open for">
-        {reader.source?.silentSeconds == null ? "–" : spanText(reader.source.silentSeconds)}
-      </Line>
-      {reader.source?.error == null ? null : <Line name="Last trouble">{reader.source.error}</Line>}
-    </Lines>
-  </Card>
-);
+const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => {
+  const read = useMoved(reader.checkpoint);
+  const chain = useMoved(reader.tip);
+  const left = secondsLeft(reader.lag, rateOver(read, 60_000), rateOver(chain, 60_000));
+  return (
+    <Card title="Reader and source" actions={<StateBadge state={reader.state} />}>
+      <Lines>
+        <Line name="Source">{reader.source?.source ?? "not told by any reader yet"}</Line>
+        <Line name="Appended to the log through">
+          {reader.checkpoint === null ? "–" : countText(reader.checkpoint)}
+        </Line>
+        <Line name="Not read yet">
+          {reader.lag === null ? "not known here" : countText(reader.lag)}
+        </Line>
+        <Line name="Caught up in">
+          {reader.state === "ok" ? "it is" : left === null ? "not known yet" : spanText(left)}
+        </Line>
+        <Line name="A question open for">
+          {reader.source?.silentSeconds == null ? "–" : spanText(reader.source.silentSeconds)}
+        </Line>
+        {reader.source?.error == null ? null : (
+          <Line name="Last trouble">{reader.source.error}</Line>
+        )}
+      </Lines>
+    </Card>
+  );
+};
 
 const IntegrityCard = ({ integrity }: { readonly integrity: Integrity }) => {
   const ago = (seconds: number | null) =>

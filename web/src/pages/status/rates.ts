@@ -52,3 +52,18 @@ export const useSamples = (live: Live): Samples => {
   useEffect(() => setSamples((before) => withTold(before, live)), [live]);
   return samples;
 };
+
+/** A number's way while the page is open, a sample a second at most. */
+export const useMoved = (checkpoint: string | null): readonly Sample[] => {
+  const [samples, setSamples] = useState<readonly Sample[]>([]);
+  useEffect(() => {
+    if (checkpoint === null) return;
+    const sample = { atMs: Date.now(), checkpoint: Number(checkpoint) };
+    setSamples((before) => {
+      const last = before.at(-1);
+      if (last !== undefined && sample.atMs - last.atMs < 1_000) return before;
+      return [...before.slice(1 - KEPT), sample];
+    });
+  }, [checkpoint]);
+  return samples;
+};

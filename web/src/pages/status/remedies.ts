@@ -17,7 +17,7 @@ const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = 
       "Try the source's address from this machine. If the node is gone, set LEDGER_SOURCE to another one; the log continues.",
   },
   {
-    says: /another process|lock/,
+    says: /another process|\block\b/,
     remedy:
       "Another process has this part. That is right for a standby; otherwise stop one of them.",
   },

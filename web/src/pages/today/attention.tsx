@@ -6,7 +6,7 @@ import { Failed, type Tone } from "../../blocks/blocks.tsx";
 import { askPath } from "../../data/ask.ts";
 import { useHealth } from "../../data/health.ts";
 import { useTokenSearch } from "../../data/here.ts";
-import { NOW } from "../../data/queries.ts";
+import { NOW, NOW_LONG } from "../../data/queries.ts";
 import { reading } from "../../data/read.ts";
 import { useSession } from "../../data/session.ts";
 import type { Token } from "../../data/tokens.ts";
@@ -39,7 +39,7 @@ const useOffice = (since: number) => {
 const useLargest = (coinType: string) => {
   const { key } = useSession();
   return useQuery({
-    queryKey: [NOW, "largest", coinType],
+    queryKey: [NOW_LONG, "largest", coinType],
     queryFn: ({ signal }) => loadRegister({ coinType, most: PAGE_ROWS }, { key, signal }),
     placeholderData: (previous) => previous,
   });

@@ -18,7 +18,7 @@ const READ = 1_000;
 export const NextUnlocks = ({ token }: { readonly token: Token }) => {
   const kept = useTokenSearch();
   const { coinType, decimals } = token;
-  const { data, error, refetch } = useGraph(grantsPage, { coinType });
+  const { data, error, refetch } = useGraph(grantsPage, { coinType }, { long: true });
   const minute = Math.floor(useNow(30_000) / 60_000);
   const grants = data?.tokenTimelocks;
   const next = useMemo(
@@ -48,7 +48,7 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
       ) : data === undefined ? (
         <Loading />
       ) : next.length === 0 ? (
-        <Empty title="Nothing is locked any more" />
+        <Empty title="No grant unlocks anything more by time" />
       ) : (
         <ul className="divide-y divide-line border-t border-line text-sm">
           {next.map(({ grant, release }) => (

@@ -159,7 +159,7 @@ const List = <Item,>({
     title={
       items === null
         ? title
-        : `${title}: ${countText(items.length)}${items.length === 1_000 ? " or more" : ""}`
+        : `${title}: ${countText(items.length)}${items.length >= 5_000 ? " or more" : ""}`
     }
     about={about}
     actions={more}
@@ -232,7 +232,7 @@ const RoleNews = ({ events }: { readonly events: readonly RoleEvent[] | null }) 
           <span className="min-w-0">
             <span className="block truncate">
               {event.granted ? "Given: " : "Taken: "}
-              {roleName(event.role)}
+              {roleName(event.role, event.roleBit)}
             </span>
             <span className="text-muted">
               <LongId text={event.owner} what="address" explorer="account" />

@@ -11,21 +11,23 @@ const movedPage = graph(`query Moved($coinType: String!, $after: String) {
   }
 }`);
 
-const toldPage = graph(`query Told($coinType: String!, $since: String!) {
-  holderEvents(coinType: $coinType, sinceTimestamp: $since, limit: 1000) {
-    eventId eventType holderId address groupId isFrozen checkpointTimestamp
+const holderPage = graph(`query HolderNews($coinType: String!, $since: String!, $after: String) {
+  holderEvents(coinType: $coinType, sinceTimestamp: $since, after: $after, limit: 1000) {
+    eventId eventType holderId address groupId isFrozen checkpointTimestamp position
   }
-  roleEvents(coinType: $coinType, sinceTimestamp: $since, limit: 1000) {
-    eventId owner role granted signer checkpointTimestamp
+}`);
+
+const rolePage = graph(`query RoleNews($coinType: String!, $since: String!, $after: String) {
+  roleEvents(coinType: $coinType, sinceTimestamp: $since, after: $after, limit: 1000) {
+    eventId owner role roleBit granted signer checkpointTimestamp position
   }
 }`);
 
 type Moved = NonNullable<ResultOf<typeof movedPage>["tokenActivity"]>[number];
-export type Told = ResultOf<typeof toldPage>;
-export type HolderEvent = NonNullable<Told["holderEvents"]>[number];
-export type RoleEvent = NonNullable<Told["roleEvents"]>[number];
+export type HolderEvent = NonNullable<ResultOf<typeof holderPage>["holderEvents"]>[number];
+export type RoleEvent = NonNullable<ResultOf<typeof rolePage>["roleEvents"]>[number];
 
-/** Movements are read back to the time, at most so many pages of 1,000. */
+/** Pages of 1,000 that are read at most, of each kind. */
 const MOST_PAGES = 5;
 
 export type Sum = { readonly count: number; readonly amount: bigint };
@@ -86,8 +88,34 @@ export const useSince = (coinType: string, since: number) => {
   });
   const told = useQuery({
     queryKey: [NOW, "told", coinType, since],
-    queryFn: ({ signal }) => ask(toldPage, { coinType, since: String(since + 1) }, { key, signal }),
+    queryFn: async ({ signal }) => {
+      const variables = { coinType, since: String(since + 1) };
+      const asking = { key, signal };
+      const [holderEvents, roleEvents] = await Promise.all([
+        allPages<HolderEvent>(async (after) => {
+          return (await ask(holderPage, { ...variables, after }, asking)).holderEvents ?? [];
+        }),
+        allPages<RoleEvent>(async (after) => {
+          return (await ask(rolePage, { ...variables, after }, asking)).roleEvents ?? [];
+        }),
+      ]);
+      return { holderEvents, roleEvents };
+    },
     placeholderData: (previous) => previous,
   });
   return { moved, told };
+};
+
+const allPages = async <Row extends { readonly position: string }>(
+  page: (after: string | null) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> => {
+  const found: Row[] = [];
+  let after: string | null = null;
+  for (let number = 0; number < MOST_PAGES; number += 1) {
+    const rows = await page(after);
+    found.push(...rows);
+    if (rows.length < 1_000) break;
+    after = rows.at(-1)?.position ?? null;
+  }
+  return found;
 };
