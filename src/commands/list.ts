@@ -45,6 +45,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./status.ts")).statusCommand(),
   },
+  doctor: {
+    about: "whether this deployment has what it needs, and what to do where not; changes nothing",
+    usage: "[options]",
+    load: async () => (await import("./doctor.ts")).doctorCommand(),
+  },
   "cap-table": {
     about: "who held a token at a checkpoint or moment, as CSV or JSON",
     usage: "[options]",
@@ -108,6 +113,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   pii: {
     about: "investors' data at rest: show or delete an investor, renew the keys",
     load: async () => (await import("./pii.ts")).piiCommand(),
+  },
+  completion: {
+    about: "a script that completes this program's commands and options in a shell",
+    usage: "<shell>",
+    load: async () => (await import("./completion.ts")).completionCommand(),
   },
   demo: {
     about: "the demo ledger: a simulated issuer of security tokens",
