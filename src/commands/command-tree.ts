@@ -1,6 +1,5 @@
 /** All commands with their options and arguments as plain values, for completion and for the reference. */
 import type { Argument, Command, Option } from "commander";
-import { COMMANDS } from "./list.ts";
 
 export type TreeOption = {
   /** With its hyphens, such as `--json`. */
@@ -32,18 +31,16 @@ export type TreeCommand = {
   readonly commands: readonly TreeCommand[];
 };
 
-/** Loads the code of all commands. */
-export const commandTree = async (): Promise<readonly TreeCommand[]> =>
-  Promise.all(
-    Object.values(COMMANDS).map(async ({ about, load }) => ({ ...treeOf(await load()), about })),
-  );
+/** What is below the program, or below a command. */
+export const commandTree = (program: Command): readonly TreeCommand[] =>
+  program.commands.map(treeOf);
 
 const treeOf = (command: Command): TreeCommand => ({
   name: command.name(),
   about: command.description(),
   options: command.options.filter(({ hidden }) => !hidden).map(optionOf),
   arguments: command.registeredArguments.map(argumentOf),
-  commands: command.commands.map(treeOf),
+  commands: commandTree(command),
 });
 
 const optionOf = (option: Option): TreeOption => ({

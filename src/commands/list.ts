@@ -91,10 +91,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   packages: {
     about: "addresses of the contract that the log follows: list them, or add one it has passed",
+    usage: "[options]",
     load: async () => (await import("./packages.ts")).packagesCommand(),
   },
   evm: {
-    about: "the log of EVM chains: read it anew",
+    about: "the log of EVM chains: list its tokens, or read it anew",
     load: async () => (await import("./evm.ts")).evmCommand(),
   },
   keys: {

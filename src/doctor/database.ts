@@ -86,7 +86,9 @@ export const lookAtDatabase = async (
            (select string_agg(relname, ', ') from (
               select relname from pg_class
               where relkind = 'r' and relnamespace = to_regnamespace('public')
-                and to_regclass('drizzle.__drizzle_migrations') is not null
+                and exists (
+                  select from pg_class m join pg_namespace n on n.oid = m.relnamespace
+                  where n.nspname = 'drizzle' and m.relname = '__drizzle_migrations')
                 and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
                          and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))
               order by relname limit 3) as closed) as closed`;
