@@ -41,8 +41,11 @@ export const examine = async (only: readonly Check[] = CHECKS): Promise<readonly
     ]);
     found.push(...looks.flat());
   }
-  return CHECKS.filter((check) => only.includes(check)).flatMap((check) =>
-    found.filter((finding) => finding.check === check),
+  // What all others stand on is told when it fails: silence about the rest would pass for health.
+  const isTold = ({ check, state }: Finding) =>
+    only.includes(check) || (state === "fail" && (check === "settings" || check === "database"));
+  return CHECKS.flatMap((check) =>
+    found.filter((finding) => finding.check === check && isTold(finding)),
   );
 };
 
