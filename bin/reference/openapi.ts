@@ -13,6 +13,7 @@ const schema = z.looseObject({
   required: z.array(z.string()).optional(),
   items: z.unknown().optional(),
   anyOf: z.array(z.unknown()).optional(),
+  default: z.unknown().optional(),
 });
 
 const operation = z.object({
@@ -116,7 +117,7 @@ const shown = (title: string, one: z.infer<typeof operation>, names: Set<string>
               code(name),
               where,
               typeOf(of, names),
-              required ? `${about} Required.` : about,
+              `${about}${defaultOf(of) ?? (required ? " Required." : "")}`,
             ]),
           ),
         ]),
@@ -133,6 +134,10 @@ const shown = (title: string, one: z.infer<typeof operation>, names: Set<string>
     .filter((part) => part !== "")
     .join("\n");
 };
+
+/** What is taken where nothing is given. */
+const defaultOf = (of: Schema): string | undefined =>
+  of.default === undefined ? undefined : ` Default: ${code(JSON.stringify(of.default))}.`;
 
 const typeOf = (value: unknown, names: Set<string>): string => {
   const of = schema.safeParse(value).data;
