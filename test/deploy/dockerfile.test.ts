@@ -77,9 +77,9 @@ test("the image runs as an unprivileged user, and holds no tools, tests or secre
   expect(names).toEqual(expect.arrayContaining(["bin", "client", "demo", "drizzle", "src", "web"]));
   expect(names.filter((name) => /^(test|bench|docs|deploy|\.env|\.git)$/.test(name))).toEqual([]);
   const packages = await readdir(join(app, "node_modules"));
-  expect(packages.filter((name) => /^(vite|vitest|react|echarts|playwright-core)$/.test(name))).toEqual(
-    [],
-  );
+  expect(
+    packages.filter((name) => /^(vite|vitest|react|echarts|playwright-core)$/.test(name)),
+  ).toEqual([]);
   expect(await readdir(join(app, "web"))).toEqual(["dist"]);
 });
 
