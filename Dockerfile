@@ -1,20 +1,33 @@
-# The service without its development tools, as an unprivileged user.
-FROM node:24-bookworm-slim
-
+# Stage one: with the tools of development, builds the page.
+FROM node:24-bookworm-slim AS page
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --no-audit --no-fund --loglevel=error
+RUN npm ci --no-audit --no-fund --loglevel=error
+COPY tsconfig.json ./
 COPY bin bin
+COPY client client
+COPY web web
+RUN node bin/run.mjs web
+
+# Stage two: the service without those tools, as an unprivileged user who may change nothing of it.
+FROM node:24-bookworm-slim
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund --loglevel=error && npm cache clean --force
+COPY LICENSE CHANGELOG.md .env.example ./
+COPY bin bin
+COPY client client
 COPY src src
 COPY client client
 COPY demo demo
 COPY drizzle drizzle
+COPY --from=page /app/web/dist web/dist
 
-# Everything kept on disk; give DATABASE_URL to keep nothing here but the demo's clock.
-ENV DATA_DIR=/data HOST=0.0.0.0 PORT=4000 NODE_ENV=production
-# Of the program itself only what Node compiled is written, which makes every start but the first quicker.
-RUN mkdir -p /data node_modules/.holderbook && chown node:node /data node_modules/.holderbook
+# What is kept on disk; with DATABASE_URL nothing but keys and the demo's ledger.
+RUN mkdir -p /data && chown node:node /data
 VOLUME /data
+# The root may be read-only: what Node compiled, which makes every start but the first quicker, goes to /tmp.
+ENV DATA_DIR=/data HOST=0.0.0.0 PORT=4000 NODE_ENV=production NODE_COMPILE_CACHE=/tmp/holderbook
 USER node
 
 EXPOSE 4000

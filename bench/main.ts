@@ -1,5 +1,5 @@
 /**
- * `npm run bench [name …]`: the figures of docs/performance.md. Each compares with something measured
+ * `npm run bench [name …]`: the figures of docs/explanation/performance.md. Each compares with something measured
  * in the same run, because absolute figures say more of the machine than of the code. Some take a
  * setting: `graphql=tokenHolders,tokenBalance` measures these queries alone, `growth=1000000` grows to
  * that many rows, `attack=pages,heavy` makes these attacks.

@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|metrics|dashboards|noble|migration|web|web:dev|screenshots [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|metrics|dashboards|noble|migration|web|web:dev|docs|screenshots [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -24,6 +24,7 @@ const tasks = {
   noble: () => [[join(root, "bin", "noble.mjs")]],
   web: (rest) => [[join(root, "bin", "web.mjs"), ...rest]],
   "web:dev": (rest) => [[tool("vite", "bin", "vite.js"), "web", ...rest]],
+  docs: () => [[join(root, "bin", "docs.ts")]],
   screenshots: (rest) => [[join(root, "bin", "screenshots.mjs"), ...rest]],
   migration: (rest) => [[join(root, "bin", "migration.mjs"), ...rest]],
 };

@@ -30,7 +30,7 @@ type Sending = {
 type Asking = { readonly signal?: AbortSignal | undefined };
 
 export type TransferAgent = {
-  /** @param body `{ investor: { … }, verifiedStatus?, verifiedAt? }`, see docs/transfer-agent.md */
+  /** @param body `{ investor: { … }, verifiedStatus?, verifiedAt? }`, see docs/how-to/transfer-agent.md */
   whitelist(body: JsonValue, sending?: Sending): Promise<Accepted>;
   kyc(body: JsonValue, sending?: Sending): Promise<Accepted>;
   whitelistStatus(

@@ -3,7 +3,7 @@
  * settings name the demo. The simulation and the node take a while to load, so they are loaded when they
  * are asked for.
  */
-import { checkDemoFolder } from "./journal.ts";
+import { checkDemoFolder, holdsDemoLedger } from "./journal.ts";
 import { demoReceiverPort, startDemoReceiver } from "./receiver.ts";
 import type { DemoSource, DemoSourceOptions } from "./source.ts";
 
@@ -14,6 +14,8 @@ export type Demo = {
    * @throws ConfigError naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
    */
   check(): void;
+  /** Whether it is in the data folder already; makes nothing. @throws as `check`, but for DATA_DIR */
+  isThere(): boolean;
   /** Opens the ledger, new or not. @throws as `check` */
   open(): Promise<OpenDemo>;
   /** Starts a receiver of callbacks on loopback. */
@@ -39,6 +41,7 @@ export type OpenDemo = {
 /** The demo ledger of a data folder. */
 export const demoLedger = (options: DemoSourceOptions): Demo => ({
   check: () => checkDemoFolder(options.dataDir, options),
+  isThere: () => holdsDemoLedger(options.dataDir, options),
   open: async () => {
     const { demoSource } = await import("./source.ts");
     return openDemo(demoSource(options));

@@ -121,9 +121,15 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
  * @throws ConfigError naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
  */
 export const checkDemoFolder = (dataDir: string, settings: LedgerSettings): void => {
-  const timeline = openJournal(dataDir, ledgerOptions(settings)).readTimeline();
-  if (timeline === undefined) makeDataDir(dataDir);
+  if (!holdsDemoLedger(dataDir, settings)) makeDataDir(dataDir);
 };
+
+/**
+ * Whether the data folder holds this demo ledger already; makes nothing.
+ * @throws FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
+ */
+export const holdsDemoLedger = (dataDir: string, settings: LedgerSettings): boolean =>
+  openJournal(dataDir, ledgerOptions(settings)).readTimeline() !== undefined;
 
 /** A file with one value per line. */
 const readLines = <Value>(path: string, fits: (value: unknown) => value is Value): Value[] =>

@@ -21,6 +21,9 @@ export const runCommandLine = async (args: readonly string[]): Promise<void> => 
   }
 };
 
+/** The program with the code of all its commands: for what tells of them all. */
+export const wholeProgram = (): Promise<Command> => programFor(["completion"]);
+
 /** The program with all its commands, of which only the named one is loaded. */
 const programFor = async ([first = "", second = ""]: readonly string[]): Promise<Command> => {
   const program = new Command("holderbook")
@@ -32,8 +35,10 @@ const programFor = async ([first = "", second = ""]: readonly string[]): Promise
     );
   // `help NAME` shows the help of that command, and needs its code as the command itself does.
   const named = first === "help" ? second : first;
+  // Completion is about all of them.
+  const isLoaded = (name: string) => name === named || named === "completion";
   for (const [name, { about, load }] of Object.entries(COMMANDS)) {
-    const command = name === named ? await load() : new Command(name);
+    const command = isLoaded(name) ? await load() : new Command(name);
     program.addCommand(command.description(about));
   }
   program.configureHelp({

@@ -1,5 +1,5 @@
 /**
- * The rooms of `src/` and `demo/` by their imports, held to the floors that docs/architecture.md states:
+ * The rooms of `src/` and `demo/` by their imports, held to the floors that docs/explanation/architecture.md states:
  * its tables are what is read here, so that the document and this test cannot differ.
  */
 import { globSync, readFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const arrows: readonly Arrow[] = files.flatMap((from) =>
 
 /** Rows of the document's tables whose first cell fits, as their first two cells. */
 const rows = (first: RegExp): readonly (readonly [string, string])[] =>
-  readFileSync(join(root, "docs/architecture.md"), "utf8")
+  readFileSync(join(root, "docs/explanation/architecture.md"), "utf8")
     .split("\n")
     .map((line) => line.split("|").map((cell) => cell.trim()))
     .flatMap(([, one = "", two = ""]) => (first.test(one) ? [[one, two] as const] : []));

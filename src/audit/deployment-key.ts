@@ -76,6 +76,21 @@ export const openDeploymentKey = async (
   };
 };
 
+/**
+ * Id of the newest key, or undefined when there is none; changes nothing, and makes none.
+ * @param masterKey opens it, to see that it can
+ * @throws SealedError (stop) when it was sealed with another one
+ */
+export const openableDeploymentKey = async (
+  { sql }: { readonly sql: Sql },
+  masterKey: () => Promise<Uint8Array>,
+): Promise<string | undefined> => {
+  const found = await newest(sql);
+  if (found === undefined) return undefined;
+  unseal(await masterKey(), rowName(found.key_id), found.sealed_secret, LOST);
+  return found.key_id;
+};
+
 /** Every key there was, the newest first. */
 export const publicDeploymentKeys = async ({
   sql,

@@ -3,7 +3,7 @@
  * a checkpoint, and ends in the cap table of that checkpoint. The same checkpoint gives the same bytes,
  * and the transactions of an earlier one are the first ones of a later one.
  *
- * `docs/audit.md` says how movements become securities.
+ * `docs/how-to/audit.md` says how movements become securities.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -52,7 +52,7 @@ export const rootsAnswer = z.object({
         root: hex.describe("Of the Merkle sum tree over the rows of the cap table."),
         total: z.string().describe("What all rows add up to, in the coin's smallest unit."),
         keyId: z.string(),
-        signature: z.string().describe("Ed25519, base64; docs/audit.md says over what."),
+        signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
         signedAt: z.iso.datetime(),
       }),
     )
@@ -68,7 +68,7 @@ export const logHeadsAnswer = z.object({
         checkpoint: z.string().describe("The last checkpoint that the hash covers."),
         hash: hex.describe("Of the hash chain over the facts of the log."),
         keyId: z.string(),
-        signature: z.string().describe("Ed25519, base64; docs/audit.md says over what."),
+        signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
         signedAt: z.iso.datetime(),
       }),
     )

@@ -113,6 +113,21 @@ export const publicKeyList = ({ sql }: { readonly sql: Sql }): Pick<SigningKeys,
   return { publicKeys: async (now = new Date()) => shownAt(await read(), now) };
 };
 
+/**
+ * Ids of the keys that are valid now or will be, newest first; changes nothing, and makes none.
+ * @param masterKey opens each of them, to see that it can
+ * @throws SealedError (stop) when it was sealed with another one
+ */
+export const openableKeys = async (
+  { sql }: { readonly sql: Sql },
+  masterKey: () => Promise<Uint8Array>,
+): Promise<readonly string[]> => {
+  const rows = await rowsOf(sql);
+  if (rows.length === 0) return [];
+  const key = await masterKey();
+  return rows.map((row) => openKey(row, key).keyId);
+};
+
 /** Opens the keys, making the first one when there is none. @throws SealedError (stop) */
 export const openSigningKeys = async (
   database: Database,

@@ -13,6 +13,7 @@ import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { rotateCommand } from "./callbacks-rotate.ts";
+import { jsonOption, printList } from "./list-output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -40,6 +41,7 @@ type ListOptions = Whose & {
   readonly after?: string;
   readonly status?: (typeof STATUSES)[number];
   readonly limit: number;
+  readonly json?: boolean;
 };
 
 const listCommand = () =>
@@ -55,7 +57,8 @@ const listCommand = () =>
       ),
     )
     .option("--limit <n>", "at most so many", wholeNumberArgument(1, 1_000), 100)
-    .action(async ({ since, after, status, limit, ...whose }: ListOptions) => {
+    .addOption(jsonOption())
+    .action(async ({ since, after, status, limit, json = false, ...whose }: ListOptions) => {
       const from = since === undefined ? undefined : new Date(since);
       if (Number.isNaN(from?.getTime())) {
         throw new UsageError(`--since ${since} is not a time, such as 2026-01-31T00:00:00Z`);
@@ -65,10 +68,8 @@ const listCommand = () =>
         // One more than is shown tells whether there are more.
         const page = { endpoints, since: from, after, status, limit: limit + 1 };
         const found = await listed(database, page);
-        const shown = found.slice(0, limit);
-        for (const { endpoint: _, ...delivery } of shown) {
-          process.stdout.write(`${JSON.stringify(delivery)}\n`);
-        }
+        const shown = found.slice(0, limit).map(({ endpoint: _, ...delivery }) => delivery);
+        printList(shown, json);
         if (found.length > limit) process.stderr.write(`more: --after ${shown.at(-1)?.id}\n`);
         reportClosed(addresses);
       });

@@ -15,6 +15,7 @@ type Options = {
   readonly coin: string;
   readonly at?: Asked;
   readonly format: "csv" | "json" | "ocf";
+  readonly json?: boolean;
   readonly out?: string;
 };
 
@@ -28,9 +29,11 @@ export const capTableCommand = () =>
         .choices(["csv", "json", "ocf"])
         .default("csv"),
     )
+    .option("--json", "the same as --format json")
     .option("--out <folder>", "for ocf: the folder to write, absent or empty")
     .addHelpText("after", AT_HELP)
-    .action(async ({ coin, at, format, out }: Options) => {
+    .action(async ({ coin, at, json, out, ...options }: Options) => {
+      const format = json ? "json" : options.format;
       if ((format === "ocf") !== (out !== undefined)) {
         throw new UsageError("--format ocf and --out go together");
       }

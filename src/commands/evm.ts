@@ -2,15 +2,28 @@ import { Command, InvalidArgumentError } from "commander";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { type Address, lowerCase } from "../evm/contract/fact.ts";
 import { forgetLog } from "../evm/log/forget.ts";
+import { loggedTokens } from "../evm/log/standing.ts";
 import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";
+import { jsonOption, printList } from "./list-output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook evm`: the log of EVM chains. */
-export const evmCommand = () => new Command("evm").addCommand(rereadCommand());
+export const evmCommand = () =>
+  new Command("evm").addCommand(listCommand()).addCommand(rereadCommand());
+
+const listCommand = () =>
+  new Command("list")
+    .description("the tokens that the log has, and how far it is: JSON, one a line")
+    .addOption(jsonOption())
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { existing: true });
+      printList(await loggedTokens(storage.read.db), json);
+    });
 
 type RereadOptions = { readonly chain: number; readonly token?: Address };
 

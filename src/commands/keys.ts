@@ -8,6 +8,7 @@ import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-keys.ts";
 import { checkAsset } from "./known-asset.ts";
+import { jsonOption, printList } from "./list-output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -125,12 +126,11 @@ const checkProject = async (config: Config, project: string): Promise<void> => {
 const listCommand = () =>
   new Command("list")
     .description("every key: JSON, one a line, without the secrets")
-    .action(async () => {
+    .addOption(jsonOption())
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
-      for (const key of await listKeys(storage.write.db)) {
-        process.stdout.write(`${JSON.stringify(key)}\n`);
-      }
+      printList(await listKeys(storage.write.db), json);
     });
 
 const callbackUrlCommand = () =>

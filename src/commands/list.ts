@@ -45,6 +45,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./status.ts")).statusCommand(),
   },
+  doctor: {
+    about: "whether this deployment has what it needs, and what to do where not; changes nothing",
+    usage: "[options]",
+    load: async () => (await import("./doctor.ts")).doctorCommand(),
+  },
   "cap-table": {
     about: "who held a token at a checkpoint or moment, as CSV or JSON",
     usage: "[options]",
@@ -86,10 +91,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   packages: {
     about: "addresses of the contract that the log follows: list them, or add one it has passed",
+    usage: "[options]",
     load: async () => (await import("./packages.ts")).packagesCommand(),
   },
   evm: {
-    about: "the log of EVM chains: read it anew",
+    about: "the log of EVM chains: list its tokens, or read it anew",
     load: async () => (await import("./evm.ts")).evmCommand(),
   },
   keys: {
@@ -108,6 +114,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   pii: {
     about: "investors' data at rest: show or delete an investor, renew the keys",
     load: async () => (await import("./pii.ts")).piiCommand(),
+  },
+  completion: {
+    about: "a script that completes this program's commands and options in a shell",
+    usage: "<shell>",
+    load: async () => (await import("./completion.ts")).completionCommand(),
   },
   demo: {
     about: "the demo ledger: a simulated issuer of security tokens",

@@ -13,6 +13,7 @@ import { openStorage, type Storage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
 import { canonicalAddress } from "../values/move-type.ts";
 import { checkpointArgument } from "./arguments.ts";
+import { jsonOption, printList } from "./list-output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
@@ -21,10 +22,13 @@ import { UsageError } from "./usage.ts";
 /** `holderbook packages`: the addresses of the contract whose facts the log keeps. */
 export const packagesCommand = () =>
   new Command("packages")
-    .action(async () => {
+    .addOption(jsonOption())
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
-      const lines = (await packagesInLog(storage.read.sql)).map(({ address, checkpoint }) =>
+      const packages = await packagesInLog(storage.read.sql);
+      if (json) return printList(packages, json);
+      const lines = packages.map(({ address, checkpoint }) =>
         checkpoint === null
           ? `${address}  from the log's beginning`
           : `${address}  joined at checkpoint ${checkpoint}`,

@@ -5,6 +5,7 @@ import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { requestOverviews, requestWithHistory } from "../ta/requests/overview.ts";
 import { checkAsset } from "./known-asset.ts";
+import { printList } from "./list-output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -13,15 +14,17 @@ export const listRequests = (page: {
   readonly asset?: string;
   readonly open?: boolean;
   readonly limit: number;
+  readonly json?: boolean;
 }): Promise<void> =>
   reading(async (sql, config) => {
-    const { asset, open = false, limit } = page;
+    const { asset, open = false, limit, json = false } = page;
     const found = await requestOverviews(sql, { asset, open, limit });
     // An asset that is served no more may still have requests.
     if (found.length === 0 && asset !== undefined) await checkAsset(config, asset);
-    for (const { message: _, ...request } of found) {
-      process.stdout.write(`${JSON.stringify(request)}\n`);
-    }
+    printList(
+      found.map(({ message: _, ...request }) => request),
+      json,
+    );
   });
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

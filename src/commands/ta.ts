@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { type SignedHeaders, signRequest } from "../../client/index.mjs";
 import { parseStrictJson } from "../settings/strict-json.ts";
 import { wholeNumberArgument } from "./arguments.ts";
+import { jsonOption } from "./list-output.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook ta`: for callers of the transfer agent API, and for who runs it. */
@@ -19,7 +20,8 @@ const requestsCommand = () =>
     .option("--asset <name>", "only those for this asset")
     .option("--open", "only those that are not final, oldest first")
     .option("--limit <n>", "at most so many", wholeNumberArgument(1, 10_000), 100)
-    .action(async (options: { asset?: string; open?: boolean; limit: number }) =>
+    .addOption(jsonOption())
+    .action(async (options: { asset?: string; open?: boolean; limit: number; json?: boolean }) =>
       (await import("./ta-requests.ts")).listRequests(options),
     );
 

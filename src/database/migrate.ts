@@ -9,7 +9,7 @@ import type { Database, Sql } from "./connect.ts";
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 
 /** `server_version_num` of the oldest Postgres we run on. */
-const OLDEST_VERSION = 150_000;
+export const OLDEST_VERSION = 150_000;
 
 /** Advisory lock that lets one process migrate at a time; an arbitrary constant of this project. */
 const MIGRATION_LOCK = 6_204_117_233_551n;

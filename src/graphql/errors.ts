@@ -7,7 +7,7 @@ import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";
 
 /** Values of `extensions.code`. */
-const ERROR_CODES = [
+export const ERROR_CODES = [
   "UNAUTHENTICATED",
   "FORBIDDEN",
   "BAD_USER_INPUT",

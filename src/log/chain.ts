@@ -3,7 +3,7 @@
  * It is made after facts were appended, from what the log then holds; a fact that is changed, deleted or
  * added later, behind the log's back, no longer fits its hash.
  *
- * What is hashed, so that anybody can repeat it (docs/audit.md has it in full):
+ * What is hashed, so that anybody can repeat it (docs/how-to/audit.md has it in full):
  *
  *     fact  = its columns in the order of `FACT_COLUMNS`, each as text (`contents` as it is) behind its
  *             length in bytes, u32 big-endian; ff ff ff ff for null

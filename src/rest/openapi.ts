@@ -90,7 +90,7 @@ const errorAnswers = Object.fromEntries(
   ]),
 );
 
-/** Header fields of a callback, as docs/callbacks.md describes them. */
+/** Header fields of a callback, as docs/how-to/callbacks.md describes them. */
 const CALLBACK_HEADERS = {
   "webhook-id": "Names the message: the same in every attempt. Act once per id.",
   "webhook-timestamp": "When this attempt was signed, unix seconds.",

@@ -10,6 +10,7 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "./config-error.ts";
 import { ENV_FILE, ENVIRONMENT, mistyped } from "./names.ts";
+import { SECRETS, withSecretFiles } from "./secret-files.ts";
 import { shownUrl } from "./shown-url.ts";
 import {
   checkpointNumber,
@@ -230,14 +231,17 @@ const shownValue = (name: string, present: Readonly<Record<string, string>>): st
 export const configFromEnvironment = (): Config => {
   const environment = { ...process.env };
   const file = loadedFile();
-  const names = Object.keys(settings.shape);
+  const names = [...SETTINGS, ...SECRETS.map(({ file }) => file)];
   const wrong = [
     ...mistyped(Object.keys(given(file)), names, ENV_FILE),
     ...mistyped(Object.keys(given(environment)), names, ENVIRONMENT),
   ];
   if (wrong.length > 0) throw new ConfigError(wrong.join("\n"));
-  return readConfig(process.env);
+  return readConfig(withSecretFiles(given(process.env)));
 };
+
+/** The names of all settings, as `.env.example` documents them. */
+export const SETTINGS: readonly string[] = Object.keys(settings.shape);
 
 /** What `.env` holds, once it is in the environment too. */
 const loadedFile = (): NodeJS.Dict<string> => {

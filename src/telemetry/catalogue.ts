@@ -1,5 +1,5 @@
 /**
- * Every figure that `/metrics` can show: one list, from which the figures are made, `docs/metrics.md` is
+ * Every figure that `/metrics` can show: one list, from which the figures are made, `docs/reference/metrics.md` is
  * printed and the dashboard is drawn. A figure that is not here cannot be counted, shown or alarmed on.
  *
  * Labels are few and bounded: names of pipelines, assets, projects, chains and endpoints come from the code

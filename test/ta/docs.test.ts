@@ -1,4 +1,4 @@
-/** The examples of docs/transfer-agent.md, run as they stand against a running API. */
+/** The examples of docs/how-to/transfer-agent.md, run as they stand against a running API. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { bodyOf } from "./submissions.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const page = await readFile(join(root, "docs", "transfer-agent.md"), "utf8");
+const page = await readFile(join(root, "docs", "how-to", "transfer-agent.md"), "utf8");
 
 /** The first code block of a language after these words. */
 const example = (after: string, language: string): string => {

@@ -16,8 +16,8 @@ const root = join(import.meta.dirname, "../..");
 const text = (path: string) => readFileSync(join(root, path), "utf8");
 const run = promisify(execFile);
 
-test("docs/metrics.md is what the catalogue prints (npm run metrics)", () => {
-  expect(text("docs/metrics.md")).toBe(metricsPage());
+test("docs/reference/metrics.md is what the catalogue prints (npm run metrics)", () => {
+  expect(text("docs/reference/metrics.md")).toBe(metricsPage());
 });
 
 test("the dashboard is what its rows draw (npm run dashboards)", () => {
@@ -52,16 +52,17 @@ test("alert rules name figures that there are, and sections that tell what to do
   for (const part of ["summary: ", "description: ", "severity: "]) {
     expect(rules.split(part)).toHaveLength(alerts.length + 1);
   }
-  const anchors = [...text("docs/operations.md").matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
-    title
-      .toLowerCase()
-      .replace(/[^\w -]/g, "")
-      .replaceAll(" ", "-"),
+  const anchors = [...text("docs/how-to/operations.md").matchAll(/^#+ (.+)$/gm)].map(
+    ([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replace(/[^\w -]/g, "")
+        .replaceAll(" ", "-"),
   );
   expect(runbooks.map(([, , anchor = ""]) => anchor).filter((at) => !anchors.includes(at))).toEqual(
     [],
   );
-  expect(new Set(runbooks.map(([, file]) => file))).toEqual(new Set(["docs/operations.md"]));
+  expect(new Set(runbooks.map(([, file]) => file))).toEqual(new Set(["docs/how-to/operations.md"]));
 });
 
 test("every alert rule is tried: for what it is for, and for what only looks like it", () => {

@@ -10,7 +10,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { ClusterGoneError, keepRunning, type Restarts } from "./keep-running.ts";
-import { clusterIn, createClusterOnce, hasCluster } from "./postgres-cluster.ts";
+import { clusterIn, createClusterOnce, hasCluster, readPassword } from "./postgres-cluster.ts";
 import { EmbeddedPostgresError, type Postgres, preparePostgres } from "./postgres-process.ts";
 import {
   endOf,
@@ -88,6 +88,26 @@ export const startEmbeddedPostgres = async (options: {
   const server = await launchServer(postgres, { dataDir, port: await freePort() });
   // Another process may have won the race to start it.
   return server.joined ? guest(server) : owner(server);
+};
+
+/** How long a server that runs may take to say that it is ready. */
+const FOUND_READY_MS = 2_000;
+
+/**
+ * The connection string of the server that runs on `<dataDir>/postgres`, whoever runs it; undefined when none
+ * does. Starts and changes nothing.
+ * @throws EmbeddedPostgresError when it is not ready soon, or this user may not read its password
+ */
+export const foundEmbeddedPostgres = async (dataDir: string): Promise<string | undefined> => {
+  if (!(await hasCluster(dataDir))) return undefined;
+  if ((await runningServer(dataDir))?.state !== "alive") return undefined;
+  const { port } = await readyServer(dataDir, { withinMs: FOUND_READY_MS });
+  const password = await readPassword(dataDir).catch((error: Error) => {
+    throw new EmbeddedPostgresError(
+      `its password cannot be read (${error.message}); run this as the user of the service`,
+    );
+  });
+  return urlOf(port, password);
 };
 
 /** On the port that everybody's connections go to. */

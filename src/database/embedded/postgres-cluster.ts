@@ -17,6 +17,10 @@ export const hasCluster = async (dataDir: string): Promise<boolean> =>
     () => false,
   );
 
+/** The password of the cluster below the data folder. */
+export const readPassword = (dataDir: string): Promise<string> =>
+  readFile(join(clusterIn(dataDir), PASSWORD_FILE), "utf8");
+
 /** Where the cluster of a data folder is, or would be. */
 export const clusterIn = (dataDir: string): string => join(resolve(dataDir), "postgres");
 
@@ -27,7 +31,7 @@ export const clusterIn = (dataDir: string): string => join(resolve(dataDir), "po
  */
 export const createClusterOnce = async (postgres: Postgres, dataDir: string): Promise<string> => {
   const cluster = clusterIn(dataDir);
-  const existing = () => readFile(join(cluster, PASSWORD_FILE), "utf8").catch(() => undefined);
+  const existing = () => readPassword(dataDir).catch(() => undefined);
   const before = await existing();
   if (before !== undefined) return before;
 

@@ -78,3 +78,42 @@ export const nextBlocks = async (
   );
   return ({ chainId, address }) => known.get(`${chainId} ${address}`);
 };
+
+/** A token that the log has, and how far it is read. */
+export type LoggedToken = {
+  readonly chainId: number;
+  /** Slug, such as `avalanche_fuji`. */
+  readonly network: string;
+  readonly address: Address;
+  /** As the contract describes itself; null until read. */
+  readonly name: string | null;
+  readonly symbol: string | null;
+  /** As it was read last, in the smallest unit; null until read. */
+  readonly totalSupply: bigint | null;
+  readonly firstBlock: bigint;
+  /** Every block from the first up to, not including, this one has its facts in the log. */
+  readonly nextBlock: bigint;
+  /** Newest block known of the chain; null before the RPC first answered. */
+  readonly headBlock: bigint | null;
+};
+
+/** All tokens of all chains, by chain, then address. */
+export const loggedTokens = async ({ sql }: Pick<Db, "sql">): Promise<readonly LoggedToken[]> => {
+  const rows = await sql<
+    (Omit<LoggedToken, "chainId" | "address" | "totalSupply"> & {
+      chainId: bigint;
+      address: Buffer;
+      totalSupply: string | null;
+    })[]
+  >`
+    select chain_id as "chainId", network, address, name, symbol, total_supply as "totalSupply",
+           first_block as "firstBlock", next_block as "nextBlock", head_block as "headBlock"
+    from evm_tokens join evm_chains using (chain_id)
+    order by chain_id, address`;
+  return rows.map(({ chainId, address, totalSupply, ...row }) => ({
+    ...row,
+    chainId: Number(chainId),
+    address: hexOf(address),
+    totalSupply: totalSupply === null ? null : BigInt(totalSupply),
+  }));
+};

@@ -4,18 +4,19 @@ import { errorAnswer } from "../../http/api-description.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
 
-const reason = z
-  .enum([
-    "INVALID_MESSAGE",
-    "PII_STORAGE_ERROR",
-    "ALREADY_WHITELISTED",
-    "SIGNING_NOT_ALLOWED",
-    "SIGNING_ERROR",
-    "BROADCAST_SUBMIT_ERROR",
-    "BROADCAST_FAILED",
-    "CALLBACK_DELIVERY_FAILED",
-  ])
-  .describe("Why a request FAILED.");
+/** Values of `reason`. */
+export const FAILURE_REASONS = [
+  "INVALID_MESSAGE",
+  "PII_STORAGE_ERROR",
+  "ALREADY_WHITELISTED",
+  "SIGNING_NOT_ALLOWED",
+  "SIGNING_ERROR",
+  "BROADCAST_SUBMIT_ERROR",
+  "BROADCAST_FAILED",
+  "CALLBACK_DELIVERY_FAILED",
+] as const;
+
+const reason = z.enum(FAILURE_REASONS).describe("Why a request FAILED.");
 
 const time = z.iso.datetime();
 

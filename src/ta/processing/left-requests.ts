@@ -25,7 +25,7 @@ export const warnOfLeftRequests = async (
       `transfer agent: ${requests} requests for ${asset} cannot go on, because ASSETS_FILE of this ` +
         "process does not name it: put it back until they are done. What pays for those under way " +
         '(`holding`) is held until their transactions are settled: see "An asset that is taken out" in ' +
-        "docs/transfer-agent-processing.md",
+        "docs/explanation/transfer-agent-processing.md",
     );
   }
 };

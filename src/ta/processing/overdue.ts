@@ -26,7 +26,7 @@ export const warnWhenOverdue = async (
     { requestId: id, asset, txId, minutes },
     `transfer agent: the transaction of request ${id} was signed ${minutes} minutes ago and is not ` +
       "executed; the same bytes are submitted again and again. On an EVM chain its fee may have become " +
-      'too low: see "A transaction that is not executed" in docs/transfer-agent-processing.md',
+      'too low: see "A transaction that is not executed" in docs/explanation/transfer-agent-processing.md',
   );
 };
 

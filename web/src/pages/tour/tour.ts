@@ -59,12 +59,12 @@ export type Station = (typeof STATIONS)[number];
 
 /** The page of the documentation that tells more about each. */
 export const READ: Readonly<Record<Station, string>> = {
-  accepted: "docs/transfer-agent.md",
-  queued: "docs/transfer-agent-processing.md",
-  transaction: "docs/transfer-agent-processing.md",
-  checkpoint: "docs/audit.md",
-  register: "docs/graphql.md",
-  callback: "docs/callbacks.md",
+  accepted: "docs/how-to/transfer-agent.md",
+  queued: "docs/explanation/transfer-agent-processing.md",
+  transaction: "docs/explanation/transfer-agent-processing.md",
+  checkpoint: "docs/how-to/audit.md",
+  register: "docs/how-to/graphql.md",
+  callback: "docs/how-to/callbacks.md",
 };
 
 export type Passed = {

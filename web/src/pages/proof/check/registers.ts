@@ -127,7 +127,7 @@ const rootFaults = async (
 
 type Node = { readonly hash: Uint8Array; readonly sum: bigint };
 
-/** Of the Merkle sum tree over a table's rows; docs/audit.md has every hash. */
+/** Of the Merkle sum tree over a table's rows; docs/how-to/audit.md has every hash. */
 const rootOf = async ({ coinType, checkpoint, rows }: Table) => {
   const { blake2b } = await loadSignatures();
   const hash = (...parts: readonly Uint8Array[]): Uint8Array => {

@@ -1,0 +1,74 @@
+/** `docs/reference/errors.md`, from the classes of errors and their comments. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorName } from "../../src/http/error-body.ts";
+import { code, head, table } from "./markdown.ts";
+
+/** An error that operators meet in logs, in `/health` and on the command line. */
+type Named = { readonly name: string; readonly remedy: string; readonly about: string };
+
+/** A comment, the class behind it, and its body as far as the end of the class or what follows. */
+const CLASS =
+  /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:export )?class (\w+) extends (\w+) \{([\s\S]*?)\n\}/g;
+
+/** The page. @param codes values of `extensions.code` of GraphQL; `reasons` of requests that failed */
+export const errorsPage = (
+  root: string,
+  { codes, reasons }: { readonly codes: readonly string[]; readonly reasons: readonly string[] },
+): string => {
+  const statuses = [400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 429, 500, 503];
+  return [
+    head(
+      "Errors",
+      [
+        "What callers are told, and what operators read in the log, in `/health` and on the command line. What to do",
+        "about those that need an operator: [operations](../how-to/operations.md).",
+      ].join("\n"),
+    ),
+    "## Over HTTP\n",
+    "Everything but GraphQL refuses with `{ error, details, requestId }`: `details` says what was wrong, and the log line of the request carries the same `requestId`.\n",
+    table(
+      ["status", "`error`"],
+      statuses.map((status) => [`${status}`, code(errorName(status))]),
+    ),
+    "## GraphQL\n",
+    `Values of \`extensions.code\`: ${codes.map(code).join(", ")}. [GraphQL](../how-to/graphql.md) says when each comes.\n`,
+    "## Requests of the transfer agent\n",
+    `Values of \`reason\` of a request that failed: ${reasons.map(code).join(", ")}. [Transfer agent](../how-to/transfer-agent.md) says what they mean.\n`,
+    "## By name\n",
+    "The remedy says what the program does itself: `retry` tries again after a pause, `wait` waits for the world to change, `stop` ends the work and needs somebody. `ConfigError` and its kinds end a command with code 2, others with code 1.\n",
+    table(
+      ["name", "remedy", "what it means"],
+      namedIn(root).map(({ name, remedy, about }) => [code(name), remedy, about]),
+    ),
+  ].join("\n");
+};
+
+const namedIn = (root: string): readonly Named[] => {
+  const texts = globSync(["src/**/*.ts", "demo/**/*.ts"], { cwd: root })
+    .toSorted()
+    .map((file) => readFileSync(join(root, file), "utf8"));
+  const found = texts.flatMap((text) =>
+    [...text.matchAll(CLASS)].flatMap(([, comment = "", name = "", parent = "", body = ""]) =>
+      name.endsWith("Error") && parent.endsWith("Error") ? [{ comment, name, parent, body }] : [],
+    ),
+  );
+  const remedyOf = (name: string): string => {
+    const one = found.find((each) => each.name === name);
+    if (one === undefined) return "";
+    const own = /remedy(?:: Remedy)? = "(\w+)"/.exec(one.body)?.[1];
+    return own ?? (/remedy/.test(one.body) ? "as it says" : remedyOf(one.parent));
+  };
+  return found
+    .map(({ name, comment }) => ({
+      name,
+      remedy: remedyOf(name),
+      about: comment
+        .split("\n")
+        .map((line) => line.replace(/^\s*\*? ?/, "").trim())
+        .filter((line) => !line.startsWith("@"))
+        .join(" ")
+        .trim(),
+    }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+};

@@ -1,0 +1,32 @@
+/** All pages of the reference that are made from the code, by their paths in the project. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { wholeProgram } from "../../src/command-line.ts";
+import { commandTree } from "../../src/commands/command-tree.ts";
+import { ERROR_CODES } from "../../src/graphql/errors.ts";
+import { schema } from "../../src/graphql/schema.ts";
+import { FAILURE_REASONS } from "../../src/ta/api/answer-schema.ts";
+import { cliPage } from "./cli.ts";
+import { errorsPage } from "./errors.ts";
+import { graphqlPage } from "./graphql.ts";
+import { type OpenApiDocument, openApiPage } from "./openapi.ts";
+import { settingsPage } from "./settings.ts";
+
+/** Pages by path, from the code alone. */
+export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
+  new Map([
+    ["docs/reference/cli.md", cliPage(commandTree(await wholeProgram()))],
+    ["docs/reference/settings.md", settingsPage(readFileSync(join(root, ".env.example"), "utf8"))],
+    ["docs/reference/graphql.md", graphqlPage(schema, ERROR_CODES)],
+    [
+      "docs/reference/errors.md",
+      errorsPage(root, { codes: ERROR_CODES, reasons: FAILURE_REASONS }),
+    ],
+  ]);
+
+/** Pages by path, from what a running service says of itself (`/openapi.json`). */
+export const pagesOfService = (document: OpenApiDocument): ReadonlyMap<string, string> =>
+  new Map([
+    ["docs/reference/rest.md", openApiPage(document, "rest")],
+    ["docs/reference/ta.md", openApiPage(document, "ta")],
+  ]);

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Makes the secrets that compose.yaml names, each in a file of its own below deploy/secrets. Those that are
+# there are left as they are: the database knows them.
+set -eu
+cd "$(dirname "$0")"
+
+# The folder is closed to others. The files are not: in a container another user reads them, and sees nothing
+# of the folder.
+mkdir -p secrets
+chmod 700 secrets
+cd secrets
+
+random() { head -c "$1" /dev/urandom | base64 | tr -d '\n'; }
+letters() { head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
+keep() {
+  [ -s "$1" ] && return 0
+  printf '%s\n' "$2" > "$1.new"
+  chmod 644 "$1.new"
+  mv "$1.new" "$1"
+  echo "made deploy/secrets/$1"
+}
+
+keep postgres-password "$(letters)"
+keep redis-password "$(letters)"
+keep database-url "postgres://holderbook:$(cat postgres-password)@postgres:5432/holderbook"
+keep redis-url "redis://:$(cat redis-password)@redis:6379"
+keep callback-master-key "$(random 32)"
+keep pii-keys "$(date +%Y-%m):$(random 32)"

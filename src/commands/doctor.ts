@@ -1,0 +1,51 @@
+import { Command } from "commander";
+import { CHECKS, type Check, type Finding, type State } from "../doctor/finding.ts";
+import { namesArgument } from "./arguments.ts";
+
+type Options = {
+  readonly only?: readonly string[];
+  readonly strict?: boolean;
+  readonly json?: boolean;
+};
+
+/** `holderbook doctor`: whether a deployment has what it needs. Exit code 1 when something fails. */
+export const doctorCommand = () =>
+  new Command("doctor")
+    .option(
+      "--only <checks>",
+      `only these, separated by commas: ${CHECKS.join(", ")}`,
+      namesArgument(CHECKS),
+    )
+    .option("--strict", "end with code 1 on a warning, too")
+    .option("--json", "one JSON document instead of text")
+    .addHelpText(
+      "after",
+      "\nEach line is ok, warn or fail, with what to do. Nothing is changed; it works beside a running service.",
+    )
+    .action(async ({ only, strict = false, json }: Options) => {
+      const { examine } = await import("../doctor/examine.ts");
+      const findings = await examine(CHECKS.filter((check) => only?.includes(check) ?? true));
+      const count = (state: State) => findings.filter((each) => each.state === state).length;
+      const [failed, warned] = [count("fail"), count("warn")];
+      const text = json
+        ? JSON.stringify({ ok: failed === 0, failed, warned, findings })
+        : inWords(findings, failed, warned);
+      process.stdout.write(`${text}\n`);
+      if (failed > 0 || (strict && warned > 0)) process.exitCode = 1;
+    });
+
+/** A line for each, and what to do below those that need it. */
+const inWords = (findings: readonly Finding[], failed: number, warned: number): string => {
+  const width = Math.max(...CHECKS.map((check: Check) => check.length));
+  const lines = findings.flatMap(({ check, state, says, remedy }) => [
+    `${state.padEnd(4)}  ${check.padEnd(width)}  ${says}`,
+    ...(remedy === undefined ? [] : [`${" ".repeat(width + 8)}→ ${remedy}`]),
+  ]);
+  const end =
+    failed > 0
+      ? `${failed} failed, ${warned} warned`
+      : warned > 0
+        ? `nothing failed, ${warned} warned`
+        : "everything is there";
+  return [...lines, "", end].join("\n");
+};

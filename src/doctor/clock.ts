@@ -1,0 +1,50 @@
+/** This machine's clock, against the database's and the newest checkpoint's. */
+import { type Finding, findingsOf } from "./finding.ts";
+import type { Newest } from "./source.ts";
+
+/** Signatures and keys of callers tolerate 300 s; a clock that is off by this much is not set by a server. */
+const OFF_MS = 5_000;
+const FAR_OFF_MS = 60_000;
+
+/** A chain makes several checkpoints a second: an older one says that the source is behind, or the clock ahead. */
+const OLD_MS = 120_000;
+
+const REMEDY = "let a time server set the clock of both machines (NTP)";
+
+/**
+ * @param clockAheadMs of the database; undefined: it was not asked
+ * @param newest of the source; undefined: it was not asked, or its time says nothing
+ */
+export const lookAtClock = (
+  clockAheadMs: number | undefined,
+  newest: Newest | undefined,
+): readonly Finding[] => {
+  const { ok, warn, fail } = findingsOf("clock");
+  const findings: Finding[] = [];
+  if (clockAheadMs !== undefined) {
+    const off = Math.abs(clockAheadMs);
+    const says = `the database's clock is ${seconds(off)} ${clockAheadMs < 0 ? "behind" : "ahead of"} this one`;
+    findings.push(
+      off < OFF_MS
+        ? ok("the database's clock agrees")
+        : (off < FAR_OFF_MS ? warn : fail)(says, REMEDY),
+    );
+  }
+  if (newest !== undefined) {
+    const ageMs = newest.askedAtMs - Number(newest.timestampMs);
+    if (ageMs < -OFF_MS) {
+      const says = `the newest checkpoint is from ${seconds(-ageMs)} after this clock's time`;
+      findings.push((ageMs < -FAR_OFF_MS ? fail : warn)(says, REMEDY));
+    } else if (ageMs > OLD_MS) {
+      findings.push(
+        warn(
+          `the newest checkpoint is ${seconds(ageMs)} old by this clock`,
+          "the source is behind, or the clock is ahead: compare the clock with a time server",
+        ),
+      );
+    } else findings.push(ok(`the newest checkpoint is ${seconds(Math.max(0, ageMs))} old`));
+  }
+  return findings.length > 0 ? findings : [ok("nothing to compare it with here")];
+};
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

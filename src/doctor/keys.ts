@@ -1,0 +1,91 @@
+/** Keys: those that seal, those that sign, and those that callers show. None is made, none is shown. */
+import { openableDeploymentKey } from "../audit/deployment-key.ts";
+import { openableKeys } from "../callbacks/signing-keys.ts";
+import type { Database } from "../database/connect.ts";
+import { KEY_KINDS, listKeys } from "../http/keys.ts";
+import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredVault } from "../service/pii.ts";
+import type { Assets } from "../settings/assets.ts";
+import { type Config, ConfigError } from "../settings/config.ts";
+import { taAssets } from "../ta/requests/asset.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** Opens everything that is sealed as the service would, and counts the callers' keys. */
+export const lookAtKeys = async (
+  database: Database,
+  config: Pick<Config, "callbacks" | "dataDir" | "ta">,
+  assets: Assets | undefined,
+): Promise<readonly Finding[]> => {
+  const { ok, fail } = findingsOf("keys");
+  const RIGHT_KEY = "give this process the keys, or the DATA_DIR, of the one that made them";
+  const attempt = async (look: () => Promise<string>): Promise<Finding> => {
+    try {
+      return ok(await look());
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return fail(error.message, RIGHT_KEY);
+    }
+  };
+  const masterKey = () => callbackMasterKey(config, { existing: true });
+  return [
+    await attempt(async () => {
+      const ids = await openableKeys(database, masterKey);
+      return ids.length === 0
+        ? "the first start makes the key that signs callbacks"
+        : `the master key opens what signs callbacks: ${ids.join(", ")}`;
+    }),
+    await attempt(async () => {
+      const id = await openableDeploymentKey(database, masterKey);
+      return id === undefined
+        ? "the first start makes the deployment's key"
+        : `the master key opens the deployment's key ${id}`;
+    }),
+    await attempt(() => investorsKeys(database, config)),
+    ...(await callersKeys(database, assets)),
+  ];
+};
+
+const investorsKeys = async (
+  database: Database,
+  config: Pick<Config, "dataDir" | "ta">,
+): Promise<string> => {
+  const held = await database.sql`select 1 from ta_pii_records limit 1`;
+  if (held.length === 0) return "there are no investors' data to open";
+  await (await configuredVault(config, { write: database }, { existing: true })).checkKeys();
+  return "the keys open investors' data";
+};
+
+const callersKeys = async (
+  database: Database,
+  assets: Assets | undefined,
+): Promise<readonly Finding[]> => {
+  const { ok, warn } = findingsOf("keys");
+  const keys = (await listKeys(database)).filter(({ revokedAt }) => revokedAt === null);
+  if (keys.length === 0) {
+    return [
+      warn(
+        "nobody can ask: there is no key",
+        "make one: `holderbook keys create --kind graphql --label …`",
+      ),
+    ];
+  }
+  const counts = KEY_KINDS.flatMap((kind) => {
+    const count = keys.filter((key) => key.kind === kind).length;
+    return count === 0 ? [] : [`${count} ${kind}`];
+  });
+  const without = assets === undefined ? [] : [...taAssets(assets).keys()].filter(isKeyless(keys));
+  return [
+    ok(`callers' keys that open: ${counts.join(", ")}`),
+    ...without.map((asset) =>
+      warn(
+        `nobody can ask for ${asset}`,
+        `make a key: \`holderbook keys create --kind ta --asset ${asset}\``,
+      ),
+    ),
+  ];
+};
+
+const isKeyless =
+  (keys: readonly { readonly kind: string; readonly subject: string | null }[]) =>
+  (asset: string): boolean =>
+    !keys.some(({ kind, subject }) => kind === "ta" && subject === asset);

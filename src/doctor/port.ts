@@ -1,0 +1,85 @@
+/** The port: free, or held by a running Holderbook. */
+import { createServer } from "node:net";
+import { z } from "zod";
+import type { Config } from "../settings/config.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** As `/health` answers, as far as it is looked at. */
+const health = z.object({
+  status: z.enum(["ok", "catching_up", "stalled"]),
+  version: z.string(),
+  pipelines: z.array(z.object({ pipeline: z.string(), reason: z.string().optional() })),
+  reader: z.object({ reason: z.string().optional() }).optional(),
+  reason: z.string().optional(),
+});
+
+/** A report of health is a few KB. */
+const LONGEST_BYTES = 1024 * 1024;
+
+/** Listens for an instant when nobody answers, to see that this user may. */
+export const lookAtPort = async (
+  { host, port }: Pick<Config, "host" | "port">,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> => {
+  const { ok, fail } = findingsOf("port");
+  if (port === 0) return [ok("a free one is taken at each start (PORT=0)")];
+  const code = await listening(host, port);
+  const where = `${host}:${port}`;
+  if (code === undefined) return [ok(`${where} is free`)];
+  if (code !== "EADDRINUSE") {
+    return [fail(`${where} cannot be listened on (${code})`, "name another HOST or PORT")];
+  }
+  return [await holder(where, urlOf(host, port), signal)];
+};
+
+/** Where a server that listens on this address is asked on this machine. */
+const urlOf = (host: string, port: number): string => {
+  const asked = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? host;
+  return `http://${asked.includes(":") && !asked.startsWith("[") ? `[${asked}]` : asked}:${port}`;
+};
+
+const listening = (host: string, port: number): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(undefined)));
+  });
+
+const holder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
+  const { ok, warn, fail } = findingsOf("port");
+  const report = health.safeParse(await asked(`${url}/health`, signal)).data;
+  if (report === undefined) {
+    return fail(
+      `${where} is held by a program that is no Holderbook`,
+      "end that program, or name another PORT",
+    );
+  }
+  const { status, version } = report;
+  const says = `${where} is held by Holderbook ${version}, whose health is ${status}`;
+  if (status !== "stalled") return ok(says);
+  const parts = [
+    report.reason,
+    report.reader?.reason && `reader: ${report.reader.reason}`,
+    ...report.pipelines.map(({ pipeline, reason }) => reason && `${pipeline}: ${reason}`),
+  ].filter((part) => part !== undefined && part !== "");
+  return warn(
+    [says, ...parts.slice(0, 3)].join("; "),
+    "see its log, and what the documentation says of that error",
+  );
+};
+
+const asked = async (url: string, signal: AbortSignal): Promise<unknown> => {
+  try {
+    const answer = await fetch(url, { signal, redirect: "error" });
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of answer.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > LONGEST_BYTES) return undefined;
+    }
+    return JSON.parse(text);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+};

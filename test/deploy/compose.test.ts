@@ -1,0 +1,142 @@
+/** `deploy/compose.yaml`: what it asks of an engine, held to the program's commands and settings. */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { COMMANDS } from "../../src/commands/list.ts";
+import { CHECKS } from "../../src/doctor/finding.ts";
+import { readConfig, SETTINGS } from "../../src/settings/config.ts";
+import { SECRETS, withSecretFiles } from "../../src/settings/secret-files.ts";
+
+const run = promisify(execFile);
+
+const DEPLOY = fileURLToPath(new URL("../../deploy/", import.meta.url));
+
+const service = z.looseObject({
+  image: z.string(),
+  command: z.array(z.string()).optional(),
+  environment: z.record(z.string(), z.string()).default({}),
+  secrets: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  networks: z.array(z.string()),
+  ports: z.array(z.string()).default([]),
+  read_only: z.boolean(),
+  cap_drop: z.array(z.string()),
+  security_opt: z.array(z.string()),
+  restart: z.string(),
+  user: z.string().optional(),
+  tmpfs: z.array(z.string()),
+  healthcheck: z
+    .object({ test: z.array(z.string()), interval: z.string(), timeout: z.string() })
+    .loose(),
+  deploy: z.object({
+    resources: z.object({
+      limits: z.object({ cpus: z.string(), memory: z.string(), pids: z.number() }),
+    }),
+  }),
+});
+
+const file = z.looseObject({
+  services: z.record(z.string(), service),
+  volumes: z.record(z.string(), z.unknown()),
+  networks: z.record(z.string(), z.object({ internal: z.boolean().optional() })),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+
+const compose = async () =>
+  file.parse(parse(await readFile(join(DEPLOY, "compose.yaml"), "utf8"), { merge: true }));
+
+test("every service is hardened, bounded and watched", async () => {
+  const { services, networks } = await compose();
+  expect(Object.keys(services).toSorted()).toEqual(["index", "postgres", "redis", "serve"]);
+  for (const [name, each] of Object.entries(services)) {
+    expect({ name, readOnly: each.read_only, caps: each.cap_drop, opt: each.security_opt }).toEqual(
+      {
+        name,
+        readOnly: true,
+        caps: ["ALL"],
+        opt: ["no-new-privileges:true"],
+      },
+    );
+    // Where they write although the root is read-only.
+    expect(each.tmpfs.some((at) => at.startsWith("/tmp:size="))).toBe(true);
+    for (const port of each.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  }
+  expect(networks.inside?.internal).toBe(true);
+  for (const name of ["postgres", "redis"]) {
+    expect(services[name]?.networks).toEqual(["inside"]);
+    expect(services[name]?.user).toBe(name);
+  }
+});
+
+test("its processes run commands there are, with settings there are", async () => {
+  const { services, secrets, volumes } = await compose();
+  const ours = Object.values(services).filter(({ image }) => image === "holderbook");
+  expect(ours.map(({ command }) => command)).toEqual([["index"], ["serve"]]);
+  const files = SECRETS.map(({ file: name }) => name);
+  for (const { command = [], environment, healthcheck } of ours) {
+    expect(command[0] !== undefined && command[0] in COMMANDS).toBe(true);
+    const unknown = Object.keys(environment).filter(
+      (name) => !SETTINGS.includes(name) && !files.includes(name),
+    );
+    expect(unknown).toEqual([]);
+    const [, , program = "", check = "", , checks = ""] = healthcheck.test;
+    if (program !== "bin/holderbook.mjs") continue;
+    expect(check in COMMANDS).toBe(true);
+    const all: readonly string[] = CHECKS;
+    expect(checks.split(",").filter((one) => !all.includes(one))).toEqual([]);
+  }
+  // What a service names is there, and everything that is there is used.
+  const named = (of: "secrets" | "volumes") =>
+    new Set(Object.values(services).flatMap((each) => each[of].map((one) => one.split(":")[0])));
+  expect(named("secrets")).toEqual(new Set(Object.keys(secrets)));
+  expect(named("volumes")).toEqual(new Set(Object.keys(volumes)));
+});
+
+test("the secrets are made once, closed to others, and are what the settings take", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holderbook-compose-"));
+  try {
+    await cp(join(DEPLOY, "make-secrets.sh"), join(folder, "make-secrets.sh"));
+    const make = () => run("sh", [join(folder, "make-secrets.sh")]);
+    await make();
+    const { services, secrets } = await compose();
+    const read = () =>
+      Promise.all(
+        Object.values(secrets).map(({ file: path }) => readFile(join(folder, path), "utf8")),
+      );
+    const before = await read();
+    expect(new Set(before).size).toBe(before.length);
+    expect((await make()).stdout).toBe("");
+    expect(await read()).toEqual(before);
+    expect((await stat(join(folder, "secrets"))).mode & 0o077).toBe(0);
+    const environment = Object.fromEntries(
+      Object.entries(services.index?.environment ?? {}).map(([name, path]) => [
+        name,
+        path.replace("/run/secrets", join(folder, "secrets")),
+      ]),
+    );
+    const config = readConfig(withSecretFiles(environment));
+    expect(config.databaseUrl).toMatch(
+      /^postgres:\/\/holderbook:[0-9a-f]{48}@postgres:5432\/holderbook$/,
+    );
+    expect(config.redisUrl).toMatch(/@redis:6379$/);
+    expect(Buffer.from(config.callbacks.masterKey ?? "", "base64")).toHaveLength(32);
+    expect(config.ta.piiKeys).toMatch(/^\d{4}-\d{2}:[\w+/]{43}=$/);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("an engine's own reader takes the file", async ({ skip }) => {
+  const there = await run("docker", ["compose", "version"]).then(
+    () => true,
+    () => false,
+  );
+  if (!there) skip("docker compose is not installed");
+  await run("docker", ["compose", "--file", join(DEPLOY, "compose.yaml"), "config", "--quiet"]);
+});

@@ -1,0 +1,126 @@
+/** The image, made step by step in a folder, and the service started from it as the image would. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, lstat, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endWithRun } from "../run-folder.ts";
+import { eventually } from "../service/process.ts";
+import { type Performed, perform, stepsOf } from "./dockerfile.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const DOCKERFILE = join(ROOT, "Dockerfile");
+
+/** Somebody who owns nothing of the image but /data; ourselves where we may not become another. */
+const isRoot = process.getuid?.() === 0;
+const user = isRoot
+  ? { uid: 65_534, gid: 65_534 }
+  : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+
+let folder: string;
+let image: Performed;
+
+beforeAll(async () => {
+  // On a disk, for it is half a gigabyte, and where another user may pass: the run's own folder is neither.
+  const open = existsSync("/var/tmp") ? "/var/tmp" : tmpdir();
+  folder = await mkdtemp(join(open, "holderbook-image-"));
+  await chmod(folder, 0o755);
+  const ignored = (await readFile(join(ROOT, ".dockerignore"), "utf8")).trim().split("\n");
+  image = await perform(DOCKERFILE, { context: ROOT, ignored, into: folder, user });
+}, 300_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs the image's program, with its settings, on its own Node. */
+const started = (args: readonly string[], settings: Readonly<Record<string, string>>) => {
+  const { root, workdir, env, entrypoint } = image;
+  const [program = "", ...rest] = entrypoint;
+  expect(program).toBe("node");
+  const here = Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value.replace(/^\//, `${root}/`)]),
+  );
+  const child = spawn(join(root, workdir, "node_modules/node/bin/node"), [...rest, ...args], {
+    cwd: join(root, workdir),
+    // Postgres and others find their programs; nothing else is known of this machine.
+    env: { PATH: process.env.PATH, ...here, HOST: "127.0.0.1", ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(isRoot && user),
+  });
+  endWithRun(child);
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+    });
+  }
+  return { child, printed: () => printed, ended: once(child, "close") };
+};
+
+const freePort = async (): Promise<number> => {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  return typeof address === "object" && address !== null ? address.port : 0;
+};
+
+test("the image runs as an unprivileged user, and holds no tools, tests or secrets", async () => {
+  const steps = stepsOf(await readFile(DOCKERFILE, "utf8"));
+  expect(steps.filter(({ step }) => step === "FROM")).toHaveLength(2);
+  expect(image.user).toBe("node");
+  const app = join(image.root, image.workdir);
+  const names = await readdir(app);
+  expect(names).toEqual(expect.arrayContaining(["bin", "client", "demo", "drizzle", "src", "web"]));
+  expect(names.filter((name) => /^(test|bench|docs|deploy|\.env|\.git)$/.test(name))).toEqual([]);
+  const packages = await readdir(join(app, "node_modules"));
+  expect(
+    packages.filter((name) => /^(vite|vitest|react|echarts|playwright-core)$/.test(name)),
+  ).toEqual([]);
+  expect(await readdir(join(app, "web"))).toEqual(["dist"]);
+});
+
+test("the service starts from a tree it may not write to, serves the page, and leaves the tree as it was", async () => {
+  const port = await freePort();
+  const settings = { PORT: `${port}`, DEMO_HISTORY: "50", LOG_LEVEL: "warn" };
+  const { child, printed, ended } = started(image.command, settings);
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    await eventually("/ready", async () => {
+      const status = await fetch(`${url}/ready`).then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      if (child.exitCode !== null) throw new Error(printed());
+      return status === 200 ? { done: true } : { seen: printed() };
+    });
+    const page = await fetch(url, { headers: { accept: "text/html" } });
+    expect(page.headers.get("content-type")).toContain("text/html");
+    expect(await page.text()).toContain("<script");
+    const doctor = started(["doctor", "--strict"], settings);
+    await doctor.ended;
+    expect(doctor.printed()).toContain("held by Holderbook");
+    expect({ code: doctor.child.exitCode, printed: doctor.printed() }).toMatchObject({ code: 0 });
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
+  expect(child.exitCode).toBe(0);
+  if (isRoot) expect(await ownedBy(join(image.root, image.workdir), user.uid)).toEqual([]);
+});
+
+/** Files and folders of a user. */
+const ownedBy = async (path: string, uid: number): Promise<readonly string[]> => {
+  const found = await readdir(path, { withFileTypes: true });
+  const lists = await Promise.all(
+    found.map(async (entry) => {
+      const at = join(path, entry.name);
+      const own = (await lstat(at)).uid === uid ? [at] : [];
+      return entry.isDirectory() ? [...own, ...(await ownedBy(at, uid))] : own;
+    }),
+  );
+  return lists.flat();
+};

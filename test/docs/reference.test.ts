@@ -1,0 +1,15 @@
+/** The reference is what the code says. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { pagesOfCode } from "../../bin/reference/pages.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+test("every page that is made from the code is current", async () => {
+  for (const [path, text] of await pagesOfCode(ROOT)) {
+    const page = await readFile(join(ROOT, path), "utf8");
+    expect(page === text, `${path} is not current: run \`npm run docs\``).toBe(true);
+  }
+});
