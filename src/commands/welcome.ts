@@ -37,6 +37,7 @@ export const welcome = (about: Welcome): string => {
     `Holderbook ${VERSION} is indexing ${ledger.about}`,
     `and keeps it in ${storage.kind === "embedded" ? `a Postgres of its own below ${config.dataDir}/` : "the database of DATABASE_URL"}.`,
     "",
+    `  Page      ${host}`,
     `  GraphQL   ${host}/graphql`,
     `  GraphiQL  ${host}/graphiql`,
     `  REST      ${host}/r/api/v2/transfer_events (to read: ${host}/docs)`,
