@@ -101,7 +101,7 @@ test("an address that keeps failing and one that is disabled are in /health and 
     holderbook_callback_endpoints_disabled: "1",
   });
   for (const page of ["transfer-events", "callbacks"]) {
-    const text = await readFile(new URL(`../../docs/${page}.md`, import.meta.url), "utf8");
+    const text = await readFile(new URL(`../../docs/how-to/${page}.md`, import.meta.url), "utf8");
     const named = new Set(text.match(/holderbook_callback\w*/g));
     expect([page, [...named].sort()]).toEqual([page, Object.keys(figures).sort()]);
   }

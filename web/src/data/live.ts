@@ -79,7 +79,7 @@ export const useFollowing = (): Live => {
           void cache.invalidateQueries({ queryKey: [NOW] });
           if (Date.now() - refreshedLongMs.current < REFRESH_LONG_MS) return;
           refreshedLongMs.current = Date.now();
-          void cache.invalidateQueries({ queryKey: [NOW_LONG] });
+          void cache.invalidateQueries({ queryKey: [NOW_LONG], predicate: isNotHeld });
         },
         error: (error) => told(isRefusal(error) ? "refused" : "lost"),
         // The service ended it, such as for a reader that slept: again, unless the key was the reason.
@@ -97,6 +97,10 @@ export const useFollowing = (): Live => {
   }, [key, cache, round]);
   return live;
 };
+
+/** Whether an answer may be asked for again by itself: not thousands of rows under a reader's hand. */
+const isNotHeld = ({ state: { data } }: { readonly state: { readonly data: unknown } }): boolean =>
+  typeof data !== "object" || data === null || Reflect.get(data, "isLong") !== true;
 
 /** A refusal that comes again whatever is tried: the key was revoked. */
 const isRefusal = (error: unknown): boolean =>

@@ -35,7 +35,6 @@ export const useGraph = <Data, Variables>(
     queryFn: ({ signal }) => ask(document, variables, { key, signal }),
     enabled,
     staleTime: past ? Number.POSITIVE_INFINITY : 0,
-    placeholderData: (previous) => previous,
   });
 };
 
@@ -59,6 +58,5 @@ export const usePath = <Value>(
     queryFn: ({ signal }) => askPath(path, read, { key, signal }),
     enabled,
     ...(everyMs === undefined ? {} : { refetchInterval: again(everyMs) }),
-    placeholderData: (previous) => previous,
   });
 };

@@ -54,6 +54,5 @@ export const useGrants = (
       );
       return pages.flatMap(({ tokenTimelocks }) => (tokenTimelocks ?? []).map(grantOf));
     },
-    placeholderData: (previous) => previous,
   });
 };

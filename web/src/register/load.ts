@@ -77,6 +77,7 @@ export const loadRegister = async (
     issued: BigInt(first.issued),
     holderCount: first.holderCount,
     root: first.root,
+    isLong: rows.length > PAGE_ROWS,
     rows,
   };
 };

@@ -34,6 +34,8 @@ export type Register = {
   readonly holderCount: number;
   /** Root of the Merkle sum tree over all rows, hex. */
   readonly root: string;
+  /** Too long to be read again by itself: see `useFollowing`. */
+  readonly isLong: boolean;
   readonly rows: readonly Row[];
 };
 

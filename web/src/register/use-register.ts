@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { NOW_LONG, PAST } from "../data/queries.ts";
 import { useSession } from "../data/session.ts";
-import { loadRegister, PAGE_ROWS } from "./load.ts";
+import { loadRegister } from "./load.ts";
 import type { Register } from "./register.ts";
 
 export type Loading = { readonly rows: number; readonly of: number };
@@ -19,22 +19,19 @@ export const useRegister = (
 ) => {
   const { key } = useSession();
   const [loading, setLoading] = useState<Loading | null>(null);
-  const [isLong, setIsLong] = useState(false);
   const query = useQuery<Register | null>({
-    queryKey: [at === undefined && !isLong ? NOW_LONG : PAST, "register", coinType, at ?? "newest"],
+    queryKey: [at === undefined ? NOW_LONG : PAST, "register", coinType, at ?? "newest"],
     queryFn: async ({ signal }) => {
       const which = { coinType: coinType ?? "", at };
       const found = await loadRegister(which, { key, signal }, (rows, of) =>
         setLoading({ rows, of }),
       );
       setLoading(null);
-      if (at === undefined && found !== null && found.holderCount > PAGE_ROWS) setIsLong(true);
       return found;
     },
     enabled: enabled && coinType !== undefined,
     staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
-    refetchOnMount: !isLong,
-    placeholderData: (previous) => previous,
+    refetchOnMount: (kept) => kept.state.data?.isLong !== true,
   });
-  return { ...query, loading, isLong };
+  return { ...query, loading, isLong: query.data?.isLong === true };
 };

@@ -67,7 +67,6 @@ export const useChanges = (coinType: string, addresses: readonly string[]) => {
       changes.sort((a, b) => (a.position < b.position ? -1 : a.position > b.position ? 1 : 0));
       return { changes, whole: found.every(({ whole }) => whole) };
     },
-    placeholderData: (previous) => previous,
   });
 };
 

@@ -54,7 +54,6 @@ export const Events = ({
       }
       return { events: found.reverse(), whole: false };
     },
-    placeholderData: (previous) => previous,
   });
   return (
     <Card

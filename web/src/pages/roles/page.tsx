@@ -169,7 +169,6 @@ const useRoleEvents = (coinType: string) => {
       }
       return found;
     },
-    placeholderData: (previous) => previous,
   });
 };
 

@@ -31,7 +31,6 @@ const useOffice = (since: number) => {
       return askPath(`/operator/summary?${asked}`, summaryOf, { key, signal });
     },
     enabled: kind === "operator",
-    placeholderData: (previous) => previous,
   });
 };
 
@@ -41,7 +40,6 @@ const useLargest = (coinType: string) => {
   return useQuery({
     queryKey: [NOW_LONG, "largest", coinType],
     queryFn: ({ signal }) => loadRegister({ coinType, most: PAGE_ROWS }, { key, signal }),
-    placeholderData: (previous) => previous,
   });
 };
 

@@ -84,7 +84,6 @@ export const useSince = (coinType: string, since: number) => {
       }
       return { ...sumUp(movements, since), whole: false };
     },
-    placeholderData: (previous) => previous,
   });
   const told = useQuery({
     queryKey: [NOW, "told", coinType, since],
@@ -101,7 +100,6 @@ export const useSince = (coinType: string, since: number) => {
       ]);
       return { holderEvents, roleEvents };
     },
-    placeholderData: (previous) => previous,
   });
   return { moved, told };
 };
