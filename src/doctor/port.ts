@@ -1,4 +1,4 @@
-/** The port: free, or held by a running Holderbook. */
+/** The ports: free, or held by a running Holderbook. */
 import { createServer } from "node:net";
 import { z } from "zod";
 import type { Config } from "../settings/config.ts";
@@ -13,23 +13,38 @@ const health = z.object({
   reason: z.string().optional(),
 });
 
-/** A report of health is a few KB. */
+/** A report of health is a few KB, the figures a hundred. */
 const LONGEST_BYTES = 1024 * 1024;
 
 /** Listens for an instant when nobody answers, to see that this user may. */
 export const lookAtPort = async (
-  { host, port }: Pick<Config, "host" | "port">,
+  { host, port, metricsPort }: Pick<Config, "host" | "port" | "metricsPort">,
   signal: AbortSignal,
-): Promise<readonly Finding[]> => {
+): Promise<readonly Finding[]> => [
+  await lookAtOne("PORT", host, port, (where, url) => holder(where, url, signal)),
+  ...(metricsPort === undefined
+    ? []
+    : [
+        await lookAtOne("METRICS_PORT", host, metricsPort, (where, url) =>
+          metricsHolder(where, url, signal),
+        ),
+      ]),
+];
+
+const lookAtOne = async (
+  setting: string,
+  host: string,
+  port: number,
+  held: (where: string, url: string) => Promise<Finding>,
+): Promise<Finding> => {
   const { ok, fail } = findingsOf("port");
-  if (port === 0) return [ok("a free one is taken at each start (PORT=0)")];
+  if (port === 0) return ok(`a free one is taken at each start (${setting}=0)`);
   const code = await listening(host, port);
   const where = `${host}:${port}`;
-  if (code === undefined) return [ok(`${where} is free`)];
-  if (code !== "EADDRINUSE") {
-    return [fail(`${where} cannot be listened on (${code})`, "name another HOST or PORT")];
-  }
-  return [await holder(where, urlOf(host, port), signal)];
+  if (code === undefined) return ok(`${where} is free`);
+  return code === "EADDRINUSE"
+    ? held(where, urlOf(host, port))
+    : fail(`${where} cannot be listened on (${code})`, `name another HOST or ${setting}`);
 };
 
 /** Where a server that listens on this address is asked on this machine. */
@@ -45,9 +60,20 @@ const listening = (host: string, port: number): Promise<string | undefined> =>
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(undefined)));
   });
 
+const metricsHolder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
+  const { ok, fail } = findingsOf("port");
+  const text = await asked(`${url}/metrics`, signal);
+  return text?.includes("\nholderbook_")
+    ? ok(`${where} shows the figures of a running Holderbook`)
+    : fail(
+        `${where} is held by a program that is no Holderbook`,
+        "end that program, or name another METRICS_PORT",
+      );
+};
+
 const holder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
   const { ok, warn, fail } = findingsOf("port");
-  const report = health.safeParse(await asked(`${url}/health`, signal)).data;
+  const report = health.safeParse(parsed(await asked(`${url}/health`, signal))).data;
   if (report === undefined) {
     return fail(
       `${where} is held by a program that is no Holderbook`,
@@ -68,7 +94,15 @@ const holder = async (where: string, url: string, signal: AbortSignal): Promise<
   );
 };
 
-const asked = async (url: string, signal: AbortSignal): Promise<unknown> => {
+const parsed = (text: string | undefined): unknown => {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
+};
+
+const asked = async (url: string, signal: AbortSignal): Promise<string | undefined> => {
   try {
     const answer = await fetch(url, { signal, redirect: "error" });
     let text = "";
@@ -77,7 +111,7 @@ const asked = async (url: string, signal: AbortSignal): Promise<unknown> => {
       text += decoder.decode(chunk, { stream: true });
       if (text.length > LONGEST_BYTES) return undefined;
     }
-    return JSON.parse(text);
+    return text;
   } catch (error) {
     if (signal.aborted) throw error;
     return undefined;

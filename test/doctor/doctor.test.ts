@@ -205,9 +205,10 @@ test("a port that another program holds fails, and one of a running Holderbook p
     pipelines: [{ pipeline: "token_activity", reason: "gave up" }],
   };
   await using ours = await httpServer((_, answer) => void answer.end(JSON.stringify(health)));
-  const stalled = await examined("port", { PORT: `${ours.port}` });
+  const stalled = await examined("port", { PORT: `${ours.port}`, METRICS_PORT: `${other.port}` });
   expect(stalled.lines).toEqual([
     `warn port: 127.0.0.1:${ours.port} is held by Holderbook 9.9.9, whose health is stalled; token_activity: gave up`,
+    `fail port: 127.0.0.1:${other.port} is held by a program that is no Holderbook`,
   ]);
 });
 
