@@ -77,6 +77,30 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(kept).not.toContain("hb_");
   });
 
+  test("the first page travels in less than 150 KB, and none of it is a chart", async () => {
+    await using watched = await watch(browser, demo.url);
+    await settled(watched.page);
+    const loaded = await watched.page.evaluate(() =>
+      [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+        .map(({ name }) => name)
+        .filter((name) => name.includes("/assets/") || new URL(name).pathname === "/"),
+    );
+    expect(loaded.length).toBeGreaterThan(3);
+    expect(loaded.filter((name) => name.includes("echarts"))).toEqual([]);
+    // As behind TLS, where browsers take brotli; here they ask for gzip.
+    const headers = { "accept-encoding": "br", accept: "text/html" };
+    const bytes = await Promise.all(
+      [...new Set(loaded)].map(async (name) => {
+        const answer = await fetch(name, { headers });
+        expect(answer.headers.get("content-encoding"), name).toBe("br");
+        return Number(answer.headers.get("content-length"));
+      }),
+    );
+    const all = bytes.reduce((sum, one) => sum + one, 0);
+    expect(all).toBeGreaterThan(50_000);
+    expect(all).toBeLessThan(150_000);
+  });
+
   test("from another name than loopback's the demo lends no key", async () => {
     const told = await fetch(`${demo.url}/page/settings`, {
       headers: { "x-forwarded-for": "203.0.113.9" },
