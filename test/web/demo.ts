@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { createKey } from "../../src/http/keys.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { startProgram, temporaryFolder } from "../service/process.ts";
+import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
 
 export type Demo = AsyncDisposable & {
   /** `http://localhost:<port>`: loopback, so the page opens signed in. */
@@ -43,6 +43,11 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
   const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   const [, readKey = ""] = await program.sees(/Key\s+(hb_graphql_\S+)/);
   await program.sees(/Ctrl-C ends it/);
+  await eventually("the demo's history is indexed", async () => {
+    const seen: unknown = await (await fetch(`${url}/health`)).json();
+    const { status } = z.object({ status: z.string() }).parse(seen);
+    return status === "ok" ? { done: status } : { seen: status };
+  });
   const coinTypes = [...program.printed.stdout.matchAll(/^\s+(?:Tokens\s+)?(0x\S+::\S.*)$/gm)].map(
     ([, type = ""]) => type,
   );
