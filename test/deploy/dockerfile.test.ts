@@ -83,7 +83,9 @@ test("the image runs as an unprivileged user, and holds no tools, tests or secre
   expect(await readdir(join(app, "web"))).toEqual(["dist"]);
 });
 
-test("the service starts from a tree it may not write to, serves the page, and leaves the tree as it was", async () => {
+test("the service starts from a tree it may not write to, serves the page, and leaves the tree as it was", {
+  timeout: 180_000,
+}, async () => {
   const port = await freePort();
   const settings = { PORT: `${port}`, DEMO_HISTORY: "50", LOG_LEVEL: "warn" };
   const { child, printed, ended } = started(image.command, settings);

@@ -16,7 +16,7 @@ export type Received = Disposable & {
   readonly over: Promise<void>;
 };
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 50_000;
 
 /** Waits until something is so. */
 export const until = async (what: string, isSo: () => boolean | Promise<boolean>) => {

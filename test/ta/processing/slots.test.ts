@@ -218,7 +218,7 @@ test("requests that wait for the register keep half of the workers for others, a
   await using processor = await startProcessor(circle, {
     concurrency: 4,
     turnMs: 60_000,
-    holdMs: 4_000,
+    holdMs: 12_000,
     overdueMs: 300,
     around: (relay) => ({
       ...relay,
@@ -231,7 +231,7 @@ test("requests that wait for the register keep half of the workers for others, a
     select 1 from ta_requests where investor_id like 'r-%' and status = 'PENDING'`;
   await until("all to be taken up", taken, ({ length }) => length === 8);
   const other = await acceptRequest(database, { investorId: "r-other", kind: "kyc" });
-  expect((await ended(database, other, 3_000)).status).toBe("SUCCESS");
+  expect((await ended(database, other, 10_000)).status).toBe("SUCCESS");
   await until(
     "a line about the register",
     () => processor.logged.filter((line) => line.includes("the register of demo-a has not come")),
