@@ -54,6 +54,7 @@ export const useFollowing = (): Live => {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round is a new subscription
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let left = false;
     const told = (state: Live["state"]) => setLive((last) => ({ ...last, state }));
     const client = createClient({
       url: "/graphql",
@@ -84,12 +85,14 @@ export const useFollowing = (): Live => {
         error: (error) => told(isRefusal(error) ? "refused" : "lost"),
         // The service ended it, such as for a reader that slept: again, unless the key was the reason.
         complete: () => {
+          if (left) return;
           setLive((last) => (last.state === "refused" ? last : { ...last, state: "lost" }));
           timer = setTimeout(() => setRound((last) => last + 1), AGAIN_MS);
         },
       },
     );
     return () => {
+      left = true;
       clearTimeout(timer);
       stop();
       client.dispose();
