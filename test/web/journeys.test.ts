@@ -47,6 +47,11 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
     await using again = await watch(browser, shared);
     expect(await issued(again.page)).toBe(then);
+    // A holder behind a row of the past is shown as of then.
+    const behind = page.getByRole("region", { name: "Holders" }).getByRole("link").first();
+    expect(await behind.getAttribute("href")).toContain(`at=%22${past}%22`);
+    await behind.click();
+    await page.getByText("of what is issued, 1 of").waitFor();
     await again.page.getByRole("button", { name: "Now", exact: true }).click();
     await expect.poll(() => issued(again.page)).not.toBe(then);
   });
@@ -56,6 +61,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await using watched = await open(`/cap-table?show=compare&with=${past}`);
     const { page } = watched;
     await page.getByText(/^[\d,]+ differences$/).waitFor();
+    // Who left is behind a link to when it was still there.
+    const rows = page.getByRole("region", { name: "Differences" }).getByRole("row");
+    const left = rows.filter({ hasText: "left" }).getByRole("link").first();
+    if ((await left.count()) > 0) {
+      expect(await left.getAttribute("href")).toContain(`at=%22${past}%22`);
+    }
     const change = async (label: string) =>
       exactly((await figure(page, label)).find((text) => /^[+\u2212]?[\d,.]+$/.test(text)) ?? "");
     const about = async (label: string) => exactly((await figure(page, label)).at(-1) ?? "");

@@ -43,6 +43,10 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   }, async () => {
     await using watched = await watch(browser, `${url}/cap-table`);
     const { page, complaints } = watched;
+    let pagesRead = 0;
+    page.on("requestfinished", (request) => {
+      if (request.postData()?.includes("RegisterPage")) pagesRead += 1;
+    });
     await page.getByLabel("API key").fill(key);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("100,000 rows", { exact: true }).waitFor({ timeout: 60_000 });
@@ -70,6 +74,15 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
     await page.getByLabel("Search").fill(ownerOf(77_777));
     await page.getByText("1 of 100,000 rows").waitFor();
+
+    // Each row was read once, and opening a holder reads none of them again; asking does.
+    expect(pagesRead).toBe(OWNERS / 1_000);
+    await table.getByRole("link").first().click();
+    await page.getByText("One wallet", { exact: true }).waitFor();
+    expect(pagesRead).toBe(OWNERS / 1_000);
+    await page.getByRole("button", { name: "Read again" }).click();
+    await expect.poll(() => pagesRead, { timeout: 60_000 }).toBe((2 * OWNERS) / 1_000);
+    await page.getByRole("button", { name: "Read again", exact: true, disabled: false }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

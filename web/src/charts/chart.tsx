@@ -45,8 +45,8 @@ export const Chart = ({
   readonly option: (colours: Colours) => EChartsCoreOption;
   /** Pixels. */
   readonly height?: number;
-  /** The name of a part that was clicked on. */
-  readonly onChoose?: (name: string) => void;
+  /** The `id` of a part that was clicked on; parts without one cannot be chosen. Names may be shared. */
+  readonly onChoose?: (id: string) => void;
 }) => {
   const box = useRef<HTMLDivElement>(null);
   const chosen = useRef(onChoose);
@@ -68,7 +68,10 @@ export const Chart = ({
         textStyle: { fontFamily: getComputedStyle(place).fontFamily, color: colours.ink },
         ...option(colours),
       });
-      chart.on("click", ({ name }) => chosen.current?.(name));
+      chart.on("click", ({ data }) => {
+        const id: unknown = typeof data === "object" && data !== null && Reflect.get(data, "id");
+        if (typeof id === "string" && id !== "") chosen.current?.(id);
+      });
       resized.observe(place);
     });
     return () => {

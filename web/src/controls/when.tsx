@@ -1,5 +1,5 @@
 /** Choosing a moment: a date and time in UTC, a slider over the time there is, or now. */
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { fieldSeconds, fieldText } from "../shown/moment.ts";
 import { Button } from "./button.tsx";
 
@@ -24,8 +24,20 @@ export const When = ({
   readonly onChange: (at: number | undefined) => void;
 }) => {
   const [slid, setSlid] = useState(at ?? shown ?? to);
-  useEffect(() => setSlid(at ?? shown ?? to), [at, shown, to]);
-  const settle = (value: number) => onChange(value >= to ? undefined : value);
+  // The chain's end moves every second; what a hand has hold of does not follow it.
+  const held = useRef(false);
+  const [end, setEnd] = useState(to);
+  useEffect(() => {
+    if (held.current) return;
+    setSlid(at ?? shown ?? to);
+    setEnd(to);
+  }, [at, shown, to]);
+  // A year is typed digit by digit: until it is in the token's time, it is only text.
+  const [typed, setTyped] = useState<string | null>(null);
+  const settle = (value: number) => {
+    held.current = false;
+    onChange(value >= end ? undefined : value);
+  };
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-2">
       <span className="text-xs font-medium text-muted">{label}</span>
@@ -34,12 +46,14 @@ export const When = ({
         step={1}
         aria-label={`${label}, UTC`}
         className="h-8 rounded-md border border-line bg-surface px-2 text-sm"
-        value={fieldText(slid)}
+        value={typed ?? fieldText(slid)}
         max={fieldText(to)}
         onChange={(event) => {
+          setTyped(event.target.value);
           const seconds = fieldSeconds(event.target.value);
-          if (seconds !== null) settle(seconds);
+          if (seconds !== null && seconds >= (from ?? 0)) settle(seconds);
         }}
+        onBlur={() => setTyped(null)}
       />
       <span className="text-xs text-muted">UTC</span>
       {from === undefined || from >= to ? null : (
@@ -48,10 +62,13 @@ export const When = ({
           aria-label={`${label}, over the token's time`}
           className="h-8 w-36 min-w-0 accent-(--accent) sm:w-48"
           min={from}
-          max={to}
+          max={end}
           value={slid}
           aria-valuetext={fieldText(slid)}
-          onChange={(event) => setSlid(Number(event.target.value))}
+          onChange={(event) => {
+            held.current = true;
+            setSlid(Number(event.target.value));
+          }}
           onPointerUp={() => settle(slid)}
           onKeyUp={() => settle(slid)}
         />

@@ -10,6 +10,15 @@ export const useTokenSearch = (): TokenSearch => {
   return useMemo(() => (token === undefined ? {} : { token }), [token]);
 };
 
+export type MomentSearch = TokenSearch & { readonly at?: string };
+
+/** For links that stay at the moment in view, too: what is behind a row of the past is of the past. */
+export const useMomentSearch = (): MomentSearch => {
+  const { at } = useSearch({ strict: false });
+  const kept = useTokenSearch();
+  return useMemo(() => (at === undefined ? kept : { ...kept, at }), [kept, at]);
+};
+
 /** The same without one of its members. */
 export const without = <Search extends object, Name extends keyof Search>(
   search: Search,

@@ -5,7 +5,7 @@ import { Badge, Card, Empty, Failed, Figure, Loading, type Tone } from "../../bl
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { Button } from "../../controls/button.tsx";
 import { When } from "../../controls/when.tsx";
-import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
+import { type MomentSearch, useTokenSearch, without } from "../../data/here.ts";
 import type { Token } from "../../data/tokens.ts";
 import { type ChangeKind, compareRegisters, type Difference } from "../../register/compare.ts";
 import type { Register } from "../../register/register.ts";
@@ -69,7 +69,7 @@ export const Compare = ({
           <Loading />
         </Card>
       ) : (
-        <Differences one={other.data} two={register} />
+        <Differences one={other.data} two={register} oneAt={against} twoAt={search.at} />
       )}
     </>
   );
@@ -77,17 +77,34 @@ export const Compare = ({
 
 const EMPTY = { rows: [], issued: 0n, timeMs: 0 };
 
-const Differences = ({ one, two }: { readonly one: Register | null; readonly two: Register }) => {
+const Differences = ({
+  one,
+  two,
+  oneAt,
+  twoAt,
+}: {
+  readonly one: Register | null;
+  readonly two: Register;
+  /** Unix seconds that were asked for; now without them. */
+  readonly oneAt: string;
+  readonly twoAt: string | undefined;
+}) => {
   const [only, setOnly] = useState<ChangeKind | null>(null);
   const kept = useTokenSearch();
-  const [earlier, later] =
-    (one?.timeMs ?? 0) <= two.timeMs ? [one ?? EMPTY, two] : [two, one ?? EMPTY];
+  const inOrder = (one?.timeMs ?? 0) <= two.timeMs;
+  const [earlier, later] = inOrder ? [one ?? EMPTY, two] : [two, one ?? EMPTY];
+  const [earlierAt, laterAt] = inOrder ? [oneAt, twoAt] : [twoAt, oneAt];
   const comparison = useMemo(() => compareRegisters(earlier, later), [earlier, later]);
   const rows = useMemo(
     () => comparison.differences.filter(({ kind }) => only === null || kind === only),
     [comparison, only],
   );
-  const columns = useMemo(() => columnsOf(two.decimals, kept), [two.decimals, kept]);
+  const columns = useMemo(() => {
+    const at = (moment: string | undefined) =>
+      moment === undefined ? kept : { ...kept, at: moment };
+    // Who left is there to be seen at the earlier of the two alone.
+    return columnsOf(two.decimals, (kind) => at(kind === "left" ? earlierAt : laterAt));
+  }, [two.decimals, kept, earlierAt, laterAt]);
   return (
     <>
       <div className="grid grid-cols-2 gap-3 lg:grid-cols-5">
@@ -144,7 +161,10 @@ const Differences = ({ one, two }: { readonly one: Register | null; readonly two
   );
 };
 
-const columnsOf = (decimals: number | null, kept: TokenSearch): readonly Column<Difference>[] => [
+const columnsOf = (
+  decimals: number | null,
+  searchOf: (kind: ChangeKind) => MomentSearch,
+): readonly Column<Difference>[] => [
   {
     id: "holder",
     header: "Holder",
@@ -153,7 +173,7 @@ const columnsOf = (decimals: number | null, kept: TokenSearch): readonly Column<
         <Link
           to="/holder/$holder"
           params={{ holder: id }}
-          search={kept}
+          search={searchOf(kind)}
           className="font-medium hover:text-accent hover:underline"
         >
           {holderId === null ? shortened(id) : `Holder ${holderId}`}

@@ -4,7 +4,7 @@ import { useCallback, useMemo } from "react";
 import { Card } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
-import { useTokenSearch } from "../../data/here.ts";
+import { useMomentSearch } from "../../data/here.ts";
 import { curve, largest } from "../../register/concentration.ts";
 import { type Register, rowId } from "../../register/register.ts";
 import { amountText, countText, proportion, shareText } from "../../shown/amount.ts";
@@ -16,7 +16,7 @@ const OWN_AREA = 60;
 
 export const Concentration = ({ register }: { readonly register: Register }) => {
   const navigate = useNavigate();
-  const kept = useTokenSearch();
+  const kept = useMomentSearch();
   const { rows, issued, decimals } = register;
   const map = useCallback(
     (colours: Colours) => {
@@ -98,13 +98,8 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
     [rows, issued],
   );
   const steps = useMemo(() => largest({ rows }), [rows]);
-  const open = (name: string) => {
-    const row = rows.find(
-      (one) => (one.holderId === null ? shortened(rowId(one)) : `Holder ${one.holderId}`) === name,
-    );
-    if (row === undefined) return;
-    void navigate({ to: "/holder/$holder", params: { holder: rowId(row) }, search: kept });
-  };
+  const open = (holder: string) =>
+    void navigate({ to: "/holder/$holder", params: { holder }, search: kept });
   return (
     <div className="grid gap-4 lg:grid-cols-2">
       <Card

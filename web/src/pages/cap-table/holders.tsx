@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Badge, Empty } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { type TokenSearch, useTokenSearch } from "../../data/here.ts";
+import { type MomentSearch, useMomentSearch } from "../../data/here.ts";
 import { type Register, type Row, rowId } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
@@ -17,7 +17,7 @@ export const Holders = ({
   readonly rows: readonly Row[];
 }) => {
   const navigate = useNavigate();
-  const kept = useTokenSearch();
+  const kept = useMomentSearch();
   const columns = useMemo(() => columnsOf(register, kept), [register, kept]);
   return (
     <DataTable
@@ -41,7 +41,7 @@ export const Holders = ({
   );
 };
 
-const columnsOf = ({ decimals, issued }: Register, kept: TokenSearch): readonly Column<Row>[] => {
+const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly Column<Row>[] => {
   const amount = (
     id: "balance" | "tokens" | "unlocked" | "locked",
     header: string,

@@ -1,5 +1,6 @@
 /** What the register's events say of a holder: wallets that came and went, groups, freezes. */
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { ask } from "../../data/ask.ts";
@@ -27,10 +28,13 @@ export const Events = ({
   token,
   holderId,
   addresses,
+  untilMs,
 }: {
   readonly token: Token;
   readonly holderId: string | null;
   readonly addresses: readonly string[];
+  /** Only what was before; all without it. */
+  readonly untilMs: number | undefined;
 }) => {
   const { key } = useSession();
   const { coinType } = token;
@@ -55,6 +59,14 @@ export const Events = ({
       return { events: found.reverse(), whole: false };
     },
   });
+  const shown = useMemo(
+    () =>
+      (data?.events ?? []).filter(
+        ({ checkpointTimestamp }) =>
+          untilMs === undefined || fromSeconds(checkpointTimestamp) <= untilMs,
+      ),
+    [data, untilMs],
+  );
   return (
     <Card
       flush
@@ -73,7 +85,7 @@ export const Events = ({
         <DataTable
           label="Events of this holder"
           height="20rem"
-          rows={data.events}
+          rows={shown}
           keyOf={({ eventId }) => eventId}
           empty={<Empty title="No event names this holder or its wallets" />}
           columns={[

@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { type ReactNode, useMemo } from "react";
 import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
+import { Button } from "../../controls/button.tsx";
 import { When } from "../../controls/when.tsx";
 import { useTokenSearch, without } from "../../data/here.ts";
 import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
@@ -11,7 +12,7 @@ import { useTokenTime } from "../../register/token-time.ts";
 import { useRegister } from "../../register/use-register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
-import { Amount, Moment } from "../../shown/shown.tsx";
+import { Ago, Amount, Moment } from "../../shown/shown.tsx";
 import { BalanceOverTime } from "./balance.tsx";
 import { Events } from "./events.tsx";
 import { Grants } from "./grants.tsx";
@@ -50,6 +51,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
       : `Wallet ${shortened(holder)}`
     : `Holder ${holder}`;
   const timeMs = register.data?.timeMs ?? to * 1_000;
+  const untilMs = at === undefined ? undefined : timeMs;
   return (
     <>
       <PageHead
@@ -62,6 +64,16 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           </>
         }
       >
+        {register.isLong && at === undefined && register.data ? (
+          <span className="inline-flex items-center gap-2 text-xs text-muted">
+            <span>
+              Balance as of <Ago ms={register.data.timeMs} />
+            </span>
+            <Button disabled={register.isFetching} onClick={() => void register.refetch()}>
+              {register.isFetching ? "Reading…" : "Read again"}
+            </Button>
+          </span>
+        ) : null}
         {row === undefined || register.data == null ? null : (
           <StatementDownload register={register.data} row={row} />
         )}
@@ -107,13 +119,14 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           )}
           {addresses.length === 0 ? null : (
             <>
-              <BalanceOverTime
-                token={token}
-                addresses={addresses}
-                untilMs={at === undefined ? undefined : timeMs}
-              />
+              <BalanceOverTime token={token} addresses={addresses} untilMs={untilMs} />
               <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
-              <Events token={token} holderId={row?.holderId ?? null} addresses={addresses} />
+              <Events
+                token={token}
+                holderId={row?.holderId ?? null}
+                addresses={addresses}
+                untilMs={untilMs}
+              />
             </>
           )}
         </div>
