@@ -1,6 +1,7 @@
 /** Reading a whole register: page after page of one checkpoint. */
 import { ask } from "../data/ask.ts";
 import { graph, type ResultOf } from "../data/graph.ts";
+import { AnswerFormError } from "../data/read.ts";
 import { fromSeconds } from "../shown/moment.ts";
 import type { Register, Row } from "./register.ts";
 
@@ -66,6 +67,9 @@ export const loadRegister = async (
     for (const row of next.rows) rows.push(rowOf(row));
     last = next.rows.at(-1);
     onRows(rows.length, first.holderCount);
+  }
+  if (rows.length < Math.min(first.holderCount, most)) {
+    throw new AnswerFormError(`the register: ${rows.length} of ${first.holderCount} rows came`);
   }
   return {
     coinType: first.coinType,

@@ -27,13 +27,20 @@ const HolderPage = () => {
   return <OfToken token={token} />;
 };
 
+/** An address as the register writes it, however it was typed: lower case, all 64 digits. */
+const canonical = (holder: string): string =>
+  /^0x[0-9a-f]{1,64}$/i.test(holder)
+    ? `0x${holder.slice(2).toLowerCase().padStart(64, "0")}`
+    : holder;
+
 /** The row that this address of the page means: a holder, or a wallet with or without one. */
 const rowOf = (register: Register, holder: string): Row | undefined =>
   register.rows.find((row) => rowId(row) === holder) ??
   register.rows.find(({ wallets }) => wallets.some(({ address }) => address === holder));
 
 const OfToken = ({ token }: { readonly token: Token }) => {
-  const { holder } = useParams({ from: "/holder/$holder" });
+  const { holder: asked } = useParams({ from: "/holder/$holder" });
+  const holder = canonical(asked);
   const search = useSearch({ from: "/holder/$holder" });
   const { at } = search;
   const navigate = useNavigate({ from: "/holder/$holder" });
