@@ -6,7 +6,7 @@ export declare class BookError extends Error {
   override readonly name: "BookError";
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** GraphQL's code, such as `NOT_YET_INDEXED`; otherwise empty. */
+  /** Of the service's error body, such as `NOT_YET_INDEXED`; empty where there was none. */
   readonly code: string;
   /** To quote when asking whoever runs the service. */
   readonly requestId: string | null;

@@ -28,6 +28,9 @@ export class BookError extends Error {
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
 
+/** Timers count milliseconds in 31 bits; one for longer would be over at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** A pause that ends early, with the signal's reason, when the signal is raised. */
 export const pause = (ms, signal) =>
   new Promise((resolve, reject) => {
@@ -36,10 +39,13 @@ export const pause = (ms, signal) =>
       clearTimeout(timer);
       reject(signal.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    );
     signal?.addEventListener("abort", stop, { once: true });
   });
 
@@ -75,17 +81,43 @@ export const send = async (fetch, url, init) => {
   }
 };
 
+/** The text of an answer. One that breaks off was not given: the request can be sent again. */
+export const textOf = async (response, signal) => {
+  try {
+    return await response.text();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new BookError("the answer broke off", { cause });
+  }
+};
+
+/** The same as JSON; undefined where it is none, as of a proxy. */
+export const jsonOf = async (response, signal) => {
+  const text = await textOf(response, signal);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Seconds, or a date (RFC 9110), in milliseconds from now; null without or where it is over. */
+const waitAsked = (header) => {
+  if (header === null) return null;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return ms > 0 ? ms : null;
+};
+
 /** What an answer that is no success says. */
 export const refusalOf = (response, body) => {
   const first = Array.isArray(body?.errors) ? body.errors[0] : undefined;
-  const retryAfter = Number(response.headers.get("retry-after"));
   return new BookError(
     first?.message ?? body?.details ?? body?.error ?? `the service answered ${response.status}`,
     {
       status: response.status,
-      code: first?.extensions?.code ?? "",
+      code: first?.extensions?.code ?? body?.code ?? body?.error ?? "",
       requestId: response.headers.get("x-request-id"),
-      retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : null,
+      retryAfterMs: waitAsked(response.headers.get("retry-after")),
     },
   );
 };

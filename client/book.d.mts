@@ -19,6 +19,27 @@ export type Token = {
   readonly firstCheckpoint: bigint;
 };
 
+/** A token with its counts, which a list would make dear. */
+export type CountedToken = Token & {
+  /** Rows of its cap table. */
+  readonly holderCount: number;
+  /** Wallets with more than nothing. */
+  readonly ownerCount: number;
+};
+
+/** How far the whole register is. */
+export type Meta = {
+  /** The last checkpoint that all pipelines have committed; null before the first. */
+  readonly checkpoint: bigint | null;
+  readonly checkpointTimestamp: Seconds | null;
+  readonly checkpointDigest: string | null;
+  readonly chainId: string | null;
+  /** Where the log begins. */
+  readonly firstCheckpoint: bigint | null;
+  /** From this one on the past can be asked for. */
+  readonly historyCheckpoint: bigint | null;
+};
+
 /** How far a pipeline is. */
 export type PipelineStatus = {
   readonly pipeline: string;
@@ -174,8 +195,8 @@ export type RoleEvent = {
 
 /**
  * Which events: all behind `after`, or from the beginning without it. `follow` (true unless given): go on
- * with those that come, over one connection that is made again behind the last event when it is lost; false:
- * end with the newest there is.
+ * with those that come, over one connection that is made again behind the last event when it is lost, or by
+ * asking every two seconds where a service or a proxy offers no streams; false: end with the newest there is.
  */
 type Which<Cursor> = OfToken & {
   readonly after?: Cursor | undefined;
@@ -192,7 +213,14 @@ export type Book = {
     variables?: Readonly<Record<string, unknown>>,
     asking?: Asking,
   ): Promise<unknown>;
+  meta(asking?: Asking): Promise<Meta>;
   tokens(asking?: Asking): AsyncIterable<Token>;
+  /** Null for a token that was not seen by then. */
+  token(of: OfTokenAt): Promise<CountedToken | null>;
+  /** Hex over all rows of a pipeline up to a checkpoint: equal ones mean equal rows, wherever. */
+  pipelineDigest(
+    of: Asking & { readonly pipeline: string; readonly checkpoint: bigint },
+  ): Promise<string | null>;
   status(asking?: Asking): Promise<readonly PipelineStatus[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;

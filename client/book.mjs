@@ -1,5 +1,5 @@
 /** A register, read: typed queries, lists at one checkpoint, and events as they happen. */
-import { BookError, pause, pauseBefore, refusalOf, retrying, send } from "./asking.mjs";
+import { BookError, jsonOf, pause, pauseBefore, refusalOf, retrying, send } from "./asking.mjs";
 import { eventsOf } from "./server-sent.mjs";
 import { exact } from "./values.mjs";
 
@@ -8,6 +8,14 @@ const PAGE = 1_000;
 /** Attempts of one request, as long as each could have helped. */
 const ATTEMPTS = 6;
 
+/** The service says something every 20 seconds, if only that it is there. */
+const SILENT_MS = 60_000;
+
+/** Between two questions where a service offers no subscriptions. */
+const POLL_MS = 2_000;
+
+const META =
+  "checkpoint checkpointTimestamp checkpointDigest chainId firstCheckpoint historyCheckpoint";
 const TOKEN = "coinType name symbol decimals totalSupply firstCheckpoint";
 const ROW = `holderId balance tokens granted unlocked locked share cursor
   wallets { address balance groupId isFrozen }`;
@@ -22,6 +30,18 @@ const HOLDER_EVENT = `eventId eventType holderId address groupId isFrozen checkp
 const ROLE_EVENT = "eventId owner role roleBit granted signer checkpointTimestamp position";
 const STATUS = "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough";
 
+/** A key that does not open: asking in another way changes nothing. */
+const DENIED = new Set([401, 403]);
+
+/** A service, or what stands before it, answered a subscription with something else than a stream. */
+class NoStreamError extends Error {
+  name = "NoStreamError";
+
+  constructor(cause) {
+    super(cause.message, { cause });
+  }
+}
+
 export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
   const endpoint = new URL("/graphql", url).href;
   const post = (query, variables, signal, accept) =>
@@ -34,10 +54,10 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
       signal,
     });
 
-  const ask = (query, variables = {}, { signal } = {}) =>
-    retrying(ATTEMPTS, signal, async () => {
+  const ask = (query, variables = {}, { signal, attempts = ATTEMPTS } = {}) =>
+    retrying(attempts, signal, async () => {
       const response = await post(query, variables, signal, "application/json");
-      const body = await response.json().catch(() => undefined);
+      const body = await jsonOf(response, signal);
       if (!response.ok || body?.errors !== undefined || body?.data == null) {
         throw refusalOf(response, body);
       }
@@ -58,10 +78,10 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
   };
 
   /** All rows of a list, page after page. */
-  async function* paged(query, variables, { rowsOf, cursorOf, signal, first }) {
+  async function* paged(query, variables, { rowsOf, cursorOf, signal, attempts, first }) {
     let after = first ?? null;
     for (;;) {
-      const rows = rowsOf(await ask(query, { ...variables, after }, { signal })) ?? [];
+      const rows = rowsOf(await ask(query, { ...variables, after }, { signal, attempts })) ?? [];
       yield* rows;
       if (rows.length < PAGE) return;
       after = cursorOf(rows.at(-1));
@@ -114,10 +134,14 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
   /** What one connection brings; returns where the service ends it to be connected to again. */
   async function* connection(query, variables, signal) {
     const response = await post(query, variables, signal, "text/event-stream");
-    if (!response.ok || response.body === null) {
-      throw refusalOf(response, await response.json().catch(() => undefined));
+    const type = response.headers.get("content-type") ?? "";
+    if (!response.ok || !type.startsWith("text/event-stream") || response.body === null) {
+      const refusal = refusalOf(response, await jsonOf(response, signal));
+      if (refusal.remedy === "retry" || DENIED.has(response.status)) throw refusal;
+      throw new NoStreamError(refusal);
     }
-    for await (const { event, data } of eventsOf(response.body, signal)) {
+    const limits = { signal, silentMs: SILENT_MS };
+    for await (const { event, data } of eventsOf(response.body, limits)) {
       if (event === "complete") return;
       if (event !== "next") continue;
       const { data: told, errors } = JSON.parse(data);
@@ -131,8 +155,11 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
     }
   }
 
-  /** Events from a place on, for ever: connects again, behind the last one given. */
-  async function* followed(query, variables, { pick, cursorOf, after, signal }) {
+  /**
+   * Events from a place on, for ever: connects again, behind the last one given.
+   * @param polled asks for what came behind a place instead, again and again, of a service without streams
+   */
+  async function* followed(query, variables, { pick, cursorOf, after, signal, polled }) {
     let place = after;
     for (let failures = 0; ; ) {
       try {
@@ -147,6 +174,11 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
         await pause(pauseBefore(failures), signal);
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof NoStreamError) {
+          // Where the question itself is at fault, asking it plainly brings the same refusal.
+          yield* polled(place);
+          return;
+        }
         if (!(error instanceof BookError) || error.remedy !== "retry") throw error;
         await pause(pauseBefore(failures, error), signal);
       }
@@ -160,30 +192,55 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
     return async function* each({ coinType, owner, after, follow = true, signal }) {
       const variables = { coinType, ...(byOwner && { owner }) };
       const place = after === undefined ? beginning : String(after);
+      const asked = `query ($coinType: String!, $after: String${declared}) {
+        ${name}(coinType: $coinType, after: $after, limit: ${PAGE}${given}) { ${fields} }
+      }`;
+      const rest = { rowsOf: (data) => data[name], cursorOf, signal };
       if (follow) {
         const query = `subscription ($coinType: String!, $after: String${declared}) {
           ${name}(coinType: $coinType, after: $after${given}) { ${fields} }
         }`;
         const pick = (data) => data[name];
-        yield* followed(query, variables, { pick, cursorOf, after: place, signal });
+        const polled = async function* polled(from) {
+          for (let first = from; ; ) {
+            const endless = { ...rest, first, attempts: Number.POSITIVE_INFINITY };
+            for await (const row of paged(asked, variables, endless)) {
+              first = cursorOf(row);
+              yield row;
+            }
+            await pause(POLL_MS, signal);
+          }
+        };
+        yield* followed(query, variables, { pick, cursorOf, after: place, signal, polled });
         return;
       }
-      const query = `query ($coinType: String!, $after: String${declared}) {
-        ${name}(coinType: $coinType, after: $after, limit: ${PAGE}${given}) { ${fields} }
-      }`;
-      yield* paged(query, variables, {
-        rowsOf: (data) => data[name],
-        cursorOf,
-        signal,
-        first: place,
-      });
+      yield* paged(asked, variables, { ...rest, first: place });
     };
   };
 
   const byPosition = { cursorOf: ({ position }) => position.toString(), beginning: "0" };
 
+  const statusNow = async (asking) =>
+    (await ask(`{ indexerStatus { ${STATUS} } }`, {}, asking)).indexerStatus;
+
   return {
     ask,
+    meta: async ({ signal } = {}) => (await ask(`{ _meta { ${META} } }`, {}, { signal }))._meta,
+    token: async ({ coinType, at, signal }) => {
+      const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String) {
+        token(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp) {
+          ${TOKEN} holderCount ownerCount
+        }
+      }`;
+      const when = at === undefined ? {} : await fixed({ at, signal });
+      return (await ask(query, { coinType, ...when }, { signal })).token;
+    },
+    pipelineDigest: async ({ pipeline, checkpoint, signal }) => {
+      const query = `query ($pipeline: String!, $checkpoint: String!) {
+        pipelineDigest(pipeline: $pipeline, atCheckpoint: $checkpoint)
+      }`;
+      return (await ask(query, { pipeline, checkpoint }, { signal })).pipelineDigest;
+    },
     async *tokens({ signal } = {}) {
       const query = `query ($after: String) { tokens(after: $after, limit: ${PAGE}) { ${TOKEN} } }`;
       yield* paged(
@@ -196,8 +253,7 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
         },
       );
     },
-    status: async ({ signal } = {}) =>
-      (await ask(`{ indexerStatus { ${STATUS} } }`, {}, { signal })).indexerStatus,
+    status: ({ signal } = {}) => statusNow({ signal }),
     balance: async ({ coinType, owner, at, signal }) => {
       const query = `query ($coinType: String!, $owner: String!, $atCheckpoint: String,
           $atTimestamp: String) {
@@ -248,7 +304,16 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
     async *statusChanges({ signal } = {}) {
       const query = `subscription { indexerStatus { ${STATUS} } }`;
       const pick = (data) => data.indexerStatus;
-      yield* followed(query, {}, { pick, signal });
+      const polled = async function* polled() {
+        for (let before; ; ) {
+          const now = await statusNow({ signal, attempts: Number.POSITIVE_INFINITY });
+          const marks = now.map(({ pipeline, checkpoint }) => `${pipeline} ${checkpoint}`).join();
+          if (marks !== before) yield now;
+          before = marks;
+          await pause(POLL_MS, signal);
+        }
+      };
+      yield* followed(query, {}, { pick, signal, polled });
     },
   };
 };

@@ -3,13 +3,19 @@
 /** More than any event of ours: a server that sends no end of one is not believed. */
 const LONGEST = 16 * 1024 * 1024;
 
-/** Each event with its name and data; comments, which keep the connection open, are left out. */
-export async function* eventsOf(body, signal) {
+/**
+ * Each event with its name and data; comments, which keep the connection open, are left out. Ends with the
+ * connection, or when nothing at all came for `silentMs`: a connection whose other end is gone, without
+ * a word, looks open for ever.
+ */
+export async function* eventsOf(body, { signal, silentMs }) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const silence = () => reader.cancel().catch(() => undefined);
   let text = "";
   try {
     for (;;) {
-      const { value, done } = await reader.read();
+      const timer = setTimeout(silence, silentMs);
+      const { value, done } = await reader.read().finally(() => clearTimeout(timer));
       if (done) return;
       text += value;
       if (text.length > LONGEST) throw new Error("an event of more than 16 MiB");

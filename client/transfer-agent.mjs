@@ -1,14 +1,14 @@
 /** Requests to the transfer agent (interface C), signed, sent again where that is safe, and waited for. */
-import { BookError, pause, refusalOf, retrying, send } from "./asking.mjs";
+import { BookError, jsonOf, pause, refusalOf, retrying, send } from "./asking.mjs";
 import { signRequest } from "./sign-request.mjs";
 
 const ATTEMPTS = 6;
 const POLL_MS = 1_000;
 
 export const createTransferAgent = ({ url, secretKey, fetch = globalThis.fetch }) => {
-  const answered = async (response) => {
-    const body = await response.json().catch(() => undefined);
-    if (!response.ok) throw refusalOf(response, body);
+  const answered = async (response, signal) => {
+    const body = await jsonOf(response, signal);
+    if (!response.ok || body === undefined) throw refusalOf(response, body);
     return body;
   };
   const post = (path, body, { idempotencyKey = globalThis.crypto.randomUUID(), signal } = {}) =>
@@ -16,12 +16,12 @@ export const createTransferAgent = ({ url, secretKey, fetch = globalThis.fetch }
     retrying(ATTEMPTS, signal, async () => {
       const signed = signRequest({ secretKey, body, path, idempotencyKey });
       const init = { method: "POST", headers: signed.headers, body: signed.body, signal };
-      return answered(await send(fetch, new URL(path, url).href, init));
+      return answered(await send(fetch, new URL(path, url).href, init), signal);
     });
   const get = (path, { signal } = {}) =>
     retrying(ATTEMPTS, signal, async () => {
       const { headers } = signRequest({ secretKey, method: "GET", path });
-      return answered(await send(fetch, new URL(path, url).href, { headers, signal }));
+      return answered(await send(fetch, new URL(path, url).href, { headers, signal }), signal);
     });
   const request = (id, options) => get(`/api/v1/requests/${encodeURIComponent(id)}`, options);
   return {

@@ -1,0 +1,91 @@
+/** How the client waits: for a service that is away, and on a connection that says nothing. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { eventsOf } from "../../client/server-sent.mjs";
+import { createTransferEvents } from "../../client/transfer-events.mjs";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A service that is away for so many requests, and then has one event. */
+const awayFor = (requests: number, headers: Readonly<Record<string, string>> = {}) => {
+  const asked: number[] = [];
+  const events = createTransferEvents({
+    url: "https://book.example",
+    key: "hb_project_x",
+    fetch: async () => {
+      asked.push(Date.now());
+      return asked.length > requests
+        ? new Response('[{"id":9007199254740993}]')
+        : new Response("{}", { status: 503, headers });
+    },
+  });
+  return { events, asked };
+};
+
+test("whoever follows transfer events waits for a service that is away, however long; a list gives up", async () => {
+  const { events, asked } = awayFor(20);
+  const first = events.events({ follow: true })[Symbol.asyncIterator]().next();
+  await vi.advanceTimersByTimeAsync(20 * 18_000);
+  expect(await first).toEqual({ done: false, value: { id: 9007199254740993n } });
+  expect(asked).toHaveLength(21);
+
+  const listed = awayFor(20);
+  const refused = expect(
+    listed.events.events()[Symbol.asyncIterator]().next(),
+  ).rejects.toMatchObject({ status: 503, remedy: "retry" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await refused;
+  expect(listed.asked).toHaveLength(6);
+});
+
+test("Retry-After is waited out in seconds and as a date, and one of centuries is no hurry", async () => {
+  for (const [after, least] of [
+    ["7", 7_000],
+    [() => new Date(Date.now() + 9_000).toUTCString(), 8_000],
+    ["99999999999", 24 * 3_600_000],
+  ] as const) {
+    const { events, asked } = awayFor(1, {
+      "retry-after": typeof after === "string" ? after : after(),
+    });
+    const ending = new AbortController();
+    const first = events
+      .events({ signal: ending.signal })
+      [Symbol.asyncIterator]()
+      .next()
+      .catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(least - 1_000);
+    expect([after, asked.length]).toEqual([after, 1]);
+    ending.abort();
+    await first;
+  }
+});
+
+test("a connection on which nothing comes any more is ended, and comments keep it open", async () => {
+  let say: (text: string) => void = () => undefined;
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start: (controller) => {
+      say = (text) => controller.enqueue(new TextEncoder().encode(text));
+    },
+  });
+  const seen: unknown[] = [];
+  const read = (async () => {
+    for await (const event of eventsOf(body, { silentMs: 60_000 })) seen.push(event);
+    return "ended";
+  })();
+  say("event: next\ndata: {}\n\n");
+  for (let minute = 0; minute < 5; minute += 1) {
+    await vi.advanceTimersByTimeAsync(50_000);
+    say(":\n\n");
+  }
+  say("event: next\r\ndata: 1\r\ndata: 2\r\n\r\n");
+  await vi.advanceTimersByTimeAsync(61_000);
+  expect(await read).toBe("ended");
+  expect(seen).toEqual([
+    { event: "next", data: "{}" },
+    { event: "next", data: "1\n2" },
+  ]);
+});
