@@ -6,10 +6,12 @@ export {
   type Book,
   type CapTable,
   type CapTableRow,
+  type CountedToken,
   createBook,
   type Grant,
   type Holder,
   type HolderEvent,
+  type Meta,
   type PipelineStatus,
   type RoleEvent,
   type Token,
@@ -33,6 +35,12 @@ export {
   type TransferEvents,
 } from "./transfer-events.mjs";
 export {
+  AuditPackError,
+  type PackRegister,
+  type VerifiedPack,
+  verifyAuditPack,
+} from "./verify-audit-pack.mjs";
+export {
   type CallbackHeaders,
   CallbackMalformedError,
   CallbackSignatureError,
@@ -43,6 +51,7 @@ export {
   verifyBodySignature,
   verifyCallback,
 } from "./verify-callback.mjs";
+export { isLogHeadSigned, type LogHead } from "./verify-log-head.mjs";
 export {
   type Statement,
   StatementError,

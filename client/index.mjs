@@ -11,6 +11,7 @@ export { generateKeyPair, KeyFormatError } from "./ed25519.mjs";
 export { signRequest } from "./sign-request.mjs";
 export { createTransferAgent } from "./transfer-agent.mjs";
 export { createTransferEvents } from "./transfer-events.mjs";
+export { AuditPackError, verifyAuditPack } from "./verify-audit-pack.mjs";
 export {
   CallbackMalformedError,
   CallbackSignatureError,
@@ -18,4 +19,5 @@ export {
   verifyBodySignature,
   verifyCallback,
 } from "./verify-callback.mjs";
+export { isLogHeadSigned } from "./verify-log-head.mjs";
 export { StatementError, verifyStatement } from "./verify-statement.mjs";

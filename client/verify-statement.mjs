@@ -3,7 +3,16 @@
  * it. Runs in browsers and in Node; docs/how-to/audit.md has every hash, for verifiers in other languages.
  */
 import { canonicalJson } from "./canonical-json.mjs";
-import { blake2b, ed25519 } from "./noble.mjs";
+import {
+  bytesOf,
+  hash,
+  hexOf,
+  isBase64,
+  isSignatureOf,
+  leafOf,
+  parentOf,
+  utf8,
+} from "./sum-tree.mjs";
 
 /** What a statement says does not hold; `failures` has every reason. */
 export class StatementError extends Error {
@@ -67,16 +76,6 @@ const isNullOr = (is) => (value) => value === null || is(value);
 const is = (expected) => (value) => value === expected;
 const isListOf = (members) => (value) =>
   Array.isArray(value) && value.every((item) => shapeOf(item, members, "").length === 0);
-
-/** Standard base64 of so many bytes, in its only form. */
-const isBase64 = (bytes) => (value) => {
-  if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return false;
-  try {
-    return atob(value).length === bytes && btoa(atob(value)) === value;
-  } catch {
-    return false;
-  }
-};
 
 const WALLET = {
   address: isText,
@@ -195,36 +194,9 @@ const climb = (statement) => {
   ];
 };
 
-const leafOf = ({ coinType, checkpoint, row }) => ({
-  hash: hash(
-    Uint8Array.of(0),
-    text(coinType),
-    text(checkpoint),
-    text(row.holderId ?? ""),
-    u32(row.wallets.length),
-    ...row.wallets.map(({ address }) => text(address)),
-    text(row.balance),
-    text(row.tokens),
-    text(row.granted),
-  ),
-  sum: BigInt(row.balance),
-});
-
-const parentOf = (left, right) => ({
-  hash: hash(Uint8Array.of(1), left.hash, u128(left.sum), right.hash, u128(right.sum)),
-  sum: left.sum + right.sum,
-});
-
 const signatures = (statement) => {
   const isSigned = (signature, signed) =>
-    ed25519.verify(
-      base64Bytes(signature),
-      utf8(canonicalJson(signed)),
-      base64Bytes(statement.publicKey),
-      {
-        zip215: false,
-      },
-    );
+    isSignatureOf(signature, canonicalJson(signed), statement.publicKey);
   return [
     isSigned(statement.rootSignature, signedRoot(statement))
       ? []
@@ -234,31 +206,3 @@ const signatures = (statement) => {
       : "the signature of the statement does not fit the key",
   ].flat();
 };
-
-const hash = (...parts) => {
-  const hashing = blake2b.create({ dkLen: 32 });
-  for (const part of parts) hashing.update(part);
-  return hashing.digest();
-};
-
-const utf8 = (value) => new TextEncoder().encode(value);
-
-const u32 = (value) => {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
-};
-
-const u128 = (value) => bytesOf(value.toString(16).padStart(32, "0"));
-
-/** A text behind its length in bytes. */
-const text = (value) => {
-  const bytes = utf8(value);
-  return Uint8Array.of(...u32(bytes.length), ...bytes);
-};
-
-const bytesOf = (hex) => Uint8Array.from(hex.match(/../g), (byte) => Number.parseInt(byte, 16));
-
-const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-const base64Bytes = (value) => Uint8Array.from(atob(value), (char) => char.charCodeAt(0));

@@ -3,9 +3,10 @@
  * given out before cannot be taken back.
  */
 import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
+import { signedLogHead } from "../../client/verify-log-head.mjs";
 import type { Sql } from "../database/connect.ts";
 import { chainEnd, endFault, type LogFault } from "../log/chain.ts";
-import { type DeploymentKey, type Signable, signedBytes } from "./deployment-key.ts";
+import { type DeploymentKey, signedBytes } from "./deployment-key.ts";
 
 /** A head as it is given out. */
 export type LogHead = {
@@ -19,14 +20,6 @@ export type LogHead = {
   /** ISO 8601. */
   readonly signedAt: string;
 };
-
-/** What a head's signature is over. */
-const statementOf = (chainId: string | null, checkpoint: bigint, hash: string): Signable => ({
-  purpose: "holderbook-log-head-v1",
-  chainId,
-  checkpoint: checkpoint.toString(),
-  hash,
-});
 
 /** Of the chain that the log was read from; null while the source could not tell. */
 export const chainIdOf = async (sql: Sql): Promise<string | null> => {
@@ -43,7 +36,7 @@ export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | 
   if (checkpoint < 0n) return "empty";
   const hash = Buffer.from(bytes).toString("hex");
   const { keyId, publicKey, signature } = key.sign(
-    statementOf(await chainIdOf(sql), checkpoint, hash),
+    signedLogHead({ chainId: await chainIdOf(sql), checkpoint: `${checkpoint}`, hash }),
   );
   const [row] = await sql<{ signed_at: string }[]>`
     insert into log_heads (checkpoint, hash, signature, key_id)
@@ -100,7 +93,13 @@ const isSigned = (head: LogHead, chainId: string | null): boolean => {
   const publicKey = publicKeyOf(head.publicKey);
   // The first heads may be older than the first source that could tell the chain's id.
   return [chainId, null].some((id) =>
-    verifyBytes(signedBytes(statementOf(id, head.checkpoint, head.hash)), bytes, publicKey),
+    verifyBytes(
+      signedBytes(
+        signedLogHead({ chainId: id, checkpoint: `${head.checkpoint}`, hash: head.hash }),
+      ),
+      bytes,
+      publicKey,
+    ),
   );
 };
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import { publicKeyOf, verifyBytes } from "../../client/ed25519.mjs";
+import { isLogHeadSigned } from "../../client/verify-log-head.mjs";
 import { signedRoot } from "../../client/verify-statement.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
@@ -117,6 +118,12 @@ test("anybody reads the signed heads of the log, page by page, and checks them",
     const said = { purpose: "holderbook-log-head-v1", chainId, checkpoint, hash };
     const [signed, bytes] = [Buffer.from(canonicalJson(said)), Buffer.from(signature, "base64")];
     expect(verifyBytes(signed, bytes, publicKeyOf(key.publicKey))).toBe(true);
+    // As those who keep heads check them.
+    const { publicKey } = key;
+    const head = { checkpoint, hash, signature };
+    expect(isLogHeadSigned(head, { chainId, publicKey })).toBe(true);
+    expect(isLogHeadSigned({ ...head, checkpoint: "3" }, { chainId, publicKey })).toBe(false);
+    expect(isLogHeadSigned({ ...head, signature: "" }, { chainId, publicKey })).toBe(false);
   }
   const paged = await read("?limit=1&after=10");
   expect(paged).toMatchObject({ heads: [{ checkpoint: "6" }], next: "6" });

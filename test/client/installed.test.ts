@@ -5,13 +5,27 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import {
+  buildSchema,
+  getNamedType,
+  isObjectType,
+  parse,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createBook } from "../../client/index.mjs";
+import { exact } from "../../client/values.mjs";
 import { createKey } from "../../src/http/keys.ts";
+import { chromiumPath, openPage } from "../chromium.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { type Demo, startDemo } from "../web/demo.ts";
 
@@ -102,6 +116,14 @@ test("a receiver of callbacks is set up with the keys that the service lists", a
   expect(await output("Callbacks")).toBe("ready\n");
 });
 
+test("an audit pack that is no whole one is refused with its file", async () => {
+  await mkdir(join(folder, "project", "pack"), { recursive: true });
+  await writeFile(join(folder, "project", "pack", "manifest.json"), "{}");
+  expect(await output("Audit packs", { PACK: "pack" })).toBe(
+    "manifest.json has not the form of an audit pack of version 1\n",
+  );
+});
+
 test("what is no statement is refused by name", async () => {
   expect(await output("Statements")).toBe("StatementError\n");
 });
@@ -157,3 +179,228 @@ test("following ends with the signal's reason, and a key that does not open is a
   const stranger = createBook({ url: demo.url, key: "hb_graphql_nobody" });
   await expect(stranger.status()).rejects.toMatchObject({ status: 401, remedy: "stop" });
 });
+
+/** The demo behind something that changes what is asked and answered. */
+const bookBehind = (change: (init: RequestInit, call: number) => Promise<Response> | null) => {
+  let calls = 0;
+  return createBook({
+    url: demo.url,
+    key: demo.readKey,
+    fetch: async (address, init = {}) => {
+      calls += 1;
+      return (await change(init, calls)) ?? fetch(address, init);
+    },
+  });
+};
+
+const listed = async <Row>(rows: AsyncIterable<Row>): Promise<Row[]> => {
+  const all: Row[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
+};
+
+const isStream = ({ headers }: RequestInit) =>
+  new Headers(headers).get("accept") === "text/event-stream";
+
+test("where a proxy lets no streams through events are polled for, none left out or twice, as they come", async () => {
+  const [coinType = ""] = demo.coinTypes;
+  const refusals = [
+    () => new Response("no streams here", { status: 405 }),
+    () => new Response("<title>a proxy</title>", { headers: { "content-type": "text/html" } }),
+  ];
+  for (const refuse of refusals) {
+    const polled = bookBehind((init) => (isStream(init) ? Promise.resolve(refuse()) : null));
+    const before = await listed(polled.tokenActivity({ coinType, follow: false }));
+    const seen: bigint[] = [];
+    for await (const { position } of polled.tokenActivity({ coinType })) {
+      seen.push(position);
+      // One at least that came while it was followed.
+      if (seen.length > before.length) break;
+    }
+    expect(seen.slice(0, before.length)).toEqual(before.map(({ position }) => position));
+    expect(new Set(seen).size).toBe(seen.length);
+    for await (const statuses of polled.statusChanges()) {
+      expect(statuses).toHaveLength(5);
+      break;
+    }
+    // What is wrong with the question itself is said as plainly.
+    const nonsense = polled.balanceChanges({ coinType, after: "nonsense" });
+    await expect(nonsense[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: "BAD_USER_INPUT",
+      remedy: "stop",
+    });
+  }
+}, 120_000);
+
+test("an answer that broke off is asked for again, and a refusal for the rate waited out as it says", async () => {
+  const broken = () =>
+    new Response(
+      new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) }),
+    );
+  const limited = () => new Response("{}", { status: 429, headers: { "retry-after": "1" } });
+  const book = bookBehind((_init, call) =>
+    call === 1 ? Promise.resolve(broken()) : call === 2 ? Promise.resolve(limited()) : null,
+  );
+  const began = performance.now();
+  expect(await book.status()).toHaveLength(5);
+  expect(performance.now() - began).toBeGreaterThan(1_000);
+});
+
+test("every query and subscription of the schema is read, and every field of what it gives", async () => {
+  const [coinType = ""] = demo.coinTypes;
+  const schema = buildSchema(await readFile(join(client, "..", "schema.graphql"), "utf8"));
+  const read = new Set<string>();
+  const book = bookBehind(({ body }) => {
+    const types = new TypeInfo(schema);
+    const { query } = z.object({ query: z.string() }).parse(JSON.parse(String(body)));
+    visit(
+      parse(query),
+      visitWithTypeInfo(types, {
+        Field: () => {
+          read.add(`${types.getParentType()?.name}.${types.getFieldDef()?.name}`);
+        },
+      }),
+    );
+    return null;
+  });
+  const meta = await book.meta();
+  const { checkpoint } = meta;
+  if (checkpoint === null) throw new Error("nothing is indexed");
+  const at = { checkpoint };
+  const table = await book.capTable({ coinType, at });
+  const token = await book.token({ coinType, at });
+  expect(token?.holderCount).toBe(table?.holderCount);
+  expect(await book.token({ coinType: "0x9::no::ONE", at })).toBeNull();
+  const [status] = await book.status();
+  const pipeline = status?.pipeline ?? "";
+  expect(await book.pipelineDigest({ pipeline, checkpoint })).toMatch(/^[0-9a-f]{64}$/);
+  const [holder] = await listed(book.holders({ coinType, at }));
+  const owner = holder?.owner ?? "";
+  await book.balance({ coinType, owner, at });
+  await book.roles({ coinType, at });
+  await listed(book.tokens());
+  await listed(book.objects({ coinType, owner, at }));
+  await listed(book.grants({ coinType, at }));
+  for (const follow of [true, false]) {
+    for (const events of [
+      book.tokenActivity({ coinType, follow }),
+      book.holderEvents({ coinType, follow }),
+      book.roleEvents({ coinType, follow }),
+      book.balanceChanges({ coinType, follow }),
+    ]) {
+      for await (const _ of events) break;
+    }
+  }
+  for await (const _ of book.statusChanges()) break;
+
+  const all = Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type) && !type.name.startsWith("__"))
+    .flatMap((type) =>
+      isObjectType(type) ? Object.keys(type.getFields()).map((name) => `${type.name}.${name}`) : [],
+    );
+  expect(all.filter((field) => !read.has(field))).toEqual([]);
+}, 120_000);
+
+test("what the schema gives as decimal text is a bigint, and nothing else is", async () => {
+  const schema = buildSchema(await readFile(join(client, "..", "schema.graphql"), "utf8"));
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || /^(__|Query|Subscription)/.test(type.name)) continue;
+    for (const { name, description, type: of } of Object.values(type.getFields())) {
+      if (getNamedType(of).name !== "String" || name === "historyFilledThrough") continue;
+      const value = z.record(z.string(), z.unknown()).parse(exact({ [name]: "7" }))[name];
+      expect([type.name, name, typeof value]).toEqual([
+        type.name,
+        name,
+        /decimal/i.test(description ?? "") ? "bigint" : "string",
+      ]);
+    }
+  }
+});
+
+test("the installed package's types fit what a user writes, and catch what does not", async () => {
+  const project = join(folder, "project");
+  const program = (amount: string) => `
+    import { createBook, verifyAuditPack, type BalanceChange } from "holderbook-client";
+    import { verifyStatement } from "holderbook-client/verify-statement";
+    const book = createBook({ url: "https://a.example", key: "k" });
+    export async function* changes(signal: AbortSignal): AsyncGenerator<BalanceChange> {
+      const table = await book.capTable({ coinType: "0x1::a::A", at: { time: new Date() } });
+      for await (const { wallets } of table ?? []) console.log(wallets[0]?.address);
+      yield* book.balanceChanges({ coinType: "0x1::a::A", signal });
+      const { first } = await verifyAuditPack(new Map([["a", new Blob([])]]));
+      const total: ${amount} = first.total;
+      console.log(total, verifyStatement({}).root);
+    }`;
+  await writeFile(join(project, "right.mts"), program("bigint"));
+  await writeFile(join(project, "wrong.mts"), program("number"));
+  const modules = join(client, "..", "node_modules");
+  const check = (file: string) =>
+    run(
+      process.execPath,
+      [
+        join(modules, "typescript", "bin", "tsc"),
+        ...["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"],
+        ...["--types", "node", "--typeRoots", join(modules, "@types"), file],
+      ],
+      { cwd: project },
+    ).then(
+      () => "",
+      (error: { stdout: string }) => error.stdout,
+    );
+  expect(await check("right.mts")).toBe("");
+  expect(await check("wrong.mts")).toContain("'bigint' is not assignable to type 'number'");
+});
+
+const chromium = await chromiumPath();
+
+test.skipIf(chromium === undefined)(
+  "a browser loads what it can use of the package, and reads and follows a register with it",
+  async () => {
+    const installed = join(folder, "project", "node_modules", "holderbook-client");
+    await using server = createServer(async (request, response) => {
+      const { url = "/", method = "GET", headers } = request;
+      if (url === "/graphql") {
+        const answer = await fetch(`${demo.url}/graphql`, {
+          method,
+          headers: {
+            "content-type": "application/json",
+            accept: headers.accept ?? "",
+            "x-api-key": String(headers["x-api-key"]),
+          },
+          body: Buffer.concat(await request.toArray()),
+        });
+        response.writeHead(answer.status, {
+          "content-type": answer.headers.get("content-type") ?? "",
+        });
+        // The browser leaves while the stream goes on.
+        await pipeline(answer.body ?? [], response).catch(() => undefined);
+        return;
+      }
+      const name = /^\/([a-z-]+\.mjs)$/.exec(url)?.[1];
+      response.setHeader("content-type", name === undefined ? "text/html" : "text/javascript");
+      response.end(
+        name === undefined ? "<title>A page</title>" : await readFile(join(installed, name)),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await using page = await openPage(chromium ?? "", `http://127.0.0.1:${port}/`);
+    await page.until("document.title === 'A page'");
+    const [coinType = ""] = demo.coinTypes;
+    const found = await page.evaluate(`import("/browser.mjs").then(async (client) => {
+      const book = client.createBook({ url: location.origin, key: ${JSON.stringify(demo.readKey)} });
+      const table = await book.capTable({ coinType: ${JSON.stringify(coinType)} });
+      let sum = 0n;
+      for await (const { balance } of table) sum += balance;
+      let seen = 0;
+      for await (const _ of book.balanceChanges({ coinType: ${JSON.stringify(coinType)} })) {
+        seen += 1;
+        if (seen === 20) break;
+      }
+      const refused = await client.verifyAuditPack(new Map()).catch((error) => error.message);
+      return [sum === table.issued, seen, refused, typeof client.isLogHeadSigned].join();
+    })`);
+    expect(found).toBe("true,20,manifest.json: is missing,function");
+    expect(page.complaints.filter((text) => !text.includes("favicon"))).toEqual([]);
+  },
+);

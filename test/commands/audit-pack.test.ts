@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
+import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import { signedRoot } from "../../client/verify-statement.mjs";
 import { writeDemoLedger } from "../../demo/write.ts";
 import { readAgain } from "../../src/audit/pack-again.ts";
 import { filesOf, hashed, manifestText } from "../../src/audit/pack-files.ts";
@@ -76,15 +78,33 @@ const copied = async () => {
 const manifestOf = async (dir: string) =>
   manifestSchema.parse(JSON.parse(await readFile(join(dir, "manifest.json"), "utf8")));
 
-/** Makes a manifest of what is there now, signed with a key of one's own. */
-const signAnew = async (dir: string): Promise<void> => {
-  const { publicKey, secretKey } = generateKeyPair();
+/** Makes a manifest of what is there now, signed with a key of one's own; the roots, too, when it is given. */
+const signAnew = async (dir: string, given?: ReturnType<typeof generateKeyPair>): Promise<void> => {
+  const { publicKey, secretKey } = given ?? generateKeyPair();
   const files = Object.fromEntries(
     await Promise.all(
       (await filesOf(dir)).map(async (file) => [file, await hashed(join(dir, file))] as const),
     ),
   );
-  const text = manifestText({ ...(await manifestOf(dir)), publicKey, files });
+  const before = await manifestOf(dir);
+  const rootAgain = (name: "first" | "last") => {
+    const { root, total, signature } = before.roots[name];
+    if (given === undefined) return { root, total, signature };
+    const { chainId, coinType: of } = before;
+    const { checkpoint, digest } = before[name];
+    const signed = signedRoot({
+      chainId,
+      coinType: of,
+      checkpoint: `${checkpoint}`,
+      checkpointDigest: digest,
+      root,
+      total: `${total}`,
+    });
+    const bytes = Buffer.from(canonicalJson(signed));
+    return { root, total, signature: signBytes(bytes, secretKeyOf(secretKey)) };
+  };
+  const roots = { first: rootAgain("first"), last: rootAgain("last") };
+  const text = manifestText({ ...before, publicKey, roots, files });
   await writeFile(join(dir, "manifest.json"), text);
   const signed = signedPack(createHash("sha256").update(text).digest("hex"));
   const signature = signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(secretKey));
@@ -157,6 +177,78 @@ test("a byte that was changed anywhere is found, and its file is named", async (
   await verifyPack(copy.path);
   await rm(join(copy.path, "checkpoints", `${LAST}.binpb`));
   await expect(verifyPack(copy.path)).rejects.toThrow(`checkpoints/${LAST}.binpb: is missing`);
+});
+
+/** A pack's files as a browser has them. */
+const filesIn = async (dir: string) =>
+  new Map(
+    await Promise.all(
+      [...(await filesOf(dir)), "manifest.json", "manifest.sig.json"].map(
+        async (file) => [file, new Uint8Array(await readFile(join(dir, file)))] as const,
+      ),
+    ),
+  );
+
+test("the client checks what needs no ledger, says what it did not check, and finds a byte that was changed", async () => {
+  const files = await filesIn(pack);
+  const { publicKey, roots } = await manifestOf(pack);
+  const found = await verifyAuditPack(files, { publicKey });
+  expect(found).toMatchObject({ coinType, publicKey });
+  expect(found.first).toMatchObject({ checkpoint: BigInt(FIRST), root: roots.first.root });
+  expect(found.last).toMatchObject({ checkpoint: BigInt(LAST), total: roots.last.total });
+  expect(found.checked).toHaveLength(5);
+  expect(found.unchecked.join()).toContain("holderbook audit-pack verify");
+  await expect(verifyAuditPack(files, { publicKey: generateKeyPair().publicKey })).rejects.toThrow(
+    `is signed with the key ${publicKey}, not with`,
+  );
+
+  const random = randomFor("bytes of an audit pack, in a browser");
+  for (const [file, bytes] of files) {
+    if (bytes.length === 0) continue;
+    const at = random(bytes.length);
+    const changed = new Map(files).set(file, bytes.with(at, (bytes[at] ?? 0) ^ (1 << random(8))));
+    await expect(verifyAuditPack(changed), `${file}, byte ${at}`).rejects.toThrow(
+      file.startsWith("manifest") ? /manifest/ : `${file}: was changed`,
+    );
+  }
+  const more = new Map(files).set("more.txt", new Uint8Array());
+  await expect(verifyAuditPack(more)).rejects.toThrow("more.txt: is no file of the manifest");
+  const less = new Map(files);
+  less.delete("report.md");
+  await expect(verifyAuditPack(less)).rejects.toMatchObject({
+    name: "AuditPackError",
+    failures: [{ file: "report.md", what: "is missing" }],
+  });
+});
+
+test("the client refuses a pack that was signed anew over roots, or over movements that do not fit", async () => {
+  await using copy = await copied();
+  await signAnew(copy.path);
+  // The roots' own signatures are still those of the deployment.
+  await expect(verifyAuditPack(await filesIn(copy.path))).rejects.toThrow(
+    "the signature of the first root does not fit the key",
+  );
+  const key = generateKeyPair();
+  const [line = ""] = (await readFile(join(pack, "movements.ndjson"), "utf8")).split("\n");
+  await withoutLine(join(copy.path, "movements.ndjson"), (one) => one === line);
+  await signAnew(copy.path, key);
+  const { owner } = JSON.parse(line);
+  const failure = await verifyAuditPack(await filesIn(copy.path)).catch((error: unknown) => error);
+  if (!(failure instanceof AuditPackError)) throw failure;
+  expect(failure.failures).toMatchObject([
+    { file: "movements.ndjson", what: expect.stringContaining(`${owner} held `) },
+  ]);
+
+  await using other = await copied();
+  const table = join(other.path, "last", "cap-table.json");
+  const text = await readFile(table, "utf8");
+  const { rows } = JSON.parse(text);
+  const holder = rows[0].holderId;
+  await writeFile(table, text.replace(`"holderId":"${holder}"`, `"holderId":"99${holder}"`));
+  await signAnew(other.path, key);
+  await expect(verifyAuditPack(await filesIn(other.path))).rejects.toThrow(
+    /^last\/cap-table.json: gives the root [0-9a-f]{64} of \d+, not [0-9a-f]{64} of \d+$/,
+  );
 });
 
 test("what is left out by one who signs anew is found, too: movements, checkpoints, members of the first register", async () => {

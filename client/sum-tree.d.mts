@@ -1,0 +1,29 @@
+import type { StatementRow } from "./verify-statement.mjs";
+
+/** What of a row its leaf commits to. */
+export type CommittedRow = Pick<StatementRow, "holderId" | "balance" | "tokens" | "granted"> & {
+  readonly wallets: readonly { readonly address: string }[];
+};
+
+/**
+ * Root, hex without 0x, and total of the tree over a cap table's rows, in their order; amounts are decimal
+ * texts below 2^128. Lets others have the thread now and then, so that a page does not stand still.
+ */
+export declare const rootOf: (table: {
+  readonly coinType: string;
+  readonly checkpoint: string;
+  readonly rows: readonly CommittedRow[];
+}) => Promise<{ readonly root: string; readonly total: bigint }>;
+
+/** Hex of bytes, lower case, without 0x. */
+export declare const hexOf: (bytes: Uint8Array) => string;
+
+/** Whether a value is standard base64 of so many bytes, in its only form. */
+export declare const isBase64: (bytes: number) => (value: unknown) => value is string;
+
+/** Whether a key signed a text (Ed25519, strictly); both base64 and of the right length. */
+export declare const isSignatureOf: (
+  signature: string,
+  signed: string,
+  publicKey: string,
+) => boolean;
