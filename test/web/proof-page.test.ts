@@ -125,8 +125,9 @@ const movement = (owner: string, change: bigint) =>
 const pack = (
   moved = movement(ADA, -2n) + movement(BEN, 1n) + movement(BEN, 4n),
   roots: Readonly<Record<string, { root: string; total: string }>> = {},
+  before: Readonly<Record<string, bigint>> = { [ADA]: 10n },
 ): Map<string, Blob> => {
-  const [first, last] = [tableOf("1", { [ADA]: 10n }), tableOf("2", { [ADA]: 8n, [BEN]: 5n })];
+  const [first, last] = [tableOf("1", before), tableOf("2", { [ADA]: 8n, [BEN]: 5n })];
   const files = {
     "report.md": "# all is well\n",
     "first/cap-table.json": first.text,
@@ -177,6 +178,12 @@ test("a pack whose signer signed registers or movements that do not fit together
   expect(failing(await check(pack("not JSON")))).toEqual([
     "Both registers give the roots that were signed",
   ]);
+});
+
+test("a pack that begins before anybody held anything holds", async () => {
+  const issued = movement(ADA, 8n) + movement(BEN, 5n);
+  const report = await check(pack(issued, {}, {}));
+  expect([failing(report), holds(report)]).toEqual([[], true]);
 });
 
 test("an audit pack is as it was signed only when every file is, and none is missing or added", async () => {

@@ -1,7 +1,7 @@
 /** The two registers of an audit pack: the roots that they give, and whether the movements lead from one to the other. */
 import { AnswerFormError, type Reader, reading } from "../../../data/read.ts";
 import { countText } from "../../../shown/amount.ts";
-import { loadSignatures } from "./client.ts";
+import { loadSumTree } from "./client.ts";
 import type { Files } from "./dropped.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Step } from "./report.ts";
@@ -20,8 +20,6 @@ type Table = {
   readonly rows: readonly Row[];
 };
 
-/** Rows that are hashed before the page may draw again. */
-const AT_ONCE = 2_000;
 /** So many findings are listed. */
 const LISTED = 20;
 
@@ -117,85 +115,20 @@ const rootFaults = async (
   if (table.coinType !== manifest.coinType || table.checkpoint !== mark.checkpoint) {
     return [`the ${name} register is of another token or checkpoint than the manifest says`];
   }
-  const { root, total } = await rootOf(table);
+  const { rootOf } = await loadSumTree();
+  const { coinType, checkpoint } = table;
+  const rows = table.rows.map(({ balance, tokens, granted, ...row }) => ({
+    ...row,
+    balance: `${balance}`,
+    tokens: `${tokens}`,
+    granted: `${granted}`,
+  }));
+  const { root, total } = await rootOf({ coinType, checkpoint, rows });
   return root === signed.root && String(total) === signed.total
     ? []
     : [
         `the ${name} register gives the root ${root} of ${total}, not ${signed.root} of ${signed.total}`,
       ];
-};
-
-type Node = { readonly hash: Uint8Array; readonly sum: bigint };
-
-/** Of the Merkle sum tree over a table's rows; docs/how-to/audit.md has every hash. */
-const rootOf = async ({ coinType, checkpoint, rows }: Table) => {
-  const { blake2b } = await loadSignatures();
-  const hash = (...parts: readonly Uint8Array[]): Uint8Array => {
-    const hashing = blake2b.create({ dkLen: 32 });
-    for (const part of parts) hashing.update(part);
-    return hashing.digest();
-  };
-  let level: Node[] = [];
-  for (const [index, row] of rows.entries()) {
-    if (index % AT_ONCE === AT_ONCE - 1) await drawn();
-    level.push({
-      hash: hash(
-        Uint8Array.of(0),
-        text(coinType),
-        text(checkpoint),
-        text(row.holderId ?? ""),
-        number(BigInt(row.wallets.length), 4),
-        ...row.wallets.map(({ address }) => text(address)),
-        text(String(row.balance)),
-        text(String(row.tokens)),
-        text(String(row.granted)),
-      ),
-      sum: row.balance,
-    });
-  }
-  while (level.length > 1) {
-    const above: Node[] = [];
-    for (let at = 0; at < level.length; at += 2) {
-      const [left, right] = [level[at], level[at + 1]];
-      if (left === undefined) continue;
-      above.push(
-        right === undefined
-          ? left
-          : {
-              hash: hash(
-                Uint8Array.of(1),
-                left.hash,
-                number(left.sum, 16),
-                right.hash,
-                number(right.sum, 16),
-              ),
-              sum: left.sum + right.sum,
-            },
-      );
-    }
-    level = above;
-    await drawn();
-  }
-  const [top] = level;
-  return {
-    root: Array.from(top?.hash ?? [], (byte) => byte.toString(16).padStart(2, "0")).join(""),
-    total: top?.sum ?? 0n,
-  };
-};
-
-/** Lets the page draw and answer between two parts of long work. */
-const drawn = () => new Promise((resolve) => setTimeout(resolve));
-
-/** Unsigned and big-endian; sums of a table that is no table are hashed as what is left of them. */
-const number = (value: bigint, bytes: number): Uint8Array =>
-  Uint8Array.from({ length: bytes }, (_, at) =>
-    Number((value >> BigInt(8 * (bytes - 1 - at))) & 255n),
-  );
-
-/** A text behind its length in bytes. */
-const text = (value: string): Uint8Array => {
-  const bytes = new TextEncoder().encode(value);
-  return Uint8Array.of(...number(BigInt(bytes.length), 4), ...bytes);
 };
 
 /** What all movements come to, by wallet; read line by line, for they may be many. */
