@@ -11,7 +11,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   let browser: Browser;
   beforeAll(async () => {
     [demo, browser] = await Promise.all([startDemo({ DEMO_HISTORY: "2000" }), openBrowser()]);
-  });
+  }, 180_000);
   afterAll(async () => {
     await browser?.close();
     await demo?.[Symbol.asyncDispose]();
