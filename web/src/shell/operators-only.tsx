@@ -21,7 +21,7 @@ export const OperatorsOnly = ({
   return (
     <>
       <PageHead title={title} about={`Here an operator sees ${shows}.`} />
-      <div className="grid max-w-4xl overflow-hidden rounded-xl border border-line bg-surface md:grid-cols-2">
+      <div className="grid grid-cols-1 max-w-4xl overflow-hidden rounded-xl border border-line bg-surface md:grid-cols-2">
         <section className="p-5" aria-label="Sign in as an operator">
           <h2 className="flex items-center gap-2 text-sm font-semibold">
             <KeyIcon />

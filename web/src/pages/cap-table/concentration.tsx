@@ -101,7 +101,7 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
   const open = (holder: string) =>
     void navigate({ to: "/holder/$holder", params: { holder }, search: kept });
   return (
-    <div className="grid gap-4 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
       <Card
         title="Who holds how much"
         about="Areas are shares of what is issued; choose one to see the holder"

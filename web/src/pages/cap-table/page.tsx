@@ -289,7 +289,7 @@ const Evidence = ({ register }: { readonly register: Register }) => {
   const kept = useTokenSearch();
   return (
     <Card title="What this stands on">
-      <dl className="grid gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
+      <dl className="grid grid-cols-1 gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
         <Item name="Checkpoint">
           <Link
             to="/proof"

@@ -76,7 +76,7 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
   const { id, kind, name, url, state, reason, sinceMs, failures, pending } = receiver;
   const own = id.split(":").length > 2;
   return (
-    <li className="grid gap-x-4 gap-y-1 px-4 py-2.5 text-sm sm:grid-cols-[minmax(0,1fr)_auto]">
+    <li className="grid grid-cols-1 gap-x-4 gap-y-1 px-4 py-2.5 text-sm sm:grid-cols-[minmax(0,1fr)_auto]">
       <div className="min-w-0">
         <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
           <span className="font-medium">{name}</span>

@@ -103,7 +103,7 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
       className="mb-4"
     >
       <form onSubmit={(event) => void count(event)}>
-        <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
+        <div className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-4">
           <TextField
             label="From (UTC)"
             type="datetime-local"

@@ -152,7 +152,7 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
   const { tone, title } = verdictOf(proof);
   return (
     <>
-      <div className="grid gap-3 sm:grid-cols-3">
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Figure
           label="Verified"
           value={
@@ -184,7 +184,7 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
           }
         />
       </div>
-      <div className="grid gap-4 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
         <Card
           title="What was verified"
           about={

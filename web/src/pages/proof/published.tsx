@@ -40,7 +40,7 @@ export const PipelineDigests = ({ proof }: { readonly proof: CheckpointProof }) 
 );
 
 export const Published = ({ checkpoint }: { readonly checkpoint: string }) => (
-  <div className="grid items-start gap-4 lg:grid-cols-2">
+  <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
     <Roots />
     <LogHeads checkpoint={checkpoint} />
     <div className="lg:col-span-2">

@@ -81,7 +81,7 @@ const Request = () => {
         <RequestBadge of={data.status} />
       </PageHead>
       <Says request={data} />
-      <div className="mt-4 grid items-start gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+      <div className="mt-4 grid grid-cols-1 items-start gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title="Steps" about="As they were recorded, in UTC">
           <Steps history={data.history} final={isFinal(data)} waitsFor={data.waitsFor} />
         </Card>

@@ -54,7 +54,7 @@ const StatusPage = () => {
           <Verdict health={data} />
           <Summary health={data} />
           <Pipelines health={data} samples={samples} />
-          <div className="grid gap-4 lg:grid-cols-2">
+          <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
             <SourceCard health={data} />
             {data.integrity === null ? null : <IntegrityCard integrity={data.integrity} />}
             <Queues health={data} />

@@ -62,7 +62,10 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       : undefined;
   const status = health.data?.status;
   return (
-    <section aria-label="What needs attention" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
+    <section
+      aria-label="What needs attention"
+      className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-4"
+    >
       <Item
         tone={
           health.error !== null || status === "stalled" ? "bad" : status === "ok" ? "good" : "warn"

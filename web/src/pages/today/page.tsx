@@ -84,7 +84,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
         ) : (
           <Moved token={token} sums={moved.data} whole={moved.data.whole} />
         )}
-        <div className="grid items-start gap-4 lg:grid-cols-2">
+        <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
           {told.error !== null ? (
             <Card>
               <Failed error={told.error} what="The events" onRetry={() => void told.refetch()} />

@@ -174,7 +174,7 @@ const Result = ({ report, onClose }: { readonly report: Report; readonly onClose
           <CloseIcon />
         </Button>
       </header>
-      <div className="grid gap-x-8 gap-y-5 p-4 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-x-8 gap-y-5 p-4 lg:grid-cols-2">
         <div className="min-w-0">
           <Heading>Checked here</Heading>
           <ol className="space-y-2.5">
