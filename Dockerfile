@@ -18,7 +18,6 @@ COPY LICENSE CHANGELOG.md .env.example ./
 COPY bin bin
 COPY client client
 COPY src src
-COPY client client
 COPY demo demo
 COPY drizzle drizzle
 COPY --from=page /app/web/dist web/dist
