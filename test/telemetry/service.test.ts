@@ -26,21 +26,17 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   database = await freshDatabase();
   collector = await startCollector();
-  program = startProgram(
-    ["start"],
-    {
-      DATABASE_URL: database.url,
-      DATA_DIR: folder.path,
-      DEMO_HISTORY: "100",
-      PORT: "0",
-      OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.endpoint}/`,
-      OTEL_SERVICE_NAME: "acme-register",
-    },
-    180_000,
-  );
+  program = startProgram(["start"], {
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    DEMO_HISTORY: "100",
+    PORT: "0",
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.endpoint}/`,
+    OTEL_SERVICE_NAME: "acme-register",
+  });
   [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   [, key = ""] = await program.sees(/Key\s+(\S+)/);
-});
+}, 180_000);
 afterAll(async () => {
   await program?.[Symbol.asyncDispose]();
   await collector?.[Symbol.asyncDispose]();
