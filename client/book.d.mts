@@ -8,6 +8,14 @@ type Asking = { readonly signal?: AbortSignal | undefined };
 type OfToken = Asking & { readonly coinType: string };
 type OfTokenAt = OfToken & { readonly at?: At | undefined };
 
+/** Which rows of a cap table; all without it. */
+type WhichRows = {
+  /** The row of this holder (its number), or the one that this wallet (its address) is in. */
+  readonly holder?: bigint | string | undefined;
+  /** Wallets without a holder, or rows with a frozen wallet that holds. */
+  readonly having?: "NO_HOLDER" | "FROZEN_BALANCE" | undefined;
+};
+
 /** A security token that was seen on the ledger. */
 export type Token = {
   readonly coinType: string;
@@ -224,8 +232,8 @@ export type Book = {
   status(asking?: Asking): Promise<readonly PipelineStatus[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
-  /** Null for a token that was not seen by then. */
-  capTable(of: OfTokenAt): Promise<CapTable | null>;
+  /** Null for a token that was not seen by then. Totals are of all rows, whichever are asked for. */
+  capTable(of: OfTokenAt & WhichRows): Promise<CapTable | null>;
   /** Wallets by balance, all of one checkpoint: the newest unless `at` says another. */
   holders(of: OfTokenAt): AsyncIterable<Holder>;
   objects(of: OfTokenAt & { readonly owner: string }): AsyncIterable<TokenObject>;

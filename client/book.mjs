@@ -100,16 +100,22 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
       yield* paged(query, variables, { rowsOf: (data) => data[name], cursorOf, signal });
     };
 
-  const capTable = async ({ coinType, at, signal }) => {
+  const capTable = async ({ coinType, at, holder, having, signal }) => {
+    // Named only where they are given: a service of a version before has no such arguments.
+    const given = Object.entries({
+      holder: ["String", holder?.toString()],
+      having: ["RowsWith", having],
+    }).filter(([, [, value]]) => value !== undefined);
+    const which = Object.fromEntries(given.map(([name, [, value]]) => [name, value]));
     const head = `coinType decimals checkpoint checkpointTimestamp checkpointDigest totalSupply issued
       holderCount root`;
     const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String,
-        $after: String) {
+        $after: String${given.map(([name, [type]]) => `, $${name}: ${type}`).join("")}) {
       capTable(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
-        after: $after, limit: ${PAGE}) { ${head} rows { ${ROW} } }
+        after: $after, limit: ${PAGE}${given.map(([name]) => `, ${name}: $${name}`).join("")}) { ${head} rows { ${ROW} } }
     }`;
     const when = at === undefined ? {} : await fixed({ at, signal });
-    const first = (await ask(query, { coinType, ...when }, { signal })).capTable;
+    const first = (await ask(query, { coinType, ...which, ...when }, { signal })).capTable;
     if (first === null) return null;
     const { rows, ...totals } = first;
     return {
@@ -119,7 +125,7 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
         if (rows.length < PAGE) return;
         yield* paged(
           query,
-          { coinType, atCheckpoint: totals.checkpoint.toString() },
+          { coinType, ...which, atCheckpoint: totals.checkpoint.toString() },
           {
             rowsOf: (data) => data.capTable?.rows,
             cursorOf: ({ cursor }) => cursor,

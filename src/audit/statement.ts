@@ -15,15 +15,14 @@ import {
   type CapRow,
   type CapTables,
   createCapTables,
+  isRowOf,
   shareOf,
+  type Whose,
 } from "../projections/cap-tables.ts";
 import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { publishRoot } from "./published-roots.ts";
-
-/** Whose statement: the holder, or the wallet whose row it is (its holder's, where it has one). */
-export type Whose = { readonly holderId: bigint } | { readonly owner: string };
 
 /** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
 export class NoRowError extends Error {
@@ -84,12 +83,8 @@ export const makeStatement = async (
   const { sequence: checkpoint, timestampMs, digest } = mark;
   const { chainId } = await readMeta(db);
   if (chainId === null) throw new ChainUnknownError();
-  const isMeant = ({ holderId, wallets }: CapRow) =>
-    "owner" in whose
-      ? wallets.some(({ address }) => address === whose.owner)
-      : holderId === whose.holderId;
   const at = { checkpoint, timestampMs };
-  const proven = await tables.proven(db, { coinType, at, isMeant });
+  const proven = await tables.proven(db, { coinType, at, isMeant: isRowOf(whose) });
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
   const { totalSupply } = table;
   if (totalSupply !== null && totalSupply !== proven.issued) {

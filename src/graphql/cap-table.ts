@@ -5,6 +5,8 @@ import {
   type CapRow,
   type CapTotals,
   type CapWallet,
+  type IsMeant,
+  isRowOf,
   SHARE_DIGITS,
   shareOf,
 } from "../projections/cap-tables.ts";
@@ -12,7 +14,14 @@ import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { builder } from "./builder.ts";
-import { capCursorOf, coinTypeArgument, limitArgument, limitOf, listCost } from "./input.ts";
+import {
+  capCursorOf,
+  coinTypeArgument,
+  limitArgument,
+  limitOf,
+  listCost,
+  whoseOf,
+} from "./input.ts";
 import { once } from "./once.ts";
 import {
   askedOf,
@@ -150,6 +159,32 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
   }),
 });
 
+const RowsWith = builder.enumType("RowsWith", {
+  description: "Rows of a cap table that need somebody to look at them.",
+  values: {
+    NO_HOLDER: { description: "A wallet that holds and belongs to no holder." },
+    FROZEN_BALANCE: { description: "At least one of its wallets is frozen and holds." },
+  },
+});
+
+const WITH: Readonly<Record<typeof RowsWith.$inferType, IsMeant>> = {
+  NO_HOLDER: ({ holderId }) => holderId === null,
+  FROZEN_BALANCE: ({ wallets }) =>
+    wallets.some(({ isFrozen, balance }) => isFrozen && balance > 0n),
+};
+
+/** Rows that all the conditions given let through; undefined when none is given. */
+const meantBy = (
+  holder: string | null | undefined,
+  having: typeof RowsWith.$inferType | null | undefined,
+): IsMeant | undefined => {
+  const conditions = [
+    ...(holder == null ? [] : [isRowOf(whoseOf(holder))]),
+    ...(having == null ? [] : [WITH[having]]),
+  ];
+  return conditions.length === 0 ? undefined : (row) => conditions.every((isMeant) => isMeant(row));
+};
+
 builder.queryField("capTable", (t) =>
   t.field({
     type: CapTable,
@@ -164,11 +199,23 @@ builder.queryField("capTable", (t) =>
       atTimestamp: t.arg.string(atTimestampArgument),
       limit: t.arg.int(limitArgument),
       after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
+      holder: t.arg.string({
+        description:
+          "Only the row of this holder (its number, decimal), or the row that this wallet (its address) is in. The totals stay those of all rows.",
+      }),
+      having: t.arg({
+        type: RowsWith,
+        description: "Only such rows. The totals stay those of all rows.",
+      }),
     },
     complexity: ({ limit }) => ({ ...listCost({ limit }), field: TABLE_COST }),
     resolve: async (_root, args, context) => {
       const { reads, capTables } = context;
-      const page = { limit: limitOf(args.limit), after: capCursorOf(args.after) };
+      const page = {
+        limit: limitOf(args.limit),
+        after: capCursorOf(args.after),
+        isMeant: meantBy(args.holder, args.having),
+      };
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
       const checkpoint = await checkpointOf(reads, FOR_CAP_TABLES, asked);

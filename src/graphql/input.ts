@@ -3,7 +3,7 @@
  * Everything here that is refused is `BAD_USER_INPUT` with the bound or the form in the message.
  */
 import type { ChangePlace } from "../projections/balance-changes.ts";
-import type { CapPlace } from "../projections/cap-tables.ts";
+import type { CapPlace, Whose } from "../projections/cap-tables.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
@@ -145,6 +145,15 @@ export const capCursorOf = (after: string | null | undefined): CapPlace | undefi
   return isHolder
     ? { balance, holderId: BigInt(holder), address: "" }
     : { balance, holderId: null, address: addressIn(holder, "the wallet in after") };
+};
+
+/** Whose row of a cap table. @throws BAD_USER_INPUT when it is neither a holder's number nor an address */
+export const whoseOf = (holder: string): Whose => {
+  if (/^\d+$/.test(holder) && holder.length <= MAX_U64_DIGITS) return { holderId: BigInt(holder) };
+  if (holder.startsWith("0x")) return { owner: addressIn(holder, "holder") };
+  throw badInput(
+    `holder must be a holder's number, such as "7", or a wallet's address, such as "0x2a"; it is ${show(holder)}`,
+  );
 };
 
 /** Coin type of the last token seen. @throws BAD_USER_INPUT when it is none */

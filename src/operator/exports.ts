@@ -20,7 +20,6 @@ import {
   makeStatement,
   NoRowError,
   SupplyMismatchError,
-  type Whose,
 } from "../audit/statement.ts";
 import type { Database, Sql } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";
@@ -30,7 +29,7 @@ import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal } from "../http/hung-up.ts";
 import { readParameters } from "../http/parameters.ts";
 import type { App } from "../http/part.ts";
-import type { CapTables } from "../projections/cap-tables.ts";
+import type { CapTables, Whose } from "../projections/cap-tables.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import type { DescribedRoute } from "./describe.ts";

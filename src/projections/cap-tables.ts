@@ -35,17 +35,32 @@ export type CapTotals = {
 /** A row, the totals of its table, and the path from the row to the root. */
 export type ProvenRow = CapTotals & { readonly row: CapRow; readonly path: readonly Step[] };
 
+/** Which rows of a table somebody asks for. */
+export type IsMeant = (row: CapRow) => boolean;
+
+/** A holder by its number, or the wallet whose row it is (its holder's, where it has one). */
+export type Whose = { readonly holderId: bigint } | { readonly owner: string };
+
+/** The row of a holder, or the one that a wallet is in. */
+export const isRowOf = (whose: Whose): IsMeant =>
+  "owner" in whose
+    ? ({ wallets }) => wallets.some(({ address }) => address === whose.owner)
+    : ({ holderId }) => holderId === whose.holderId;
+
+type RowsQuery = {
+  readonly coinType: string;
+  readonly at: AtMark;
+  readonly limit: number;
+  readonly after?: CapPlace | undefined;
+  readonly isMeant?: IsMeant | undefined;
+};
+
 export type CapTables = {
-  /** A page of rows: largest first, equal ones by holder id, then wallets without a holder by address. */
-  rows(
-    on: Reads,
-    query: {
-      readonly coinType: string;
-      readonly at: AtMark;
-      readonly limit: number;
-      readonly after?: CapPlace | undefined;
-    },
-  ): Promise<readonly CapRow[]>;
+  /**
+   * A page of rows: largest first, equal ones by holder id, then wallets without a holder by address; of
+   * those that are meant, all without it.
+   */
+  rows(on: Reads, query: RowsQuery): Promise<readonly CapRow[]>;
   /** What all of them come to. */
   totals(on: Reads, query: { readonly coinType: string; readonly at: AtMark }): Promise<CapTotals>;
   /** The first row that is meant, with its path; null when none is. */
@@ -54,7 +69,7 @@ export type CapTables = {
     query: {
       readonly coinType: string;
       readonly at: AtMark;
-      readonly isMeant: (row: CapRow) => boolean;
+      readonly isMeant: IsMeant;
     },
   ): Promise<ProvenRow | null>;
   /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
@@ -129,14 +144,30 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
   });
   const totals = new Map<string, { readonly made: CapTotals; readonly untilMs: number }>();
   const shared = createShared<CapTotals>();
-  const page: CapTables["rows"] = (on, { coinType, at, limit, after = BEFORE_ROWS }) =>
+  const page = (
+    on: Reads,
+    { coinType, at, limit, after = BEFORE_ROWS }: Omit<RowsQuery, "isMeant">,
+  ) =>
     rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
       readRows(on, coinType, at, from, most),
     );
   const all = (on: Reads, coinType: string, at: AtMark) => (after: CapPlace | undefined) =>
     page(on, { coinType, at, limit: AT_ONCE, after });
   return {
-    rows: page,
+    rows: async (on, { isMeant, ...query }) => {
+      if (isMeant === undefined) return page(on, query);
+      const found: CapRow[] = [];
+      for (let { after } = query; ; ) {
+        const some = await page(on, { ...query, limit: AT_ONCE, after });
+        await inStretches(some, (row) => {
+          if (found.length < query.limit && isMeant(row)) found.push(row);
+        });
+        const last = some.at(-1);
+        if (last === undefined || some.length < AT_ONCE || found.length === query.limit)
+          return found;
+        after = placeOf(last);
+      }
+    },
     proven: async (on, { coinType, at, isMeant }) => {
       const { row, path, ...totals } = await sumUp(
         coinType,
@@ -179,7 +210,7 @@ const sumUp = async (
   coinType: string,
   checkpoint: bigint,
   read: (after: CapPlace | undefined) => Promise<readonly CapRow[]>,
-  isMeant: (row: CapRow) => boolean = () => false,
+  isMeant: IsMeant = () => false,
 ) => {
   const tree = createSumTree();
   let row: CapRow | undefined;

@@ -193,8 +193,9 @@ const bookBehind = (change: (init: RequestInit, call: number) => Promise<Respons
   });
 };
 
-const listed = async <Row>(rows: AsyncIterable<Row>): Promise<Row[]> => {
+const listed = async <Row>(rows: AsyncIterable<Row> | null): Promise<Row[]> => {
   const all: Row[] = [];
+  if (rows === null) return all;
   for await (const row of rows) all.push(row);
   return all;
 };
@@ -268,6 +269,16 @@ test("every query and subscription of the schema is read, and every field of wha
   if (checkpoint === null) throw new Error("nothing is indexed");
   const at = { checkpoint };
   const table = await book.capTable({ coinType, at });
+  const rows = await listed(table);
+  const held = rows.find(({ holderId }) => holderId !== null);
+  const one = await book.capTable({ coinType, at, holder: held?.holderId ?? "" });
+  expect(await listed(one)).toEqual([held]);
+  expect({ root: one?.root, issued: one?.issued }).toEqual({
+    root: table?.root,
+    issued: table?.issued,
+  });
+  const loose = await book.capTable({ coinType, at, having: "NO_HOLDER" });
+  expect(await listed(loose)).toEqual(rows.filter(({ holderId }) => holderId === null));
   const token = await book.token({ coinType, at });
   expect(token?.holderCount).toBe(table?.holderCount);
   expect(await book.token({ coinType: "0x9::no::ONE", at })).toBeNull();

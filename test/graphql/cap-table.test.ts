@@ -1,9 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { STILL_OPEN } from "../../src/projections/ranges.ts";
 import { holderLifecycleWatermark } from "../../src/projections/watermarks.ts";
 import { forgetBlocks } from "../log/damage.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, LAST } from "./history-rows.ts";
-import { ACME, ALICE, address, BOB, setWatermark, setWatermarks } from "./rows.ts";
+import {
+  ACME,
+  ALICE,
+  addHolderEvents,
+  address,
+  BOB,
+  holderEvent,
+  setWatermark,
+  setWatermarks,
+} from "./rows.ts";
 
 let api: Api;
 beforeAll(async () => {
@@ -12,8 +22,14 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-const TABLE = `query ($coin: String!, $at: String, $time: String, $limit: Int, $after: String) {
-  capTable(coinType: $coin, atCheckpoint: $at, atTimestamp: $time, limit: $limit, after: $after) {
+const TABLE = `query (
+  $coin: String!, $at: String, $time: String, $limit: Int, $after: String
+  $holder: String, $having: RowsWith
+) {
+  capTable(
+    coinType: $coin, atCheckpoint: $at, atTimestamp: $time, limit: $limit, after: $after
+    holder: $holder, having: $having
+  ) {
     coinType decimals checkpoint checkpointTimestamp checkpointDigest totalSupply issued holderCount root
     rows {
       holderId wallets { address balance groupId isFrozen }
@@ -82,6 +98,63 @@ test("pages at a checkpoint make up the table, each with the same sums", async (
   expect(third).toMatchObject({ holderCount: 2, rows: [] });
   const rows = [first, second].flatMap((page) => Object(page).rows);
   expect(whole).toEqual({ ...Object(first), rows });
+});
+
+test("one holder's row, asked for by its number or by a wallet, comes with the sums of all rows", async () => {
+  const whole = Object(await table({ at: "20" }));
+  const [bob, alice] = whole.rows;
+  for (const [holder, rows] of [
+    ["7", [alice]],
+    [ALICE, [alice]],
+    [BOB.replace(/^0x0*/, "0x").toUpperCase().replace("0X", "0x"), [bob]],
+    ["8", []],
+    [address("77"), []],
+  ] as const) {
+    expect(await table({ at: "20", holder }), holder).toEqual({ ...whole, rows });
+  }
+  // Rows that are not meant are not counted against the limit.
+  expect(await table({ at: "20", holder: "7", limit: 1 })).toEqual({ ...whole, rows: [alice] });
+  expect(await table({ at: "20", holder: "7", after: alice.cursor })).toMatchObject({ rows: [] });
+  for (const holder of ["", "x", "-7", "7 ", "0x", "0xg", "1".repeat(21)]) {
+    const { errors } = await api.query(TABLE, { coin: ACME, holder });
+    expect(errors, holder).toMatchObject([
+      { message: expect.stringContaining("holder"), extensions: { code: "BAD_USER_INPUT" } },
+    ]);
+  }
+});
+
+test("rows without a holder, and those of a frozen wallet that holds, can be asked for alone", async () => {
+  await using frozen = await startApi();
+  await addHistory(frozen.database);
+  const since = { checkpoint: 10n, until: STILL_OPEN };
+  const freezes = [ALICE, address("77")].map((wallet, index) =>
+    holderEvent(10n, {
+      eventType: "address_frozen",
+      address: wallet,
+      isFrozen: true,
+      index: index + 1,
+    }),
+  );
+  await addHolderEvents(
+    frozen.database,
+    freezes,
+    [ALICE, address("77")].map((wallet) => ({
+      coinType: ACME,
+      address: wallet,
+      aspect: "freeze",
+      value: 1n,
+      ...since,
+    })),
+  );
+  const rows = async (variables: object) => {
+    const { data, text } = await frozen.query(TABLE, { coin: ACME, at: "20", ...variables });
+    expect(data, text).toBeDefined();
+    return Object(data?.capTable).rows.map(({ cursor }: { readonly cursor: string }) => cursor);
+  };
+  expect(await rows({})).toEqual([`618:${BOB}`, "12:7"]);
+  expect(await rows({ having: "NO_HOLDER" })).toEqual([`618:${BOB}`]);
+  expect(await rows({ having: "FROZEN_BALANCE" })).toEqual(["12:7"]);
+  expect(await rows({ having: "FROZEN_BALANCE", holder: BOB })).toEqual([]);
 });
 
 test("a coin type that was not seen by then has no table", async () => {

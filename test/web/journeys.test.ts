@@ -51,7 +51,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const behind = page.getByRole("region", { name: "Holders" }).getByRole("link").first();
     expect(await behind.getAttribute("href")).toContain(`at=%22${past}%22`);
     await behind.click();
-    await page.getByText("of what is issued, 1 of").waitFor();
+    await page.getByText("of what is issued, one of").waitFor();
     await again.page.getByRole("button", { name: "Now", exact: true }).click();
     await expect.poll(() => issued(again.page)).not.toBe(then);
   });

@@ -1,4 +1,4 @@
-/** Reading a whole register: page after page of one checkpoint. */
+/** Reading a register: all of it, page after page of one checkpoint, or the rows that are meant. */
 import { ask } from "../data/ask.ts";
 import { graph, type ResultOf } from "../data/graph.ts";
 import { AnswerFormError } from "../data/read.ts";
@@ -9,10 +9,11 @@ export const PAGE_ROWS = 1_000;
 
 export const registerPage = graph(`query RegisterPage(
   $coinType: String!, $atCheckpoint: String, $atTimestamp: String, $after: String, $limit: Int!
+  $holder: String, $having: RowsWith
 ) {
   capTable(
     coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
-    after: $after, limit: $limit
+    after: $after, limit: $limit, holder: $holder, having: $having
   ) {
     coinType decimals checkpoint checkpointDigest checkpointTimestamp totalSupply issued holderCount root
     rows {
@@ -37,8 +38,44 @@ export type WhichRegister = {
   readonly coinType: string;
   /** Unix seconds; the newest without it. */
   readonly at?: string | undefined;
-  /** Only so many of the largest rows; all without it. */
-  readonly most?: number | undefined;
+};
+
+/** Which of its rows. */
+export type WhichRows = {
+  /** Of this holder, by number, or of the one that this wallet is in. */
+  readonly holder?: string;
+  readonly having?: "NO_HOLDER" | "FROZEN_BALANCE";
+};
+
+type Asking = { readonly key: string; readonly signal: AbortSignal };
+
+const registerOf = (page: Page, rows: readonly Row[]): Register => ({
+  coinType: page.coinType,
+  decimals: page.decimals,
+  checkpoint: page.checkpoint,
+  checkpointDigest: page.checkpointDigest,
+  timeMs: fromSeconds(page.checkpointTimestamp),
+  totalSupply: page.totalSupply === null ? null : BigInt(page.totalSupply),
+  issued: BigInt(page.issued),
+  holderCount: page.holderCount,
+  root: page.root,
+  isLong: page.holderCount > PAGE_ROWS,
+  rows,
+});
+
+/**
+ * A register of which only the rows that are meant are read, a thousand of them at most; its sums are those
+ * of all rows. Null when nothing is known of the token then.
+ */
+export const loadRows = async (
+  { coinType, at, atCheckpoint }: WhichRegister & { readonly atCheckpoint?: string },
+  which: WhichRows,
+  asking: Asking,
+): Promise<Register | null> => {
+  const when = { atCheckpoint: atCheckpoint ?? null, atTimestamp: at ?? null, after: null };
+  const asked = { coinType, ...when, limit: PAGE_ROWS, ...which };
+  const { capTable } = await ask(registerPage, asked, asking);
+  return capTable === null ? null : registerOf(capTable, capTable.rows.map(rowOf));
 };
 
 /**
@@ -46,14 +83,13 @@ export type WhichRegister = {
  * @param onRows told how many rows have come, of how many
  */
 export const loadRegister = async (
-  { coinType, at, most = Number.POSITIVE_INFINITY }: WhichRegister,
-  asking: { readonly key: string; readonly signal: AbortSignal },
+  { coinType, at }: WhichRegister,
+  asking: Asking,
   onRows: (rows: number, of: number) => void = () => undefined,
 ): Promise<Register | null> => {
   const page = async (atCheckpoint: string | null, after: string | null) => {
     const atTimestamp = atCheckpoint === null ? (at ?? null) : null;
-    const limit = Math.min(PAGE_ROWS, most);
-    const variables = { coinType, atCheckpoint, atTimestamp, after, limit };
+    const variables = { coinType, atCheckpoint, atTimestamp, after, limit: PAGE_ROWS };
     return (await ask(registerPage, variables, asking)).capTable;
   };
   const first = await page(null, null);
@@ -61,27 +97,15 @@ export const loadRegister = async (
   const rows = first.rows.map(rowOf);
   let last = first.rows.at(-1);
   onRows(rows.length, first.holderCount);
-  while (last !== undefined && rows.length < Math.min(first.holderCount, most)) {
+  while (last !== undefined && rows.length < first.holderCount) {
     const next = await page(first.checkpoint, last.cursor);
     if (next === null || next.rows.length === 0) break;
     for (const row of next.rows) rows.push(rowOf(row));
     last = next.rows.at(-1);
     onRows(rows.length, first.holderCount);
   }
-  if (rows.length < Math.min(first.holderCount, most)) {
+  if (rows.length < first.holderCount) {
     throw new AnswerFormError(`the register: ${rows.length} of ${first.holderCount} rows came`);
   }
-  return {
-    coinType: first.coinType,
-    decimals: first.decimals,
-    checkpoint: first.checkpoint,
-    checkpointDigest: first.checkpointDigest,
-    timeMs: fromSeconds(first.checkpointTimestamp),
-    totalSupply: first.totalSupply === null ? null : BigInt(first.totalSupply),
-    issued: BigInt(first.issued),
-    holderCount: first.holderCount,
-    root: first.root,
-    isLong: rows.length > PAGE_ROWS,
-    rows,
-  };
+  return registerOf(first, rows);
 };

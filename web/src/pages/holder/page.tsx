@@ -7,9 +7,9 @@ import { Button } from "../../controls/button.tsx";
 import { When } from "../../controls/when.tsx";
 import { useTokenSearch, without } from "../../data/here.ts";
 import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
-import { type Register, type Row, rowId } from "../../register/register.ts";
+import type { Register, Row } from "../../register/register.ts";
 import { useTokenTime } from "../../register/token-time.ts";
-import { useRegister } from "../../register/use-register.ts";
+import { useRow } from "../../register/use-register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
 import { Ago, Amount, Moment } from "../../shown/shown.tsx";
@@ -33,21 +33,16 @@ const canonical = (holder: string): string =>
     ? `0x${holder.slice(2).toLowerCase().padStart(64, "0")}`
     : holder;
 
-/** The row that this address of the page means: a holder, or a wallet with or without one. */
-const rowOf = (register: Register, holder: string): Row | undefined =>
-  register.rows.find((row) => rowId(row) === holder) ??
-  register.rows.find(({ wallets }) => wallets.some(({ address }) => address === holder));
-
 const OfToken = ({ token }: { readonly token: Token }) => {
   const { holder: asked } = useParams({ from: "/holder/$holder" });
   const holder = canonical(asked);
   const search = useSearch({ from: "/holder/$holder" });
   const { at } = search;
   const navigate = useNavigate({ from: "/holder/$holder" });
-  const register = useRegister(token.coinType, at);
+  const register = useRow(token.coinType, at, holder);
   const { from, to } = useTokenTime(token.coinType);
   const isWallet = holder.startsWith("0x");
-  const row = register.data ? rowOf(register.data, holder) : undefined;
+  const row = register.data?.rows[0];
   const addresses = useMemo(
     () => row?.wallets.map(({ address }) => address) ?? (isWallet ? [holder] : []),
     [row, isWallet, holder],
@@ -71,7 +66,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           </>
         }
       >
-        {register.isLong && at === undefined && register.data ? (
+        {register.data?.isLong && at === undefined ? (
           <span className="inline-flex items-center gap-2 text-xs text-muted">
             <span>
               Balance as of <Ago ms={register.data.timeMs} />
@@ -143,8 +138,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
 };
 
 const Held = ({ register, row }: { readonly register: Register; readonly row: Row }) => {
-  const { decimals, issued, rows } = register;
-  const rank = rows.indexOf(row) + 1;
+  const { decimals, issued, holderCount } = register;
   const frozen = row.wallets.filter(({ isFrozen }) => isFrozen).length;
   const amount = (label: string, units: bigint, about: ReactNode) => (
     <Figure label={label} value={<Amount units={units} decimals={decimals} />} about={about} />
@@ -155,7 +149,7 @@ const Held = ({ register, row }: { readonly register: Register; readonly row: Ro
         {amount(
           "Balance",
           row.balance,
-          `${shareText(row.balance, issued)} of what is issued, ${countText(rank)} of ${countText(rows.length)}`,
+          `${shareText(row.balance, issued)} of what is issued, one of ${countText(holderCount)} in the register`,
         )}
         {amount("Tokens", row.tokens, "free to be transferred, unless frozen")}
         {amount("Unlocked in grants", row.unlocked, "can be claimed")}

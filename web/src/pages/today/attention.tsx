@@ -6,13 +6,14 @@ import { Failed, type Tone } from "../../blocks/blocks.tsx";
 import { askPath } from "../../data/ask.ts";
 import { useHealth } from "../../data/health.ts";
 import { useTokenSearch } from "../../data/here.ts";
-import { NOW, NOW_LONG } from "../../data/queries.ts";
+import { NOW } from "../../data/queries.ts";
 import { reading } from "../../data/read.ts";
 import { useSession } from "../../data/session.ts";
 import type { Token } from "../../data/tokens.ts";
-import { loadRegister, PAGE_ROWS } from "../../register/load.ts";
+import { PAGE_ROWS } from "../../register/load.ts";
+import { useExceptions } from "../../register/use-register.ts";
 import { countText } from "../../shown/amount.ts";
-import { Amount } from "../../shown/shown.tsx";
+import { Ago, Amount } from "../../shown/shown.tsx";
 
 const summaryOf = reading("summary", (it) => ({
   failedRequests: it.at("requests").at("failed").number(),
@@ -34,32 +35,28 @@ const useOffice = (since: number) => {
   });
 };
 
-/** The largest rows of the register now: exceptions are looked for among them. */
-const useLargest = (coinType: string) => {
-  const { key } = useSession();
-  return useQuery({
-    queryKey: [NOW_LONG, "largest", coinType],
-    queryFn: ({ signal }) => loadRegister({ coinType, most: PAGE_ROWS }, { key, signal }),
-  });
-};
-
 export const Attention = ({ token, since }: { readonly token: Token; readonly since: number }) => {
   const health = useHealth(5_000);
   const office = useOffice(since);
-  const largest = useLargest(token.coinType);
+  const exceptions = useExceptions(token.coinType);
   const kept = useTokenSearch();
   const { kind } = useSession();
-  const rows = largest.data?.rows ?? [];
-  const loose = rows.filter(({ holderId }) => holderId === null);
-  const frozen = rows.flatMap(({ wallets }) =>
+  const { loose = [], frozen: frozenRows = [], isLong, timeMs } = exceptions.data ?? {};
+  const frozen = frozenRows.flatMap(({ wallets }) =>
     wallets.filter(({ isFrozen, balance }) => isFrozen && balance > 0n),
   );
   const sum = (those: readonly { readonly balance: bigint }[]) =>
     those.reduce((all, { balance }) => all + balance, 0n);
-  const among =
-    largest.data && largest.data.holderCount > rows.length
-      ? `among the largest ${countText(rows.length)} rows`
-      : undefined;
+  const asOf = isLong && timeMs !== undefined ? <Ago ms={timeMs} /> : null;
+  /** How many were found, and whether there may be more than were read. */
+  const found = (wallets: readonly unknown[], rows: readonly unknown[]) =>
+    exceptions.data === undefined
+      ? exceptions.error === null
+        ? "…"
+        : "not answered"
+      : `${countText(wallets.length)}${rows.length === PAGE_ROWS ? " or more" : ""}`;
+  const toneOf = (wallets: readonly unknown[]): Tone =>
+    exceptions.data === undefined ? "plain" : wallets.length === 0 ? "good" : "warn";
   const status = health.data?.status;
   return (
     <section
@@ -89,15 +86,15 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
         }
       />
       <Item
-        tone={loose.length === 0 ? "good" : "warn"}
+        tone={toneOf(loose)}
         label="Wallets that hold without a holder"
-        value={largest.data === undefined ? "…" : countText(loose.length)}
+        value={found(loose, loose)}
         about={
           loose.length === 0 ? (
-            among
+            asOf
           ) : (
             <>
-              <Amount units={sum(loose)} decimals={token.decimals} /> {among}
+              <Amount units={sum(loose)} decimals={token.decimals} /> {asOf}
             </>
           )
         }
@@ -108,15 +105,15 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
         }
       />
       <Item
-        tone={frozen.length === 0 ? "good" : "warn"}
+        tone={toneOf(frozen)}
         label="Frozen wallets that hold"
-        value={largest.data === undefined ? "…" : countText(frozen.length)}
+        value={found(frozen, frozenRows)}
         about={
           frozen.length === 0 ? (
-            among
+            asOf
           ) : (
             <>
-              <Amount units={sum(frozen)} decimals={token.decimals} /> {among}
+              <Amount units={sum(frozen)} decimals={token.decimals} /> {asOf}
             </>
           )
         }
@@ -168,12 +165,12 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
           }
         />
       )}
-      {largest.error !== null ? (
+      {exceptions.error !== null ? (
         <div className="sm:col-span-2 lg:col-span-4">
           <Failed
-            error={largest.error}
+            error={exceptions.error}
             what="The register"
-            onRetry={() => void largest.refetch()}
+            onRetry={() => void exceptions.refetch()}
           />
         </div>
       ) : null}
