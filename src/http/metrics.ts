@@ -4,7 +4,7 @@ import type { GaugeName } from "../telemetry/catalogue.ts";
 import { exposition } from "../telemetry/exposition.ts";
 import { createFigures, type Figures, type Series } from "../telemetry/figures.ts";
 import type { Health, HealthReport } from "./health/health.ts";
-import { registered } from "./registered.ts";
+import { emptied, registered } from "./registered.ts";
 
 export type Metrics = {
   /** For counters of other rooms; every name stands in the catalogue. */
@@ -73,7 +73,12 @@ export const createMetrics = (
 };
 
 const progressGauges = (registry: Registry) => {
-  const gauge = (name: GaugeName) => new Gauge({ ...registered(name), registers: [registry] });
+  const gauges: (readonly [Gauge, GaugeName])[] = [];
+  const gauge = (name: GaugeName) => {
+    const made = new Gauge({ ...registered(name), registers: [registry] });
+    gauges.push([made, name]);
+    return made;
+  };
   const checkpoint = gauge("holderbook_pipeline_checkpoint");
   const lag = gauge("holderbook_pipeline_lag_checkpoints");
   const age = gauge("holderbook_pipeline_age_seconds");
@@ -89,21 +94,7 @@ const progressGauges = (registry: Registry) => {
 
   return (report: HealthReport | undefined) => {
     // What is not known now must not show what was known before.
-    for (const each of [
-      checkpoint,
-      lag,
-      age,
-      stalled,
-      readerCheckpoint,
-      readerTip,
-      readerLag,
-      readerAge,
-      readerStalled,
-      answerAge,
-      silent,
-    ]) {
-      each.reset();
-    }
+    for (const each of gauges) emptied(...each);
     up.set(report === undefined ? 0 : 1);
     if (report === undefined) return;
     const { pipelines, reader } = report;

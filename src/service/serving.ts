@@ -216,7 +216,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const metrics = createMetrics(health, { figures, indexing: indexing?.figures });
   evmGauges(metrics.registry, health);
   if (parts.includes(graphql)) streamGauges(metrics.registry, graphql.streams);
-  taMetrics(metrics.registry, { health, db });
+  taMetrics(metrics.registry, { health, db, assets });
   integrityGauges(metrics.registry, health);
   indexing?.addMetrics(metrics.registry);
   const server = await createServer({

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { watchHealth } from "../../src/http/health/health.ts";
+import { createMetrics } from "../../src/http/metrics.ts";
 import type { Part } from "../../src/http/part.ts";
 import { atOther, sendRaw, serve } from "./service.ts";
 
@@ -195,6 +197,17 @@ test("ready is 200, or 503 with a reason that does not come from the driver", as
     status: 503,
     body: { ready: false, version: "1.2.3", reason: "the database does not answer" },
   });
+});
+
+test("what is not known has no figure, rather than a 0 that reads as being at the chain's end", async () => {
+  await using health = watchHealth({
+    progress: async () => ({ pipelines: [], reader: { next: null, mark: null, tip: null } }),
+    version: "1.2.3",
+    onError: () => undefined,
+  });
+  const { body } = await createMetrics(health).text();
+  const shown = body.split("\n").filter((line) => /^holderbook_(reader|source)_/.test(line));
+  expect(shown).toEqual(["holderbook_reader_stalled 0"]);
 });
 
 test("metrics count requests by route and show how far everything is", async () => {

@@ -239,9 +239,10 @@ test("a token whose logs do not add up to its supply is a warning, told once in 
   const check = { everyMs: 50, confirmMs: 5 };
   await using indexing = await index(database, [project(...tokens)], { check });
   const look = watching(tokens, indexing);
+  expect((await look()).warnings).toEqual([expect.stringMatching(/^never read: /)]);
   const { warnings, state } = await waitFor(
     look,
-    (seen) => seen.warnings.length > 0,
+    (seen) => seen.headBlock !== null && seen.warnings.length > 0,
     (seen) => JSON.stringify(seen),
   );
   expect(state).toBe("ok");

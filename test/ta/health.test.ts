@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { detailsOf, watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
 import type { Assets } from "../../src/settings/assets.ts";
+import { FAILURE_REASONS } from "../../src/ta/api/answer-schema.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
@@ -74,7 +75,7 @@ test("health and metrics tell of each asset's requests what is open, for how lon
     })(),
   });
   const registry = new Registry();
-  taMetrics(registry, { health, db: database.db, lagSeconds: 0 });
+  taMetrics(registry, { health, db: database.db, assets, lagSeconds: 0 });
   const figures = async () =>
     (await registry.metrics()).split("\n").filter((line) => line.startsWith("holderbook_ta_"));
 
@@ -95,6 +96,13 @@ test("health and metrics tell of each asset's requests what is open, for how lon
     'holderbook_ta_requests_open{asset="acme-b",status="PENDING"} 0',
     'holderbook_ta_oldest_open_request_seconds{asset="acme-a"} 0',
     'holderbook_ta_oldest_open_request_seconds{asset="acme-b"} 0',
+    // Begun at 0, or the first failure of a kind would be no increase, and no alarm.
+    ...["acme-a", "acme-b"].flatMap((asset) =>
+      FAILURE_REASONS.map(
+        (reason) =>
+          `holderbook_ta_requests_ended_total{asset="${asset}",status="FAILED",reason="${reason}"} 0`,
+      ),
+    ),
   ]);
 
   const ids = [];
@@ -131,7 +139,7 @@ test("health and metrics tell of each asset's requests what is open, for how lon
   await end(String(third), "FAILED", "ALREADY_WHITELISTED");
   await end(String(fourth), "FAILED", "ALREADY_WHITELISTED");
   const ended = (lines: readonly string[]) =>
-    lines.filter((line) => line.includes("ended_total")).toSorted();
+    lines.filter((line) => /ended_total.* [1-9]/.test(line)).toSorted();
   const both = await Promise.all([figures(), figures()]);
   for (const lines of both) {
     expect(ended(lines)).toEqual([

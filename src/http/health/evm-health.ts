@@ -100,6 +100,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       finalReplaced: replaced && { ...replaced, toBlock: `${replaced.toBlock}` },
       endpoints: known?.endpoints ?? [],
       warnings: [
+        ...(row?.headBlock == null ? [NEVER_READ] : []),
         ...oldHead(own[0]?.finality, headAgeSeconds),
         ...headAhead(sinceHead),
         ...own.flatMap(({ address }) => known?.doubts.get(address) ?? []),
@@ -152,6 +153,9 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     };
   };
 };
+
+const NEVER_READ =
+  "never read: either no process reads it (start, index), or its RPC does not answer";
 
 /** Where validators vote in rounds, as behind `safe` and `finalized`, blocks come whether used or not. */
 const OLD_VOTED_HEAD_SECONDS = 600;

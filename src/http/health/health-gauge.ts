@@ -1,7 +1,7 @@
 /** Gauges of `/metrics` that show what `/health` tells in its details, so that both say the same. */
 import { Gauge, type Registry } from "prom-client";
 import type { GaugeName, LabelsOf } from "../../telemetry/catalogue.ts";
-import { registered } from "../registered.ts";
+import { emptied, registered } from "../registered.ts";
 import type { Health } from "./health.ts";
 
 /** Adds a gauge of the catalogue; `show` is called with the details each time it is asked for. */
@@ -22,7 +22,7 @@ export const healthGauge =
       ...registered(name),
       registers: [registry],
       async collect() {
-        this.reset();
+        emptied(this, name);
         const details = (await health.report().catch(() => undefined))?.details;
         if (isOurs(details)) show(details, (given, value) => this.set(given, value));
       },

@@ -5,6 +5,7 @@ import type { Health, HealthDetail } from "../../http/health/health.ts";
 import { healthGauge } from "../../http/health/health-gauge.ts";
 import { registered } from "../../http/registered.ts";
 import type { Assets } from "../../settings/assets.ts";
+import { FAILURE_REASONS } from "../api/answer-schema.ts";
 import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 
 /** A request is named that has been open for longer: most take seconds. */
@@ -25,9 +26,7 @@ export type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
  * its ledger is final, and on whether a signer is configured at all.
  */
 export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: Assets }) => {
-  const names = assets.projects.flatMap(({ tokens }) =>
-    tokens.flatMap(({ name, ta }) => (ta === undefined ? [] : [name])),
-  );
+  const names = namesOf(assets);
   return async (): Promise<HealthDetail & { readonly members: TaDetails }> => {
     const open = await openRequests(db, names);
     const transferAgent = open.map(({ oldest, ...counted }) => ({
@@ -39,6 +38,12 @@ export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: As
   };
 };
 
+/** Of the assets that requests are taken for. */
+const namesOf = ({ projects }: Assets): readonly string[] =>
+  projects.flatMap(({ tokens }) =>
+    tokens.flatMap(({ name, ta }) => (ta === undefined ? [] : [name])),
+  );
+
 /** Longer than any transaction that ends a request: what it counts is committed by then. */
 const LAG_SECONDS = 60;
 
@@ -48,10 +53,12 @@ export const taMetrics = (
   {
     health,
     db,
+    assets,
     lagSeconds = LAG_SECONDS,
   }: {
     readonly health: Health;
     readonly db: Db;
+    readonly assets: Assets;
     readonly lagSeconds?: number;
   },
 ): void => {
@@ -80,13 +87,17 @@ export const taMetrics = (
     counting = counting.catch(() => undefined);
     return counting;
   };
-  new Counter({
+  const counter = new Counter({
     ...registered("holderbook_ta_requests_ended_total"),
     registers: [registry],
     async collect() {
       await count((labels, requests) => this.inc(labels, requests));
     },
   });
+  // A series that begins at its first failure has no increase: an alarm would miss that one.
+  for (const asset of namesOf(assets)) {
+    for (const reason of FAILURE_REASONS) counter.inc({ asset, status: "FAILED", reason }, 0);
+  }
   // Where it begins.
   void count(() => undefined);
 };
