@@ -172,7 +172,7 @@ const fish = (places: readonly Place[]): string =>
     "function __holderbook_at",
     "  set -l path",
     "  for word in (commandline -opc)[2..]",
-    '    contains -- (string join " " $path $word) $__holderbook_paths; and set -a path $word',
+    '    contains -- (string join -- " " $path $word) $__holderbook_paths; and set -a path $word',
     "  end",
     '  test "$path" = "$argv"',
     "end",
