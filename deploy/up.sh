@@ -3,4 +3,6 @@
 set -eu
 cd "$(dirname "$0")"
 sh make-secrets.sh
+# Made here: a folder that the engine makes would belong to root.
+mkdir -p config
 exec docker compose --file compose.yaml up --build --detach --wait "$@"
