@@ -5,7 +5,7 @@ import { wholeProgram } from "../../src/command-line.ts";
 import { commandTree } from "../../src/commands/command-tree.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { FAILURE_REASONS } from "../../src/ta/api/answer-schema.ts";
+import { FAILURE_REASONS } from "../../src/ta/requests/failure-reasons.ts";
 import { cliPage } from "./cli.ts";
 import { errorsPage } from "./errors.ts";
 import { graphqlPage } from "./graphql.ts";

@@ -1,20 +1,9 @@
 /** The answers of this API, as its description shows them (specification, interface C). */
 import { z } from "zod";
 import { errorAnswer } from "../../http/api-description.ts";
+import { FAILURE_REASONS } from "../requests/failure-reasons.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
-
-/** Values of `reason`. */
-export const FAILURE_REASONS = [
-  "INVALID_MESSAGE",
-  "PII_STORAGE_ERROR",
-  "ALREADY_WHITELISTED",
-  "SIGNING_NOT_ALLOWED",
-  "SIGNING_ERROR",
-  "BROADCAST_SUBMIT_ERROR",
-  "BROADCAST_FAILED",
-  "CALLBACK_DELIVERY_FAILED",
-] as const;
 
 const reason = z.enum(FAILURE_REASONS).describe("Why a request FAILED.");
 

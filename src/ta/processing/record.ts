@@ -8,21 +8,11 @@ import { requestTrace, type TraceIds } from "../../telemetry/trace-ids.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress, resultMessageId } from "../requests/callback-address.ts";
+import type { FailureReason } from "../requests/failure-reasons.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { OpenRequest } from "./open-request.ts";
 import { releaseReservation, stopWaiting } from "./reservations.ts";
 import { releaseWallet } from "./wallet-claims.ts";
-
-/** Why a request failed, as the interface specifies. */
-export type FailureReason =
-  | "INVALID_MESSAGE"
-  | "PII_STORAGE_ERROR"
-  | "ALREADY_WHITELISTED"
-  | "SIGNING_NOT_ALLOWED"
-  | "SIGNING_ERROR"
-  | "BROADCAST_SUBMIT_ERROR"
-  | "BROADCAST_FAILED"
-  | "CALLBACK_DELIVERY_FAILED";
 
 /** How a request ended. Messages say nothing personal. */
 export type Ending =

@@ -5,7 +5,7 @@ import type { Health, HealthDetail } from "../../http/health/health.ts";
 import { healthGauge } from "../../http/health/health-gauge.ts";
 import { registered } from "../../http/registered.ts";
 import type { Assets } from "../../settings/assets.ts";
-import { FAILURE_REASONS } from "../api/answer-schema.ts";
+import { FAILURE_REASONS } from "./failure-reasons.ts";
 import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 
 /** A request is named that has been open for longer: most take seconds. */
