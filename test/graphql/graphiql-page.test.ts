@@ -93,8 +93,8 @@ test.skipIf(chromium === undefined)(
     );
     await page.evaluate(RUN);
     await page.until("document.querySelector('#run').textContent === 'Stop'");
+    await page.until("document.querySelector('#state').textContent.includes('events')");
     const next = LAST + 100n;
-    while (api.streams.size === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await commit(api.database, next, 2);
     await page.until("document.querySelectorAll('#response article').length === 2");
     expect(await page.evaluate(RESULT)).toContain(`${next}000020001`);

@@ -86,7 +86,7 @@ const run = async () => {
   response.replaceChildren();
   const began = performance.now();
   let events = 0;
-  say(isSubscription ? "Waiting for events…" : "Waiting for the answer…");
+  say("Waiting for the answer…");
   const heard = (value) => {
     noteCoin(value);
     if (!isSubscription) return response.replaceChildren(shownResult(value));
@@ -109,6 +109,7 @@ const run = async () => {
       headers: headersNow(),
       isSubscription,
       signal: control.signal,
+      opened: () => say("Waiting for events…"),
       heard,
     });
     const took = `${Math.round(performance.now() - began)} ms`;

@@ -3,10 +3,10 @@
 const JSON_TYPES = "application/graphql-response+json, application/json;q=0.9";
 
 /**
- * Sends; `heard` is told each result as text and the value in it.
+ * Sends; `heard` is told each result, `opened` that events will come: what happens from then on is among them.
  * @returns status of the answer and its header fields, once it is over
  */
-export const send = async ({ endpoint, body, headers, isSubscription, signal, heard }) => {
+export const send = async ({ endpoint, body, headers, isSubscription, signal, opened, heard }) => {
   const response = await fetch(endpoint, {
     method: "POST",
     headers: {
@@ -24,6 +24,7 @@ export const send = async ({ endpoint, body, headers, isSubscription, signal, he
     heard(parsed(text) ?? text);
     return { status, headers: response.headers };
   }
+  opened();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
   for (;;) {
