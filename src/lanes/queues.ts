@@ -57,7 +57,10 @@ export type WakeQueue = {
 
 /** The side of a queue that works. */
 export type WakeWorker = AsyncDisposable & {
-  /** Resolves once the queue is reached and wake-ups are taken. */
+  /**
+   * Resolves once the queue is reached and wake-ups are taken.
+   * @throws QueueUnavailableError when Postgres does not let it in: close it. Redis is waited for
+   */
   ready(): Promise<void>;
   /** Takes no more jobs, aborts the `signal` of those that run, and resolves when they have returned. */
   close(): Promise<void>;
@@ -166,7 +169,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     if (closing === undefined) onError(new QueueTroubleError(name, backend, error));
   };
 
-  const queue = (name: string): WakeQueue => {
+  const open = (name: string) => {
     const inner = new bullmq.Queue<LaneData, void, "wake">(name, {
       connection: connection(),
       prefix: REDIS_PREFIX,
@@ -176,7 +179,26 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
     inner.on("error", trouble(name));
+    return inner;
+  };
+
+  const queue = (name: string): WakeQueue => {
+    let inner = open(name);
     closers.push(() => leave(inner, inner.close()));
+    const add = async (jobs: Parameters<typeof inner.addBulk>[0]) => {
+      const used = inner;
+      try {
+        await used.waitUntilReady();
+      } catch (error) {
+        // One whose first connection failed repeats that for ever: another takes its place.
+        if (inner === used && closing === undefined) {
+          inner = open(name);
+          await leave(used, used.close());
+        }
+        throw error;
+      }
+      await used.addBulk(jobs);
+    };
     return {
       add: async (wakes) => {
         if (wakes.length === 0) return;
@@ -185,7 +207,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
           data: { lane: `${lane}` },
           opts: { jobId: id },
         }));
-        await withinDeadline(inner.addBulk(jobs), ANSWER_DEADLINE).catch((cause: unknown) => {
+        await withinDeadline(add(jobs), ANSWER_DEADLINE).catch((cause: unknown) => {
           throw new QueueUnavailableError(name, backend, cause);
         });
       },
@@ -234,7 +256,11 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       return ended;
     };
     const made: WakeWorker = {
-      ready: () => inner.waitUntilReady(),
+      ready: async () => {
+        await inner.waitUntilReady().catch((cause: unknown) => {
+          throw new QueueUnavailableError(name, backend, cause);
+        });
+      },
       close,
       [Symbol.asyncDispose]: close,
     };

@@ -65,7 +65,10 @@ export type LaneWorkers = AsyncDisposable & {
 const ARRIVALS_AT_ONCE = 1_000;
 const LANES_AT_ONCE = 500;
 
-/** Starts working; resolves once this process takes lanes. */
+/**
+ * Starts working; resolves once this process takes lanes.
+ * @throws QueueUnavailableError when the queue does not let it in; nothing is left running
+ */
 export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(settings: {
   readonly lanes: Lanes;
   readonly database: Database;
@@ -160,12 +163,16 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
       }
     },
   });
-  await worker.ready();
-
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= Promise.all([loop.stop(), worker.close()]).then(() => undefined);
     return stopping;
   };
+  try {
+    await worker.ready();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return { stop, [Symbol.asyncDispose]: stop };
 };

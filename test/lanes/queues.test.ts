@@ -8,6 +8,7 @@ import {
 } from "../../src/lanes/queues.ts";
 import { freshDatabase } from "../postgres.ts";
 import { inServer } from "../postgres-setup.ts";
+import { guest } from "./guest.ts";
 import { redisServerPath, startRedis } from "./redis-server.ts";
 import { until } from "./until.ts";
 
@@ -160,6 +161,28 @@ test("a queue whose Postgres cannot be reached says so, with the remedy to retry
   expect(failure).toBeInstanceOf(QueueUnavailableError);
   expect(failure).toMatchObject({ remedy: "retry" });
   expect(String(failure)).toContain("queue lanes on postgres");
+});
+
+test("a queue that Postgres had no room for at first takes wake-ups once it has", async () => {
+  await using database = await freshDatabase();
+  await using login = await guest(database);
+  await using queues = openQueues({ databaseUrl: login.url, onError: () => undefined });
+  await login.limit(0);
+  const queue = queues.queue("lanes");
+  const worker = queues.worker("lanes", { concurrency: 1, run: async () => undefined });
+  const noRoom = /queue lanes on postgres is not available: too many connections for role/;
+  await expect(worker.ready()).rejects.toThrow(noRoom);
+  await expect(queue.add([wakeFor(1n)])).rejects.toThrow(noRoom);
+  await login.limit(100);
+  await until(
+    "the queue to take it",
+    () =>
+      queue.add([wakeFor(1n)]).then(
+        () => "taken",
+        (error: unknown) => `${error}`,
+      ),
+    (said) => said === "taken",
+  );
 });
 
 test("a connection the database cuts is reported without its settings, and work goes on", async () => {

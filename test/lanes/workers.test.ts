@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import type { LaneClaim } from "../../src/lanes/lanes.ts";
-import { openQueues } from "../../src/lanes/queues.ts";
+import { openQueues, QueueUnavailableError } from "../../src/lanes/queues.ts";
 import { type LaneLeft, type LaneTurn, paceOf, startLanes } from "../../src/lanes/workers.ts";
 import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { guest } from "./guest.ts";
 import { until } from "./until.ts";
 
 const lanes = investorLanes;
@@ -159,4 +160,29 @@ test("stopping tells the turns under way, waits for them, and leaves their lanes
   expect(said).toEqual(["begun", "stopped"]);
   expect(workers.troubles).toEqual([]);
   expect(await lanes.claim(database.sql, id, 1_000)).toBeDefined();
+});
+
+test("when the queue lets no worker in, starting says so and leaves nothing running", async () => {
+  await using database = await freshDatabase();
+  await using login = await guest(database);
+  await using queues = openQueues({ databaseUrl: login.url, onError: () => undefined });
+  await login.limit(0);
+  const listeners: AbortSignal[] = [];
+  const starting = startLanes({
+    lanes,
+    database: {
+      ...database,
+      listen: (channel, heard, signal) => {
+        listeners.push(signal);
+        database.listen(channel, heard, signal);
+      },
+    },
+    queues,
+    pace: paceOf({}),
+    take: async () => undefined,
+    work: async () => "idle",
+    onTrouble: { waking: () => undefined, working: () => undefined },
+  });
+  await expect(starting).rejects.toThrow(QueueUnavailableError);
+  expect(listeners.map(({ aborted }) => aborted)).toEqual([true]);
 });

@@ -218,7 +218,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await other.stop();
     await page.getByText("Connection lost").filter({ visible: true }).waitFor({ timeout: 30_000 });
     expect(await issued(page)).not.toBe("");
-  });
+  }, 180_000);
 });
 
 /** Numbers of "Read from the chain". */
