@@ -8,7 +8,7 @@ import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
 import type { AskedEndpoint } from "../evm/rpc/endpoint.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
-import { type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
+import { type ChainStanding, type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
@@ -20,6 +20,7 @@ import { transferScopes } from "../transfers/scopes.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
+import { openChainNotes } from "./chain-notes.ts";
 
 /** Disposing of it ends reading, and waits for what is under way. */
 export type EvmService = AsyncDisposable & {
@@ -126,20 +127,24 @@ const countAsked =
  */
 export const evmStanding = (evm: EvmService, nowMs: number): EvmStanding => ({
   chains: new Map(
-    [...evm.rpcs].map(([chainId, rpc]) => [
-      chainId,
-      {
-        trouble: evm.troubles.get(chainId),
-        endpoints: rpc.status().map((each) => endpointHealth(each, nowMs)),
-        doubts: evm.doubts.get(chainId) ?? new Map(),
-      },
-    ]),
+    [...evm.rpcs].map(([chainId, rpc]) => {
+      const [trouble, doubts] = [evm.troubles.get(chainId), evm.doubts.get(chainId)];
+      return [chainId, chainStanding({ rpc, trouble, doubts: doubts ?? new Map() }, nowMs)];
+    }),
   ),
   records: new Map(
     [...evm.statuses].flatMap(([key, { reason, state }]) =>
       reason === null ? [] : [[key, { gaveUp: state === "stopped", reason }]],
     ),
   ),
+});
+
+const chainStanding = (
+  { rpc, ...known }: Omit<ChainStanding, "endpoints"> & { readonly rpc: Rpc },
+  nowMs: number,
+): ChainStanding => ({
+  ...known,
+  endpoints: rpc.status().map((each) => endpointHealth(each, nowMs)),
 });
 
 type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
@@ -162,6 +167,9 @@ const readChain = async (
   const { chainId, name } = network;
   const where = { chainId, network: name };
   const rarely = createRareLines();
+  const notes = openChainNotes(database, chainId, () =>
+    chainStanding({ rpc, trouble: troubles.get(chainId), doubts: reading.doubts }, Date.now()),
+  );
   const attempt = async (progressed: () => void): Promise<void> => {
     // `follow` returns when the lock is lost: then the next one is asked for.
     while (!signal.aborted) {
@@ -172,6 +180,7 @@ const readChain = async (
       progressed();
       logger.info({ ...where, tokens: network.tokens.length }, "reading an EVM chain");
       const held = AbortSignal.any([signal, lock.session.lost]);
+      await using _notes = notes.keep(held);
       await follow(
         {
           database,
@@ -216,6 +225,7 @@ const readChain = async (
   } catch (error) {
     troubles.set(chainId, { gaveUp: true, reason: errorOf(error).message });
     logger.error({ ...where, err: error }, "reading an EVM chain stopped");
+    await notes.last();
   }
 };
 

@@ -165,6 +165,79 @@ test("an RPC that asks to be left alone for an hour is trouble at once", async (
   });
 });
 
+test("a process that does not read a chain tells that its RPC is dead, why, and when nobody reads it any more", async () => {
+  let isDead = false;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (isDead ? { status: 503 } : undefined),
+  });
+  const tokens = [asset({ rpc: [proxy.url] })];
+  const serving = watching(tokens);
+  expect(await serving()).toMatchObject({
+    endpoints: [],
+    warnings: [expect.stringMatching(/^never read: /)],
+  });
+  {
+    await using indexing = await index(database, [project(...tokens)]);
+    await atHead(serving);
+    await waitFor(
+      serving,
+      ({ endpoints }) => endpoints[0]?.state === "good",
+      (seen) => JSON.stringify(seen),
+    );
+    // Nor does one know more that only stands by.
+    await using standby = await index(database, [project(...tokens)]);
+    const besides = watching(tokens, standby);
+    expect(await besides()).toMatchObject({ state: "ok", endpoints: [{ state: "good" }] });
+    isDead = true;
+    await waitFor(
+      () => indexing.troubles.size,
+      (troubles) => troubles === 1,
+    );
+    for (const look of [serving, besides]) {
+      await waitFor(
+        look,
+        ({ endpoints }) => endpoints[0]?.state === "paused",
+        (seen) => JSON.stringify(seen),
+      );
+      expect(await look(60)).toMatchObject({
+        overall: "stalled",
+        state: "stalled",
+        reason: `1 block behind; no progress for 60 s: ${proxy.url}: HTTP 503`,
+        endpoints: [{ endpoint: proxy.url, state: "paused", lastError: { kind: "status" } }],
+        warnings: [],
+      });
+    }
+  }
+  await database.sql`update evm_chain_notes set written_at = written_at - interval '90 s'`;
+  const { endpoints, warnings } = await serving();
+  expect({ endpoints, warnings }).toEqual({
+    endpoints: [],
+    warnings: [expect.stringMatching(/^not read for 9\d s: no process reads it \(start, index\)$/)],
+  });
+});
+
+test("a process that does not read a chain tells that its reader gave up, however long ago", async () => {
+  const tokens = [asset({ fromBlock: 1 })];
+  const serving = watching(tokens);
+  {
+    await using _indexing = await index(database, [project(...tokens)]);
+    await atHead(serving);
+  }
+  {
+    // Facts before those that the log has are not read any more.
+    await using indexing = await index(database, [project(asset({ fromBlock: 0 }))]);
+    await waitFor(
+      () => indexing.troubles.get(chain.chainId)?.gaveUp,
+      (gaveUp) => gaveUp === true,
+    );
+  }
+  await database.sql`update evm_chain_notes set written_at = written_at - interval '1 day'`;
+  expect(await serving()).toMatchObject({
+    state: "stalled",
+    reason: expect.stringMatching(/^gave up: chain 31337, token 0x\w+: .* differs from what its/),
+  });
+});
+
 test("a chain that replaced final blocks is reported, counted and logged", async () => {
   const tokens = [asset({ finality: 2 })];
   await using indexing = await index(database, [project(...tokens)]);

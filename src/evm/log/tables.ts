@@ -1,9 +1,10 @@
 /**
  * Tables of the EVM log: what was read of each chain, how far it is complete for each token, and the
- * newest blocks to recognise a reorganisation by. Written by `append` (store.ts) alone.
+ * newest blocks to recognise a reorganisation by. Written by `append` (store.ts) alone; what its reader says
+ * of a chain beside it, by chain-notes.ts.
  */
 import { sql } from "drizzle-orm";
-import { boolean, integer, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";
+import { boolean, integer, jsonb, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";
 import { at, bytea, int8, uint256 } from "../../database/column-types.ts";
 
 /** One row per chain. */
@@ -118,3 +119,17 @@ export const evmRollbacks = pgTable(
   },
   (t) => [primaryKey({ columns: [t.chainId, t.step] })],
 );
+
+/** What the reader of each chain said of it last: for processes that do not read it. */
+export const evmChainNotes = pgTable("evm_chain_notes", {
+  chainId: int8("chain_id").primaryKey(),
+  /** It gave up, for the reason in `trouble`; no reader has begun since. */
+  gaveUp: boolean("gave_up").notNull(),
+  /** Why it does not read; null while it does. */
+  trouble: text("trouble"),
+  /** In order of preference, by their labels: nothing that may hold a key. */
+  endpoints: jsonb("endpoints").notNull(),
+  /** Tokens by address, each with why its log is doubtful. */
+  doubts: jsonb("doubts").notNull(),
+  writtenAt: at("written_at").notNull(),
+});

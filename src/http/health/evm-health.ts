@@ -1,15 +1,16 @@
 /** How far EVM chains, their records and callbacks are: for `/health` of any process. */
 import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
 import type { Db } from "../../database/connect.ts";
+import { type ChainSaid, chainNotes } from "../../evm/log/chain-notes.ts";
 import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/standing.ts";
 import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { recordsStanding } from "../../transfers/progress.ts";
 import type { Project } from "../../transfers/projects.ts";
 import { lowest } from "../../values/block-numbers.ts";
-import { type EvmStanding, recordsKey } from "./evm-standing.ts";
+import { type ChainStanding, type EvmStanding, recordsKey } from "./evm-standing.ts";
 import { type HealthDetail, worst } from "./health.ts";
-import { createStallWatch, type Judgement } from "./stall-watch.ts";
+import { createStallWatch, type Judgement, STALL_AFTER_MS } from "./stall-watch.ts";
 
 /** A chain; block numbers are decimal, null before it was first read. */
 export type ChainHealth = Judgement & {
@@ -28,7 +29,7 @@ export type ChainHealth = Judgement & {
     readonly toBlock: string;
     readonly at: string;
   } | null;
-  /** In order of preference; empty in a process that does not read the chain. */
+  /** In order of preference; empty while no process reads the chain. */
   readonly endpoints: readonly EndpointHealth[];
   /** What an operator should look at although things move; never a reason to be stalled. */
   readonly warnings: readonly string[];
@@ -76,11 +77,11 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     chainId: number,
     row: ChainLog | undefined,
     next: bigint | null,
-    standing: EvmStanding | undefined,
+    { local: here, said }: Told,
     nowMs: number,
   ): ChainHealth => {
     const own = tokens.filter((token) => token.chainId === chainId);
-    const known = standing?.chains.get(chainId);
+    const known = reads(here) ? here : heard(said);
     const trouble = known?.trouble;
     const head = row?.headBlock ?? null;
     const afterHead = head === null ? null : head + 1n;
@@ -100,7 +101,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       finalReplaced: replaced && { ...replaced, toBlock: `${replaced.toBlock}` },
       endpoints: known?.endpoints ?? [],
       warnings: [
-        ...(row?.headBlock == null ? [NEVER_READ] : []),
+        ...(row?.headBlock == null ? [NEVER_READ] : notHeard(known, said)),
         ...oldHead(own[0]?.finality, headAgeSeconds),
         ...headAhead(sinceHead),
         ...own.flatMap(({ address }) => known?.doubts.get(address) ?? []),
@@ -110,8 +111,9 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 
   return async (nowMs: number): Promise<HealthDetail & { readonly members: EvmDetails }> => {
-    const [chains, nextOf, records, callbacks] = await Promise.all([
+    const [chains, notes, nextOf, records, callbacks] = await Promise.all([
       chainLogs(db, chainIds),
+      chainNotes(db, chainIds),
       nextBlocks(db, tokens),
       recordsStanding(
         db,
@@ -130,7 +132,8 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const read = chainIds.map((chainId) => {
       const row = chains.find((each) => each.chainId === chainId);
       const own = tokens.filter((token) => token.chainId === chainId);
-      return chainHealth(chainId, row, nextOfAll(own), standing, nowMs);
+      const told = { local: standing?.chains.get(chainId), said: notes.get(chainId) };
+      return chainHealth(chainId, row, nextOfAll(own), told, nowMs);
     });
     const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
       const row = records.find((each) => each.project === project && each.chainId === chainId);
@@ -153,6 +156,27 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     };
   };
 };
+
+/** How a chain stands by this process, and by the one that reads it. */
+type Told = { readonly local: ChainStanding | undefined; readonly said: ChainSaid | undefined };
+
+/** Whether this is the process that reads: one that stands by has asked nobody, and knows nothing. */
+const reads = (here: ChainStanding | undefined): boolean =>
+  here?.trouble !== undefined || (here?.endpoints.some(({ state }) => state !== "unused") ?? false);
+
+/** What still holds of what was said: nothing when it is long ago, unless it gave up since. */
+const heard = (said: ChainSaid | undefined): ChainStanding | undefined =>
+  said !== undefined && (said.trouble?.gaveUp || said.saidAgoMs < STALL_AFTER_MS)
+    ? said
+    : undefined;
+
+const notHeard = (
+  known: ChainStanding | undefined,
+  said: ChainSaid | undefined,
+): readonly string[] =>
+  known !== undefined || said === undefined
+    ? []
+    : [`not read for ${Math.floor(said.saidAgoMs / 1_000)} s: no process reads it (start, index)`];
 
 const NEVER_READ =
   "never read: either no process reads it (start, index), or its RPC does not answer";
