@@ -6,6 +6,7 @@ import { watchHealth } from "../../src/http/health/health.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { type EvmService, evmStanding } from "../../src/service/evm.ts";
 import { projectsOf } from "../../src/transfers/projects.ts";
+import { ageNotes } from "../evm/age-notes.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { reorganise } from "../evm/following.ts";
 import { startProxy } from "../evm/proxy.ts";
@@ -208,7 +209,7 @@ test("a process that does not read a chain tells that its RPC is dead, why, and 
       });
     }
   }
-  await database.sql`update evm_chain_notes set written_at = written_at - interval '90 s'`;
+  await ageNotes(database, "90 s");
   const { endpoints, warnings } = await serving();
   expect({ endpoints, warnings }).toEqual({
     endpoints: [],
@@ -231,7 +232,7 @@ test("a process that does not read a chain tells that its reader gave up, howeve
       (gaveUp) => gaveUp === true,
     );
   }
-  await database.sql`update evm_chain_notes set written_at = written_at - interval '1 day'`;
+  await ageNotes(database, "1 day");
   expect(await serving()).toMatchObject({
     state: "stalled",
     reason: expect.stringMatching(/^gave up: chain 31337, token 0x\w+: .* differs from what its/),
