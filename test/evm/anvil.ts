@@ -14,11 +14,13 @@ import {
   http,
   publicActions,
   type TransactionReceipt,
+  TransactionReceiptNotFoundError,
   walletActions,
 } from "viem";
 import { HDKey, hdKeyToAccount } from "viem/accounts";
 import { anvil as anvilChain } from "viem/chains";
 import type { Address } from "../../src/evm/contract/fact.ts";
+import { until } from "../lanes/until.ts";
 import { type Compiled, contract } from "./contracts.ts";
 
 /** The mnemonic that anvil itself starts with. */
@@ -68,8 +70,24 @@ export const startAnvil = async ({ chainId = 31_337, args = [] }: AnvilSettings 
   };
   const wallet = (index: number): Address => lower(account(index).address);
 
+  /** Asked for until it is there: viem asks once a block, and a block may be told of before its receipts. */
+  const receiptOf = async (hash: Hex): Promise<TransactionReceipt> => {
+    const found = await until(
+      `the receipt of ${hash}`,
+      () =>
+        client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+          if (error instanceof TransactionReceiptNotFoundError) return undefined;
+          throw error;
+        }),
+      (receipt) => receipt !== undefined,
+      60_000,
+    );
+    if (found === undefined) throw new Error(`no receipt of ${hash}`);
+    return found;
+  };
+
   const settle = async (hash: Hex): Promise<TransactionReceipt> => {
-    const receipt = await client.waitForTransactionReceipt({ hash });
+    const receipt = await receiptOf(hash);
     if (receipt.status !== "success") throw new Error(`transaction ${hash} was reverted`);
     return receipt;
   };

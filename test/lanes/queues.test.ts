@@ -251,11 +251,20 @@ test("a worker asks a server that has lost the database a few times a second at 
     () => lanes,
     (list) => list.length === 1,
   );
+  // Whoever was cut off may be back before it is renamed.
   const renamed = (from: string, to: string) =>
-    inServer(inject("postgresUrl"), async (sql) => {
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${from}`;
-      await sql.unsafe(`alter database ${from} rename to ${to}`);
-    });
+    until(
+      `${from} to be renamed`,
+      () =>
+        inServer(inject("postgresUrl"), async (sql) => {
+          await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${from}`;
+          await sql.unsafe(`alter database ${from} rename to ${to}`);
+        }).then(
+          () => "renamed",
+          (error: unknown) => `${error}`,
+        ),
+      (said) => said === "renamed",
+    );
   await renamed(name, `${name}_away`);
   const since = failedAtMs.length;
   await until(

@@ -116,8 +116,11 @@ test("a worker whose lane is another's is told so in the middle of its turn, and
   };
   await using workers = await startWorkers(database, work, { leaseMs: 2_000 });
   await until("the turn to begin", () => turns, Boolean);
-  await sql`update ta_lanes set leased_until = now() where id = ${id}`;
-  const present = await lanes.claim(sql, id, 600_000);
+  // At once: its worker would renew the lease in between.
+  const present = await database.transaction(async (tx) => {
+    await tx.sql`update ta_lanes set leased_until = now() - interval '1 s' where id = ${id}`;
+    return lanes.claim(tx.sql, id, 600_000);
+  });
   if (present === undefined) throw new Error("the lane was not to be had");
   await until("the worker to hear of it", () => stoppedBy, Boolean);
   await workers.stop();

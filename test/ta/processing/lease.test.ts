@@ -25,13 +25,14 @@ const laneOf = async (requestId: string): Promise<bigint> => {
 };
 
 /** Takes a lane away from its worker, as if its lease had run out. */
-const takeOver = async (lane: bigint) => {
-  const { sql } = circle.database;
-  await sql`update ta_lanes set leased_until = now() where id = ${lane}`;
-  const claim = await investorLanes.claim(sql, lane, 60_000);
-  if (claim === undefined) throw new Error(`lane ${lane} could not be taken over`);
-  return claim;
-};
+const takeOver = (lane: bigint) =>
+  // At once: its worker would renew the lease in between.
+  circle.database.transaction(async ({ sql }) => {
+    await sql`update ta_lanes set leased_until = now() - interval '1 s' where id = ${lane}`;
+    const claim = await investorLanes.claim(sql, lane, 60_000);
+    if (claim === undefined) throw new Error(`lane ${lane} could not be taken over`);
+    return claim;
+  });
 
 test("a call that takes four leases and ten turns keeps its lane: no other worker takes the request", async () => {
   const { database } = circle;
