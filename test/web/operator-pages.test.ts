@@ -85,6 +85,21 @@ test("a range is sent part by part until nothing is left, and what was sent is a
   expect(told).toEqual([1_000, 2_000, 2_007]);
 });
 
+test("sending a range stops when it is told to, and sends no further part", async () => {
+  const stopping = new AbortController();
+  const asked: (string | undefined)[] = [];
+  const sending = sendRange(
+    async (after) => {
+      asked.push(after);
+      return { redelivered: 1_000, waiting: 0, next: "a" };
+    },
+    () => stopping.abort(),
+    stopping.signal,
+  );
+  await expect(sending).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+  expect(asked).toEqual([undefined]);
+});
+
 test("filters that are not set stay out of what is asked, and values are encoded", () => {
   expect(pathWith("/operator/requests", { status: undefined })).toBe("/operator/requests");
   expect(pathWith("/x", { asset: "a&b", after: "c=" })).toBe("/x?asset=a%26b&after=c%3D");

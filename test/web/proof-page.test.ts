@@ -95,8 +95,12 @@ const sha256 = (bytes: string) => createHash("sha256").update(bytes).digest("hex
 const COIN = "0x5::a::A";
 const [ADA, BEN] = [`0x${"a".repeat(64)}`, `0x${"b".repeat(64)}`];
 
-/** A table of one row for each wallet, and its root. */
-const tableOf = (checkpoint: string, balances: Readonly<Record<string, bigint>>) => {
+/** A table of one row for each wallet, and its root. @param shown what is said of each wallet instead */
+const tableOf = (
+  checkpoint: string,
+  balances: Readonly<Record<string, bigint>>,
+  shown: Readonly<Record<string, readonly (readonly [string, bigint])[]>> = {},
+) => {
   const tree = createSumTree();
   const rows = Object.entries(balances).map(([address, balance], index) => {
     const holderId = BigInt(index + 1);
@@ -105,7 +109,10 @@ const tableOf = (checkpoint: string, balances: Readonly<Record<string, bigint>>)
     tree.add({ coinType: COIN, checkpoint: BigInt(checkpoint), ...row }, false);
     return {
       holderId: `${holderId}`,
-      wallets: [{ address, balance: `${balance}` }],
+      wallets: (shown[address] ?? [[address, balance] as const]).map(([of, own]) => ({
+        address: of,
+        balance: `${own}`,
+      })),
       balance: `${balance}`,
       tokens: `${balance}`,
       granted: "0",
@@ -126,8 +133,9 @@ const pack = (
   moved = movement(ADA, -2n) + movement(BEN, 1n) + movement(BEN, 4n),
   roots: Readonly<Record<string, { root: string; total: string }>> = {},
   before: Readonly<Record<string, bigint>> = { [ADA]: 10n },
+  shown: Parameters<typeof tableOf>[2] = {},
 ): Map<string, Blob> => {
-  const [first, last] = [tableOf("1", before), tableOf("2", { [ADA]: 8n, [BEN]: 5n })];
+  const [first, last] = [tableOf("1", before), tableOf("2", { [ADA]: 8n, [BEN]: 5n }, shown)];
   const files = {
     "report.md": "# all is well\n",
     "first/cap-table.json": first.text,
@@ -178,6 +186,32 @@ test("a pack whose signer signed registers or movements that do not fit together
   expect(failing(await check(pack("not JSON")))).toEqual([
     "Both registers give the roots that were signed",
   ]);
+});
+
+test("a pack whose rows do not add up to their wallets fails, although the signed roots do not tell", async () => {
+  const told = async (shown: Parameters<typeof tableOf>[2], moved: string) =>
+    (await check(pack(moved, {}, undefined, shown))).steps.flatMap(({ result, details }) =>
+      result === "fails" ? details : [],
+    );
+  const more = movement(ADA, -2n) + movement(BEN, 900n);
+  expect(await told({ [BEN]: [[BEN, 900n]] }, more)).toEqual([
+    "row 2 of the last register does not add up to its balance",
+  ]);
+  const negative = movement(ADA, -11n) + movement(BEN, 14n);
+  const split: readonly (readonly [string, bigint])[] = [
+    [BEN, 14n],
+    [ADA, -9n],
+  ];
+  expect(await told({ [ADA]: [[`0x${"c".repeat(64)}`, 8n]], [BEN]: split }, negative)).toContain(
+    "row 2 of the last register does not add up to its balance",
+  );
+  const twice: readonly (readonly [string, bigint])[] = [
+    [BEN, 2n],
+    [BEN, 3n],
+  ];
+  expect(await told({ [BEN]: twice }, movement(ADA, -2n) + movement(BEN, 3n))).toContain(
+    `${BEN} is twice in the last register`,
+  );
 });
 
 test("a pack that begins before anybody held anything holds", async () => {

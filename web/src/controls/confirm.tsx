@@ -10,6 +10,7 @@ export const Confirm = ({
   action,
   danger = false,
   busy = false,
+  cancel = "Cancel",
   onConfirm,
   onClose,
 }: {
@@ -21,6 +22,8 @@ export const Confirm = ({
   readonly action: string;
   readonly danger?: boolean;
   readonly busy?: boolean;
+  /** What the button says that closes it. */
+  readonly cancel?: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }) => (
@@ -38,7 +41,7 @@ export const Confirm = ({
           {children}
         </AlertDialog.Description>
         <div className="mt-5 flex justify-end gap-2">
-          <AlertDialog.Close className={buttonClass("plain")}>Cancel</AlertDialog.Close>
+          <AlertDialog.Close className={buttonClass("plain")}>{cancel}</AlertDialog.Close>
           <button
             type="button"
             disabled={busy}

@@ -47,14 +47,20 @@ export type RangePage = {
   readonly next: string | null;
 };
 
-/** Sends all of a range, a bounded part with each request. @returns how many, and how many of them wait */
+/**
+ * Sends all of a range, a bounded part with each request.
+ * @returns how many, and how many of them wait
+ * @throws the signal's reason once it aborts: what was sent until then stays sent
+ */
 export const sendRange = async (
   send: (after: string | undefined) => Promise<RangePage>,
   told: (soFar: number) => void,
+  signal?: AbortSignal,
 ): Promise<{ readonly redelivered: number; readonly waiting: number }> => {
   let [redelivered, waiting] = [0, 0];
   let after: string | undefined;
   do {
+    signal?.throwIfAborted();
     const page = await send(after);
     redelivered += page.redelivered;
     waiting += page.waiting;

@@ -1,6 +1,6 @@
 /** Sends callbacks of a time again: a form, a count, a confirmation. */
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Card, Notice } from "../../blocks/blocks.tsx";
 import { Button, buttonClass } from "../../controls/button.tsx";
 import { Confirm } from "../../controls/confirm.tsx";
@@ -41,6 +41,10 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   const [counted, setCounted] = useState<Counted | null>(null);
   const [soFar, setSoFar] = useState(0);
   const [ended, setEnded] = useState<Ended | null>(null);
+  const [stopped, setStopped] = useState(false);
+  const running = useRef<AbortController>(null);
+  // The service goes on for as long as somebody waits for its answer.
+  useEffect(() => () => running.current?.abort(), []);
 
   const during = async (act: () => Promise<void>) => {
     setBusy(true);
@@ -57,6 +61,7 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   const count = async (event: FormEvent) => {
     event.preventDefault();
     setEnded(null);
+    setStopped(false);
     const range = rangeOf(
       {
         since: fieldSeconds(since),
@@ -79,17 +84,25 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   const send = (range: Range) =>
     during(async () => {
       setSoFar(0);
+      const run = new AbortController();
+      running.current = run;
+      const { signal } = run;
       try {
         setEnded(
           await sendRange(
             (after) =>
               askPath(PATH, readRange, {
                 key,
+                signal,
                 body: { ...range, ...(after === undefined ? {} : { after }) },
               }),
             setSoFar,
+            signal,
           ),
         );
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        setStopped(true);
       } finally {
         setCounted(null);
         void cache.invalidateQueries({ queryKey: ["path"] });
@@ -169,6 +182,11 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
             {fault}
           </Notice>
         )}
+        {stopped ? (
+          <Notice tone="warn" title="Stopped">
+            {`${countText(soFar)} are sent again, and perhaps some of the next part. The list below shows which.`}
+          </Notice>
+        ) : null}
         {ended === null ? null : (
           <Notice tone="good" title={`${countText(ended.redelivered)} are sent again`}>
             {ended.waiting === 0
@@ -187,10 +205,14 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
         title={`Send ${counted === null ? "" : matchedText(counted.matched)} again?`}
         action={busy ? `Sent ${countText(soFar)}…` : "Send them"}
         busy={busy}
+        cancel={busy ? "Stop" : "Cancel"}
         onConfirm={() => {
           if (counted !== null) void send(counted.range);
         }}
-        onClose={() => setCounted(null)}
+        onClose={() => {
+          running.current?.abort();
+          setCounted(null);
+        }}
       >
         {counted === null ? null : <WhatIsSent range={counted.range} />}
       </Confirm>

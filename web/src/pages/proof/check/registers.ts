@@ -124,11 +124,31 @@ const rootFaults = async (
     granted: `${granted}`,
   }));
   const { root, total } = await rootOf({ coinType, checkpoint, rows });
-  return root === signed.root && String(total) === signed.total
-    ? []
-    : [
-        `the ${name} register gives the root ${root} of ${total}, not ${signed.root} of ${signed.total}`,
-      ];
+  return [
+    ...rowFaults(name, table),
+    ...(root === signed.root && String(total) === signed.total
+      ? []
+      : [
+          `the ${name} register gives the root ${root} of ${total}, not ${signed.root} of ${signed.total}`,
+        ]),
+  ];
+};
+
+/** The root is over the balances of rows: what each wallet of a row holds it does not tell. */
+const rowFaults = (name: "first" | "last", { rows }: Table): readonly string[] => {
+  const seen = new Set<string>();
+  return rows.flatMap(({ wallets, balance, tokens, granted }, at) => {
+    const held = wallets.reduce((sum, wallet) => sum + wallet.balance, 0n);
+    const parts = [balance, tokens, granted, ...wallets.map((wallet) => wallet.balance)];
+    const addsUp = held === balance && tokens + granted === balance;
+    const twice = wallets.filter(({ address }) => seen.size === seen.add(address).size);
+    return [
+      ...(addsUp && parts.every((part) => part >= 0n)
+        ? []
+        : [`row ${at + 1} of the ${name} register does not add up to its balance`]),
+      ...twice.map(({ address }) => `${address} is twice in the ${name} register`),
+    ];
+  });
 };
 
 /** What all movements come to, by wallet; read line by line, for they may be many. */
