@@ -26,7 +26,8 @@ COPY --from=page /app/web/dist web/dist
 RUN mkdir -p /data && chown node:node /data
 VOLUME /data
 # The root may be read-only: what Node compiled, which makes every start but the first quicker, goes to /tmp.
-ENV DATA_DIR=/data HOST=0.0.0.0 PORT=4000 NODE_ENV=production NODE_COMPILE_CACHE=/tmp/holderbook
+# Downloads in Open Cap Format are put together on the volume: /tmp may be memory.
+ENV DATA_DIR=/data TMPDIR=/data HOST=0.0.0.0 PORT=4000 NODE_ENV=production NODE_COMPILE_CACHE=/tmp/holderbook
 USER node
 
 EXPOSE 4000

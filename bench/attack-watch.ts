@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../src/projections/read-watermarks.ts";
+import { lowest } from "../src/values/block-numbers.ts";
 import { processesOf, residentMb, sharedMb } from "./attack-processes.ts";
 import type { StartedService } from "./attack-service.ts";
 
@@ -82,7 +83,7 @@ export const standingOf = async ({ database }: Pick<StartedService, "database">)
   const now = Date.now();
   const { log, pipelines } = await readWatermarks(database.db, ledgerPipelines);
   const all = [log, ...pipelines];
-  const least = (values: readonly bigint[]) => values.reduce((a, b) => (b < a ? b : a));
+  const least = ([first = 0n, ...others]: readonly bigint[]) => lowest(first, ...others);
   const standing: Standing = {
     next: least(all.map(({ next }) => next ?? 0n)),
     ageMs: now - Number(least(all.map(({ mark }) => mark?.timestampMs ?? 0n))),

@@ -8,6 +8,13 @@ import type { Database, Sql } from "./connect.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 
+/** They come with the program, and change with it alone. */
+let files: ReturnType<typeof readMigrationFiles> | undefined;
+const allMigrations = () => {
+  files ??= readMigrationFiles({ migrationsFolder: FOLDER });
+  return files;
+};
+
 /** `server_version_num` of the oldest Postgres we run on. */
 export const OLDEST_VERSION = 150_000;
 
@@ -41,7 +48,7 @@ export class UnknownMigrationError extends Error {
 
 /** Applies what is missing, in one transaction; services that start together take turns. */
 export const migrate = async (database: Database): Promise<{ readonly applied: number }> => {
-  const migrations = readMigrationFiles({ migrationsFolder: FOLDER });
+  const migrations = allMigrations();
   return database.transaction(async ({ sql }) => {
     await refuseOldServer(sql);
     await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
@@ -66,7 +73,7 @@ export const migrate = async (database: Database): Promise<{ readonly applied: n
  * @throws UnknownMigrationError (stop) when the database is ahead of this version
  */
 export const migrationsPending = async (database: Database): Promise<number> => {
-  const migrations = readMigrationFiles({ migrationsFolder: FOLDER });
+  const migrations = allMigrations();
   if (!(await wasMigrated(database))) return migrations.length;
   return (await missing(database.sql, migrations)).length;
 };
@@ -78,7 +85,7 @@ export const wasMigrated = async (database: Pick<Database, "sql">): Promise<bool
   return table?.found ?? false;
 };
 
-type Migrations = ReturnType<typeof readMigrationFiles>;
+type Migrations = ReturnType<typeof allMigrations>;
 
 const missing = async (sql: Sql, migrations: Migrations): Promise<Migrations> => {
   const rows = await sql<{ hash: string }[]>`select hash from drizzle.__drizzle_migrations`;

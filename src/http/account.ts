@@ -1,10 +1,14 @@
 /** What is told of every request, however it was answered: a log line and a metric. */
 import type { ServerResponse } from "node:http";
 import { type Logger, requestLines } from "../logging/logger.ts";
+import { namesOneHost } from "./edge/refused-by-node.ts";
 import { hasHungUp } from "./hung-up.ts";
 import type { Metrics } from "./metrics.ts";
 import { traceOf } from "./request-trace.ts";
 import { isStreamed } from "./streamed.ts";
+
+/** Of a path that nothing is served on. */
+export const UNKNOWN_ROUTE = "unknown";
 
 /** A request that has ended. */
 export type Ended = {
@@ -35,6 +39,7 @@ export const createAccount = (
   return {
     ended({ elapsedMs, ...request }, response) {
       const { method, route, requestId, remoteAddress } = request;
+      const counted = labelsOf(method, route, response);
       const ms = Math.round(elapsedMs);
       if (isStreamed(response)) {
         const { statusCode } = response;
@@ -43,12 +48,12 @@ export const createAccount = (
         return;
       }
       if (hasHungUp({ raw: response })) {
-        metrics.aborted({ method, route });
+        metrics.aborted(counted);
         lines.info({ requestId, method, route, ms, remoteAddress }, "hung up");
         return;
       }
       const { statusCode } = response;
-      metrics.answered({ method, route, statusCode, seconds: elapsedMs / 1000 });
+      metrics.answered({ ...counted, statusCode, seconds: elapsedMs / 1000 });
       if (!listsReads && isReadDone(method, route, statusCode)) return;
       const traceId = traceOf(response.req);
       const line = {
@@ -66,6 +71,19 @@ export const createAccount = (
     },
   };
 };
+
+/**
+ * Of what no route is for the method says nothing, and the path is no route's: callers could make as many series
+ * as there are of both.
+ */
+const labelsOf = (method: string, route: string, response: ServerResponse) => {
+  if (route === UNKNOWN_ROUTE) return { method: "any", route };
+  return isServed(response) ? { method, route } : { method: "any", route: "refused" };
+};
+
+/** Not a method that its path does not have, an expectation that nobody meets, or a request to no one host. */
+const isServed = ({ statusCode, req }: ServerResponse): boolean =>
+  statusCode !== 405 && statusCode !== 417 && (statusCode !== 400 || namesOneHost(req));
 
 /** GraphQL reads, too, although they are sent as POST. */
 const isReadDone = (method: string, route: string, statusCode: number): boolean =>

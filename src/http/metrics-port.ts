@@ -6,11 +6,12 @@ import type { Figures } from "../telemetry/figures.ts";
 import { securityHeaders } from "./edge/security-headers.ts";
 import { listenOn, type Place } from "./listen.ts";
 import { LOOP_PRECISION_MS } from "./metrics.ts";
+import { shareLooks } from "./shared-look.ts";
 
 /** Prometheus has one connection; more than a few are somebody else's. */
 const MOST_CONNECTIONS = 16;
 
-/** How long a client may take to ask. */
+/** How long a client may take to ask, and how long a connection may stand still. */
 const ASK_WITHIN_MS = 10_000;
 
 /**
@@ -23,6 +24,9 @@ export const showMetrics = async (
 ): Promise<AsyncDisposable & { readonly port: number }> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
+  const figuresText = shareLooks(
+    async () => `${await registry.metrics()}\n${exposition(figures.look())}`,
+  );
   const server = createServer(
     { headersTimeout: ASK_WITHIN_MS, requestTimeout: ASK_WITHIN_MS },
     async ({ method, url }, response) => {
@@ -31,10 +35,12 @@ export const showMetrics = async (
         response.writeHead(404).end();
         return;
       }
-      const text = `${await registry.metrics()}\n${exposition(figures.look())}`;
+      const text = await figuresText();
       response.setHeader("content-type", registry.contentType).end(method === "GET" ? text : "");
     },
   );
+  // One that does not read its answer gives its connection back.
+  server.setTimeout(ASK_WITHIN_MS);
   server.maxConnections = MOST_CONNECTIONS;
   const { port } = await listenOn(server, place);
   return {

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyRequest } from "fastify";
 import type { Health } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { App, Part } from "./part.ts";
+import { shareLooks } from "./shared-look.ts";
 
 type Operations = {
   readonly health: Health;
@@ -12,6 +13,8 @@ type Operations = {
 };
 
 /**
+ * Needs no key: each answer is shared for a second, whoever asks and however often.
+ *
  * - `GET /health`: 200 while requests can be answered, whatever `status` says; 503 without the database.
  * - `GET /ready`: 200 when the database answers and is migrated, else 503.
  * - `GET /metrics`: Prometheus text.
@@ -27,15 +30,17 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
     }
   });
 
-  app.get("/ready", async (request, reply) => {
-    const reason = await reasonNotReady(unready, request.log);
+  const readiness = shareLooks(() => reasonNotReady(unready, app.log));
+  app.get("/ready", async (_request, reply) => {
+    const reason = await readiness();
     if (reason === null) return { ready: true, version };
     reply.status(503);
     return { ready: false, version, reason };
   });
 
+  const figures = shareLooks(metrics.text);
   app.get("/metrics", async (_request, reply) => {
-    const { contentType, body } = await metrics.text();
+    const { contentType, body } = await figures();
     return reply.type(contentType).send(body);
   });
 };

@@ -10,7 +10,7 @@ import fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "../logging/logger.ts";
-import { createAccount } from "./account.ts";
+import { createAccount, UNKNOWN_ROUTE } from "./account.ts";
 import { shortestWay } from "./direct.ts";
 import { keepEarlyAnswers } from "./edge/early-answer.ts";
 import { createFront, type Front } from "./edge/front.ts";
@@ -103,7 +103,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     const { ip: remoteAddress } = request;
     reply.raw.once("close", () => {
       const { method, id: requestId, routeOptions } = request;
-      const route = routeOptions.url ?? "unknown";
+      const route = routeOptions.url ?? UNKNOWN_ROUTE;
       const elapsedMs = reply.elapsedTime;
       account.ended({ requestId, method, route, remoteAddress, elapsedMs }, reply.raw);
     });

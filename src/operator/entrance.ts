@@ -1,7 +1,7 @@
 /** Who may ask what the page asks: the keys that open it, and how often each may ask. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Reads } from "../database/readers.ts";
-import { createGate, type Gate, type GateSettings } from "../http/edge/gate.ts";
+import { createGate, type Gate, type GateSettings, type Visitor } from "../http/edge/gate.ts";
 import type { RateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
 import { findKey, type Key, type KeyKind } from "../http/keys.ts";
@@ -23,6 +23,11 @@ export type Entrance = {
    * @throws HttpError 401 without a good key, 403 for one of another kind, 429 over a limit
    */
   enter(access: Access, request: FastifyRequest, reply: FastifyReply): Promise<Key>;
+  /**
+   * Looks again whether a request that was let in still may, and counts nothing.
+   * @throws HttpError as `enter` does, but for the limit of the key
+   */
+  stillMay(access: Access, request: FastifyRequest): Promise<void>;
   /**
    * Counts a request without a key for its address; as above for its answer.
    * @throws HttpError (429) over the limit
@@ -46,16 +51,17 @@ export const createEntrance = ({ keys, limits, open }: EntranceSettings): Entran
     return createGate({ ...limits, verify, header: KEY_HEADER });
   };
   const gates = { reader: gateFor("reader"), operator: gateFor("operator") };
+  const visitorOf = ({ headers, ip: remoteAddress }: FastifyRequest): Visitor => {
+    const presented = headers["x-api-key"];
+    return { presented: typeof presented === "string" ? presented : undefined, remoteAddress };
+  };
   return {
-    enter: async (access, { headers, ip: remoteAddress }, reply) => {
-      const presented = headers["x-api-key"];
-      const { key, headers: told } = await gates[access].admit({
-        presented: typeof presented === "string" ? presented : undefined,
-        remoteAddress,
-      });
+    enter: async (access, request, reply) => {
+      const { key, headers: told } = await gates[access].admit(visitorOf(request));
       reply.headers(told);
       return key;
     },
+    stillMay: async (access, request) => void (await gates[access].identify(visitorOf(request))),
     count: ({ ip }, reply) => {
       const counted = open.take(ip);
       if (!counted.allowed) throw open.refusal(counted);

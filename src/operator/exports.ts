@@ -2,8 +2,7 @@
  * `GET /exports/cap-table` and `GET /exports/statement`: files of the register. Rows are read as they are
  * sent, so memory depends on no register's length; few are made at a time.
  */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
@@ -32,6 +31,11 @@ import type { App } from "../http/part.ts";
 import type { CapTables, Whose } from "../projections/cap-tables.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
+import {
+  makeArchiveFolder,
+  removeArchiveFolder,
+  removeArchivesOlderThan,
+} from "./archive-folders.ts";
 import type { DescribedRoute } from "./describe.ts";
 import type { Entrance } from "./entrance.ts";
 import { NOTHING } from "./route.ts";
@@ -90,11 +94,12 @@ export type ExportSettings = {
 
 /**
  * Of downloads at once: apart from other requests, because each lasts as long as its caller takes to read
- * it. OCF counts for two: it keeps the holdings of every holder.
+ * it. One key leaves room for others.
  */
-const AT_ONCE = { perKey: 2, perProcess: 3, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
-const USUAL = 1;
-const OCF = 2;
+const AT_ONCE = { perKey: 2, perProcess: 4, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
+
+/** Of archives being put together, which keeps the holdings of every holder: no longer than that takes. */
+const ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, waitMs: 5_000 };
 
 /** The longest that a download may take. */
 const MOST_MS = 10 * 60 * 1_000;
@@ -108,6 +113,8 @@ type Download = {
 
 /** A download under way. */
 type Exporting = {
+  /** Id of the caller's key. */
+  readonly key: string;
   /** Aborts when nobody waits for it any more. */
   readonly signal: AbortSignal;
   /** Has something done once the answer was taken, or its caller is gone. */
@@ -117,22 +124,29 @@ type Exporting = {
 export const mountExports = (app: App, entrance: Entrance, settings: ExportSettings): void => {
   const { readers, capTables } = settings;
   const admission = createAdmission(AT_ONCE);
+  const archives = createAdmission(ARCHIVES);
+  removeArchivesOlderThan(2 * MOST_MS).catch((err: unknown) =>
+    app.log.warn({ err }, "what earlier downloads left behind cannot be removed"),
+  );
 
   const serve = <Query extends z.ZodObject>(
     url: string,
     query: Query,
-    weightOf: (asked: z.output<Query>) => number,
     make: (asked: z.output<Query>, exporting: Exporting) => Promise<Download>,
   ) => {
     const answer = async (request: FastifyRequest, reply: FastifyReply) => {
       const key = await entrance.enter("reader", request, reply);
       const asked = readParameters(query, request.query);
       const hungUp = hangUpSignal(reply);
-      const place = await admission.enter(key.id, weightOf(asked), hungUp);
+      const place = await admission.enter(key.id, 1, hungUp);
       const ends = untilEnd(reply, place, request);
       const signal = AbortSignal.any([hungUp, AbortSignal.timeout(MOST_MS)]);
       try {
-        const { name, type, content } = await make(asked, { signal, atEnd: ends.add });
+        const { name, type, content } = await make(asked, {
+          key: key.id,
+          signal,
+          atEnd: ends.add,
+        });
         const body = typeof content === "string" ? content : Readable.from(content, { signal });
         return reply
           .type(type)
@@ -149,58 +163,53 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
     refuseOtherMethods(app, url, "downloads are read by GET");
   };
 
-  serve(
-    CAP_TABLE,
-    capTableQuery,
-    ({ format }) => (format === "ocf" ? OCF : USUAL),
-    async ({ format, ...asked }, { signal, atEnd }) => {
-      const reads = readers.for(signal);
-      const table = await tableAsked(reads, asked);
-      const { head, rows } = await readCapTable(reads, table, capTables);
-      const name = `cap-table-${placeIn(table)}`;
-      if (format === "ocf") {
-        const parent = await mkdtemp(join(tmpdir(), "holderbook-ocf-"));
-        atEnd(() => rm(parent, { recursive: true, force: true }));
-        const folder = join(parent, "ocf");
-        const issuer = settings.issuerOf(head.coinType);
+  serve(CAP_TABLE, capTableQuery, async ({ format, ...asked }, { key, signal, atEnd }) => {
+    const reads = readers.for(signal);
+    const table = await tableAsked(reads, asked);
+    const { head, rows } = await readCapTable(reads, table, capTables);
+    const name = `cap-table-${placeIn(table)}`;
+    if (format === "ocf") {
+      const parent = await makeArchiveFolder();
+      atEnd(() => removeArchiveFolder(parent));
+      const folder = join(parent, "ocf");
+      const issuer = settings.issuerOf(head.coinType);
+      const place = await archives.enter(key, 1, signal);
+      try {
         await writeOcf(settings.read, { ...head, rows, issuer, folder, signal });
-        const names = (await readdir(folder)).toSorted();
-        const content = zipped(folder, names, Number(table.mark.timestampMs));
-        return { name: `${name}.ocf.zip`, type: "application/zip", content };
+      } finally {
+        place.left();
       }
-      return format === "csv"
-        ? {
-            name: `${name}.csv`,
-            type: "text/csv; charset=utf-8",
-            content: textOf(capTableCsv(head, inStretches(rows))),
-          }
-        : {
-            name: `${name}.json`,
-            type: "application/json; charset=utf-8",
-            content: textOf(capTableJson(head, inStretches(rows))),
-          };
-    },
-  );
+      const names = (await readdir(folder)).toSorted();
+      const content = zipped(folder, names, Number(table.mark.timestampMs));
+      return { name: `${name}.ocf.zip`, type: "application/zip", content };
+    }
+    return format === "csv"
+      ? {
+          name: `${name}.csv`,
+          type: "text/csv; charset=utf-8",
+          content: textOf(capTableCsv(head, inStretches(rows))),
+        }
+      : {
+          name: `${name}.json`,
+          type: "application/json; charset=utf-8",
+          content: textOf(capTableJson(head, inStretches(rows))),
+        };
+  });
 
-  serve(
-    STATEMENT,
-    statementQuery,
-    () => USUAL,
-    async ({ owner, holderId, ...asked }, { signal }) => {
-      const whose = whoseOf(owner, holderId);
-      const db = readers.for(signal);
-      const table = await tableAsked(db, asked);
-      const key = await settings.deploymentKey();
-      const on = { db, sql: settings.sql };
-      const statement = await makeStatement(on, key, table, whose, capTables);
-      const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
-      return {
-        name: `statement-${placeIn(table)}-${who}.json`,
-        type: "application/json; charset=utf-8",
-        content: `${JSON.stringify(statement, null, 2)}\n`,
-      };
-    },
-  );
+  serve(STATEMENT, statementQuery, async ({ owner, holderId, ...asked }, { signal }) => {
+    const whose = whoseOf(owner, holderId);
+    const db = readers.for(signal);
+    const table = await tableAsked(db, asked);
+    const key = await settings.deploymentKey();
+    const on = { db, sql: settings.sql };
+    const statement = await makeStatement(on, key, table, whose, capTables);
+    const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
+    return {
+      name: `statement-${placeIn(table)}-${who}.json`,
+      type: "application/json; charset=utf-8",
+      content: `${JSON.stringify(statement, null, 2)}\n`,
+    };
+  });
 };
 
 /** Keeps a place, and what is to be done at the end, until the answer was taken or its caller is gone. */

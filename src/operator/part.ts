@@ -1,6 +1,7 @@
 /** What the page asks besides GraphQL, as parts of the server. */
 import type { Database, Db } from "../database/connect.ts";
 import type { ApiDescription } from "../http/api-description.ts";
+import type { Admission } from "../http/edge/admission.ts";
 import type { Part } from "../http/part.ts";
 import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
@@ -16,6 +17,7 @@ import { summaryRoutes } from "./summary.ts";
 import { type TourSettings, tourRoutes } from "./tour.ts";
 
 export type OperatorSettings = EntranceSettings & {
+  readonly admission: Admission;
   /** Read-only, with a statement timeout. */
   readonly db: Db;
   /** For what operators do. */
@@ -31,8 +33,9 @@ export type OperatorSettings = EntranceSettings & {
 export const operatorParts = (
   settings: OperatorSettings,
 ): { readonly parts: readonly Part[]; readonly description: ApiDescription } => {
-  const { db, database } = settings;
+  const { admission, db, database } = settings;
   const entrance = createEntrance(settings);
+  const mounting = { entrance, admission };
   const page = [
     ...pageRoutes({ ...settings.page, db }),
     ...proofRoutes({ ...settings.proofs, db }),
@@ -56,10 +59,10 @@ export const operatorParts = (
           { path: "/proofs/{checkpoint}", about: "what proves a checkpoint: GET with a key" },
         ],
         register: (app) => {
-          mountRoutes(app, entrance, page);
+          mountRoutes(app, mounting, page);
           mountExports(app, entrance, settings.exports);
           const { tour } = settings;
-          if (tour !== undefined) mountRoutes(app, entrance, tourRoutes(app, { ...tour, db }));
+          if (tour !== undefined) mountRoutes(app, mounting, tourRoutes(app, { ...tour, db }));
         },
       },
       {
@@ -70,7 +73,7 @@ export const operatorParts = (
             about: "requests and deliveries, for operators: GET with a key in X-API-Key",
           },
         ],
-        register: (app) => mountRoutes(app, entrance, operator),
+        register: (app) => mountRoutes(app, mounting, operator),
       },
     ],
     description: describeRoutes([...page, ...operator], exportsDescribed),

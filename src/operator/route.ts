@@ -4,10 +4,11 @@
  */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
+import { type Admission, inPlace } from "../http/edge/admission.ts";
 import { refuseOtherMethods } from "../http/edge/other-methods.ts";
 import { HttpError } from "../http/http-error.ts";
 import { hangUpSignal } from "../http/hung-up.ts";
-import type { Key } from "../http/keys.ts";
+import { CACHE_MS, type Key } from "../http/keys.ts";
 import { readParameters } from "../http/parameters.ts";
 import type { App } from "../http/part.ts";
 import type { Access, Entrance } from "./entrance.ts";
@@ -92,8 +93,21 @@ const readBody = <Schema extends z.ZodObject>(schema: Schema, body: unknown): z.
   return readParameters(schema, given);
 };
 
+export type Mounting = {
+  readonly entrance: Entrance;
+  /** What requests with a key come through: shared with those of other interfaces. */
+  readonly admission: Admission;
+};
+
+/** Of a request that reads some lists: a dozen of one key at once, and some more wait. */
+const WEIGHT = 5_000;
+
 /** Serves routes; what is no method of theirs is 405. */
-export const mountRoutes = (app: App, entrance: Entrance, routes: readonly Route[]): void => {
+export const mountRoutes = (
+  app: App,
+  { entrance, admission }: Mounting,
+  routes: readonly Route[],
+): void => {
   for (const { method, path: url, access, answer, run, guard } of routes) {
     app.route<{ Params: Record<string, string> }>({
       method,
@@ -103,7 +117,14 @@ export const mountRoutes = (app: App, entrance: Entrance, routes: readonly Route
         const key = keys.get(request) ?? null;
         const signal = hangUpSignal(reply);
         reply.status(answer.statusCode);
-        return run({ key, params, query, body, signal, request });
+        const asked = { key, params, query, body, signal, request };
+        if (access === "open" || key === null) return run(asked);
+        const place = await admission.enter(key.id, WEIGHT, signal);
+        return inPlace(place, reply.raw, async () => {
+          // Its body, or its turn, may have taken longer than a revoked key is good for.
+          if (reply.elapsedTime > CACHE_MS) await entrance.stillMay(access, request);
+          return run(asked);
+        });
       },
       // Before the body is read.
       onRequest: async (request, reply) => {

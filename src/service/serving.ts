@@ -147,6 +147,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
   const operator = operatorParts({
     tour,
+    admission,
     keys: lookUps,
     limits: limits(),
     open: limits().limit,

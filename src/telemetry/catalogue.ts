@@ -265,7 +265,7 @@ export const CATALOGUE = {
   requests: {
     holderbook_http_request_duration_seconds: histogram(
       "seconds",
-      "Time from a request's arrival to the end of its answer",
+      "Time from a request's arrival to the end of its answer; what no route is for is counted under any, refused or unknown",
       ["method", "route", "status"],
       QUICK,
     ),

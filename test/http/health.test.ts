@@ -199,10 +199,9 @@ test("over HTTP: 200 with all five pipelines; 503 without the database, and noth
   });
 
   await api.database.sql`drop schema drizzle cascade`;
-  expect(await ask("/ready")).toMatchObject({
-    status: 503,
-    body: { ready: false, reason: "migrations are missing" },
-  });
+  await expect
+    .poll(() => ask("/ready"), { timeout: 3000 })
+    .toMatchObject({ status: 503, body: { ready: false, reason: "migrations are missing" } });
   await loseHighWater(api.database);
   await expect
     .poll(() => ask("/health"), { timeout: 3000 })

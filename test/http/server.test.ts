@@ -210,6 +210,41 @@ test("what is not known has no figure, rather than a 0 that reads as being at th
   expect(shown).toEqual(["holderbook_reader_stalled 0"]);
 });
 
+test("what no route is for is counted as one, however many paths and methods were tried", async () => {
+  await using service = await serve();
+  for (const method of ["DELETE", "PUT", "PATCH"]) {
+    for (const path of ["/health", "/nowhere", "/things"]) {
+      await fetch(`${service.url}${path}`, { method });
+    }
+  }
+  const refused = async () =>
+    (await (await fetch(`${service.url}/metrics`)).text())
+      .split("\n")
+      .filter((line) => /duration_seconds_count.*status="40[45]"/.test(line));
+  await expect
+    .poll(refused)
+    .toEqual([
+      'holderbook_http_request_duration_seconds_count{method="any",route="unknown",status="404"} 6',
+      'holderbook_http_request_duration_seconds_count{method="any",route="refused",status="405"} 3',
+    ]);
+});
+
+test("figures are put together once a second, however often they are asked for", async () => {
+  let looks = 0;
+  await using service = await serve({
+    unready: async () => {
+      looks += 1;
+      return null;
+    },
+  });
+  const texts = await Promise.all(
+    Array.from({ length: 20 }, async () => (await fetch(`${service.url}/metrics`)).text()),
+  );
+  expect(new Set(texts).size).toBeLessThan(4);
+  await Promise.all(Array.from({ length: 20 }, () => fetch(`${service.url}/ready`)));
+  expect(looks).toBeLessThan(4);
+});
+
 test("metrics count requests by route and show how far everything is", async () => {
   await using service = await serve();
   await fetch(`${service.url}/things/1`);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect as connectSocket } from "node:net";
 import { Writable } from "node:stream";
 import pino from "pino";
+import { refuseOtherMethods } from "../../src/http/edge/other-methods.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import type { Progress } from "../../src/http/health/progress.ts";
 import { HttpError } from "../../src/http/http-error.ts";
@@ -40,6 +41,7 @@ const part: Part = {
   register: (app) => {
     app.get("/things/:id", async () => ({ thing: true }));
     app.post("/things", async () => ({ made: true }));
+    refuseOtherMethods(app, "/things", "things are made by POST");
     app.post("/graphql", async () => ({ data: {} }));
     app.get("/broken", async () => {
       throw new Error("password=hunter2 at /home/service/secret.ts");

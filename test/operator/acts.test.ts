@@ -1,7 +1,10 @@
 /** Sending callbacks again and trying an address, as an operator does it over HTTP. */
+import { once } from "node:events";
+import { request } from "node:http";
 import { expect, test } from "vitest";
 import { verifyCallback } from "../../client/index.mjs";
 import { changeEndpoints, withdrawAllBut } from "../../src/callbacks/endpoints.ts";
+import { createKey, revokeKey } from "../../src/http/keys.ts";
 import {
   rangeRedeliveryAnswer,
   redeliveryAnswer,
@@ -167,6 +170,35 @@ test("nothing is tried at an address that is closed, or that nobody has", async 
   }
   const { json } = await api.get("/operator/deliveries?state=disabled");
   expect(operatorDeliveriesAnswer.parse(json).items).toHaveLength(1);
+});
+
+test("a key that was revoked while a body was on its way does nothing with it", async () => {
+  await using office = await start();
+  const { api, sender } = office;
+  const { secret, id } = await createKey(sender.database, { kind: "operator", label: "leaked" });
+  const body = JSON.stringify({ since: SINCE });
+  const sending = request(new URL("/operator/deliveries/redeliver", api.url), {
+    method: "POST",
+    headers: {
+      "x-api-key": secret,
+      "content-type": "application/json",
+      "content-length": String(body.length),
+    },
+  });
+  const answered = once(sending, "response");
+  const began = performance.now();
+  sending.write(body.slice(0, 1));
+  // One that comes later is let in, so that it was, too.
+  expect((await api.get("/operator/summary", secret)).status).toBe(200);
+  expect(await revokeKey(sender.database, id)).toBe(true);
+  await until(
+    "its key to be closed",
+    async () => (await api.get("/operator/summary", secret)).status,
+    (status) => status === 401 && performance.now() - began > 1_000,
+  );
+  sending.end(body.slice(1));
+  const [{ statusCode }] = (await answered) as [{ statusCode: number }];
+  expect(statusCode).toBe(401);
 });
 
 test("an act needs an operator's key, and a body that fits", async () => {

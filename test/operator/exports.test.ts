@@ -1,5 +1,6 @@
 /** The register as files: the same as the commands write, bounded, and for keys that may read it. */
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,6 +72,24 @@ test("a cap table as Open Cap Format is one archive, whole and always the same",
   const again = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "250" }));
   expect(again.bytes.equals(reply.bytes)).toBe(true);
   await until("nothing left behind", leftovers, (left) => left.length <= before.length);
+});
+
+test("what downloads of a process that was killed left behind is gone once another serves", async () => {
+  const [old, young] = await Promise.all(
+    [1, 2].map(() => mkdtemp(join(tmpdir(), "holderbook-ocf-"))),
+  );
+  if (old === undefined || young === undefined) throw new Error("no folders");
+  const anHourAgo = Date.now() / 1_000 - 3_600;
+  await utimes(old, anHourAgo, anHourAgo);
+  await using _other = await serveOperator(register.database);
+  await until(
+    "the old one to go",
+    () => existsSync(old),
+    (isThere) => !isThere,
+  );
+  // Somebody may still be sending it.
+  expect(existsSync(young)).toBe(true);
+  await rm(young, { recursive: true });
 });
 
 const leftovers = async () =>

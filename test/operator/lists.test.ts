@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { z } from "zod";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
+import { ADMISSION, createAdmission } from "../../src/http/edge/admission.ts";
 import { operatorDeliveriesAnswer, operatorDeliveryAnswer } from "../../src/operator/deliveries.ts";
 import { operatorReceiversAnswer } from "../../src/operator/receivers.ts";
 import { operatorRequestAnswer, operatorRequestsAnswer } from "../../src/operator/requests.ts";
@@ -32,12 +33,12 @@ const INVESTOR = {
     street: "Zwirngasse 17",
     city: "Klosterneuburg",
     countryCode: "AT",
-    postalCode: "3400",
+    postalCode: "SW1A 1ZQ",
   },
   primary_phone: "+436609876543",
 };
 
-/** Every piece of it. */
+/** Every piece of it; none that an id or a time could hold by chance. */
 const PERSONAL = [
   INVESTOR.id,
   INVESTOR.first_name,
@@ -228,6 +229,16 @@ test("no answer holds anything of an investor, their wallet, or a receiver's sec
     }
   }
   for (const piece of PERSONAL) expect(api.log.join("\n")).not.toContain(piece);
+});
+
+test("what operators ask waits its turn among all requests, and is refused when there is none", async () => {
+  const admission = createAdmission({ ...ADMISSION, waitingPerKey: 0, perProcess: 1 });
+  await using busy = await serveOperator(ta.database, { admission });
+  const place = await admission.enter("somebody's", 1);
+  const refused = await busy.get("/operator/summary");
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  place.left();
+  expect((await busy.get("/operator/summary")).status).toBe(200);
 });
 
 test("keys of other kinds are refused by naming the kind that is needed, and no key with 401", async () => {

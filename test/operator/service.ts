@@ -5,6 +5,7 @@ import pino from "pino";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
+import { type Admission, createAdmission } from "../../src/http/edge/admission.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
@@ -43,6 +44,7 @@ export const serveOperator = async (
     readonly verify?: OperatorSettings["proofs"]["verify"];
     readonly trustProxy?: boolean;
     readonly quota?: number;
+    readonly admission?: Admission;
   } = {},
 ): Promise<OperatorApi> => {
   const connection = {
@@ -57,6 +59,7 @@ export const serveOperator = async (
   const limit = (quota = 1_000_000) =>
     createRateLimit({ policy: "default", quota, windowSeconds: 60 });
   const { parts } = operatorParts({
+    admission: settings.admission ?? createAdmission(),
     keys: read,
     limits: { limit: limit(settings.quota), attempts: limit() },
     open: limit(settings.quota),

@@ -6,6 +6,7 @@
  * it, or its source has not answered for a minute, with the reason beside its name.
  */
 import type { Mark } from "../../projections/read-watermarks.ts";
+import { shareLooks } from "../shared-look.ts";
 import type { Progress, ReaderProgress } from "./progress.ts";
 import { isHeard, judgeSource, type SourceHealth, sourceHealth } from "./source-health.ts";
 import {
@@ -90,15 +91,11 @@ export type HealthSettings = {
   readonly observeEveryMs?: number;
 };
 
-/** Probes ask often, each from its own place: they share one look at the database. */
-const FRESH_MS = 1_000;
-
 /** Watches progress from now on. */
 export const watchHealth = (settings: HealthSettings): Health => {
   const { progress, version, onError, stallAfterMs = STALL_AFTER_MS } = settings;
   const now = settings.now ?? Date.now;
   const watch = createStallWatch(stallAfterMs);
-  let last: { readonly atMs: number; readonly report: Promise<HealthReport> } | undefined;
 
   const look = async (): Promise<HealthReport> => {
     const atMs = now();
@@ -113,11 +110,8 @@ export const watchHealth = (settings: HealthSettings): Health => {
     };
   };
 
-  const report = (): Promise<HealthReport> => {
-    if (last !== undefined && now() - last.atMs < FRESH_MS) return last.report;
-    last = { atMs: now(), report: look() };
-    return last.report;
-  };
+  // Probes ask often, each from its own place.
+  const report = shareLooks(look, now);
 
   const every = settings.observeEveryMs ?? 5_000;
   const timer = every > 0 ? setInterval(() => report().catch(onError), every) : undefined;
@@ -126,7 +120,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
     report,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer);
-      await last?.report.catch(() => undefined);
+      await report.settled();
     },
   };
 };
