@@ -94,7 +94,12 @@ test("an address that keeps failing and one that is disabled are in /health and 
   ]);
   expect(failing[0]?.failures).toBeGreaterThanOrEqual(3);
   expect(disabled).toEqual([{ key: GONE, disabledAt: expect.any(String) }]);
-  const figures = await service.figures("holderbook_callback");
+  // Figures are shared for a second.
+  const figures = await until(
+    "figures that tell of them",
+    () => service.figures("holderbook_callback"),
+    (seen) => seen.holderbook_callback_endpoints_failing !== "0",
+  );
   expect(figures).toMatchObject({
     holderbook_callbacks_pending: "1",
     holderbook_callback_endpoints_failing: "1",
