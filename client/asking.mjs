@@ -71,14 +71,23 @@ export const retrying = async (attempts, signal, attempt) => {
   }
 };
 
-/** `fetch`, with every failure to get an answer as a BookError. */
+/**
+ * `fetch`, with every failure to get an answer as a BookError. Redirections are not followed: what carries the
+ * key would be sent on to wherever they lead.
+ */
 export const send = async (fetch, url, init) => {
-  try {
-    return await fetch(url, init);
-  } catch (cause) {
+  const response = await fetch(url, { ...init, redirect: "manual" }).catch((cause) => {
     init.signal?.throwIfAborted();
     throw new BookError(`${new URL(url).origin} does not answer`, { cause });
-  }
+  });
+  // Browsers tell nothing more of one.
+  const isRedirected = response.type === "opaqueredirect" || response.headers.has("location");
+  if (!isRedirected || response.ok) return response;
+  const where = response.headers.get("location") ?? "another address";
+  throw new BookError(
+    `${new URL(url).origin} redirects to ${where}, where no key is sent: give the client that address`,
+    { status: response.status || 302, code: "REDIRECTED" },
+  );
 };
 
 /** The text of an answer. One that breaks off was not given: the request can be sent again. */

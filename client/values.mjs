@@ -39,7 +39,9 @@ export const exact = (value) => {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [
       name,
-      typeof one === "string" && DECIMAL.has(name) ? BigInt(one) : exact(one),
+      typeof one === "string" && DECIMAL.has(name) && /^-?\d+$/.test(one)
+        ? BigInt(one)
+        : exact(one),
     ]),
   );
 };

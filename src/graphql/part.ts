@@ -142,8 +142,11 @@ export const graphqlPart = ({
     { fields, lastEventId }: StreamHead,
   ): Promise<DirectAnswer | undefined> => {
     const { response, requestId, log } = post;
+    const hungUp = hangUpSignal({ raw: response });
+    // Of one that is gone nobody would tell that it left.
+    hungUp.throwIfAborted();
     const ended = streams.enter(key.id, response);
-    const signal = AbortSignal.any([hangUpSignal({ raw: response }), ended]);
+    const signal = AbortSignal.any([hungUp, ended]);
     const scope = { requestId, log, key: key.id, signal };
     const pace = pacedBy({ key, gate, admission, signal, subscription });
     const begun = await subscription.begin({ pace, signal, lastEventId }, scope);

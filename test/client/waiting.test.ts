@@ -1,5 +1,9 @@
 /** How the client waits: for a service that is away, and on a connection that says nothing. */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createBook } from "../../client/index.mjs";
 import { eventsOf } from "../../client/server-sent.mjs";
 import { createTransferEvents } from "../../client/transfer-events.mjs";
 
@@ -41,6 +45,42 @@ test("whoever follows transfer events waits for a service that is away, however 
   await refused;
   expect(listed.asked).toHaveLength(6);
 });
+
+test("a redirection is not followed with the key, and says what to do", async () => {
+  vi.useRealTimers();
+  const keys: (string | undefined)[] = [];
+  const elsewhere = createServer(({ headers }, response) => {
+    keys.push(String(headers["x-api-key"]));
+    response.end("{}");
+  });
+  await using _elsewhere = await listening(elsewhere);
+  const { port } = elsewhere.address() as AddressInfo;
+  const target = `http://localhost:${port}/graphql`;
+  const here = createServer((_request, response) => {
+    response.writeHead(308, { location: target }).end();
+  });
+  await using _here = await listening(here);
+  const url = `http://127.0.0.1:${(here.address() as AddressInfo).port}`;
+  const book = createBook({ url, key: "hb_graphql_x" });
+  await expect(book.meta()).rejects.toMatchObject({
+    name: "BookError",
+    message: `${url} redirects to ${target}, where no key is sent: give the client that address`,
+    remedy: "stop",
+  });
+  expect(keys).toEqual([]);
+});
+
+const listening = async (server: Server): Promise<AsyncDisposable> => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+};
 
 test("Retry-After is waited out in seconds and as a date, and one of centuries is no hurry", async () => {
   for (const [after, least] of [
