@@ -17,12 +17,21 @@ export class BookError extends Error {
 
   /** What the caller does next. */
   get remedy() {
-    const transient = [0, 429, 502, 503, 504].includes(this.status);
-    return transient || this.code === "OVERLOADED" || this.code === "RATE_LIMITED"
-      ? "retry"
-      : "stop";
+    return passes(this) || LATER.has(this.code) || this.status === 500 ? "retry" : "stop";
   }
 }
+
+/** An answer that is none of the service's: of a proxy, which may pass. */
+export const NO_ANSWER = "NO_ANSWER";
+
+const PASSING_STATUSES = new Set([0, 429, 502, 503, 504]);
+const PASSING = new Set(["OVERLOADED", "RATE_LIMITED", NO_ANSWER]);
+
+/** What is not there yet, perhaps for hours, or took too long: whoever follows waits, whoever asked decides. */
+const LATER = new Set(["NOT_YET_INDEXED", "GRANT_INDEX_BEHIND", "INTERNAL"]);
+
+/** Whether the same request may well succeed within seconds. */
+const passes = ({ status, code }) => PASSING_STATUSES.has(status) || PASSING.has(code);
 
 /** Pauses between attempts, milliseconds: doubled each time up to the longest, a fifth more or less. */
 const FIRST_PAUSE_MS = 250;
@@ -56,16 +65,17 @@ export const pauseBefore = (attempt, error) => {
   return Math.max(usual, error?.retryAfterMs ?? 0);
 };
 
-/** Does something again while that can help, `attempts` times at most. */
+/** Does something again while that can help soon, `attempts` times at most; without a bound while it can at all. */
 export const retrying = async (attempts, signal, attempt) => {
   for (let number = 0; ; number += 1) {
     try {
       return await attempt();
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof BookError) || error.remedy !== "retry" || number + 1 >= attempts) {
-        throw error;
-      }
+      if (!(error instanceof BookError) || number + 1 >= attempts) throw error;
+      const canHelp =
+        attempts === Number.POSITIVE_INFINITY ? error.remedy === "retry" : passes(error);
+      if (!canHelp) throw error;
       await pause(pauseBefore(number, error), signal);
     }
   }
@@ -117,16 +127,17 @@ const waitAsked = (header) => {
   return ms > 0 ? ms : null;
 };
 
-/** What an answer that is no success says. */
+/** What an answer that is no success says; undefined for one that could not be read. */
 export const refusalOf = (response, body) => {
   const first = Array.isArray(body?.errors) ? body.errors[0] : undefined;
-  return new BookError(
-    first?.message ?? body?.details ?? body?.error ?? `the service answered ${response.status}`,
-    {
-      status: response.status,
-      code: first?.extensions?.code ?? body?.code ?? body?.error ?? "",
-      requestId: response.headers.get("x-request-id"),
-      retryAfterMs: waitAsked(response.headers.get("retry-after")),
-    },
-  );
+  const isNone = body === undefined && response.ok;
+  const usual = isNone
+    ? "the answer is not the service's: something before it answered"
+    : `the service answered ${response.status}`;
+  return new BookError(first?.message ?? body?.details ?? body?.error ?? usual, {
+    status: response.status,
+    code: first?.extensions?.code ?? body?.code ?? body?.error ?? (isNone ? NO_ANSWER : ""),
+    requestId: response.headers.get("x-request-id"),
+    retryAfterMs: waitAsked(response.headers.get("retry-after")),
+  });
 };

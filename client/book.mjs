@@ -1,5 +1,14 @@
 /** A register, read: typed queries, lists at one checkpoint, and events as they happen. */
-import { BookError, jsonOf, pause, pauseBefore, refusalOf, retrying, send } from "./asking.mjs";
+import {
+  BookError,
+  jsonOf,
+  NO_ANSWER,
+  pause,
+  pauseBefore,
+  refusalOf,
+  retrying,
+  send,
+} from "./asking.mjs";
 import { eventsOf } from "./server-sent.mjs";
 import { exact } from "./values.mjs";
 
@@ -143,7 +152,8 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || !type.startsWith("text/event-stream") || response.body === null) {
       const refusal = refusalOf(response, await jsonOf(response, signal));
-      if (refusal.remedy === "retry" || DENIED.has(response.status)) throw refusal;
+      const isProxys = refusal.code === NO_ANSWER;
+      if ((refusal.remedy === "retry" && !isProxys) || DENIED.has(response.status)) throw refusal;
       throw new NoStreamError(refusal);
     }
     const limits = { signal, silentMs: SILENT_MS };
@@ -167,10 +177,12 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
    */
   async function* followed(query, variables, { pick, cursorOf, after, signal, polled }) {
     let place = after;
+    let hasStreamed = false;
     for (let failures = 0; ; ) {
       try {
         for await (const data of connection(query, { ...variables, after: place }, signal)) {
           failures = 0;
+          hasStreamed = true;
           const row = pick(data);
           place = cursorOf?.(row) ?? place;
           yield row;
@@ -180,13 +192,14 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
         await pause(pauseBefore(failures), signal);
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof NoStreamError) {
+        if (error instanceof NoStreamError && !(hasStreamed && error.cause.code === NO_ANSWER)) {
           // Where the question itself is at fault, asking it plainly brings the same refusal.
           yield* polled(place);
           return;
         }
-        if (!(error instanceof BookError) || error.remedy !== "retry") throw error;
-        await pause(pauseBefore(failures, error), signal);
+        const refusal = error instanceof NoStreamError ? error.cause : error;
+        if (!(refusal instanceof BookError) || refusal.remedy !== "retry") throw error;
+        await pause(pauseBefore(failures, refusal), signal);
       }
       failures += 1;
     }

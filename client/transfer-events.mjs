@@ -18,8 +18,9 @@ export const createTransferEvents = ({ url, key, fetch = globalThis.fetch }) => 
         signal,
       });
       const text = await textOf(response, signal);
-      if (response.ok) return parseExactly(text);
-      throw refusalOf(response, bodyOf(text));
+      const body = bodyOf(text);
+      if (response.ok && Array.isArray(body)) return body;
+      throw refusalOf(response, response.ok ? undefined : body);
     });
 
   return {
@@ -45,7 +46,7 @@ export const createTransferEvents = ({ url, key, fetch = globalThis.fetch }) => 
 
 const bodyOf = (text) => {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return undefined;
   }

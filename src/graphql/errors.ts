@@ -93,10 +93,15 @@ export const printed = (
   return { message, ...(locations && { locations }), ...(path && { path }), extensions };
 };
 
-/** The same for what ended a subscription: a whole result. */
-export const errorsBody = (cause: Error, scope: RequestScope): string => {
+/**
+ * The same for what ended a subscription: a whole result.
+ * @param after where to go on from, as far as that is known
+ */
+export const errorsBody = (cause: Error, scope: RequestScope, after?: string): string => {
   const error = new GraphQLError(cause.message, { originalError: cause });
-  return JSON.stringify({ errors: [printed(error, scope.requestId, reportTo(scope))] });
+  const shown = printed(error, scope.requestId, reportTo(scope));
+  const extensions = { ...shown.extensions, ...(after !== undefined && { after }) };
+  return JSON.stringify({ errors: [{ ...shown, extensions }] });
 };
 
 const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): Told => {
@@ -123,7 +128,7 @@ const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): T
 };
 
 /** GraphQL wraps what a resolver threw, sometimes more than once. */
-const rootCause = (error: GraphQLError): unknown => {
+export const rootCause = (error: GraphQLError): unknown => {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError !== undefined) {
     cause = cause.originalError;

@@ -114,7 +114,7 @@ export async function* follow<Row, Place>(
     const end =
       chosen === undefined
         ? topics.knownEnd(coinType)
-        : await patiently(() => topics.end(coinType));
+        : await patiently(() => topics.readEnd(coinType));
     if (signal.aborted) return;
     if (end !== undefined && !isBefore(log, place, end)) return join();
     const events = await patiently(() => pace(readPage));

@@ -78,9 +78,9 @@ export const createFollowing = (settings: FollowingSettings): Following => {
 
   /** Returns after how many milliseconds the status is to be told, or undefined. */
   const tellStatus = (now: Status): number | undefined => {
-    if (statusFollowers === 0) status = undefined;
-    if (statusFollowers === 0 || (status !== undefined && isSame(status.row, now)))
+    if (statusFollowers === 0 || (status !== undefined && isSame(status.row, now))) {
       return undefined;
+    }
     const early = tellAtMs - performance.now();
     if (early > 0) return early;
     tellAtMs = performance.now() + STATUS_MS;
@@ -167,6 +167,8 @@ export const createFollowing = (settings: FollowingSettings): Following => {
         }
       } finally {
         statusFollowers -= 1;
+        // Whoever comes next is told what is then.
+        if (statusFollowers === 0) status = undefined;
         waker.wake();
       }
     },

@@ -9,6 +9,8 @@ export type LogTopics<Row, Place> = {
    * Where a coin type's log ends: as its topic knows it, else as it is read; undefined while there is nothing.
    */
   end(coinType: string): Promise<Place | undefined>;
+  /** As it is read now: behind what its topic knows while the log is rebuilt. */
+  readEnd(coinType: string): Promise<Place | undefined>;
   /** As `end`, where it need not be read. */
   knownEnd(coinType: string): Place | undefined;
   /** A page of events; those who ask for the same one at the same time share it. */
@@ -64,11 +66,12 @@ export const createLogTopics = <Row, Place>(
     },
   };
   following.add(followed);
+  const readEnd = (coinType: string) => ends.share(coinType, () => log.newest(following, coinType));
 
   return {
+    readEnd,
     knownEnd: (coinType) => topics.get(coinType)?.head,
-    end: async (coinType) =>
-      topics.get(coinType)?.head ?? ends.share(coinType, () => log.newest(following, coinType)),
+    end: async (coinType) => topics.get(coinType)?.head ?? readEnd(coinType),
     page: (coinType, after) => {
       const name = `${coinType} ${after === undefined ? "" : log.show(after)}`;
       return pages.share(name, async () =>

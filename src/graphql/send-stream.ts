@@ -4,7 +4,7 @@ import { errorOf } from "../waiting/remedy.ts";
 import { type ErrorCode, errorsBody } from "./errors.ts";
 import { StreamEnd } from "./open-streams.ts";
 import type { RequestScope } from "./request.ts";
-import { COMPLETE_EVENT, nextEvent } from "./sse.ts";
+import { COMPLETE_EVENT, KEEP_ALIVE, nextEvent } from "./sse.ts";
 import type { Frame } from "./subscription.ts";
 
 export type SendStream = {
@@ -56,7 +56,7 @@ export const sendStream = async (stream: SendStream): Promise<"ended" | "cut"> =
     }
   } catch (error) {
     if (!signal.aborted) {
-      response.write(nextEvent(errorsBody(errorOf(error), scope)));
+      response.write(nextEvent(errorsBody(errorOf(error), scope, at)));
       response.end(COMPLETE_EVENT);
       return "ended";
     }
@@ -94,12 +94,13 @@ const taken = (
     if (signal.aborted) return resolve(false);
     const settle = (isTaken: boolean) => () => {
       clearTimeout(late);
-      response.off("drain", drained);
       signal.removeEventListener("abort", over);
       resolve(isTaken);
     };
     const [drained, over] = [settle(true), settle(false)];
     const late = setTimeout(over, slowMs);
-    response.once("drain", drained);
+    // Not by `drain`: that comes only where Node's own bounds were passed, which are others. This has left once
+    // all before it has.
+    response.write(KEEP_ALIVE, drained);
     signal.addEventListener("abort", over, { once: true });
   });

@@ -8,8 +8,11 @@ import {
   type ValidatedSubscriptionArgs,
   validateSubscriptionArgs,
 } from "graphql";
+import { databaseRemedy } from "../database/database-error.ts";
+import type { Backoff } from "../waiting/backoff.ts";
+import { retrying } from "../waiting/retrying.ts";
 import type { GraphContext } from "./context.ts";
-import { printed, reportTo } from "./errors.ts";
+import { printed, reportTo, rootCause } from "./errors.ts";
 import { Live } from "./event-log.ts";
 import type { RequestScope } from "./request.ts";
 import { nextEvent } from "./sse.ts";
@@ -67,26 +70,42 @@ async function* framesOf(
   args: ValidatedSubscriptionArgs,
   run: SubscriptionRun,
 ): AsyncGenerator<Frame, void, undefined> {
+  const { alike, scope } = run;
   for await (const live of source) {
     if (!(live instanceof Live)) throw new Error("a subscription followed something unknown");
     const { at } = live;
-    const known = run.alike === undefined ? undefined : live.frames.get(run.alike);
-    yield { bytes: await (known ?? frameOf(live, args, run)), at };
+    const known = alike === undefined ? undefined : live.frames.get(alike);
+    if (known instanceof Buffer) {
+      yield { bytes: known, at };
+      continue;
+    }
+    // An event is sent whole or not at all: who went on behind its errors would never have it.
+    const bytes = await retrying(
+      async () => (alike && live.frames.get(alike)) ?? frameOf(live, args, alike),
+      { backoff: AGAIN, remedy: databaseRemedy },
+      scope.signal ?? NEVER,
+    );
+    if (bytes === undefined) return;
+    yield { bytes, at };
   }
 }
 
+/** A database that does not answer is asked again. */
+const AGAIN: Backoff = { firstMs: 250, maxMs: 5_000 };
+
+const NEVER = new AbortController().signal;
+
+/** @throws what a resolver threw */
 const frameOf = (
   live: Live<unknown>,
   args: ValidatedSubscriptionArgs,
-  { alike, scope }: SubscriptionRun,
+  alike: object | undefined,
 ): Promise<Buffer> => {
   const make = async (): Promise<Buffer> => {
     const { data, errors } = await executeSubscriptionEvent({ ...args, rootValue: live });
-    if (errors === undefined) return Buffer.from(nextEvent(JSON.stringify({ data }), live.at));
-    // They name the request: not for others.
-    if (alike !== undefined) live.frames.delete(alike);
-    const shown = errors.map((error) => printed(error, scope.requestId, reportTo(scope)));
-    return Buffer.from(nextEvent(JSON.stringify({ errors: shown, data }), live.at));
+    const [error] = errors ?? [];
+    if (error !== undefined) throw rootCause(error);
+    return Buffer.from(nextEvent(JSON.stringify({ data }), live.at));
   };
   const made = make();
   if (alike !== undefined) {

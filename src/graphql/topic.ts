@@ -87,7 +87,8 @@ export const createTopic = <Row, Place>(
           const events = placed(log, rows);
           for (const member of present) if (members.has(member)) member.take(events);
           const end = events.at(-1)?.place ?? after;
-          if (isBefore(log, head, end)) head = end;
+          // A page that is not full has the end of the log, which a rebuild may have brought back.
+          if (rows.length < PAGE_ROWS || isBefore(log, head, end)) head = end;
           if (rows.length === PAGE_ROWS || isAnyBehind()) isDue = true;
         } catch (error) {
           isDue = true;

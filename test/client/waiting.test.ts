@@ -46,6 +46,82 @@ test("whoever follows transfer events waits for a service that is away, however 
   expect(listed.asked).toHaveLength(6);
 });
 
+/** Answers in order; the last one again and again. */
+const answering = (...answers: readonly (() => Response)[]) => {
+  const asked: string[] = [];
+  const fetch: typeof globalThis.fetch = async (_url, options) => {
+    asked.push(String(options?.body ?? ""));
+    const answer = answers[Math.min(asked.length, answers.length) - 1];
+    if (answer === undefined) throw new Error("nothing to answer");
+    return answer();
+  };
+  return { asked, at: { url: "https://book.example", key: "hb_x", fetch } };
+};
+
+const page = () => new Response("<html>", { headers: { "content-type": "text/html" } });
+const failed = () =>
+  Response.json({ errors: [{ message: "failed", extensions: { code: "INTERNAL" } }] });
+const streamOf = (...positions: readonly number[]) => {
+  const events = positions.map(
+    (position) => `event: next\ndata: {"data":{"tokenActivity":{"position":"${position}"}}}\n\n`,
+  );
+  return new Response(`${events.join("")}event: complete\ndata:\n\n`, {
+    headers: { "content-type": "text/event-stream" },
+  });
+};
+
+test("a proxy's page in place of an answer is an error that says so, and passes for those who follow", async () => {
+  const following = answering(page, page, () => new Response('[{"id":1}]'));
+  const first = createTransferEvents(following.at)
+    .events({ follow: true })
+    [Symbol.asyncIterator]()
+    .next();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await first).toEqual({ done: false, value: { id: 1 } });
+
+  const listing = answering(page);
+  const refused = expect(createBook(listing.at).meta()).rejects.toMatchObject({
+    name: "BookError",
+    code: "NO_ANSWER",
+    message: "the answer is not the service's: something before it answered",
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await refused;
+});
+
+test("whoever follows goes on behind its last event when a proxy answers or the service fails, and asks nothing else", async () => {
+  const service = answering(
+    () => streamOf(1, 2),
+    page,
+    failed,
+    () => streamOf(3),
+  );
+  const events = createBook(service.at).tokenActivity({ coinType: "0x2::a::A" });
+  const positions: unknown[] = [];
+  const read = (async () => {
+    for await (const { position } of events) if (positions.push(position) === 3) return;
+  })();
+  await vi.advanceTimersByTimeAsync(30_000);
+  await read;
+  expect(positions).toEqual([1n, 2n, 3n]);
+  expect(service.asked.every((body) => body.includes("subscription"))).toBe(true);
+  expect(service.asked.map((body) => JSON.parse(body).variables.after)).toEqual([
+    "0",
+    "2",
+    "2",
+    "2",
+  ]);
+});
+
+test("a question that the service fails over is not asked again by itself, and may be", async () => {
+  const service = answering(failed);
+  await expect(createBook(service.at).meta()).rejects.toMatchObject({
+    code: "INTERNAL",
+    remedy: "retry",
+  });
+  expect(service.asked).toHaveLength(1);
+});
+
 test("a redirection is not followed with the key, and says what to do", async () => {
   vi.useRealTimers();
   const keys: (string | undefined)[] = [];

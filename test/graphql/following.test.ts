@@ -1,17 +1,32 @@
 import { createSourceEventStream, parse, validateSubscriptionArgs } from "graphql";
 import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
-import { contextsOver } from "../../src/graphql/context.ts";
+import { contextsOver, type GraphSources } from "../../src/graphql/context.ts";
+import { createEngine } from "../../src/graphql/engine.ts";
 import { Live } from "../../src/graphql/event-log.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { LOG_CHANNEL } from "../../src/log/channel.ts";
-import { freshDatabase } from "../postgres.ts";
+import { clearSharedTokens, foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
+import { clearTokenActivity } from "../../src/projections/token-activity.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { tokenRows } from "../projections/object-rows.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
-import { ACME, address, setHighWater } from "./rows.ts";
-import { commit, until } from "./streams.ts";
+import {
+  ACME,
+  activity,
+  addActivity,
+  address,
+  BOB,
+  knowCoin,
+  setHighWater,
+  setWatermarks,
+} from "./rows.ts";
+import { ACTIVITY, commit, until } from "./streams.ts";
 
-/** Follows logs over a database whose statements are counted. */
-const counted = async () => {
+/** Follows logs over a database whose statements are counted; `before` is called with each. */
+const counted = async (
+  before: (text: string, database: TestDatabase) => Promise<void> = async () => undefined,
+) => {
   const database = await freshDatabase();
   const statements: string[] = [];
   const reads: Reads = {
@@ -20,26 +35,29 @@ const counted = async () => {
         ...statement: Parameters<Reads["sql"]["unsafe"]>
       ): Promise<Rows> => {
         statements.push(statement[0]);
+        await before(statement[0], database);
         return await database.db.sql.unsafe<Rows>(...statement);
       },
     },
   };
-  const { ofSubscription } = contextsOver({
+  const sources: GraphSources = {
     readers: { for: () => reads, snapshot: () => ({ ...reads, end: () => undefined }) },
     packages: () => [PACKAGE],
     pipelines: PIPELINES,
     now: Date.now,
     onAppend: (heard, signal) => database.listen(LOG_CHANNEL, heard, signal),
-  });
+  };
+  const { ofSubscription } = contextsOver(sources);
   const over = new AbortController();
   /** Positions, as they come. */
-  const follow = async (coin: string, after?: string): Promise<readonly (string | undefined)[]> => {
+  const follow = async (
+    coin: string,
+    after?: string,
+    selection = "tokenActivity(coinType: $coin, after: $after) { position }",
+  ): Promise<readonly (string | undefined)[]> => {
     const args = validateSubscriptionArgs({
       schema,
-      document: parse(
-        `subscription ($coin: String!, $after: String) {
-          tokenActivity(coinType: $coin, after: $after) { position } }`,
-      ),
+      document: parse(`subscription ($coin: String!, $after: String) { ${selection} }`),
       variableValues: { coin, after },
       contextValue: ofSubscription({
         pace: (read) => read(),
@@ -59,6 +77,8 @@ const counted = async () => {
   };
   return {
     database,
+    sources,
+    over: over.signal,
     follow,
     /** How often movements were read, or looked for, since it was last asked. */
     readings: () =>
@@ -113,4 +133,105 @@ test("nothing is asked while nobody follows", async () => {
   await commit(service.database, 1n, 1);
   await setHighWater(service.database, 2n);
   expect(service.statements).toEqual([]);
+});
+
+test("while its log is rebuilt a coin type keeps nobody busy, and everybody has everything once in the end", async () => {
+  await using service = await counted();
+  const { database } = service;
+  await commit(database, 1n, 20);
+  await commit(database, 2n, 20);
+  /** Waits until a follower has had what is there, and the watcher has looked whether there is more. */
+  const read = async (got: readonly unknown[], count: number) => {
+    let readings = 0;
+    await until(`${count} movements, and a look behind them`, () => {
+      readings += service.readings();
+      return got.length === count && readings > 1;
+    });
+  };
+  const before = await service.follow(ACME, "0");
+  await read(before, 40);
+  const rows = (checkpoint: bigint) =>
+    Array.from({ length: 20 }, (_, index) => activity(checkpoint, { index }));
+  await database.transaction(clearTokenActivity);
+  await addActivity(database, rows(1n));
+  const during = await service.follow(ACME, "0");
+  await read(during, 20);
+  const other = `${address("07")}::o::O`;
+  const others = await service.follow(other, "0");
+  service.readings();
+  await commit(database, 3n, 1, other);
+  await until("what happens elsewhere", () => others.length === 1);
+  expect(service.readings()).toBeLessThan(8);
+  await addActivity(database, rows(2n));
+  await commit(database, 4n, 1);
+  const all = [before, during];
+  await until("the rest", () => all.every((got) => got.length >= 41));
+  expect(all.map((got) => [got.length, new Set(got).size])).toEqual(all.map(() => [41, 41]));
+});
+
+test("what a rebuild brings back of an owner is followed, though others had it before", async () => {
+  await using service = await counted();
+  const { database } = service;
+  await knowCoin(database, ACME);
+  const add = async (...checkpoints: readonly bigint[]) => {
+    const changes = checkpoints.map((checkpoint) => ({
+      ...activity(checkpoint),
+      owner: BOB,
+      cause: "MINT" as const,
+      change: 1n,
+      balanceAfter: checkpoint,
+    }));
+    await database.transaction((tx) => foldSharedTokens(tx, { ...tokenRows([]), changes }));
+  };
+  const committed = async (checkpoint: bigint) => {
+    await setWatermarks(database, checkpoint);
+    await setHighWater(database, checkpoint);
+  };
+  await add(1n, 2n, 3n);
+  await committed(3n);
+  const first = "0:0x0:TOKENS";
+  const selection = (more: string) =>
+    `balanceChanges(coinType: $coin, after: $after ${more}) { cursor }`;
+  const all = await service.follow(ACME, first, selection(""));
+  await until("all are there", () => all.length === 3);
+  await database.transaction(clearSharedTokens);
+  await add(1n);
+  const bobs = await service.follow(ACME, first, selection(`owner: "${BOB}"`));
+  await until("what is there", () => bobs.length === 1);
+  await add(2n, 3n);
+  await committed(4n);
+  await until("the rest", () => bobs.length === 3);
+  expect(bobs).toEqual(all);
+});
+
+test("an event over which the database fails is sent all the same, whole and in its place", async () => {
+  let lookUps = 0;
+  await using service = await counted(async (text, { db }) => {
+    // Decimals that are not known are looked up for every event.
+    if (!text.includes("log_coins")) return;
+    lookUps += 1;
+    if (lookUps === 3) await db.sql.unsafe("select pg_terminate_backend(pg_backend_pid())");
+  });
+  await knowCoin(service.database, ACME);
+  await commit(service.database, 1n, 5);
+  const errors: unknown[] = [];
+  const { subscription } = createEngine(schema, service.sources).read(
+    JSON.stringify({ query: ACTIVITY, variables: { coin: ACME, after: "0" } }),
+  );
+  const begun = await subscription?.begin(
+    { pace: (read) => read(), signal: service.over, lastEventId: undefined },
+    { requestId: "r", log: { error: (said: unknown) => errors.push(said) }, signal: service.over },
+  );
+  if (begun?.kind !== "open") throw new Error("not a subscription");
+  const sent: string[] = [];
+  for await (const { bytes } of begun.frames) {
+    sent.push(bytes.toString());
+    if (sent.length === 5) break;
+  }
+  expect(lookUps).toBeGreaterThan(5);
+  expect(sent.map((text) => /^id: (\d+)\n/m.exec(text)?.[1])).toEqual(
+    ["0", "1", "2", "3", "4"].map((index) => `100002000${index}`),
+  );
+  expect(sent.filter((text) => text.includes("errors"))).toEqual([]);
+  expect(errors).toEqual([]);
 });

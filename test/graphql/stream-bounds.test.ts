@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createKey, revokeKey } from "../../src/http/keys.ts";
 import { freshDatabase } from "../postgres.ts";
 import { type Api, startApi } from "./api.ts";
-import { ACME } from "./rows.ts";
+import { ACME, knowCoin } from "./rows.ts";
 import { ACTIVITY, commit, members, subscribe, until } from "./streams.ts";
 
 const gauge = async (api: Api, name: string): Promise<number> => {
@@ -211,4 +211,19 @@ test("a stream shows that it is alive while nothing happens", async () => {
   await until("three comments", () => text.split(":\n\n").length > 4);
   socket.destroy();
   expect(text).not.toContain("event:");
+});
+
+test("who reads at once catches up at once, however much there is", async () => {
+  await using api = await startApi();
+  await knowCoin(api.database, ACME, 6);
+  for (let at = 1n; at <= 3n; at += 1n) await commit(api.database, at, 1_000);
+  const beganMs = performance.now();
+  using all = subscribe(
+    api,
+    `subscription { tokenActivity(coinType: "${ACME}", after: "0") { ${WIDE} } }`,
+  );
+  await all.atLeast(3_000);
+  // Well within the time after which one that does not read is cut.
+  expect(performance.now() - beganMs).toBeLessThan(20_000);
+  expect(api.streams.cuts).toBe(0);
 });

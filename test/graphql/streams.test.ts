@@ -158,11 +158,13 @@ test("changes of the register, of roles and of what owners hold are followed ali
   );
 });
 
+const STATUS = "subscription { indexerStatus { pipeline checkpoint } }";
+
 test("the status comes at once, and again when a watermark has moved", async () => {
   await using own = await startApi();
   await setWatermarks(own.database, 10n);
   await setHighWater(own.database, 10n);
-  using status = subscribe(own, "subscription { indexerStatus { pipeline checkpoint } }");
+  using status = subscribe(own, STATUS);
   await status.atLeast(1);
   await setWatermark(own.database, watermarks.tokenActivityWatermark, 11n);
   await setHighWater(own.database, 11n);
@@ -170,6 +172,22 @@ test("the status comes at once, and again when a watermark has moved", async () 
     JSON.stringify(status.results.at(-1)).includes('"pipeline":"token_activity","checkpoint":"11"'),
   );
   expect(JSON.stringify(status.results[0])).toContain('"checkpoint":"10"');
+});
+
+test("who follows the status after all others have left is told what it is then, not what it was", async () => {
+  await using own = await startApi();
+  const { database } = own;
+  await commit(database, 1n, 1);
+  const first = subscribe(own, STATUS);
+  await first.atLeast(1);
+  first[Symbol.dispose]();
+  await until("it has left", () => openStreams(own) === 0);
+  await commit(database, 2n, 1);
+  using second = subscribe(own, STATUS);
+  await second.atLeast(1);
+  expect(JSON.stringify(second.results[0])).toContain(
+    '"pipeline":"token_activity","checkpoint":"2"',
+  );
 });
 
 test("a query is answered as one result where nothing but events is taken, a subscription never as JSON", async () => {
