@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import pino from "pino";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { HttpError } from "../../src/http/http-error.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
@@ -127,4 +127,18 @@ test("a caller who never stops sending is cut off", async () => {
   await ended;
   expect(socket.bytesWritten).toBeGreaterThan(64 * 1024 ** 2);
   expect(socket.bytesWritten).toBeLessThan(announced);
+});
+
+test("a request that the service asks of itself leaves nothing behind", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "performance"] });
+  try {
+    for (const payload of ["{}", "{"]) {
+      await server.app.inject({ method: "POST", url: "/parsed", headers: json, payload });
+    }
+    expect(vi.getTimerCount()).toBe(0);
+    // What is thrown in here would end the process.
+    vi.advanceTimersByTime(120_000);
+  } finally {
+    vi.useRealTimers();
+  }
 });

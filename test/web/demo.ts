@@ -67,6 +67,10 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
       const kept = await readFile(join(folder.path, "data", "demo-ta-key.json"), "utf8");
       return z.object({ secretKey: z.string() }).parse(JSON.parse(kept)).secretKey;
     },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: async () => {
+      await running.disposeAsync();
+      // A process that ended is started again by the one above it: nobody else would see it.
+      if (program.printed.stderr.includes("another one")) throw new Error(program.printed.stderr);
+    },
   };
 };

@@ -6,6 +6,7 @@
  * to a bound; a sender who goes on beyond it has had time to read the answer.
  */
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import type { FastifyReply } from "fastify";
 import type { App } from "../part.ts";
 
@@ -17,8 +18,11 @@ const LOOK_MS = 250;
 
 export const keepEarlyAnswers = (app: App): void => {
   app.addHook("onSend", (request, reply, payload, done) => {
-    // One that was too slow has nothing more to say that is worth waiting for.
-    if (!request.raw.complete && reply.statusCode !== 408) drainBehind(request.raw, reply);
+    const { complete, socket } = request.raw;
+    // One that was too slow has nothing more to say that is worth waiting for; one that the service asks of
+    // itself (`inject`) is never complete, and comes over no connection.
+    const isHeard = reply.statusCode !== 408 && socket instanceof Socket;
+    if (!complete && isHeard) drainBehind(request.raw, reply);
     done(null, payload);
   });
 };
