@@ -159,7 +159,7 @@ export const DataTable = <Row extends object>({
                         ? "descending"
                         : "ascending"
                   }
-                  className={`border-b border-line px-3 py-2 text-xs first:pl-4 last:pr-4 font-medium whitespace-nowrap text-muted ${placeOf(column)}`}
+                  className={`border-b border-line px-3 py-2 text-xs first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 font-medium whitespace-nowrap text-muted ${placeOf(column)}`}
                 >
                   {column.order === undefined ? (
                     column.header
@@ -261,7 +261,7 @@ const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
     {columns.map((column) => (
       <td
         key={column.id}
-        className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 ${placeOf(column)}`}
+        className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 ${placeOf(column)}`}
       >
         {column.cell(row)}
       </td>

@@ -278,7 +278,13 @@ const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[]
       id: "what",
       header: "What",
       cell: ({ activityType }) => (
-        <Badge tone={TONES[activityType] ?? "plain"}>{kindLabel(activityType)}</Badge>
+        // On a phone the whole amount matters more than the whole word.
+        <span
+          className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-20"
+          title={kindLabel(activityType)}
+        >
+          <Badge tone={TONES[activityType] ?? "plain"}>{kindLabel(activityType)}</Badge>
+        </span>
       ),
     },
     {

@@ -79,7 +79,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           title={
             roles.data === undefined
               ? "Administrators"
-              : `${countText(roles.data.walletRoles?.length ?? 0)} administrators`
+              : `${countText(administrators(roles.data.walletRoles ?? []))} administrators`
           }
           about="Addresses that may administer the token at this time"
         >
@@ -179,6 +179,10 @@ const transactionOf = ({ eventId }: Event) => {
   const digest = eventId.slice(0, eventId.lastIndexOf("-"));
   return <LongId text={digest} what="digest" explorer="transaction" />;
 };
+
+/** Wallets with a right: roles of other packages have no bit, and give none. */
+const administrators = (rows: readonly { readonly roleBits: number }[]): number =>
+  rows.filter(({ roleBits }) => roleBits !== 0).length;
 
 const Administrators = ({
   rows,

@@ -13,7 +13,7 @@ import {
 import { DataTable } from "../../blocks/data-table.tsx";
 import { type HealthSeen, type Integrity, type State, useHealth } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
-import { countText } from "../../shown/amount.ts";
+import { countText, mostOf } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { spanText } from "../../shown/moment.ts";
 import { rateOver, type Sample, secondsLeft, useMoved, useSamples } from "./rates.ts";
@@ -125,9 +125,10 @@ const Summary = ({ health }: { readonly health: HealthSeen }) => {
         label="Read from the chain"
         value={reader.checkpoint === null ? "nothing yet" : countText(reader.checkpoint)}
         about={
+          // The chain's end was asked for a moment before what has been read since.
           reader.tip === null
             ? "the chain's end is not known here"
-            : `the chain is at ${countText(reader.tip)}`
+            : `the chain is at ${countText(mostOf([BigInt(reader.tip), BigInt(reader.checkpoint ?? 0)]))}`
         }
       />
       <Figure
@@ -225,11 +226,11 @@ const Pipelines = ({
           },
           {
             id: "left",
-            header: "Caught up in",
+            header: "Time left",
             align: "right",
             wideOnly: true,
             cell: ({ lag, rate, state }) => {
-              if (state === "ok") return <span className="text-muted">is</span>;
+              if (state === "ok") return <span className="text-muted">none</span>;
               const left = secondsLeft(lag, rate, null);
               return left === null ? "–" : spanText(left);
             },
@@ -298,8 +299,8 @@ const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => 
         <Line name="Not read yet">
           {reader.lag === null ? "not known here" : countText(reader.lag)}
         </Line>
-        <Line name="Caught up in">
-          {reader.state === "ok" ? "it is" : left === null ? "not known yet" : spanText(left)}
+        <Line name="Time left">
+          {reader.state === "ok" ? "none" : left === null ? "not known yet" : spanText(left)}
         </Line>
         <Line name="A question open for">
           {reader.source?.silentSeconds == null ? "–" : spanText(reader.source.silentSeconds)}

@@ -19,19 +19,19 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
   const kept = useTokenSearch();
   const { coinType, decimals } = token;
   const { data, error, refetch } = useGraph(grantsPage, { coinType }, { long: true });
-  const minute = Math.floor(useNow(30_000) / 60_000);
+  const now = useNow(5_000);
   const grants = data?.tokenTimelocks;
   const next = useMemo(
     () =>
       (grants ?? [])
         .map(grantOf)
         .flatMap((grant) => {
-          const release = nextRelease(grant, BigInt(minute) * 60_000n);
+          const release = nextRelease(grant, BigInt(Math.floor(now)));
           return release === null ? [] : [{ grant, release }];
         })
         .sort((a, b) => (a.release.atMs < b.release.atMs ? -1 : 1))
         .slice(0, SHOWN),
-    [grants, minute],
+    [grants, now],
   );
   return (
     <Card
