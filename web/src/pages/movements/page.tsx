@@ -280,7 +280,7 @@ const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[]
       cell: ({ activityType }) => (
         // On a phone the whole amount matters more than the whole word.
         <span
-          className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-20"
+          className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-22"
           title={kindLabel(activityType)}
         >
           <Badge tone={TONES[activityType] ?? "plain"}>{kindLabel(activityType)}</Badge>
