@@ -83,6 +83,22 @@ export const Badge = ({
   </span>
 );
 
+/** A word that may be cut on a phone, where the whole amount beside it matters more. */
+export const Cut = ({
+  text,
+  children,
+}: {
+  readonly text: string;
+  readonly children?: ReactNode;
+}) => (
+  <span
+    className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-22"
+    title={text}
+  >
+    {children ?? text}
+  </span>
+);
+
 /** One number that matters, with its name and what it is compared with. */
 export const Figure = ({
   label,

@@ -1,6 +1,6 @@
 /** A holder's balance over time, and the movements it is made of. */
 import { useCallback, useMemo } from "react";
-import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Card, Cut, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
@@ -106,7 +106,7 @@ export const BalanceOverTime = ({
           empty={<Empty title="Nothing ever moved here" />}
           columns={[
             { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} brief /> },
-            { id: "cause", header: "What", cell: ({ cause }) => CAUSES[cause] },
+            { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
             {
               id: "part",
               header: "Part",

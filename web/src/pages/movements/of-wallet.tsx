@@ -1,7 +1,7 @@
 /** What changed the balance of one wallet: grants too, which no movement of the token shows. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Card, Cut, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Button } from "../../controls/button.tsx";
 import { ask } from "../../data/ask.ts";
@@ -82,7 +82,7 @@ export const OfWallet = ({
             header: "Time",
             cell: (row) => <Moment ms={fromSeconds(row.checkpointTimestamp)} brief />,
           },
-          { id: "cause", header: "What", cell: ({ cause }) => CAUSES[cause] },
+          { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
           {
             id: "part",
             header: "Part",

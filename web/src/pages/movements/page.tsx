@@ -2,7 +2,16 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
-import { Badge, Card, Empty, Failed, Loading, PageHead, type Tone } from "../../blocks/blocks.tsx";
+import {
+  Badge,
+  Card,
+  Cut,
+  Empty,
+  Failed,
+  Loading,
+  PageHead,
+  type Tone,
+} from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { Button, buttonClass } from "../../controls/button.tsx";
 import { TextField } from "../../controls/field.tsx";
@@ -278,13 +287,9 @@ const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[]
       id: "what",
       header: "What",
       cell: ({ activityType }) => (
-        // On a phone the whole amount matters more than the whole word.
-        <span
-          className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-22"
-          title={kindLabel(activityType)}
-        >
+        <Cut text={kindLabel(activityType)}>
           <Badge tone={TONES[activityType] ?? "plain"}>{kindLabel(activityType)}</Badge>
-        </span>
+        </Cut>
       ),
     },
     {
