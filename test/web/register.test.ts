@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { claimableAt as claimableOnServer } from "../../src/audit/unlocking.ts";
+import { broughtUp } from "../../web/src/pages/status/newest.ts";
 import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
 import { sumUp } from "../../web/src/pages/today/since.ts";
 import { compareRegisters } from "../../web/src/register/compare.ts";
@@ -231,4 +232,28 @@ test("a rate is of the time asked for, and a backfill that does not near its end
   expect(secondsLeft(600n, 10, 4)).toBe(100);
   expect(secondsLeft(600n, 4, 4)).toBeNull();
   expect(secondsLeft(null, 4, null)).toBeNull();
+});
+
+test("the status shows no pipeline beyond the log, and no log beyond the chain's end", () => {
+  const part = { lag: 0n, state: "ok", reason: null, filledThrough: null } as const;
+  const health = {
+    version: "1",
+    status: "ok",
+    pipelines: [
+      { ...part, name: "first", checkpoint: "7" },
+      { ...part, name: "second", checkpoint: null },
+    ],
+    reader: { ...part, name: "reader", checkpoint: "8", tip: "9", source: null },
+    evm: null,
+    callbacks: null,
+    transferAgent: [],
+    integrity: null,
+    indexing: null,
+  } as const;
+  expect(broughtUp(health, null)).toEqual(health);
+  const { pipelines, reader } = broughtUp(health, [{ pipeline: "first", checkpoint: "12" }]);
+  expect(pipelines.map(({ checkpoint }) => checkpoint)).toEqual(["12", null]);
+  expect(reader).toMatchObject({ checkpoint: "12", tip: "12" });
+  const unknown = { ...health, pipelines: [], reader: { ...health.reader, checkpoint: null } };
+  expect(broughtUp(unknown, null).reader).toMatchObject({ checkpoint: null, tip: "9" });
 });

@@ -77,7 +77,7 @@ export const Badge = ({
   readonly children: ReactNode;
 }) => (
   <span
-    className={`inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`}
+    className={`inline-block max-w-full overflow-hidden text-ellipsis align-middle rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`}
   >
     {children}
   </span>

@@ -13,9 +13,10 @@ import {
 import { DataTable } from "../../blocks/data-table.tsx";
 import { type HealthSeen, type Integrity, type State, useHealth } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
-import { countText, mostOf } from "../../shown/amount.ts";
+import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { spanText } from "../../shown/moment.ts";
+import { broughtUp } from "./newest.ts";
 import { rateOver, type Sample, secondsLeft, useMoved, useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
 
@@ -23,7 +24,7 @@ const StatusPage = () => {
   const health = useHealth();
   const live = useLive();
   const samples = useSamples(live);
-  const { data } = health;
+  const data = health.data && broughtUp(health.data, live.state === "live" ? live.pipelines : null);
   return (
     <>
       <PageHead
@@ -125,10 +126,9 @@ const Summary = ({ health }: { readonly health: HealthSeen }) => {
         label="Read from the chain"
         value={reader.checkpoint === null ? "nothing yet" : countText(reader.checkpoint)}
         about={
-          // The chain's end was asked for a moment before what has been read since.
           reader.tip === null
             ? "the chain's end is not known here"
-            : `the chain is at ${countText(mostOf([BigInt(reader.tip), BigInt(reader.checkpoint ?? 0)]))}`
+            : `the chain is at ${countText(reader.tip)}`
         }
       />
       <Figure
@@ -163,7 +163,6 @@ const Pipelines = ({
         const own = samples.get(part.name) ?? [];
         return {
           ...part,
-          checkpoint: told?.checkpoint ?? part.checkpoint,
           digest: told?.digest ?? null,
           ageSeconds: told?.ageSeconds ?? null,
           samples: own,
