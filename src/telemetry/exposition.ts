@@ -1,5 +1,6 @@
 /** Figures in the text format of Prometheus. */
-import { findMetric, type Metric } from "./catalogue.ts";
+import type { Metric } from "./catalogue/describing.ts";
+import { findMetric } from "./catalogue.ts";
 import type { Series } from "./figures.ts";
 
 /**

@@ -1,5 +1,6 @@
 /** The reference of all metrics, as a page. */
-import { CATALOGUE, type Metric, type Part } from "./catalogue.ts";
+import type { Metric } from "./catalogue/describing.ts";
+import { CATALOGUE, type Part } from "./catalogue.ts";
 
 const TITLES: Readonly<Record<Part, string>> = {
   ingest: "Reading the ledger",

@@ -70,7 +70,8 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
     [Symbol.asyncDispose]: async () => {
       await running.disposeAsync();
       // A process that ended is started again by the one above it: nobody else would see it.
-      if (program.printed.stderr.includes("another one")) throw new Error(program.printed.stderr);
+      if (program.printed.stderr.includes("the process that serves ended"))
+        throw new Error(program.printed.stderr);
     },
   };
 };
