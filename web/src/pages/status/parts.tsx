@@ -1,0 +1,126 @@
+/** What is beside the pipelines: reader and source, verification, queues, EVM chains. */
+import type { ReactNode } from "react";
+import { Card } from "../../blocks/blocks.tsx";
+import type { HealthSeen, Integrity } from "../../data/health.ts";
+import { countText } from "../../shown/amount.ts";
+import { spanText } from "../../shown/moment.ts";
+import { rateOver, secondsLeft, useMoved } from "./rates.ts";
+import { StateBadge } from "./state-badge.tsx";
+
+const Lines = ({ children }: { readonly children: ReactNode }) => (
+  <dl className="divide-y divide-line text-sm">{children}</dl>
+);
+
+const Line = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
+  <div className="flex items-baseline justify-between gap-4 py-1.5">
+    <dt className="text-muted">{name}</dt>
+    <dd className="figures min-w-0 text-right break-words">{children}</dd>
+  </div>
+);
+
+export const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => {
+  const read = useMoved(reader.checkpoint);
+  const chain = useMoved(reader.tip);
+  const left = secondsLeft(reader.lag, rateOver(read, 60_000), rateOver(chain, 60_000));
+  return (
+    <Card title="Reader and source" actions={<StateBadge state={reader.state} />}>
+      <Lines>
+        <Line name="Source">{reader.source?.source ?? "not told by any reader yet"}</Line>
+        <Line name="Appended to the log through">
+          {reader.checkpoint === null ? "–" : countText(reader.checkpoint)}
+        </Line>
+        <Line name="Not read yet">
+          {reader.lag === null ? "not known here" : countText(reader.lag)}
+        </Line>
+        <Line name="Time left">
+          {reader.state === "ok" ? "none" : left === null ? "not known yet" : spanText(left)}
+        </Line>
+        <Line name="A question open for">
+          {reader.source?.silentSeconds == null ? "–" : spanText(reader.source.silentSeconds)}
+        </Line>
+        {reader.source?.error == null ? null : (
+          <Line name="Last trouble">{reader.source.error}</Line>
+        )}
+      </Lines>
+    </Card>
+  );
+};
+
+export const IntegrityCard = ({ integrity }: { readonly integrity: Integrity }) => {
+  const ago = (seconds: number | null) =>
+    seconds === null ? "not finished a round" : `${spanText(seconds)} ago`;
+  return (
+    <Card title="Verification" actions={<StateBadge state={integrity.state} />}>
+      <Lines>
+        <Line name="Signatures verified through">
+          {integrity.provenThrough === null ? "not verified" : countText(integrity.provenThrough)}
+        </Line>
+        <Line name="Log chained through">
+          {integrity.chainedThrough === null ? "–" : countText(integrity.chainedThrough)}
+        </Line>
+        <Line name="Log head signed through">
+          {integrity.signedThrough === null ? "–" : countText(integrity.signedThrough)}
+        </Line>
+        <Line name="Log last found whole">{ago(integrity.log.secondsAgo)}</Line>
+        <Line name="Register last reconciled">{ago(integrity.sums.secondsAgo)}</Line>
+      </Lines>
+    </Card>
+  );
+};
+
+export const Queues = ({
+  health: { callbacks, transferAgent },
+}: {
+  readonly health: HealthSeen;
+}) => (
+  <Card title="Queues">
+    <Lines>
+      {transferAgent.map(({ asset, queued, pending, oldestSeconds, waitingLane }) => (
+        <Line key={asset} name={`Requests for ${asset}`}>
+          {queued + pending === 0
+            ? "none open"
+            : `${countText(queued)} queued, ${countText(pending)} under way, the oldest for ${spanText(oldestSeconds ?? 0)}${waitingLane === null ? "" : `; one waits: ${waitingLane}`}`}
+        </Line>
+      ))}
+      {callbacks === null ? null : (
+        <>
+          <Line name="Callbacks to be delivered">
+            {callbacks.pending === 0
+              ? "none"
+              : `${countText(callbacks.pending)}, the oldest for ${spanText(callbacks.oldestPendingSeconds)}`}
+          </Line>
+          <Line name="Addresses that fail, or were disabled">
+            {callbacks.failing + callbacks.disabled === 0
+              ? "none"
+              : `${callbacks.failing} failing, ${callbacks.disabled} disabled`}
+          </Line>
+        </>
+      )}
+    </Lines>
+  </Card>
+);
+
+export const Evm = ({ health: { evm } }: { readonly health: HealthSeen }) => (
+  <Card title="EVM chains">
+    {evm === null || evm.chains.length === 0 ? (
+      <p className="text-sm text-muted">
+        None is followed. Tokens of EVM chains are named in the assets file.
+      </p>
+    ) : (
+      <Lines>
+        {evm.chains.map((chain) => (
+          <Line key={chain.chainId} name={`${chain.network} (${chain.chainId})`}>
+            block {chain.nextBlock === null ? "–" : countText(chain.nextBlock)} of{" "}
+            {chain.headBlock === null ? "–" : countText(chain.headBlock)}{" "}
+            <StateBadge state={chain.state} />
+            {chain.warnings.map((warning) => (
+              <span key={warning} className="block text-xs text-warn">
+                {warning}
+              </span>
+            ))}
+          </Line>
+        ))}
+      </Lines>
+    )}
+  </Card>
+);

@@ -1,0 +1,136 @@
+/** The pipelines: how far each is, how fast, and the digest of its rows. */
+import { useMemo } from "react";
+import { Badge, Card } from "../../blocks/blocks.tsx";
+import { DataTable } from "../../blocks/data-table.tsx";
+import type { HealthSeen } from "../../data/health.ts";
+import { useLive } from "../../data/live.ts";
+import { countText } from "../../shown/amount.ts";
+import { LongId } from "../../shown/copied.tsx";
+import { spanText } from "../../shown/moment.ts";
+import { rateOver, type Sample, secondsLeft } from "./rates.ts";
+import { StateBadge } from "./state-badge.tsx";
+
+export const Pipelines = ({
+  health,
+  samples,
+}: {
+  readonly health: HealthSeen;
+  readonly samples: ReadonlyMap<string, readonly Sample[]>;
+}) => {
+  const live = useLive();
+  const rows = useMemo(
+    () =>
+      health.pipelines.map((part) => {
+        const told = live.pipelines?.find(({ pipeline }) => pipeline === part.name);
+        const own = samples.get(part.name) ?? [];
+        return {
+          ...part,
+          digest: told?.digest ?? null,
+          ageSeconds: told?.ageSeconds ?? null,
+          samples: own,
+          rate: rateOver(own, 30_000),
+        };
+      }),
+    [health, live, samples],
+  );
+  return (
+    <Card
+      flush
+      title="Pipelines"
+      about="Each follows the log at its own pace; rates since this page was opened"
+    >
+      <DataTable
+        label="Pipelines"
+        rows={rows}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            id: "name",
+            header: "Pipeline",
+            cell: ({ name, state }) => (
+              <span className="inline-flex items-center gap-2">
+                <span className="font-mono text-[0.92em]">{name}</span>
+                <StateBadge state={state} />
+              </span>
+            ),
+          },
+          {
+            id: "checkpoint",
+            header: "Checkpoint",
+            align: "right",
+            cell: ({ checkpoint }) => (checkpoint === null ? "–" : countText(checkpoint)),
+          },
+          {
+            id: "lag",
+            header: "Behind",
+            align: "right",
+            cell: ({ lag }) => (lag === null ? "–" : countText(lag)),
+          },
+          {
+            id: "age",
+            header: "Age",
+            align: "right",
+            wideOnly: true,
+            cell: ({ ageSeconds }) =>
+              ageSeconds === null || ageSeconds > 2_000_000_000 ? "–" : spanText(ageSeconds),
+          },
+          {
+            id: "rate",
+            header: "Per second",
+            align: "right",
+            cell: ({ rate, samples: own }) => (
+              <span className="inline-flex items-center justify-end gap-2">
+                <Sparkline samples={own} />
+                <span className="w-10">{rate === null ? "…" : rate.toFixed(1)}</span>
+              </span>
+            ),
+          },
+          {
+            id: "left",
+            header: "Time left",
+            align: "right",
+            wideOnly: true,
+            cell: ({ lag, rate, state }) => {
+              if (state === "ok") return <span className="text-muted">none</span>;
+              const left = secondsLeft(lag, rate, null);
+              return left === null ? "–" : spanText(left);
+            },
+          },
+          {
+            id: "digest",
+            header: "Digest of its rows",
+            wideOnly: true,
+            cell: ({ digest, filledThrough }) =>
+              filledThrough !== null ? (
+                <Badge tone="warn">history filled to {countText(filledThrough)}</Badge>
+              ) : digest === null ? (
+                "–"
+              ) : (
+                <LongId text={digest} what="digest" />
+              ),
+          },
+        ]}
+      />
+    </Card>
+  );
+};
+
+/** Rate over the last two minutes, in steps of two seconds. */
+const Sparkline = ({ samples }: { readonly samples: readonly Sample[] }) => {
+  const rates: number[] = [];
+  const recent = samples.slice(-60);
+  for (let index = 2; index < recent.length; index += 1) {
+    const rate = rateOver(recent.slice(index - 2, index + 1), 4_000);
+    if (rate !== null) rates.push(rate);
+  }
+  if (rates.length < 2) return <span className="inline-block w-20" aria-hidden="true" />;
+  const most = Math.max(...rates, 0.001);
+  const points = rates
+    .map((rate, index) => `${(index / (rates.length - 1)) * 80},${19 - (rate / most) * 18}`)
+    .join(" ");
+  return (
+    <svg viewBox="0 0 80 20" className="h-5 w-20 text-accent max-md:hidden" aria-hidden="true">
+      <polyline points={points} fill="none" stroke="currentColor" strokeWidth="1.5" />
+    </svg>
+  );
+};
