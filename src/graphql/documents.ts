@@ -214,22 +214,24 @@ const compile = (
 };
 
 /**
- * The cost of an operation as a function of its variables. Costs depend on nothing but limits and
- * offsets, so one is worked out for each choice of its integers.
+ * The cost of an operation as a function of its variables. Costs depend on nothing but limits, offsets and
+ * whether an argument is given, so one is worked out for each choice of these.
  */
 const costs = (schema: GraphQLSchema, alone: DocumentNode): Operation["costOf"] => {
   const [operation] = alone.definitions;
-  const integers =
+  const names =
     operation?.kind === Kind.OPERATION_DEFINITION
-      ? (operation.variableDefinitions ?? []).flatMap(({ variable, type }) => {
+      ? (operation.variableDefinitions ?? []).map(({ variable, type }) => {
           const named = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
           const isInt = named.kind === Kind.NAMED_TYPE && named.name.value === "Int";
-          return isInt ? [variable.name.value] : [];
+          return { name: variable.name.value, isInt };
         })
       : [];
   const known = new Map<string, number>();
   return (variables) => {
-    const choice = integers.map((name) => `${variables[name]}`).join();
+    const choice = names
+      .map(({ name, isInt }) => (isInt ? `${variables[name]}` : `${variables[name] != null}`))
+      .join();
     const found = known.get(choice);
     if (found !== undefined) return found;
     const { complexity } = complexityFromQuery(alone, {

@@ -5,6 +5,7 @@
 import type { ChangePlace } from "../projections/balance-changes.ts";
 import type { CapPlace, Whose } from "../projections/cap-tables.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
+import { ACTIVITY_TYPES, type ActivityType } from "../projections/token-activity.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { badInput } from "./errors.ts";
 
@@ -70,6 +71,16 @@ export const offsetOf = (offset: number | null | undefined): number => {
     );
   }
   return rows;
+};
+
+/** @throws BAD_USER_INPUT when the log has no such type */
+export const activityTypeOf = (type: string | null | undefined): ActivityType | undefined => {
+  if (type === null || type === undefined) return undefined;
+  const found = ACTIVITY_TYPES.find((one) => one === type);
+  if (found === undefined) {
+    throw badInput(`activityType must be one of ${ACTIVITY_TYPES.join(", ")}; it is ${show(type)}`);
+  }
+  return found;
 };
 
 /** Padded and in lower case. @throws BAD_USER_INPUT when it is not an address */

@@ -76,7 +76,8 @@ export const statementsOf = (
           isWide(field) ||
           // Put together from all owners the first time.
           (isPast && field.name.value === "tokenHolders") ||
-          Number(args.offset ?? 0) > SHORT_OFFSET,
+          Number(args.offset ?? 0) > SHORT_OFFSET ||
+          args.activityType != null,
       ),
       lists: each.flatMap(({ field, args, isPast }) =>
         field.name.value === "walletRoles" ? [{ coinType: String(args.coinType), isPast }] : [],

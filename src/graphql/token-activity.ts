@@ -2,6 +2,7 @@
 
 import { unixSeconds } from "../http/health/health.ts";
 import {
+  ACTIVITY_TYPES,
   type TokenActivity as Row,
   tokenActivity,
   tokenActivityTable,
@@ -9,6 +10,7 @@ import {
 import { builder } from "./builder.ts";
 import { logByPosition } from "./event-log.ts";
 import {
+  activityTypeOf,
   coinTypeArgument,
   limitArgument,
   limitOf,
@@ -23,6 +25,9 @@ import { afterOf, followArguments, following } from "./subscribing.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
+
+/** A rare type may be looked for through the whole log of a coin type. */
+const OF_TYPE_COST = 1_000;
 
 const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
   description: "One movement of tokens, as the contract announced it. Written once, never changed.",
@@ -95,10 +100,16 @@ builder.queryField("tokenActivity", (t) =>
         description:
           "Position of the last row seen: only rows behind it in the chosen order (later ones with ASC, earlier ones with DESC).",
       }),
+      activityType: t.arg.string({
+        description: `Movements of one type: ${ACTIVITY_TYPES.join(", ")}. All without it.`,
+      }),
     },
-    complexity: ({ limit, offset }) => ({
+    complexity: ({ limit, offset, activityType }) => ({
       ...listCost({ limit }),
-      field: 1 + Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST),
+      field:
+        1 +
+        Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST) +
+        (activityType == null ? 0 : OF_TYPE_COST),
     }),
     resolve: async (_root, args, { reads, longReads, coinType }) => {
       const page = {
@@ -106,8 +117,10 @@ builder.queryField("tokenActivity", (t) =>
         offset: offsetOf(args.offset),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
         after: positionOf(args.after),
+        activityType: activityTypeOf(args.activityType),
       };
-      const on = page.offset > SHORT_OFFSET ? longReads : reads;
+      const isLong = page.offset > SHORT_OFFSET || page.activityType !== undefined;
+      const on = isLong ? longReads : reads;
       return tokenActivity(on, { ...page, coinType: await coinType(args.coinType) });
     },
   }),

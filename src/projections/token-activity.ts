@@ -10,7 +10,8 @@ import { type AtOnce, appendAtOnce } from "../database/writing.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 
 /** The event kinds that are logged. */
-export type ActivityType = "mint" | "burn" | "transfer" | "force_transfer";
+export const ACTIVITY_TYPES = ["mint", "burn", "transfer", "force_transfer"] as const;
+export type ActivityType = (typeof ACTIVITY_TYPES)[number];
 
 /** The key serves a coin type's log in both directions and stops a second copy of an event. */
 export const tokenActivityTable = pgTable(
@@ -59,23 +60,29 @@ export type TokenActivity = TokenActivityRow & {
   readonly eventSeq: number;
 };
 
-const page = (beyond: ">" | "<", direction: "asc" | "desc") => `
+const page = (beyond: ">" | "<", direction: "asc" | "desc", chosen = "") => `
   select position, activity_type as "activityType", tx_digest as "txDigest",
          timestamp_ms as "timestampMs", amount, from_address as "fromAddress",
          to_address as "toAddress", signer, token_object_id as "tokenObjectId"
   from token_activity
-  where coin_type = $1 and position ${beyond} $2
+  where coin_type = $1 and position ${beyond} $2 ${chosen}
   order by position ${direction}
   limit (select $3::int8) offset (select $4::int8)`;
 
-const OLDEST_FIRST = page(">", "asc");
-const NEWEST_FIRST = page("<", "desc");
+// No index of types: it would cost every write, and pages of all types one after the other read as much.
+const OF_TYPE = "and activity_type = $5";
+
+const PAGES = {
+  asc: { all: page(">", "asc"), ofType: page(">", "asc", OF_TYPE), start: BEFORE_ALL },
+  desc: { all: page("<", "desc"), ofType: page("<", "desc", OF_TYPE), start: BEHIND_ALL },
+};
 
 type ActivityRow = Omit<TokenActivityRow, "coinType" | "amount"> & { readonly amount: string };
 
 /**
  * A coin type's log in chain order, or newest first; empty for an unknown coin type.
- * `after` is the position of the last row seen: rows come from beyond it, in the order asked for.
+ * `after` is the position of the last row seen: rows come from beyond it, in the order asked for. With a
+ * type, rows of others are read and left out: until `limit` are found, or the log ends.
  */
 export const tokenActivity = async (
   on: Reads,
@@ -85,13 +92,16 @@ export const tokenActivity = async (
     readonly offset: number;
     readonly order: "asc" | "desc";
     readonly after?: bigint | undefined;
+    readonly activityType?: ActivityType | undefined;
   },
 ): Promise<TokenActivity[]> => {
-  const { coinType, limit, offset } = query;
-  const [text, start] =
-    query.order === "asc" ? [OLDEST_FIRST, BEFORE_ALL] : [NEWEST_FIRST, BEHIND_ALL];
-  const after = asInt8(query.after ?? start);
-  const rows = await read<ActivityRow>(on, text, [coinType, after, limit, offset]);
+  const { coinType, limit, offset, activityType } = query;
+  const { all, ofType, start } = PAGES[query.order];
+  const values = [coinType, asInt8(query.after ?? start), limit, offset];
+  const rows =
+    activityType === undefined
+      ? await read<ActivityRow>(on, all, values)
+      : await read<ActivityRow>(on, ofType, [...values, activityType]);
   return rows.map((row) => {
     const { checkpoint, index } = placeOf(row.position);
     return { ...row, coinType, amount: BigInt(row.amount), checkpoint, eventSeq: index };

@@ -8,8 +8,10 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-const EVERYTHING = `query ($coin: String!, $limit: Int, $offset: Int, $order: SortOrder, $after: String) {
-  tokenActivity(coinType: $coin, limit: $limit, offset: $offset, order: $order, after: $after) {
+const EVERYTHING = `query ($coin: String!, $limit: Int, $offset: Int, $order: SortOrder, $after: String, $type: String) {
+  tokenActivity(
+    coinType: $coin, limit: $limit, offset: $offset, order: $order, after: $after, activityType: $type
+  ) {
     activityType txDigest eventSeq eventId position checkpoint checkpointTimestamp amount coinType
     decimals fromAddress toAddress signer tokenObjectId
   }
@@ -119,6 +121,38 @@ test("paging by position loses nothing and repeats nothing while rows arrive", a
   const all = await positions({ coin, limit: 1000 });
   expect(all).toHaveLength(70);
   expect(seen).toEqual(all);
+});
+
+test("movements of one type are those of all that have it, in both orders, page by page", async () => {
+  const coin = `${address("7e9e")}::types::TYPES`;
+  const types = ["mint", "transfer", "transfer", "burn", "transfer", "force_transfer"] as const;
+  const rows = Array.from({ length: 40 }, (_, i) =>
+    activity(BigInt(i), { coinType: coin, activityType: types[i % types.length] ?? "mint" }),
+  );
+  await addActivity(api.database, rows);
+  const all = await positions({ coin });
+  for (const type of ["mint", "burn", "transfer", "force_transfer"]) {
+    const wanted = all.filter((_, i) => types[i % types.length] === type);
+    expect(wanted.length, type).toBeGreaterThan(5);
+    for (const order of ["ASC", "DESC"]) {
+      const seen: string[] = [];
+      for (;;) {
+        const page = await positions({ coin, type, order, limit: 3, after: seen.at(-1) });
+        if (page.length === 0) break;
+        seen.push(...page);
+      }
+      expect(seen, `${type} ${order}`).toEqual(order === "ASC" ? wanted : wanted.toReversed());
+    }
+    expect(await positions({ coin, type, offset: 2, limit: 2 })).toEqual(wanted.slice(2, 4));
+  }
+  expect(await positions({ coin, type: null })).toEqual(all);
+  const { errors } = await api.query(EVERYTHING, { coin, type: "MINT" });
+  expect(errors).toEqual([
+    expect.objectContaining({
+      message: 'activityType must be one of mint, burn, transfer, force_transfer; it is "MINT"',
+      extensions: expect.objectContaining({ code: "BAD_USER_INPUT" }),
+    }),
+  ]);
 });
 
 test("short addresses and any letter case name the same coin; names of it too when only one fits", async () => {

@@ -96,6 +96,14 @@ test("the cost is that of the operation that runs, not of one beside it", async 
   expect((await run("Neither")).errors?.[0]?.extensions).toEqual({ code: "BAD_USER_INPUT" });
 });
 
+test("looking for a type of movement has its price: rows of others are read", async () => {
+  const query = `query ($type: String) {
+    ${Array.from({ length: 7 }, (_, i) => `a${i}: tokenActivity(coinType: "0x1::a::A", activityType: $type, offset: 700000, limit: 1) { position }`).join("\n")}
+  }`;
+  expect((await api.query(query, { type: null })).errors).toBeUndefined();
+  await expectRefused(query, "costs 56014", { type: "burn" });
+});
+
 test("rows skipped by an offset have their price", async () => {
   const query = `query ($offset: Int) {
     ${Array.from({ length: 6 }, (_, i) => `a${i}: tokenActivity(coinType: "0x1::a::A", offset: $offset, limit: 1) { position }`).join("\n")}

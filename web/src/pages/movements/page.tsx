@@ -28,9 +28,11 @@ import { Amount, Moment } from "../../shown/shown.tsx";
 import { OfWallet } from "./of-wallet.tsx";
 
 const movementsPage = graph(`query MovementsPage(
-  $coinType: String!, $after: String, $order: SortOrder!, $limit: Int!
+  $coinType: String!, $after: String, $order: SortOrder!, $limit: Int!, $type: String
 ) {
-  tokenActivity(coinType: $coinType, after: $after, order: $order, limit: $limit) {
+  tokenActivity(
+    coinType: $coinType, after: $after, order: $order, limit: $limit, activityType: $type
+  ) {
     eventId activityType amount fromAddress toAddress signer checkpoint checkpointTimestamp txDigest
     position
   }
@@ -38,7 +40,7 @@ const movementsPage = graph(`query MovementsPage(
 
 export type Movement = NonNullable<ResultOf<typeof movementsPage>["tokenActivity"]>[number];
 
-/** Rows of a page; where one type is chosen pages are of all types, so they are longer. */
+/** Rows of a page. */
 const PAGE = 200;
 
 const KINDS = [
@@ -114,7 +116,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
         />
       </div>
       {search.wallet === undefined ? (
-        <OfAll key={`${token.coinType} ${order}`} token={token} kind={kind} order={order} />
+        <OfAll key={`${token.coinType} ${order} ${kind}`} token={token} kind={kind} order={order} />
       ) : (
         <OfWallet token={token} wallet={search.wallet} order={order} />
       )}
@@ -155,8 +157,9 @@ const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
   );
 };
 
-const newestPosition = graph(`query NewestMovement($coinType: String!, $after: String!) {
-  tokenActivity(coinType: $coinType, after: $after, limit: 100) { position activityType }
+const newerMovements =
+  graph(`query NewerMovements($coinType: String!, $after: String!, $type: String) {
+  tokenActivity(coinType: $coinType, after: $after, limit: 100, activityType: $type) { position }
 }`);
 
 const OfAll = ({
@@ -171,37 +174,31 @@ const OfAll = ({
   const { key } = useSession();
   const kept = useTokenSearch();
   const { coinType } = token;
+  const type = kind === "all" ? null : kind;
   const pages = useInfiniteQuery({
     // Rows are written once and never changed: what is read stays, and nothing moves under the hand.
-    queryKey: [PAST, "movements", coinType, order],
+    queryKey: [PAST, "movements", coinType, order, type],
     initialPageParam: null as string | null,
     queryFn: async ({ pageParam, signal }) => {
-      const variables = { coinType, order, after: pageParam, limit: PAGE };
+      const variables = { coinType, order, after: pageParam, limit: PAGE, type };
       return (await ask(movementsPage, variables, { key, signal })).tokenActivity ?? [];
     },
     getNextPageParam: (last) => (last.length < PAGE ? undefined : last.at(-1)?.position),
     staleTime: 0,
     gcTime: 0,
   });
-  const all = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
-  const rows = useMemo(
-    () => all.filter(({ activityType }) => kind === "all" || activityType === kind),
-    [all, kind],
-  );
-  const newest = order === "DESC" ? all[0]?.position : undefined;
+  const rows = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
+  const newest = order === "DESC" ? rows[0]?.position : undefined;
   const arrived = useGraph(
-    newestPosition,
-    { coinType, after: newest ?? "0" },
+    newerMovements,
+    { coinType, after: newest ?? "0", type },
     { enabled: newest !== undefined },
   );
   const fresh = (arrived.data?.tokenActivity ?? []).filter(
-    ({ position, activityType }) =>
-      newest !== undefined &&
-      BigInt(position) > BigInt(newest) &&
-      (kind === "all" || activityType === kind),
+    ({ position }) => newest !== undefined && BigInt(position) > BigInt(newest),
   ).length;
   const columns = useMemo(() => columnsOf(token, kept), [token, kept]);
-  if (pages.error !== null && all.length === 0) {
+  if (pages.error !== null && rows.length === 0) {
     return (
       <Card>
         <Failed error={pages.error} what="The movements" onRetry={() => void pages.refetch()} />
@@ -219,11 +216,7 @@ const OfAll = ({
     <Card
       flush
       title={order === "DESC" ? "Newest first" : "Oldest first"}
-      about={
-        kind === "all"
-          ? `${rows.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`
-          : `${rows.length} like that among the ${all.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`
-      }
+      about={`${rows.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`}
       actions={
         fresh > 0 ? (
           <Button look="strong" onClick={() => void pages.refetch()}>
@@ -237,11 +230,7 @@ const OfAll = ({
         columns={columns}
         rows={rows}
         keyOf={({ eventId }) => eventId}
-        empty={
-          <Empty title="No movement like that was read">
-            {pages.hasNextPage ? "Read more below, or choose another type." : undefined}
-          </Empty>
-        }
+        empty={<Empty title={type === null ? "Nothing ever moved" : "No movement of this type"} />}
       />
       {pages.error === null ? null : (
         <Failed
