@@ -3,45 +3,6 @@ import type { Sql, Transactor } from "../database/connect.ts";
 import { type Checked, checkStretch, type LogFault } from "../log/chain.ts";
 import { headFault } from "./log-heads.ts";
 
-/** How far the check is. */
-export type LogCheck = {
-  /** Where the round under way goes on: everything up to here was looked at in it. */
-  readonly through: bigint;
-  /** The last round that ended without a fault: when (ISO 8601), and through which checkpoint. */
-  readonly completedAt: string | null;
-  readonly completedThrough: bigint | null;
-  /** What does not hold; null while everything does. */
-  readonly fault: (LogFault & { readonly foundAt: string }) | null;
-};
-
-type Row = {
-  readonly next_checkpoint: bigint;
-  readonly completed_at: string | null;
-  readonly completed_through: bigint | null;
-  readonly fault: string | null;
-  readonly fault_checkpoint: bigint | null;
-  readonly found_at: string | null;
-};
-
-/** What the check of the log said last; null before it ever looked. */
-export const readLogCheck = async ({ sql }: { readonly sql: Sql }): Promise<LogCheck | null> => {
-  const [row] = await sql<Row[]>`
-    select next_checkpoint, completed_through, fault, fault_checkpoint,
-           to_json(completed_at) #>> '{}' as completed_at, to_json(found_at) #>> '{}' as found_at
-    from log_check`;
-  if (row === undefined) return null;
-  const { fault, fault_checkpoint: checkpoint, found_at: foundAt } = row;
-  return {
-    through: row.next_checkpoint - 1n,
-    completedAt: row.completed_at && new Date(row.completed_at).toISOString(),
-    completedThrough: row.completed_through,
-    fault:
-      fault === null || checkpoint === null || foundAt === null
-        ? null
-        : { checkpoint, what: fault, foundAt: new Date(foundAt).toISOString() },
-  };
-};
-
 /** What a look found: nothing yet, a whole round without a fault, or a fault. */
 type Outcome = "none" | "whole" | LogFault;
 
