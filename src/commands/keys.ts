@@ -93,14 +93,23 @@ const createTaKey = async (key: {
     key.callbackUrl === undefined ? undefined : checkedUrl(config, key.callbackUrl);
   await using storage = await openStorage(config, logger);
   const { id, publicKey, secretKey } = await registerKey(storage.write, { ...key, callbackUrl });
+  const meaning = key.requireBound ? BOUND : UNBOUND;
   if (secretKey === undefined) {
-    process.stderr.write(`key ${id} (ta) is registered\n`);
+    process.stderr.write(`key ${id} (ta) is registered\n${meaning}`);
     process.stdout.write(`${publicKey}\n`);
   } else {
-    process.stderr.write(`key ${id} (ta): keep the pair, it is not shown again\n`);
+    process.stderr.write(`key ${id} (ta): keep the pair, it is not shown again\n${meaning}`);
     process.stdout.write(`${JSON.stringify({ publicKey, secretKey })}\n`);
   }
 };
+
+/** What the choice means, for the person who made it. */
+const BOUND = `it accepts bound signatures only: each covers path, time, Idempotency-Key and body
+`;
+const UNBOUND = `it also accepts signatures of the body alone, which never expire and fit every path: a body signed for
+/kyc is accepted at /whitelist. If its caller signs with \`ta sign --post\` or holderbook/client, make the key
+with --require-bound instead
+`;
 
 /** A callback address as it is kept, held to the same rules as those of the assets file. */
 const checkedUrl = (config: Config, url: string): string => {

@@ -6,7 +6,7 @@ import { demoTaKeyFile, keptDemoTaKey, keptStartKey, startKeyFile } from "../ser
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
-import { registerKey } from "../ta/requests/caller-keys.ts";
+import { handOver, registerKey } from "../ta/requests/caller-keys.ts";
 
 /**
  * The key of GraphQL that `start` shows: the one it made before when that still opens, else a new one
@@ -29,7 +29,8 @@ export const startKey = async (
 
 /**
  * The file of the pair that signs requests for the demo's first asset, as `ta sign --key` reads it: the
- * one it made before while that is registered, else a new one. For the demo's own assets only.
+ * one it made before while that is registered, else a new one. It takes bound signatures alone; one of a former
+ * version, which did not, hands its requests over. For the demo's own assets only.
  */
 export const demoTaKey = async (
   config: Pick<Config, "dataDir">,
@@ -39,10 +40,16 @@ export const demoTaKey = async (
   const kept = await keptDemoTaKey(config);
   const [asset] = DEMO_ASSETS;
   const known = kept && (await findKey(write, kept.publicKey));
-  if (known?.kind === "ta" && known.subject === asset) return path;
+  const isOurs = known?.kind === "ta" && known.subject === asset;
+  if (isOurs && known.requireBound) return path;
 
-  const { publicKey, secretKey } = await registerKey(write, { asset, label: LABEL });
+  const { id, publicKey, secretKey } = await registerKey(write, {
+    asset,
+    label: LABEL,
+    requireBound: true,
+  });
   await keep(config, path, `${JSON.stringify({ publicKey, secretKey })}\n`);
+  if (isOurs) await handOver(write, { id: known.id, to: id });
   return path;
 };
 

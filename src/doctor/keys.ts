@@ -2,7 +2,7 @@
 import { openableDeploymentKey } from "../audit/deployment-key.ts";
 import { openableKeys } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
-import { KEY_KINDS, listKeys } from "../http/keys.ts";
+import { KEY_KINDS, type ListedKey, listKeys } from "../http/keys.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { configuredVault } from "../service/pii.ts";
 import type { Assets } from "../settings/assets.ts";
@@ -81,6 +81,23 @@ const callersKeys = async (
         `nobody can ask for ${asset}`,
         `make a key: \`holderbook keys create --kind ta --asset ${asset}\``,
       ),
+    ),
+    ...unboundKeys(keys),
+  ];
+};
+
+/** Most keys that one finding names. */
+const NAMED = 10;
+
+const unboundKeys = (keys: readonly ListedKey[]): readonly Finding[] => {
+  const unbound = keys.filter(({ kind, requireBound }) => kind === "ta" && !requireBound);
+  if (unbound.length === 0) return [];
+  const named = unbound.slice(0, NAMED).map(({ id, subject }) => `${id} (${subject})`);
+  const more = unbound.length > NAMED ? ` and ${unbound.length - NAMED} more` : "";
+  return [
+    findingsOf("keys").warn(
+      `keys that accept a signature of the body alone, for every path and for ever: ${named.join(", ")}${more}`,
+      "if the caller can bind signatures (`ta sign --post`, holderbook/client), make a key with --require-bound and hand over to it: `holderbook keys revoke ID --to NEW_ID`",
     ),
   ];
 };

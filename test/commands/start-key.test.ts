@@ -1,8 +1,10 @@
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { demoTaKey, startKey } from "../../src/commands/start-key.ts";
-import { listKeys } from "../../src/http/keys.ts";
+import { findKey, listKeys } from "../../src/http/keys.ts";
+import { demoTaKeyFile, keptDemoTaKey } from "../../src/service/kept-keys.ts";
+import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 
@@ -19,9 +21,11 @@ test("keys that a start makes are those of the next start too, while the databas
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 
   const keys = await listKeys(write);
-  expect(keys.map(({ kind, subject }) => [kind, subject]).sort()).toEqual([
-    ["graphql", null],
-    ["ta", "demo-a"],
+  expect(
+    keys.map(({ kind, subject, requireBound }) => [kind, subject, requireBound]).sort(),
+  ).toEqual([
+    ["graphql", null, false],
+    ["ta", "demo-a", true],
   ]);
 
   // A database that does not know the pair gets one that it knows.
@@ -29,4 +33,24 @@ test("keys that a start makes are those of the next start too, while the databas
   expect(await demoTaKey(config, { write: other })).toBe(file);
   expect(await readFile(file, "utf8")).not.toBe(pair);
   expect(await listKeys(other)).toHaveLength(1);
+});
+
+test("a pair that a former version made, whose signatures are bound to nothing, hands over to one whose are", async () => {
+  await using folder = await temporaryFolder();
+  await using write = await freshDatabase();
+  const config = { dataDir: join(folder.path, "data") };
+  const former = await registerKey(write, { asset: "demo-a" });
+  await mkdir(config.dataDir);
+  await writeFile(demoTaKeyFile(config), JSON.stringify(former));
+
+  await demoTaKey(config, { write });
+  const kept = await keptDemoTaKey(config);
+  const made = kept && (await findKey(write, kept.publicKey));
+  expect(made).toMatchObject({ subject: "demo-a", requireBound: true });
+  const keys = await listKeys(write);
+  expect(keys).toHaveLength(2);
+  expect(keys.find(({ id }) => id === former.id)).toMatchObject({
+    handedTo: made?.id,
+    revokedAt: expect.any(String),
+  });
 });

@@ -64,7 +64,9 @@ test("from the command line: a key, a signature, an accepted request, new data k
   });
   const brought = randomBytes(32).toString("base64");
   const register = [...create, "acme-sui", "--public-key", brought];
-  expect(await run(register)).toBe(`${brought}\n`);
+  const registered = await runCommand(register, settings);
+  expect(registered.stdout).toBe(`${brought}\n`);
+  expect(registered.stderr).toContain("a body signed for\n/kyc is accepted at /whitelist");
   const twice = await runCommand(register, settings);
   expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("registered before")]);
 
@@ -211,7 +213,9 @@ test("from the command line: a key that takes bound signatures alone, and reques
     return stdout;
   };
   const create = ["keys", "create", "--kind", "ta", "--asset", "acme-sui", "--require-bound"];
-  await writeFile(at("key.json"), await run(create));
+  const created = await runCommand(create, settings);
+  expect(created.stderr).toMatch(/^key key_.*\nit accepts bound signatures only: .*\n$/);
+  await writeFile(at("key.json"), created.stdout);
   expect(JSON.parse(await run(["keys", "list"]))).toMatchObject({ requireBound: true });
   const foreign = ["keys", "create", "--kind", "graphql", "--require-bound"];
   expect((await runCommand(foreign, settings)).code).toBe(2);

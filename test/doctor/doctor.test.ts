@@ -7,6 +7,8 @@ import { createServer as createTcpServer, type Server } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { revokeKey } from "../../src/http/keys.ts";
+import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
@@ -122,6 +124,22 @@ test("a master key that opens nothing fails, and no key is shown", async () => {
   expect(lines.join("\n")).toMatch(/fail keys: callback signing key \S+ was sealed with another/);
   expect(lines.join("\n")).not.toContain(wrong.CALLBACK_MASTER_KEY);
   expect(lines).toContain("warn keys: nobody can ask: there is no key");
+});
+
+test("keys of the transfer agent whose signatures fit every path are named, and no others", async () => {
+  await using made = await deployment();
+  const unbound = await registerKey(made.database, { asset: "acme-sui" });
+  const bound = await registerKey(made.database, { asset: "acme-sui", requireBound: true });
+  const revoked = await registerKey(made.database, { asset: "acme-sui" });
+  await revokeKey(made.database, revoked.id);
+  const { code, lines } = await examined("keys", made.settings);
+  const told = lines.filter((line) => line.includes("signature of the body alone"));
+  expect(code).toBe(0);
+  expect(told).toEqual([
+    expect.stringMatching(new RegExp(`^warn keys: .*${unbound.id} \\(acme-sui\\)$`)),
+  ]);
+  expect(told.join()).not.toContain(bound.id);
+  expect(told.join()).not.toContain(revoked.id);
 });
 
 test("migrations that are missing, and those of a newer version, are told", async () => {
