@@ -1,13 +1,17 @@
 /**
  * Adds a migration to `drizzle/`: what the tables in the code have beyond the last one. Migrations are
- * only ever added, because databases in the field know those they have by what is in them.
+ * only ever added, because databases in the field know those they have by what is in them:
+ * `drizzle/hashes.json` holds the hash of each, and a test compares.
  *
  *   npm run migration <name>
  *   npm run migration <name> -- --custom     begins an empty one
  *
  * What drizzle cannot express (triggers, the rewriting of data) is written by hand at the end of the
- * new file.
+ * new file, whose hash is then noted anew, until it has landed:
+ *
+ *   npm run migration -- --hash
  */
+import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import config from "../drizzle.config.ts";
@@ -25,7 +29,21 @@ const fail = (why) => {
   process.exitCode = 1;
 };
 
-const sqlIn = async (folder) => (await readdir(folder)).filter((file) => file.endsWith(".sql"));
+const sqlIn = async (folder) =>
+  (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
+
+const HASH = "--hash";
+
+/** Notes the hash of the newest migration; those of all others stay as they are. */
+const noteHash = async () => {
+  const noted = join(target, "hashes.json");
+  const hashes = JSON.parse(await readFile(noted, "utf8"));
+  const newest = (await sqlIn(target)).at(-1);
+  hashes[newest] = createHash("sha256")
+    .update(await readFile(join(target, newest)))
+    .digest("hex");
+  await writeFile(noted, `${JSON.stringify(hashes, null, 2)}\n`);
+};
 
 const add = async () => {
   // Beside the target first: tests that run meanwhile must not meet half of it.
@@ -50,12 +68,14 @@ const add = async () => {
       return fail("the migration would drop a table; drizzle/ is as it was");
     }
     await cp(out, target, { recursive: true });
+    await noteHash();
     process.stderr.write(`drizzle/${added}\n`);
   } finally {
     await rm(making, { recursive: true, force: true });
   }
 };
 
-if (!/^[a-z][a-z0-9_]*$/.test(name) || others.length > 0) {
+if (process.argv.includes(HASH)) await noteHash();
+else if (!/^[a-z][a-z0-9_]*$/.test(name) || others.length > 0) {
   fail("name the migration, in lower-case letters, digits and _: npm run migration <name>");
 } else await add();

@@ -1,6 +1,7 @@
 /**
  * Brings a database to the shape this version needs: the files in `drizzle/`, each in order and once.
  */
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -31,10 +32,7 @@ export class PostgresTooOldError extends Error {
   }
 }
 
-/**
- * The database was migrated by a newer version, or by an unreleased one whose migration has changed
- * since: stop. Run the version that migrated it, or use another database.
- */
+/** The database was migrated by a newer version: stop. Run that version, or use another database. */
 export class UnknownMigrationError extends Error {
   override readonly name = "UnknownMigrationError";
   readonly remedy: Remedy = "stop";
@@ -42,6 +40,23 @@ export class UnknownMigrationError extends Error {
   constructor(hash: string) {
     super(
       `the database holds a migration this version does not know (${hash.slice(0, 12)}…); run the version that applied it, or use another database`,
+    );
+  }
+}
+
+/**
+ * The database holds a migration as it read before its release: an unreleased version made it, and no
+ * released one can go on with it. Stop, index the ledger into an empty database, and carry over what
+ * the ledger does not hold (docs/how-to/operations.md, "A database of an unreleased version").
+ */
+export class EditedMigrationError extends Error {
+  override readonly name = "EditedMigrationError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(migration: string, hash: string) {
+    super(
+      `the database holds another ${migration} (${hash.slice(0, 12)}…) than this version: an unreleased version made it, and no released one can upgrade it; ` +
+        'index the ledger into an empty database (DATABASE_URL or DATA_DIR) and carry keys, requests and deliveries over, as docs/how-to/operations.md says under "A database of an unreleased version"',
     );
   }
 }
@@ -71,6 +86,7 @@ export const migrate = async (database: Database): Promise<{ readonly applied: n
 /**
  * Migrations not applied yet: more than none means "not ready".
  * @throws UnknownMigrationError (stop) when the database is ahead of this version
+ * @throws EditedMigrationError (stop) when an unreleased version made it
  */
 export const migrationsPending = async (database: Database): Promise<number> => {
   const migrations = allMigrations();
@@ -88,12 +104,27 @@ export const wasMigrated = async (database: Pick<Database, "sql">): Promise<bool
 type Migrations = ReturnType<typeof allMigrations>;
 
 const missing = async (sql: Sql, migrations: Migrations): Promise<Migrations> => {
-  const rows = await sql<{ hash: string }[]>`select hash from drizzle.__drizzle_migrations`;
-  const applied = new Set(rows.map(({ hash }) => hash));
+  const rows = await sql<{ hash: string }[]>`
+    select hash from drizzle.__drizzle_migrations order by id`;
   const known = new Set(migrations.map(({ hash }) => hash));
-  for (const hash of applied) if (!known.has(hash)) throw new UnknownMigrationError(hash);
+  for (const [place, { hash }] of rows.entries()) {
+    if (known.has(hash)) continue;
+    // A newer version adds behind all of ours; in the place of one of ours stands that one, edited.
+    const name = migrationNames()[place];
+    throw name === undefined
+      ? new UnknownMigrationError(hash)
+      : new EditedMigrationError(name, hash);
+  }
+  const applied = new Set(rows.map(({ hash }) => hash));
   return migrations.filter(({ hash }) => !applied.has(hash));
 };
+
+/** In their order, such as `0000_init`. */
+const migrationNames = (): readonly string[] =>
+  readdirSync(FOLDER)
+    .filter((file) => file.endsWith(".sql"))
+    .map((file) => file.slice(0, -".sql".length))
+    .sort();
 
 const refuseOldServer = async (sql: Sql) => {
   const [server] = await sql<{ number: number; name: string }[]>`

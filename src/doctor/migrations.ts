@@ -1,6 +1,11 @@
 /** Whether the tables are those of this version. */
 import type { Database } from "../database/connect.ts";
-import { migrationsPending, UnknownMigrationError, wasMigrated } from "../database/migrate.ts";
+import {
+  EditedMigrationError,
+  migrationsPending,
+  UnknownMigrationError,
+  wasMigrated,
+} from "../database/migrate.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 /** Compares what was applied with what this version has. */
@@ -19,6 +24,9 @@ export const lookAtMigrations = async (database: Database): Promise<readonly Fin
       ),
     ];
   } catch (error) {
+    if (error instanceof EditedMigrationError) {
+      return [fail(error.message, "index the ledger into an empty database")];
+    }
     if (!(error instanceof UnknownMigrationError)) throw error;
     return [fail(error.message, "run the version that applied it, or use another database")];
   }

@@ -1,6 +1,7 @@
 /** One story in examples, for the description of this API: an investor is sent and whitelisted. */
 import type { z } from "zod";
 import type { callbackKeysAnswer } from "../../http/callback-keys.ts";
+import { VERSION } from "../../version.ts";
 import type { submissionSchema } from "../requests/investor.ts";
 import type {
   acceptedAnswer,
@@ -121,7 +122,7 @@ export const callbackKeys: z.infer<typeof callbackKeysAnswer> = {
 
 export const health: z.infer<typeof healthAnswer> = {
   status: "ok",
-  version: "0.1.0",
+  version: VERSION,
   queue: { waiting: 2, active: 1, failed: 0 },
 };
 
