@@ -4,6 +4,7 @@ import { connect } from "../src/database/connect.ts";
 import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { createRunFolder, runFolder } from "./run-folder.ts";
+import { startShippedPostgres } from "./shipped-postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,7 +15,11 @@ declare module "vitest" {
   }
 }
 
-/** Starts one Postgres for the whole run (or takes DATABASE_URL) and migrates a template database. */
+/**
+ * Starts one Postgres for the whole run and migrates a template database. Unless the environment says
+ * otherwise it is the embedded one: `POSTGRES_PROGRAMS` names the folder of another version's programs, such as
+ * `/usr/lib/postgresql/15/bin`, and `DATABASE_URL` a server that runs.
+ */
 export default async ({ provide }: TestProject) => {
   const folder = await createRunFolder();
   const server = await startServer();
@@ -38,10 +43,11 @@ export default async ({ provide }: TestProject) => {
 };
 
 const startServer = async () => {
-  // The one variable tests read: a server to use instead of starting one.
   const given = process.env.DATABASE_URL;
   if (given) return { url: given, stop: async () => undefined };
   const dataDir = join(runFolder, "postgres");
+  const programs = process.env.POSTGRES_PROGRAMS;
+  if (programs) return await startShippedPostgres(programs, dataDir);
   const first = await startEmbeddedPostgres({ dataDir });
   await inServer(first.url, async (sql) => {
     // It is thrown away afterwards: no test survives the machine, so nothing need reach the disk.

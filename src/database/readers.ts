@@ -120,7 +120,6 @@ const PAGES_BY_INDEX = {
   enable_seqscan: "off",
   enable_bitmapscan: "off",
   enable_sort: "off",
-  jit: "off",
 } as const;
 
 type Running<Row> = {

@@ -114,6 +114,9 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
   connection: {
     application_name: settings.applicationName,
     TimeZone: "UTC",
+    // Postgres up to 18 ships it on, and before 18 a planner switch that is off makes a plan look dear enough:
+    // every small statement of a writer would be compiled, a thousand times what running it takes.
+    jit: "off",
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     // The machine of a writer may vanish without a word; its locks must not outlive it by two hours.
     tcp_keepalives_idle: 30,

@@ -57,6 +57,7 @@ type Server = {
   readonly encoding: string;
   readonly standby: boolean;
   readonly fsync: string;
+  readonly jit: string;
   readonly creates: boolean;
   readonly createsTables: boolean;
   readonly free: number;
@@ -76,6 +77,7 @@ export const lookAtDatabase = async (
            current_setting('server_encoding') as encoding,
            pg_is_in_recovery() as standby,
            current_setting('fsync') as fsync,
+           current_setting('jit') as jit,
            has_database_privilege(current_database(), 'CREATE') as creates,
            coalesce((select has_schema_privilege(oid, 'CREATE') from pg_namespace
                      where nspname = 'public'), false) as "createsTables",
@@ -131,6 +133,15 @@ export const lookAtDatabase = async (
   }
   if (server.fsync === "off") {
     wrong.push(warn("fsync is off: a crash may lose what was confirmed", "set fsync = on"));
+  }
+  if (server.jit !== "off") {
+    // Our sessions ask for it as they begin: something between us and the server drops that.
+    wrong.push(
+      warn(
+        "jit is on in our sessions: each small statement is compiled, and indexing takes up to a hundred times as long",
+        "set jit = off for the user of DATABASE_URL (alter role … set jit = off), and let the pooler pass settings of sessions on",
+      ),
+    );
   }
   const needed = 2 * databasePool + CONNECTIONS_BESIDE;
   if (databaseUrl !== undefined && server.free < needed) {

@@ -140,8 +140,9 @@ export const openQueues = (settings: {
     max: POSTGRES_POOL,
     connectionTimeoutMillis: 5_000,
     application_name: "holderbook-queue",
-    // A crash of the server may forget the newest wake-ups; their rows bring them back.
-    options: "-c synchronous_commit=off",
+    // A crash of the server may forget the newest wake-ups; their rows bring them back. No compiling of
+    // statements: see `connectionOptions`.
+    options: "-c synchronous_commit=off -c jit=off",
   }));
 };
 

@@ -4,10 +4,21 @@ import { createConnection, createServer, type Socket } from "node:net";
 export const breakableWay = async (url: string) => {
   const target = new URL(url);
   const open = new Set<Socket>();
+  /** Sockets of which nothing is passed on any more. */
+  const mute = new WeakSet<Socket>();
   let cut = false;
+  let silent = false;
+  const greetings: string[] = [];
   const server = createServer((from) => {
     if (cut) {
       from.destroy();
+      return;
+    }
+    from.once("data", (bytes) => greetings.push(bytes.toString("latin1").replaceAll("\0", " ")));
+    if (silent) {
+      open.add(from);
+      from.on("error", () => undefined);
+      from.on("close", () => open.delete(from));
       return;
     }
     const to = createConnection({ host: target.hostname, port: Number(target.port) });
@@ -16,7 +27,12 @@ export const breakableWay = async (url: string) => {
       [to, from],
     ] as const) {
       open.add(near);
-      near.pipe(far);
+      near.on("data", (bytes) => {
+        if (!mute.has(near)) far.write(bytes);
+      });
+      near.on("end", () => {
+        if (!mute.has(near)) far.end();
+      });
       near.on("error", () => far.destroy());
       near.on("close", () => {
         open.delete(near);
@@ -47,6 +63,17 @@ export const breakableWay = async (url: string) => {
     mend: () => {
       cut = false;
     },
+    /** Takes everything and passes nothing on, closing nothing, as a black hole does; new connections too. */
+    fallSilent: () => {
+      silent = true;
+      for (const socket of open) mute.add(socket);
+    },
+    /** New connections work again. Those that fell silent stay so. */
+    speakAgain: () => {
+      silent = false;
+    },
+    /** The first message of every connection so far, in which a client says its settings. */
+    greetings: greetings as readonly string[],
     /** Ends every connection and listens no more, as a server that was stopped. */
     leave,
     comeBack: async () => {

@@ -7,6 +7,8 @@ import { createServer as createTcpServer, type Server } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { connect, type Database } from "../../src/database/connect.ts";
+import { lookAtDatabase } from "../../src/doctor/database.ts";
 import { revokeKey } from "../../src/http/keys.ts";
 import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { runCommand } from "../commands/run-command.ts";
@@ -95,6 +97,19 @@ test("a deployment that has everything passes, and nothing of it is changed", as
   expect(lines).toContain("ok source: the log is of the same chain");
   expect(lines).toContain("ok keys: callers' keys that open: 1 graphql");
   expect(await readdir(made.folder, { recursive: true })).toEqual(before);
+});
+
+test("a session that compiles statements in spite of us, as behind some poolers, is named", async () => {
+  await using made = await freshDatabase();
+  const compiling = { url: made.url, max: 2, applicationName: "doctor", runtime: { jit: "on" } };
+  await using database = connect(compiling);
+  const config = { databaseUrl: made.url, databasePool: 2 };
+  const found = async (looked: Database) =>
+    (await lookAtDatabase(looked, config)).filter(({ says }) => says.startsWith("jit is on"));
+  expect(await found(database)).toMatchObject([
+    { state: "warn", remedy: expect.stringContaining("alter role") },
+  ]);
+  expect(await found(made)).toEqual([]);
 });
 
 test("a source of another chain fails, and both chains are named", async () => {
