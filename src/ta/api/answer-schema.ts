@@ -25,7 +25,12 @@ export const requestAnswer = z.object({
 });
 
 export const whitelistStatusAnswer = z.object({
-  requestId: z.uuid().nullable().describe("The wallet's newest whitelist request."),
+  requestId: z
+    .uuid()
+    .nullable()
+    .describe(
+      "Your newest whitelist request for the wallet, where the request is signed; null otherwise, and without any.",
+    ),
   address: z.string().describe("The wallet in canonical form."),
   isWhitelisted: z.boolean().describe("Whether both groups are the same."),
   whitelistGroupId: z.int().describe("The expected group."),

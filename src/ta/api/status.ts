@@ -1,10 +1,12 @@
 /** `GET /api/v1/investor/whitelist_status/{wallet}` and `/api/v1/requests/{requestId}`. */
 import { canonicalJson } from "../../../client/index.mjs";
+import type { Db } from "../../database/connect.ts";
 import { schemaRef } from "../../http/api-description.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { canonicalWallet, WALLET_FORM } from "../requests/asset.ts";
 import { ownKeys } from "../requests/caller-keys.ts";
 import { newestWhitelistRequest, requestStatus, walletGroup } from "../requests/status.ts";
+import type { Caller } from "./caller.ts";
 import { found, type ServedRoute } from "./route.ts";
 
 const whitelistStatus: ServedRoute = {
@@ -13,6 +15,8 @@ const whitelistStatus: ServedRoute = {
   access: "key",
   operationId: "whitelistStatus",
   summary: "Whether a wallet is whitelisted",
+  description: () =>
+    "The groups are public on the ledger, so the key alone, which is public too, is enough for them. Sign the request as other GETs are (`X-Request-Timestamp`, `X-Request-Sig-B64`) for `requestId`: it is null otherwise.",
   params: { wallet: { name: "wallet_address", description: "0x and hex digits." } },
   answer: {
     statusCode: 200,
@@ -22,14 +26,15 @@ const whitelistStatus: ServedRoute = {
   refusals: [400],
   handler:
     ({ read }) =>
-    async ({ params: { wallet: asked = "" } }, { asset }) => {
+    async ({ params: { wallet: asked = "" } }, caller) => {
+      const { asset } = caller;
       const wallet = canonicalWallet(asset.ledger, asked);
       if (wallet === undefined) {
         throw new HttpError(400, `wallet_address ${WALLET_FORM[asset.ledger]}`);
       }
       const [group, requestId] = await Promise.all([
         walletGroup(read.db, asset, wallet),
-        newestWhitelistRequest(read.db, { asset: asset.name, wallet }),
+        caller.isProven ? newestOfCaller(read.db, caller, wallet) : null,
       ]);
       const status = {
         requestId,
@@ -41,6 +46,11 @@ const whitelistStatus: ServedRoute = {
       // Group ids of a ledger may exceed 2^53: canonical JSON prints them as exact integers.
       return { statusCode: 200, answer: canonicalJson(status) };
     },
+};
+
+const newestOfCaller = async (db: Db, caller: Caller, wallet: string): Promise<string | null> => {
+  const keyIds = await ownKeys(db, caller);
+  return newestWhitelistRequest(db, { asset: caller.asset.name, wallet, keyIds });
 };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

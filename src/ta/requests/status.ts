@@ -50,14 +50,19 @@ export const requestStatus = async (
   return { requestId, status, message, reason, txId, history };
 };
 
-/** The newest whitelist request for a wallet of an asset; null when there is none. */
+/** The newest whitelist request of these keys (`api_keys.id`) for a wallet of an asset; null without one. */
 export const newestWhitelistRequest = async (
   { sql }: Pick<Db, "sql">,
-  { asset, wallet }: { readonly asset: string; readonly wallet: string },
+  {
+    asset,
+    wallet,
+    keyIds,
+  }: { readonly asset: string; readonly wallet: string; readonly keyIds: readonly string[] },
 ): Promise<string | null> => {
   const [row] = await sql<{ id: string }[]>`
     select id from ta_requests
     where asset = ${asset} and wallet = ${wallet} and kind = 'whitelist'
+      and key_id = any(${texts(keyIds)}::text[])
     order by sequence desc limit 1`;
   return row?.id ?? null;
 };
