@@ -8,7 +8,8 @@ export type TimedPlace = {
   readonly sequence: bigint;
 };
 
-const FORM = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_(\d{1,18})$/;
+/** Postgres has no year 0. */
+const FORM = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_(\d{1,18})$/;
 
 /** The place as `timedPlace` reads it. */
 export const cursorOf = ({ at, sequence }: TimedPlace): string =>
