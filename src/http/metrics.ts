@@ -63,8 +63,7 @@ export const createMetrics = (
       labelled(method, route, statusCode).observe(seconds),
     aborted: ({ method, route }) => aborted.inc({ method, route }),
     text: async () => {
-      // Without the database the process's own figures are still worth having.
-      showProgress(await health.report().catch(() => undefined));
+      showProgress(await health.report());
       const body = await registry.metrics();
       const counted = exposition(figures.look(), indexing?.() ?? []);
       return { contentType: registry.contentType, body: `${body}\n${counted}` };
@@ -91,13 +90,14 @@ const progressGauges = (registry: Registry) => {
   const answerAge = gauge("holderbook_source_answer_age_seconds");
   const silent = gauge("holderbook_source_silent_seconds");
   const up = gauge("holderbook_database_up");
+  const seenAge = gauge("holderbook_health_age_seconds");
 
-  return (report: HealthReport | undefined) => {
-    // What is not known now must not show what was known before.
+  return ({ pipelines, reader, reason, ageSeconds }: HealthReport) => {
+    // What is not known any more must not show what was known before.
     for (const each of gauges) emptied(...each);
-    up.set(report === undefined ? 0 : 1);
-    if (report === undefined) return;
-    const { pipelines, reader } = report;
+    // Without the database the last that was seen is shown, with its age.
+    up.set(reason === undefined && ageSeconds === undefined ? 1 : 0);
+    if (reason === undefined || ageSeconds !== undefined) seenAge.set(ageSeconds ?? 0);
     for (const { pipeline, lagCheckpoints, ...seen } of pipelines) {
       if (seen.checkpoint !== null) checkpoint.set({ pipeline }, Number(seen.checkpoint));
       if (seen.ageSeconds !== null) age.set({ pipeline }, seen.ageSeconds);

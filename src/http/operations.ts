@@ -1,6 +1,7 @@
 /** The paths for operators: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
-import type { FastifyBaseLogger, FastifyRequest } from "fastify";
-import type { Health } from "./health/health.ts";
+import type { FastifyRequest } from "fastify";
+import { boundedLook } from "./bounded-look.ts";
+import { type Health, NO_DATABASE } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { App, Part } from "./part.ts";
 import { shareLooks } from "./shared-look.ts";
@@ -18,21 +19,21 @@ type Operations = {
  * - `GET /health`: 200 while requests can be answered, whatever `status` says; 503 without the database.
  * - `GET /ready`: 200 when the database answers and is migrated, else 503.
  * - `GET /metrics`: Prometheus text.
+ *
+ * All answer within two seconds, whatever the database does.
  */
 export const operations = (app: App, { health, metrics, version, unready }: Operations): void => {
-  app.get("/health", async (request, reply) => {
-    try {
-      return await health.report();
-    } catch (error) {
-      request.log.error({ err: error }, "no health report");
-      reply.status(503);
-      return { status: "stalled", version, reason: NO_DATABASE, pipelines: [] };
-    }
+  app.get("/health", async (_request, reply) => {
+    const report = await health.report();
+    if (report.reason !== undefined) reply.status(503);
+    return report;
   });
 
-  const readiness = shareLooks(() => reasonNotReady(unready, app.log));
-  app.get("/ready", async (_request, reply) => {
-    const reason = await readiness();
+  const readiness = boundedLook(unready, performance.now.bind(performance));
+  app.get("/ready", async (request, reply) => {
+    const { last, trouble } = await readiness();
+    if (trouble !== undefined) request.log.error({ err: trouble.error }, "not ready");
+    const reason = trouble === undefined ? (last?.seen ?? null) : NO_DATABASE;
     if (reason === null) return { ready: true, version };
     reply.status(503);
     return { ready: false, version, reason };
@@ -43,21 +44,6 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
     const { contentType, body } = await figures();
     return reply.type(contentType).send(body);
   });
-};
-
-/** What a driver says of a lost database may name hosts and users: that goes to the log. */
-const NO_DATABASE = "the database does not answer";
-
-const reasonNotReady = async (
-  unready: () => Promise<string | null>,
-  log: FastifyBaseLogger,
-): Promise<string | null> => {
-  try {
-    return await unready();
-  } catch (error) {
-    log.error({ err: error }, "not ready");
-    return NO_DATABASE;
-  }
 };
 
 /** Whether the caller is a browser that opens an address: programs ask for JSON, or for anything. */

@@ -82,7 +82,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       bounds: { facts: config.batchFacts, bytes: config.batchBytes },
       onProgress: (progress) => {
         tip = progress.tip;
-        readerTrouble = troubleOf(progress.error, progress.state === "stopped");
+        readerTrouble = troubleOf(progress.error, progress.state === "stopped", readerTrouble);
         if (progress.state !== "opening" && progress.state !== "stopped") opened.resolve();
         onProgress?.(progress);
       },
@@ -106,7 +106,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   );
 
   const showStatus = ({ pipeline, state, error }: PipelineStatus) => {
-    const trouble = troubleOf(error, state === "stopped");
+    const trouble = troubleOf(error, state === "stopped", pipelineTroubles.get(pipeline));
     if (trouble === undefined) pipelineTroubles.delete(pipeline);
     else pipelineTroubles.set(pipeline, trouble);
   };
@@ -144,6 +144,15 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   };
 };
 
-/** `/health` shows it to everybody: of URLs the place alone, for the rest may hold a provider's key. */
-const troubleOf = (error: Error | null, gaveUp: boolean): Trouble | undefined =>
-  error === null ? undefined : { gaveUp, reason: onlyPlaces(error.message) };
+/**
+ * `/health` shows it to everybody: of URLs the place alone, for the rest may hold a provider's key.
+ * @param before trouble that it goes on with
+ */
+const troubleOf = (
+  error: Error | null,
+  gaveUp: boolean,
+  before?: Trouble | undefined,
+): Trouble | undefined =>
+  error === null
+    ? undefined
+    : { gaveUp, reason: onlyPlaces(error.message), sinceMs: before?.sinceMs ?? Date.now() };

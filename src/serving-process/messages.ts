@@ -7,7 +7,11 @@ import { z } from "zod";
 import type { Snapshot } from "../http/health/indexing-process.ts";
 import { assetsFile } from "../settings/assets.ts";
 
-const trouble = z.object({ gaveUp: z.boolean(), reason: z.string() });
+const trouble = z.object({
+  gaveUp: z.boolean(),
+  reason: z.string(),
+  sinceMs: z.number().optional(),
+});
 
 const endpoint = z.object({
   endpoint: z.string(),

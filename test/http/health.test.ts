@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type HealthReport, watchHealth } from "../../src/http/health/health.ts";
+import { watchIndexing } from "../../src/http/health/indexing-process.ts";
+import { standstillNotes } from "../../src/http/health/notes.ts";
 import { databaseProgress, type LocalProgress } from "../../src/http/health/progress.ts";
+import { createStallWatch } from "../../src/http/health/stall-watch.ts";
+import { createContact } from "../../src/ledger/sources/source-contact.ts";
 import * as watermarks from "../../src/projections/watermarks.ts";
+import { createAwakeClock } from "../../src/waiting/awake.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { loseHighWater } from "../log/damage.ts";
@@ -182,17 +187,16 @@ test("many who ask at once share one look at the database", async () => {
   expect(new Set(reports).size).toBe(1);
 });
 
-test("over HTTP: 200 with all five pipelines; 503 without the database, and nothing of the driver's words", async () => {
+test("over HTTP: 200 with all five pipelines; what cannot be read keeps the state and is a note for ten seconds, then 503 with what was known, and nothing of the driver's words", async () => {
   await using api = await startApi();
   const ask = async (path: string) => {
     const response = await fetch(api.url + path);
     return { status: response.status, body: await response.json() };
   };
+  const names = PIPELINES.map(({ name }) => ({ pipeline: name }));
   const { status, body } = await ask("/health");
   expect(status).toBe(200);
-  expect(body.pipelines.map(({ pipeline }: { pipeline: string }) => pipeline)).toEqual(
-    PIPELINES.map(({ name }) => name),
-  );
+  expect(body).toMatchObject({ status: "catching_up", pipelines: names });
   expect(await ask("/ready")).toEqual({
     status: 200,
     body: { ready: true, version: "0.0.0-test" },
@@ -202,11 +206,90 @@ test("over HTTP: 200 with all five pipelines; 503 without the database, and noth
   await expect
     .poll(() => ask("/ready"), { timeout: 3000 })
     .toMatchObject({ status: 503, body: { ready: false, reason: "migrations are missing" } });
+  const reason = "the database does not answer";
   await loseHighWater(api.database);
   await expect
-    .poll(() => ask("/health"), { timeout: 3000 })
+    .poll(() => ask("/health"), { timeout: 5000 })
+    .toMatchObject({
+      status: 200,
+      body: {
+        status: "catching_up",
+        pipelines: names,
+        ageSeconds: expect.any(Number),
+        notes: [{ reason, since: expect.stringMatching(/^20.*Z$/) }],
+      },
+    });
+  await expect
+    .poll(() => ask("/health"), { timeout: 30_000, interval: 500 })
     .toMatchObject({
       status: 503,
-      body: { status: "stalled", reason: "the database does not answer", pipelines: [] },
+      body: { status: "stalled", reason, since: expect.any(String), pipelines: names },
     });
+}, 60_000);
+
+test("a process that stood still blames nobody for it: pipelines, source and the process that indexes have the time again that they had", () => {
+  let clockMs = 0;
+  using clock = createAwakeClock(() => clockMs);
+  const contact = createContact(clock.now);
+  const watch = createStallWatch();
+  const behind = { name: "role_changes", next: 5n, goal: 6n };
+  const snapshot = {
+    progress: { tip: 5n, pipelines: new Map() },
+    evm: { chains: new Map(), records: new Map() },
+    residentBytes: 1,
+    cpuSeconds: 1,
+    restarts: 0,
+    figures: [],
+  };
+  const indexing = watchIndexing(snapshot, clock.now, 4242);
+  using _question = contact.asking();
+  watch.judge(behind, clock.now());
+  expect(clock.stoodStill()).toBeUndefined();
+  clockMs = 3_600_000;
+  expect(contact.now().silentMs).toBe(0);
+  expect(watch.judge(behind, clock.now())).toEqual({ state: "ok" });
+  expect(indexing.progress().process).toBeUndefined();
+  const { fromMs, untilMs } = clock.stoodStill() ?? { fromMs: 0, untilMs: 0 };
+  expect(untilMs - fromMs).toBe(3_600_000);
+  expect(standstillNotes({ fromMs, untilMs }, untilMs)).toEqual([
+    {
+      reason: `this process (pid ${process.pid}) stood still for 3600 s`,
+      since: new Date(fromMs).toISOString(),
+    },
+  ]);
+  expect(standstillNotes({ fromMs, untilMs }, untilMs + 60_001)).toEqual([]);
+});
+
+test("while the process that indexes is silent, what does not move is its fault, whatever it said before", async () => {
+  let nowMs = 0;
+  const source = { gaveUp: false, reason: "ECONNREFUSED" };
+  const pipelines = new Map([["role_changes", { gaveUp: true, reason: "a fact does not fit" }]]);
+  const indexing = watchIndexing(
+    {
+      progress: { tip: 9100n, reader: source, pipelines },
+      evm: { chains: new Map(), records: new Map() },
+      residentBytes: 1,
+      cpuSeconds: 1,
+      restarts: 0,
+      figures: [],
+    },
+    () => nowMs,
+    4242,
+  );
+  await setHighWater(database, 9000n);
+  await setWatermarks(database, 8990n);
+  const look = healthAt(indexing.progress);
+  await look(9000);
+  nowMs = 70_000;
+  const reason = expect.stringContaining(
+    "no progress for 70 s: the process that indexes (pid 4242) has not answered for 70 s",
+  );
+  const report = await look(9070);
+  expect(report.reader).toMatchObject({ state: "stalled", reason });
+  expect(report.pipelines[0]).toMatchObject({ state: "stalled", reason });
+  expect(report.pipelines.at(-1)?.reason).toBe("gave up: a fact does not fit");
+  expect(await indexing.details()).toMatchObject({
+    state: "stalled",
+    members: { indexing: { state: "stalled", since: expect.stringMatching(/Z$/) } },
+  });
 });

@@ -10,7 +10,7 @@ export type AddGauge<Details> = <Name extends GaugeName>(
   show: (details: Details, set: (labels: LabelsOf<Name>, value: number) => void) => void,
 ) => void;
 
-/** For details of one kind; while health has none of it, or cannot be told, the gauges are empty. */
+/** For details of one kind; while health has none of it the gauges are empty. */
 export const healthGauge =
   <Details>(
     registry: Registry,
@@ -23,7 +23,7 @@ export const healthGauge =
       registers: [registry],
       async collect() {
         emptied(this, name);
-        const details = (await health.report().catch(() => undefined))?.details;
+        const details = (await health.report()).details;
         if (isOurs(details)) show(details, (given, value) => this.set(given, value));
       },
     });

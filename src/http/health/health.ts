@@ -4,10 +4,15 @@
  * `ok`: everything is at the chain's end. `catching_up`: it is not, or this process cannot tell, and
  * things move: a backfill, never a reason for an alarm. `stalled`: a part has work and does not do
  * it, or its source has not answered for a minute, with the reason beside its name.
+ *
+ * Without the database the last report is told with its age: as it was for ten seconds, then as `stalled`.
  */
 import type { Mark } from "../../projections/read-watermarks.ts";
-import { shareLooks } from "../shared-look.ts";
-import type { Progress, ReaderProgress } from "./progress.ts";
+import { awake } from "../../waiting/awake.ts";
+import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
+import { boundedLook, type Looked } from "../bounded-look.ts";
+import { type Note, noteOf, standstillNotes } from "./notes.ts";
+import type { Progress, ReaderProgress, Trouble } from "./progress.ts";
 import { isHeard, judgeSource, type SourceHealth, sourceHealth } from "./source-health.ts";
 import {
   createStallWatch,
@@ -15,6 +20,7 @@ import {
   STALL_AFTER_MS,
   type StallWatch,
   type State,
+  shortened,
 } from "./stall-watch.ts";
 
 /** The last checkpoint that a part dealt with; all null before the first. */
@@ -49,6 +55,14 @@ export type ReaderHealth = Standing & {
 export type HealthReport = {
   readonly status: State;
   readonly version: string;
+  /** Why it cannot be told how things are now: what follows is of before. Absent while it can. */
+  readonly reason?: string;
+  /** Since when, ISO 8601. */
+  readonly since?: string;
+  /** Whole seconds since this was seen; absent while it is fresh. */
+  readonly ageSeconds?: number;
+  /** What wants a look and is no reason for another `status`, not yet or not at all; absent without any. */
+  readonly notes?: readonly Note[];
   readonly pipelines: readonly PipelineHealth[];
   readonly reader: ReaderHealth;
   /** What other rooms say of themselves, such as `evm` and `callbacks`; absent without any. */
@@ -59,6 +73,7 @@ export type HealthReport = {
 export type HealthDetail = {
   readonly state: State;
   readonly members: Readonly<Record<string, unknown>>;
+  readonly notes?: readonly Note[];
 };
 
 /** What several rooms add, as one; no two of them name the same member. */
@@ -69,11 +84,14 @@ export const detailsOf =
     return {
       state: worst(details.map(({ state }) => state)),
       members: Object.assign({}, ...details.map(({ members }) => members)),
+      notes: details.flatMap(({ notes = [] }) => notes),
     };
   };
 
 export type Health = AsyncDisposable & {
-  /** The state now; never older than a second. Throws what reading the progress throws. */
+  /**
+   * The state now, never older than a second; within two seconds what is known, with its age. Never rejects.
+   */
   report(): Promise<HealthReport>;
 };
 
@@ -91,67 +109,155 @@ export type HealthSettings = {
   readonly observeEveryMs?: number;
 };
 
+/** Trouble that lasts less keeps the former state: an alarm for each blink would be heard by nobody. */
+export const GRACE_MS = 10_000;
+
+/** What a driver says of a lost database may name hosts and users: that goes to the log. */
+export const NO_DATABASE = "the database does not answer";
+
 /** Watches progress from now on. */
 export const watchHealth = (settings: HealthSettings): Health => {
   const { progress, version, onError, stallAfterMs = STALL_AFTER_MS } = settings;
   const now = settings.now ?? Date.now;
+  const clock = settings.now === undefined ? awake() : { now, stoodStill: () => undefined };
   const watch = createStallWatch(stallAfterMs);
 
-  const look = async (): Promise<HealthReport> => {
+  const look = async (): Promise<Seen> => {
     const atMs = now();
     const [seen, more] = await Promise.all([progress(), settings.details?.(atMs)]);
-    const judged = judge(seen, watch, atMs, stallAfterMs);
-    if (more === undefined) return { version, ...judged };
-    return {
+    const { notes, ...judged } = judge(seen, watch, { atMs, runMs: clock.now(), stallAfterMs });
+    const all = [...standstillNotes(clock.stoodStill(), atMs), ...notes, ...(more?.notes ?? [])];
+    const report = {
       version,
       ...judged,
-      status: worst([judged.status, more.state]),
-      details: more.members,
+      ...(more && { status: worst([judged.status, more.state]) }),
+      ...(all.length > 0 && { notes: all }),
+      ...(more && { details: more.members }),
     };
+    return { report, atMs };
   };
 
   // Probes ask often, each from its own place.
-  const report = shareLooks(look, now);
+  const looks = boundedLook(
+    () =>
+      look().catch((error: unknown) => {
+        onError(error);
+        throw error;
+      }),
+    clock.now,
+  );
+  const report = async () => {
+    const looked = await looks();
+    return reportOf(looked, version, { atMs: now(), runMs: clock.now() });
+  };
 
   const every = settings.observeEveryMs ?? 5_000;
-  const timer = every > 0 ? setInterval(() => report().catch(onError), every) : undefined;
+  const timer = every > 0 ? setInterval(report, every) : undefined;
   timer?.unref();
   return {
     report,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer);
-      await report.settled();
+      await withinDeadline(looks.settled(), LAST_LOOK).catch(() => undefined);
     },
   };
 };
 
+/** A database that is gone must not keep a process from ending. */
+const LAST_LOOK: Deadline = { ms: 2_000 };
+
+/** A report and when it was made. */
+type Seen = { readonly report: HealthReport; readonly atMs: number };
+
+/** What is told of the last look: while there is trouble, with its age. */
+const reportOf = (
+  { last, trouble }: Looked<Seen>,
+  version: string,
+  { atMs, runMs }: Pick<At, "atMs" | "runMs">,
+): HealthReport => {
+  if (last !== undefined && trouble === undefined) return last.seen.report;
+  const troubledMs = trouble === undefined ? 0 : runMs - trouble.sinceMs;
+  const note = noteOf(NO_DATABASE, atMs - troubledMs);
+  if (last === undefined) {
+    return { status: "stalled", version, ...note, pipelines: [], reader: NOTHING_READ };
+  }
+  const { report } = last.seen;
+  const ageSeconds = Math.max(0, Math.floor((atMs - last.seen.atMs) / 1_000));
+  return troubledMs < GRACE_MS
+    ? { ...report, ageSeconds, notes: [note, ...(report.notes ?? [])] }
+    : { ...report, status: "stalled", ...note, ageSeconds };
+};
+
+/** Before the first look. */
+const NOTHING_READ: ReaderHealth = {
+  checkpoint: null,
+  checkpointTimestamp: null,
+  ageSeconds: null,
+  lagCheckpoints: null,
+  tip: null,
+  state: "unknown",
+};
+
 /** Judges one look at everything. `watch` remembers what it saw before. */
 const judge = (
-  { pipelines, reader }: Progress,
+  { process, ...parts }: Progress,
   watch: StallWatch,
-  nowMs: number,
-  stallAfterMs: number = STALL_AFTER_MS,
-): Omit<HealthReport, "version" | "details"> => {
+  at: At,
+): Pick<HealthReport, "status" | "pipelines" | "reader"> & { readonly notes: readonly Note[] } => {
+  const pipelines = parts.pipelines.map((one) => blaming(one, process));
+  const reader = blaming(parts.reader, process);
   const judged = pipelines.map((pipeline) => ({
     pipeline: pipeline.pipeline,
-    ...standing(pipeline, pipeline.goal, nowMs),
+    ...standing(pipeline, pipeline.goal, at.atMs),
     ...(pipeline.filledThrough != null && {
       historyFilledThrough: pipeline.filledThrough.toString(),
     }),
-    ...watch.judge({ ...pipeline, name: pipeline.pipeline }, nowMs),
+    ...watch.judge({ ...pipeline, name: pipeline.pipeline }, at.runMs),
   }));
-  const read = judgeReader(reader, watch, nowMs, stallAfterMs);
+  const read = judgeReader(reader, watch, at);
   return {
     status: worst([read.state, ...judged.map(({ state }) => state)]),
     pipelines: judged,
     reader: {
-      ...standing(reader, goalOf(reader), nowMs),
+      ...standing(reader, goalOf(reader), at.atMs),
       tip: reader.tip?.toString() ?? null,
-      ...(reader.source && { source: sourceHealth(reader.source, stallAfterMs) }),
+      ...(reader.source && { source: sourceHealth(reader.source, at.stallAfterMs) }),
       ...read,
     },
+    notes: [
+      ...parts.pipelines.flatMap(({ pipeline, trouble }, index) =>
+        troubleNotes(pipeline, trouble, judged[index]?.state, at.atMs),
+      ),
+      ...troubleNotes("the reader", parts.reader.trouble, read.state, at.atMs),
+    ],
   };
 };
+
+/** A part that gave up did so before its process fell silent. */
+const blaming = <Part extends { readonly trouble?: Trouble | undefined }>(
+  part: Part,
+  process: Trouble | undefined,
+): Part => (process === undefined || part.trouble?.gaveUp ? part : { ...part, trouble: process });
+
+/** When a look is. */
+type At = {
+  /** Milliseconds since the Unix epoch, or of the tests' clock. */
+  readonly atMs: number;
+  /** By the time in which this process ran. */
+  readonly runMs: number;
+  readonly stallAfterMs: number;
+};
+
+/** What tries again: it is told at once, though it is no stall yet. */
+const troubleNotes = (
+  name: string,
+  trouble: Trouble | undefined,
+  state: State | "unknown" | undefined,
+  nowMs: number,
+): readonly Note[] =>
+  trouble === undefined || trouble.gaveUp || state === "stalled"
+    ? []
+    : [noteOf(`${name}: ${shortened(trouble.reason)}`, trouble.sinceMs ?? nowMs)];
 
 /** Not a pipeline's name, so that the two never share a memory. */
 const READER = "reader ";
@@ -159,18 +265,17 @@ const READER = "reader ";
 const judgeReader = (
   reader: ReaderProgress,
   watch: StallWatch,
-  nowMs: number,
-  stallAfterMs: number,
+  { atMs, runMs, stallAfterMs }: At,
 ): Judgement | { readonly state: "unknown"; readonly reason: string } => {
   const goal = goalOf(reader);
-  const judgement = watch.judge({ ...reader, name: READER, goal }, nowMs);
+  const judgement = watch.judge({ ...reader, name: READER, goal }, runMs);
   const unheard = judgeSource(reader, stallAfterMs);
   if (unheard !== null) return unheard;
   if (goal !== null) return judgement;
   // This process does not ask the chain. A fresh checkpoint says that the reader elsewhere is at its end.
-  const ageMs = reader.mark === null ? Infinity : nowMs - Number(reader.mark.timestampMs);
+  const ageMs = reader.mark === null ? Infinity : atMs - Number(reader.mark.timestampMs);
   if (ageMs < stallAfterMs) return { state: "ok" };
-  if (watch.quietMs(READER, nowMs) < stallAfterMs) return { state: "catching_up" };
+  if (watch.quietMs(READER, runMs) < stallAfterMs) return { state: "catching_up" };
   const said = reader.source;
   const why =
     said && !isHeard(said, stallAfterMs)

@@ -5,9 +5,11 @@
 import { Gauge, type Registry } from "prom-client";
 import type { GaugeName } from "../../telemetry/catalogue.ts";
 import type { Series } from "../../telemetry/figures.ts";
+import { awakeMs } from "../../waiting/awake.ts";
 import { registered } from "../registered.ts";
 import type { EvmStanding } from "./evm-standing.ts";
-import type { HealthDetail } from "./health.ts";
+import { GRACE_MS, type HealthDetail } from "./health.ts";
+import { noteOf } from "./notes.ts";
 import type { LocalProgress } from "./progress.ts";
 
 /** What only the process that indexes knows, as it is now. */
@@ -41,28 +43,45 @@ export type IndexingWatch = IndexingProcess & {
 };
 
 /** A snapshot comes each second, and later when the process that sends it is busy. */
-const SILENT_AFTER_MS = 10_000;
+const LATE_AFTER_MS = 3_000;
 
-/** @param now milliseconds from any fixed point; replaced by tests */
+/**
+ * @param pid of the process that indexes: it started this one
+ * @param now milliseconds from any fixed point, while this process runs; replaced by tests
+ */
 export const watchIndexing = (
   first: Snapshot,
-  now: () => number = () => performance.now(),
+  now: () => number = awakeMs,
+  pid: number = process.ppid,
 ): IndexingWatch => {
   let last = { snapshot: first, atMs: now() };
   const silentMs = () => now() - last.atMs;
-  const isSilent = () => silentMs() > SILENT_AFTER_MS;
+  const isSilent = () => silentMs() > GRACE_MS;
+  const silence = () => {
+    const seconds = Math.floor(silentMs() / 1_000);
+    return noteOf(
+      `the process that indexes (pid ${pid}) has not answered for ${seconds} s`,
+      Date.now() - silentMs(),
+    );
+  };
   return {
     take: (snapshot) => {
       last = { snapshot, atMs: now() };
     },
-    progress: () => last.snapshot.progress,
+    progress: () => {
+      const { progress } = last.snapshot;
+      if (!isSilent()) return progress;
+      // What troubled it before it fell silent is no reason for what does not move now.
+      return { ...progress, process: { gaveUp: false, reason: silence().reason } };
+    },
     evm: () => last.snapshot.evm,
     figures: () => last.snapshot.figures,
     details: async () => {
-      if (!isSilent()) return { state: "ok", members: { indexing: { state: "ok" } } };
-      const seconds = Math.floor(silentMs() / 1_000);
-      const reason = `the process that indexes has not answered for ${seconds} s`;
-      return { state: "stalled", members: { indexing: { state: "stalled", reason } } };
+      if (isSilent()) {
+        return { state: "stalled", members: { indexing: { state: "stalled", ...silence() } } };
+      }
+      const notes = silentMs() > LATE_AFTER_MS ? [silence()] : [];
+      return { state: "ok", members: { indexing: { state: "ok" } }, notes };
     },
     addMetrics: (registry) => {
       const gauge = (name: GaugeName, value: () => number) =>

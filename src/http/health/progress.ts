@@ -15,6 +15,8 @@ export type Trouble = {
   /** True: it needs an operator. False: it tries again by itself. */
   readonly gaveUp: boolean;
   readonly reason: string;
+  /** Since when it has gone wrong, milliseconds since the Unix epoch; absent where that is not known. */
+  readonly sinceMs?: number | undefined;
 };
 
 export type PipelineProgress = {
@@ -45,6 +47,8 @@ export type ReaderProgress = {
 export type Progress = {
   readonly pipelines: readonly PipelineProgress[];
   readonly reader: ReaderProgress;
+  /** Why nothing moves that one process does, whatever troubled it before; absent while it answers. */
+  readonly process?: Trouble | undefined;
 };
 
 /** What only the process that reads and applies can say. */
@@ -54,6 +58,8 @@ export type LocalProgress = {
   readonly reader?: Trouble | undefined;
   /** By name; pipelines without trouble are absent. */
   readonly pipelines: ReadonlyMap<string, Trouble>;
+  /** The process that does all of it does not answer; absent while it does. */
+  readonly process?: Trouble | undefined;
 };
 
 /**
@@ -82,5 +88,6 @@ export const databaseProgress =
         trouble: here?.reader,
         source,
       },
+      process: here?.process,
     };
   };

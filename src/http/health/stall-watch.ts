@@ -2,8 +2,9 @@
  * Tells slow from stuck.
  *
  * A part is stuck when it has had work for 60 s and did none of it: a backfill is slow
- * and never stuck, an idle pipeline has no work and is never stuck. Times are of this process: a
- * service that was down for a week is not stuck when it comes back.
+ * and never stuck, an idle pipeline has no work and is never stuck. Times are of this process, and only
+ * those in which it ran: a service that was down for a week, or stopped for an hour, is not stuck when it
+ * comes back.
  */
 
 import type { Trouble } from "./progress.ts";
@@ -16,6 +17,9 @@ const NEAR = 100n;
 
 /** An error may quote what it choked on; the log has the whole of it. */
 const LONGEST_REASON = 300;
+
+/** A reason as it is shown. */
+export const shortened = (reason: string): string => reason.slice(0, LONGEST_REASON);
 
 export type State = "ok" | "catching_up" | "stalled";
 
@@ -72,7 +76,7 @@ export const createStallWatch = (
       const { movedMs, workMs, gaveUpAt } = remember(observation, nowMs);
       const lag = lagOf(next, goal);
       if (workMs === null || lag === 0n) return { state: "ok" };
-      const why = trouble === undefined ? "" : `: ${trouble.reason.slice(0, LONGEST_REASON)}`;
+      const why = trouble === undefined ? "" : `: ${shortened(trouble.reason)}`;
       if (gaveUpAt?.next === next) return { state: "stalled", reason: `gave up${why}` };
       const units = lag === 1n ? unit : `${unit}s`;
       const behind = next === null ? "has never run" : `${lag} ${units} behind`;

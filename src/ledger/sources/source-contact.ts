@@ -2,9 +2,11 @@
  * Whether a source answers: when it last did, and for how long a question has been waiting since.
  *
  * An answer is an answer also when it says "nothing new", so a quiet chain is no silence. Time counts
- * while a question is open or due, and at no other: what our own commits take is not the source's.
+ * while a question is open or due, and at no other: what our own commits take is not the source's, nor is
+ * the time in which this process was stopped.
  */
 import { onlyPlaces } from "../../values/place.ts";
+import { awakeMs } from "../../waiting/awake.ts";
 import { SourceUnavailableError } from "./source-errors.ts";
 
 /** What is known of the source now. */
@@ -40,8 +42,8 @@ export const NO_HEARING: Hearing = { answered: () => {}, failed: () => {} };
 /** An error may quote what it choked on. */
 const LONGEST_ERROR = 300;
 
-/** @param clock milliseconds from any fixed point; replaced by tests */
-export const createContact = (clock: () => number = () => performance.now()): SourceContact => {
+/** @param clock milliseconds from any fixed point, while this process runs; replaced by tests */
+export const createContact = (clock: () => number = awakeMs): SourceContact => {
   let open = 0;
   /** Since when a question has been open that was not answered; null while none is. */
   let silentSince: number | null = null;

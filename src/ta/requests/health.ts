@@ -5,6 +5,7 @@ import type { Health, HealthDetail } from "../../http/health/health.ts";
 import { healthGauge } from "../../http/health/health-gauge.ts";
 import { registered } from "../../http/registered.ts";
 import type { Assets } from "../../settings/assets.ts";
+import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import { FAILURE_REASONS } from "./failure-reasons.ts";
 import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 
@@ -44,6 +45,9 @@ const namesOf = ({ projects }: Assets): readonly string[] =>
     tokens.flatMap(({ name, ta }) => (ta === undefined ? [] : [name])),
   );
 
+/** Health has most of the two seconds in which figures are answered. */
+const COUNTED: Deadline = { ms: 300 };
+
 /** Longer than any transaction that ends a request: what it counts is committed by then. */
 const LAG_SECONDS = 60;
 
@@ -74,24 +78,27 @@ export const taMetrics = (
   });
 
   let since: string | null = null;
-  let counting: Promise<void> = Promise.resolve();
-  const count = (add: (labels: Record<string, string>, requests: number) => void) => {
-    // One after the other: two at once would both count the same.
-    counting = counting.then(async () => {
-      const { until, ended } = await endedRequests(db, since, lagSeconds);
-      since = until;
-      for (const { asset, status, reason, requests } of ended) {
-        add({ asset, status, reason: reason ?? "" }, requests);
-      }
+  const counted = async () => {
+    const { until, ended } = await endedRequests(db, since, lagSeconds);
+    since = until;
+    for (const { asset, status, reason, requests } of ended) {
+      counter.inc({ asset, status, reason: reason ?? "" }, requests);
+    }
+  };
+  let counting: Promise<void> | undefined;
+  // One at a time: two at once would both count the same, and many would wait for a database that is away.
+  const count = () => {
+    counting ??= counted().finally(() => {
+      counting = undefined;
     });
-    counting = counting.catch(() => undefined);
     return counting;
   };
   const counter = new Counter({
     ...registered("holderbook_ta_requests_ended_total"),
     registers: [registry],
     async collect() {
-      await count((labels, requests) => this.inc(labels, requests));
+      // One that is late is counted when it is there, and shown the next time.
+      await withinDeadline(count(), COUNTED).catch(() => undefined);
     },
   });
   // A series that begins at its first failure has no increase: an alarm would miss that one.
@@ -99,7 +106,7 @@ export const taMetrics = (
     for (const reason of FAILURE_REASONS) counter.inc({ asset, status: "FAILED", reason }, 0);
   }
   // Where it begins.
-  void count(() => undefined);
+  count().catch(() => undefined);
 };
 
 const isTaDetails = (details: unknown): details is TaDetails =>

@@ -93,7 +93,11 @@ export const SERVING = {
     ),
   },
   database: {
-    holderbook_database_up: gauge("1", "1 while the database answers"),
+    holderbook_database_up: gauge("1", "1 while the database answers in time"),
+    holderbook_health_age_seconds: gauge(
+      "seconds",
+      "Age of what the figures of the deployment show: above 1 while the database does not answer",
+    ),
     holderbook_database_connections_busy: gauge(
       "connections",
       "Connections that are in use, by pool: write (transactions), short, light and long (callers' reads)",

@@ -2,7 +2,7 @@
 
 const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = [
   {
-    says: /process that indexes has not answered/,
+    says: /process that indexes .*(not answered|put nothing down)/,
     remedy:
       "Look at the log of that process. If it hangs, stop it: its standby, or the next start, goes on where it was.",
   },

@@ -1,0 +1,74 @@
+/**
+ * A look at something that may not answer. Whoever asks gets an answer in time: what was seen last, and what is
+ * wrong with seeing more.
+ */
+import { DeadlineError, withinDeadline } from "../waiting/deadline.ts";
+import { FRESH_MS } from "./shared-look.ts";
+
+/** Times are milliseconds of the clock that was given. */
+export type Looked<Seen> = {
+  /** Absent before the first look that succeeded. */
+  readonly last: { readonly seen: Seen; readonly atMs: number } | undefined;
+  /** Absent while looks succeed, each in time. */
+  readonly trouble: { readonly error: unknown; readonly sinceMs: number } | undefined;
+};
+
+export type BoundedLook<Seen> = {
+  /** Waits for a look `WITHIN_MS` at most, and never rejects. Many who ask share one look. */
+  (): Promise<Looked<Seen>>;
+  /** Resolves once the look that is under way has ended. Never rejects. */
+  settled(): Promise<void>;
+};
+
+/** Longest wait for a look: `/health`, `/ready` and `/metrics` answer within two seconds. */
+export const WITHIN_MS = 1_200;
+
+/**
+ * One look at a time: those that are not answered must not pile up. It ends in the end by the deadlines of what
+ * it asks.
+ *
+ * @param now for how fresh a look is, and since when there is trouble
+ */
+export const boundedLook = <Seen>(
+  look: () => Promise<Seen>,
+  now: () => number = Date.now,
+): BoundedLook<Seen> => {
+  let last: Looked<Seen>["last"];
+  let trouble: Looked<Seen>["trouble"];
+  let newest: { readonly atMs: number; readonly ended: Promise<void> } | undefined;
+  let underWay: { readonly untilMs: number } | undefined;
+
+  const begin = () => {
+    const atMs = now();
+    const failed = (error: unknown) => {
+      trouble = { error, sinceMs: trouble?.sinceMs ?? atMs };
+    };
+    const ended = look()
+      .then((seen) => {
+        last = { seen, atMs };
+        trouble = undefined;
+      }, failed)
+      .finally(() => {
+        underWay = undefined;
+      });
+    underWay = { untilMs: performance.now() + WITHIN_MS };
+    newest = { atMs, ended };
+    return newest;
+  };
+
+  const shared = async (): Promise<Looked<Seen>> => {
+    const { atMs, ended } =
+      newest !== undefined && (underWay !== undefined || now() - newest.atMs < FRESH_MS)
+        ? newest
+        : begin();
+    // One that is overdue is not waited for by everybody anew.
+    const leftMs = Math.max(0, (underWay?.untilMs ?? 0) - performance.now());
+    const late = { ms: WITHIN_MS };
+    await withinDeadline(ended, { ms: leftMs }, () => new DeadlineError(late)).catch((error) => {
+      // Until it ends: an answer that comes late is one, too.
+      trouble ??= { error, sinceMs: atMs };
+    });
+    return { last, trouble };
+  };
+  return Object.assign(shared, { settled: async () => void (await newest?.ended) });
+};

@@ -1,0 +1,28 @@
+/** What stands beside the states in `/health`: trouble that may pass, and what needs a look before it is trouble. */
+import type { Standstill } from "../../waiting/awake.ts";
+
+export type Note = {
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly since: string;
+};
+
+export const noteOf = (reason: string, sinceMs: number): Note => ({
+  reason,
+  since: new Date(sinceMs).toISOString(),
+});
+
+/** How long a standstill is told of: probes that waited for it ask again within a minute. */
+const TOLD_FOR_MS = 60_000;
+
+/** This process stood still: what seems wrong may only have not been heard. */
+export const standstillNotes = (
+  standstill: Standstill | undefined,
+  nowMs: number,
+): readonly Note[] => {
+  if (standstill === undefined || nowMs - standstill.untilMs > TOLD_FOR_MS) return [];
+  const seconds = Math.round((standstill.untilMs - standstill.fromMs) / 1_000);
+  return [
+    noteOf(`this process (pid ${process.pid}) stood still for ${seconds} s`, standstill.fromMs),
+  ];
+};

@@ -1,0 +1,134 @@
+/** A database that falls silent without ending a connection: the service as it is seen meanwhile. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "../../src/database/embedded/embedded.ts";
+import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
+import { processesOf } from "./processes.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let postgres: EmbeddedPostgres;
+let program: Program;
+let url: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  postgres = await startEmbeddedPostgres({ dataDir: join(folder.path, "postgres") });
+  program = startProgram(["start"], {
+    PORT: "0",
+    DATA_DIR: join(folder.path, "data"),
+    DATABASE_URL: postgres.url,
+    DEMO_HISTORY: "50",
+  });
+  const [, found = ""] = await program.sees(/Health\s+(http\S+)\/health/);
+  await program.sees(/Ctrl-C ends it/);
+  url = found;
+}, 240_000);
+afterAll(async () => {
+  await program[Symbol.asyncDispose]();
+  await postgres.stop();
+  await folder[Symbol.asyncDispose]();
+}, 60_000);
+
+/** Stops the server and every backend as they are, or lets them go on. */
+const signalPostgres = async (signal: "SIGSTOP" | "SIGCONT") => {
+  const lock = await readFile(join(folder.path, "postgres", "postgres", "postmaster.pid"), "utf8");
+  const postmaster = Number(lock.split("\n", 1)[0]);
+  // The postmaster first: then no backend comes after those that are found.
+  process.kill(postmaster, signal);
+  for (const { pid } of await processesOf(postmaster)) process.kill(pid, signal);
+};
+
+const health = z.object({
+  status: z.string(),
+  reason: z.string().optional(),
+  since: z.string().optional(),
+  ageSeconds: z.number().optional(),
+  notes: z.array(z.object({ reason: z.string(), since: z.string() })).optional(),
+  pipelines: z.array(z.object({ checkpoint: z.string().nullable() })),
+});
+
+/** Twice and a half of the two seconds that are promised: this machine may be busy. */
+const PATIENCE_MS = 5_000;
+
+const ask = async (path: string) => {
+  const response = await fetch(url + path, {
+    headers: { connection: "close" },
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
+  return { code: response.status, text: await response.text() };
+};
+
+const healthNow = async () => {
+  const { code, text } = await ask("/health");
+  return { code, ...health.parse(JSON.parse(text)) };
+};
+
+type Seen = Awaited<ReturnType<typeof healthNow>>;
+
+const healthThat = (what: string, is: (seen: Seen) => boolean) =>
+  eventually(
+    what,
+    async () => {
+      const seen = await healthNow();
+      return is(seen) ? { done: seen } : { seen };
+    },
+    60_000,
+  );
+
+const isOk = ({ status, notes, ageSeconds }: Seen) =>
+  status === "ok" && notes === undefined && ageSeconds === undefined;
+
+const NO_DATABASE = "the database does not answer";
+
+test("a blink of the database keeps the state, and is a note with its time", async () => {
+  await healthThat("health that is ok", isOk);
+  await signalPostgres("SIGSTOP");
+  try {
+    const seen = await healthThat("a note", ({ notes }) => notes !== undefined);
+    expect(seen).toMatchObject({ code: 200, status: "ok", ageSeconds: expect.any(Number) });
+    expect(seen.notes?.[0]).toMatchObject({
+      reason: NO_DATABASE,
+      since: expect.stringMatching(/Z$/),
+    });
+  } finally {
+    await signalPostgres("SIGCONT");
+  }
+  await healthThat("health that is ok again", isOk);
+}, 180_000);
+
+test("while the database is frozen /health, /ready and /metrics answer with what is known and its age; it heals by itself", async () => {
+  await healthThat("health that is ok", isOk);
+  await signalPostgres("SIGSTOP");
+  try {
+    const { code, reason, pipelines, ...seen } = await healthThat(
+      "health that is stalled",
+      ({ status }) => status === "stalled",
+    );
+    expect({ code, reason }).toEqual({ code: 503, reason: NO_DATABASE });
+    expect(seen.ageSeconds).toBeGreaterThanOrEqual(10);
+    expect(pipelines).toHaveLength(5);
+    expect(Date.now() - Date.parse(seen.since ?? "")).toBeGreaterThanOrEqual(10_000);
+    // All at once, as scrapers and probes do.
+    const [ready, metrics] = await Promise.all([ask("/ready"), ask("/metrics")]);
+    expect(ready.code).toBe(503);
+    expect(JSON.parse(ready.text)).toMatchObject({ ready: false, reason: NO_DATABASE });
+    expect(metrics.code).toBe(200);
+    expect(metrics.text).toContain("\nholderbook_database_up 0\n");
+    expect(
+      Number(/^holderbook_health_age_seconds (\d+)$/m.exec(metrics.text)?.[1]),
+    ).toBeGreaterThan(9);
+    expect(metrics.text).toMatch(
+      /^holderbook_pipeline_checkpoint\{pipeline="role_changes"\} \d+$/m,
+    );
+  } finally {
+    await signalPostgres("SIGCONT");
+  }
+  await healthThat("health that is ok again", isOk);
+  expect((await ask("/ready")).code).toBe(200);
+  expect((await ask("/metrics")).text).toContain("\nholderbook_database_up 1\n");
+}, 240_000);
