@@ -5,6 +5,7 @@
 export { BookError } from "./asking.mjs";
 export { createBook } from "./book.mjs";
 export { canonicalJson, NotCanonicalError } from "./canonical-json.mjs";
+export { inTokens } from "./in-tokens.mjs";
 export { createTransferEvents } from "./transfer-events.mjs";
 export { AuditPackError, verifyAuditPack } from "./verify-audit-pack.mjs";
 export { isLogHeadSigned } from "./verify-log-head.mjs";

@@ -21,6 +21,7 @@ export {
 } from "./book.mjs";
 export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.mjs";
 export { generateKeyPair, KeyFormatError } from "./ed25519.mjs";
+export { inTokens } from "./in-tokens.mjs";
 export { type SignedHeaders, signRequest } from "./sign-request.mjs";
 export {
   type Accepted,

@@ -8,6 +8,7 @@ export { BookError } from "./asking.mjs";
 export { createBook } from "./book.mjs";
 export { canonicalJson, NotCanonicalError } from "./canonical-json.mjs";
 export { generateKeyPair, KeyFormatError } from "./ed25519.mjs";
+export { inTokens } from "./in-tokens.mjs";
 export { signRequest } from "./sign-request.mjs";
 export { createTransferAgent } from "./transfer-agent.mjs";
 export { createTransferEvents } from "./transfer-events.mjs";

@@ -29,6 +29,12 @@ export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"
   readonly mark: CheckpointMark;
 };
 
+/** The same of a token that was seen. */
+export type SeenTableOf = TableOf & {
+  /** As the newest metadata says; null while none was seen. */
+  readonly symbol: string | null;
+};
+
 /**
  * Rows that are read at once, and written before more are: some 30 MB. A register that is too long to be
  * kept is put together anew for each of these pages, seconds each.
@@ -76,8 +82,8 @@ export const headOf = (
   root,
 });
 
-/** A piece of a table's text, and how many rows it has. */
-export type TablePiece = { readonly text: string; readonly rows: number };
+/** A piece of a file of a table, and how many rows it has. */
+export type TablePiece<Data = string> = { readonly data: Data; readonly rows: number };
 
 /** One document, rows as GraphQL's `capTable` has them: amounts are decimal strings. */
 export async function* capTableJson(
@@ -88,12 +94,12 @@ export async function* capTableJson(
     JSON.stringify(value, (_key, inner: unknown) =>
       typeof inner === "bigint" ? inner.toString() : inner,
     );
-  yield { text: `${printed(head).slice(0, -1)},"rows":[`, rows: 0 };
+  yield { data: `${printed(head).slice(0, -1)},"rows":[`, rows: 0 };
   let separator = "\n";
   for await (const page of rows) {
     const text = page.map((row) => printed({ ...row, share: shareOf(row.balance, head.issued) }));
-    yield { text: `${separator}${text.join(",\n")}`, rows: page.length };
+    yield { data: `${separator}${text.join(",\n")}`, rows: page.length };
     separator = ",\n";
   }
-  yield { text: "\n]}\n", rows: 0 };
+  yield { data: "\n]}\n", rows: 0 };
 }

@@ -163,7 +163,7 @@ const checkTable = async (folder: string, file: string, table: RegisterTable): P
   await using lines = new PackLines(folder, file);
   let text = "";
   for await (const piece of capTableJson(table.head, table.rows.length === 0 ? [] : [table.rows]))
-    text += piece.text;
+    text += piece.data;
   for (const line of text.trimEnd().split("\n")) await lines.expect(line);
   await lines.end();
 };

@@ -1,4 +1,5 @@
 /** The readable page of an audit pack, made of nothing but what was verified. */
+import { inTokens } from "../../client/in-tokens.mjs";
 import type { CapRow } from "../projections/cap-rows.ts";
 import { shareOf } from "../projections/cap-tables.ts";
 import type { Outcome, ProvenRegister } from "./pack-check.ts";
@@ -7,7 +8,8 @@ import { FILES, type PackHead } from "./pack-form.ts";
 export const reportOf = (head: PackHead, outcome: Outcome): string => {
   const { first, last } = outcome;
   const { decimals } = last.head;
-  const amount = (value: bigint) => inTokens(value, decimals);
+  const amount = (value: bigint) =>
+    decimals === null ? value.toString() : inTokens(value, decimals);
   const table = (columns: readonly string[], rows: readonly (readonly string[])[]) => [
     `| ${columns.join(" | ")} |`,
     `| ${columns.map(() => "---").join(" | ")} |`,
@@ -120,13 +122,6 @@ const trusted = ({ trust: { epoch, checkpoint, digest } }: PackHead): string =>
     : `the committee of epoch ${epoch}, which checkpoint ${checkpoint} of digest \`${digest}\` names.`;
 
 const timeText = (timeMs: bigint): string => new Date(Number(timeMs)).toISOString();
-
-/** A whole number of the smallest unit in whole tokens. */
-const inTokens = (value: bigint, decimals: number | null): string => {
-  if (decimals === null || decimals === 0) return value.toString();
-  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0");
-  return `${value < 0n ? "-" : ""}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
-};
 
 const sumOf = (rows: readonly CapRow[], part: "granted" | "locked"): bigint =>
   rows.reduce((sum, row) => sum + row[part], 0n);

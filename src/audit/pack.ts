@@ -253,7 +253,7 @@ const writeTable = async (
     throw new SupplyMismatchError(coinType, checkpoint, issued, totalSupply);
   }
   const pieces = async function* () {
-    for await (const { text } of capTableJson(head, rows)) yield text;
+    for await (const { data } of capTableJson(head, rows)) yield data;
   };
   await writeFile(path, pieces());
   const { signature } = await publishRoot({ sql }, key, {

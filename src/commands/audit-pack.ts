@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { amountText } from "../audit/amount-text.ts";
 import type { TableOf } from "../audit/cap-table-json.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { writePack } from "../audit/pack.ts";
@@ -178,9 +179,12 @@ const assertReaches = async (source: CheckpointSource, last: bigint, signal: Abo
   );
 };
 
+const rowsIn = ({ head: { holderCount, issued, decimals } }: Outcome["first"]): string =>
+  `${holderCount} rows of ${amountText(issued, decimals)}`;
+
 const inWords = (outcome: Outcome): readonly string[] => [
   `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,
-  `the first register has ${outcome.first.head.holderCount} rows of ${outcome.first.head.issued}, the last ${outcome.last.head.holderCount} of ${outcome.last.head.issued}, root ${outcome.last.head.root}`,
+  `the first register has ${rowsIn(outcome.first)}, the last ${rowsIn(outcome.last)}, root ${outcome.last.head.root}`,
   `${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are proven by checkpoints`,
 ];
 

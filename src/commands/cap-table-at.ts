@@ -1,24 +1,14 @@
 /** The cap table that a command is about: of which token, and at which moment. */
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
+import type { SeenTableOf } from "../audit/cap-table-json.ts";
 import type { Db } from "../database/connect.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
-import type { CheckpointMark } from "../log/fact.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { UsageError } from "./usage.ts";
-
-export type TableAt = {
-  /** Canonical. */
-  readonly coinType: string;
-  readonly decimals: number | null;
-  /** The checkpoint at whose end it stood. */
-  readonly mark: CheckpointMark;
-  /** As the treasury says; null while unseen. */
-  readonly totalSupply: bigint | null;
-};
 
 /** `--coin`: a canonical coin type. */
 export const coinOption = () =>
@@ -67,7 +57,11 @@ export const AT_HELP =
  * The table that is meant.
  * @throws UsageError for a token that was not seen by then; BeforeLogError (stop), NotYetIndexedError (wait)
  */
-export const tableAt = async (db: Db, coin: string, asked: Asked | undefined): Promise<TableAt> => {
+export const tableAt = async (
+  db: Db,
+  coin: string,
+  asked: Asked | undefined,
+): Promise<SeenTableOf> => {
   const known = await resolveCoin(db, coin);
   const { coinType } = known;
   const checkpoint = await checkpointOf(db, FOR_CAP_TABLES, asked);
@@ -75,5 +69,6 @@ export const tableAt = async (db: Db, coin: string, asked: Asked | undefined): P
   if (seen === null) {
     throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);
   }
-  return { ...known, mark: await markOf(db, checkpoint), totalSupply: seen.totalSupply };
+  const { symbol, totalSupply } = seen;
+  return { ...known, mark: await markOf(db, checkpoint), symbol, totalSupply };
 };

@@ -1,7 +1,14 @@
 import { once } from "node:events";
 import { Command, Option } from "commander";
-import { capTableCsv } from "../audit/cap-table-csv.ts";
-import { capTableJson, readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
+import {
+  capTableFile,
+  FORMATS,
+  type Format,
+  notFor,
+  READERS,
+  type Reader,
+} from "../audit/cap-table-file.ts";
+import { readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import type { Asked } from "../graphql/past.ts";
 import { assetsOf } from "../service/assets.ts";
@@ -14,7 +21,8 @@ import { UsageError } from "./usage.ts";
 type Options = {
   readonly coin: string;
   readonly at?: Asked;
-  readonly format: "csv" | "json" | "ocf";
+  readonly format: Format;
+  readonly for?: Reader;
   readonly json?: boolean;
   readonly out?: string;
 };
@@ -25,46 +33,69 @@ export const capTableCommand = () =>
     .addOption(coinOption())
     .addOption(atOption())
     .addOption(
-      new Option("--format <format>", "how to print it, or ocf: Open Cap Format 1.2.0, with --out")
-        .choices(["csv", "json", "ocf"])
+      new Option(
+        "--format <format>",
+        "how to print it: csv-zip is an archive of the CSV and of what it is of; ocf is Open Cap Format 1.2.0, with --out",
+      )
+        .choices(Object.keys(FORMATS))
         .default("csv"),
+    )
+    .addOption(
+      new Option(
+        "--for <reader>",
+        "of csv: amounts in tokens, as people write them and as it is unless given, or in the smallest unit, after lines with # that say what it is of",
+      ).choices(READERS),
     )
     .option("--json", "the same as --format json")
     .option("--out <folder>", "for ocf: the folder to write, absent or empty")
     .addHelpText("after", AT_HELP)
-    .action(async ({ coin, at, json, out, ...options }: Options) => {
-      const format = json ? "json" : options.format;
-      if ((format === "ocf") !== (out !== undefined)) {
-        throw new UsageError("--format ocf and --out go together");
-      }
+    .action(async ({ coin, at, ...options }: Options) => {
+      const wanted = wantedOf(options);
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       // Without the time limit of callers' queries: a register may be long.
       const { db } = storage.write;
-      const { head, rows } = await readCapTable(db, await tableAt(db, coin, at));
-      if (out !== undefined) {
+      const table = await tableAt(db, coin, at);
+      const { head, rows } = await readCapTable(db, table);
+      if (wanted.format === "ocf") {
+        const { folder } = wanted;
         const { assetsFile } = config;
         const assets = assetsFile === undefined ? undefined : await assetsOf(config, assetsFile);
         const issuer = assets && issuerOf(assets, head.coinType);
-        const request = { ...head, rows, issuer, folder: out };
+        const request = { ...head, rows, issuer, folder };
         const { transactions, stakeholders } = await writeOcf(storage.write, request);
         process.stdout.write(
-          `${out}: ${transactions} transactions, ${stakeholders} stakeholders\n`,
+          `${folder}: ${transactions} transactions, ${stakeholders} stakeholders\n`,
         );
         return;
       }
-      await print(
-        format === "csv" ? capTableCsv(head, rows) : capTableJson(head, rows),
-        head.holderCount,
-      );
+      const { pieces } = capTableFile(table, { head, rows }, wanted.format, wanted.reader);
+      await print(pieces, head.holderCount);
     });
 
+const wantedOf = ({ json, out, for: reader, ...options }: Omit<Options, "coin" | "at">) => {
+  const format = json ? "json" : options.format;
+  const why = notFor(format, reader);
+  if (why !== null) throw new UsageError(`--for: ${why}`);
+  if (format === "ocf" && out !== undefined) return { format, folder: out };
+  if (format === "ocf" || out !== undefined) {
+    throw new UsageError("--format ocf and --out go together");
+  }
+  if (format === "csv-zip" && process.stdout.isTTY) {
+    throw new UsageError("an archive is nothing for a terminal: add > table.zip");
+  }
+  return { format, reader };
+};
+
 /** Writes to standard output, and to a terminal how far it is. */
-const print = async (pieces: AsyncIterable<TablePiece>, all: number): Promise<void> => {
+const print = async (
+  pieces: AsyncIterable<TablePiece<string | Uint8Array>>,
+  all: number,
+): Promise<void> => {
   const { stdout, stderr } = process;
   let done = 0;
-  for await (const { text, rows } of pieces) {
-    if (!stdout.write(text)) await once(stdout, "drain");
+  for await (const { data, rows } of pieces) {
+    if (!stdout.write(data)) await once(stdout, "drain");
     done += rows;
     if (stderr.isTTY && !stdout.isTTY) stderr.write(`\r\u001b[2K${done} of ${all} rows`);
   }

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.mjs";
+import { amountText } from "../audit/amount-text.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { makeStatement } from "../audit/statement.ts";
 import type { Asked } from "../graphql/past.ts";
@@ -87,7 +88,8 @@ const parsed = (bytes: Uint8Array): unknown => {
 
 /** What was shown, and what was not. */
 const told = (statement: Statement, { root, key }: VerifyOptions): string => {
-  const { row, total, totalSupply, checkpoint, coinType, publicKey } = statement;
+  const { row, total, totalSupply, checkpoint, coinType, publicKey, decimals } = statement;
+  const amount = (units: string) => amountText(BigInt(units), decimals);
   const who =
     row.holderId === null ? `wallet ${row.wallets[0]?.address}` : `holder ${row.holderId}`;
   // Made up from end to end it would hold as well: that must not be overlooked.
@@ -96,7 +98,7 @@ const told = (statement: Statement, { root, key }: VerifyOptions): string => {
       ? "the statement agrees with itself, which anybody's would"
       : "the statement holds";
   return [
-    `${holds}: ${who} has ${row.balance} of ${total} ${coinType} at the end of checkpoint ${checkpoint}`,
+    `${holds}: ${who} has ${amount(row.balance)} of ${amount(total)} ${coinType} at the end of checkpoint ${checkpoint}`,
     totalSupply === null
       ? "not compared: the rows' total with the treasury's supply, which the statement does not say"
       : "the rows' total is the treasury's supply, as the signer says; the treasury object on the ledger shows it",

@@ -2,14 +2,21 @@
  * `GET /exports/cap-table` and `GET /exports/statement`: files of the register. Rows are read as they are
  * sent, so memory depends on no register's length; few are made at a time.
  */
+import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { capTableCsv } from "../audit/cap-table-csv.ts";
-import { capTableJson, readCapTable, type TableOf } from "../audit/cap-table-json.ts";
+import {
+  capTableFile,
+  DecimalsUnknownError,
+  fileNameOf,
+  notFor,
+  READERS,
+} from "../audit/cap-table-file.ts";
+import { readCapTable, type TableOf } from "../audit/cap-table-json.ts";
 import type { DeploymentKey } from "../audit/deployment-key.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
@@ -20,6 +27,7 @@ import {
   NoRowError,
   SupplyMismatchError,
 } from "../audit/statement.ts";
+import { type Zipped, zipped } from "../audit/zip.ts";
 import type { Database, Sql } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";
 import { createAdmission, type Place } from "../http/edge/admission.ts";
@@ -40,7 +48,6 @@ import type { DescribedRoute } from "./describe.ts";
 import type { Entrance } from "./entrance.ts";
 import { NOTHING } from "./route.ts";
 import { tableAsked, tableParameters } from "./table-asked.ts";
-import { zipped } from "./zip.ts";
 
 const CAP_TABLE = "/exports/cap-table";
 const STATEMENT = "/exports/statement";
@@ -48,9 +55,16 @@ const STATEMENT = "/exports/statement";
 const capTableQuery = z.strictObject({
   ...tableParameters,
   format: z
-    .enum(["csv", "json", "ocf"], "must be csv, json or ocf")
+    .enum(["csv", "csv-zip", "json", "ocf"], "must be csv, csv-zip, json or ocf")
     .default("csv")
-    .meta({ description: "ocf: Open Cap Format 1.2.0, as one zip." }),
+    .meta({
+      description:
+        "csv-zip: the CSV and a JSON that says what it is of (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip.",
+    }),
+  for: z.enum(READERS, "must be people or programs").optional().meta({
+    description:
+      "CSV for people, as it is by default, has amounts in tokens (`62655.616500`); for programs, in the smallest unit (`62655616500`, in `balance_in_units` and the like), with what it is of in lines that begin with `#`. csv-zip is for people, json and ocf are for programs.",
+  }),
 });
 
 const statementQuery = z.strictObject({
@@ -163,11 +177,14 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
     refuseOtherMethods(app, url, "downloads are read by GET");
   };
 
-  serve(CAP_TABLE, capTableQuery, async ({ format, ...asked }, { key, signal, atEnd }) => {
+  serve(CAP_TABLE, capTableQuery, async (query, { key, signal, atEnd }) => {
+    const { format, for: reader, ...asked } = query;
+    const why = notFor(format, reader);
+    if (why !== null) throw new HttpError(400, `for: ${why}`);
     const reads = readers.for(signal);
     const table = await tableAsked(reads, asked);
     const { head, rows } = await readCapTable(reads, table, capTables);
-    const name = `cap-table-${placeIn(table)}`;
+    const name = fileNameOf(table);
     if (format === "ocf") {
       const parent = await makeArchiveFolder();
       atEnd(() => removeArchiveFolder(parent));
@@ -180,20 +197,12 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
         place.left();
       }
       const names = (await readdir(folder)).toSorted();
-      const content = zipped(folder, names, Number(table.mark.timestampMs));
+      const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
       return { name: `${name}.ocf.zip`, type: "application/zip", content };
     }
-    return format === "csv"
-      ? {
-          name: `${name}.csv`,
-          type: "text/csv; charset=utf-8",
-          content: textOf(capTableCsv(head, inStretches(rows))),
-        }
-      : {
-          name: `${name}.json`,
-          type: "application/json; charset=utf-8",
-          content: textOf(capTableJson(head, inStretches(rows))),
-        };
+    const of = { head, rows: inStretches(rows) };
+    const { type, ending, pieces } = capTableFile(table, of, format, reader);
+    return { name: `${name}${ending}`, type, content: dataOf(pieces) };
   });
 
   serve(STATEMENT, statementQuery, async ({ owner, holderId, ...asked }, { signal }) => {
@@ -254,8 +263,13 @@ async function* inStretches<Row>(
   }
 }
 
-async function* textOf(pieces: AsyncIterable<{ readonly text: string }>): AsyncGenerator<string> {
-  for await (const { text } of pieces) yield text;
+async function* dataOf<Data>(pieces: AsyncIterable<{ readonly data: Data }>): AsyncGenerator<Data> {
+  for await (const { data } of pieces) yield data;
+}
+
+/** One is opened when its turn comes. */
+function* filesIn(folder: string, names: readonly string[]): Generator<Zipped> {
+  for (const name of names) yield { name, content: createReadStream(join(folder, name)) };
 }
 
 /** `DEMO_A-1234`: a type's name has letters, digits and `_` alone. */
@@ -275,7 +289,11 @@ const asRefusal = (error: unknown): unknown => {
     });
   }
   if (error instanceof NoRowError) return new HttpError(404, error.message);
-  if (error instanceof ChainUnknownError || error instanceof OcfError) {
+  if (
+    error instanceof ChainUnknownError ||
+    error instanceof DecimalsUnknownError ||
+    error instanceof OcfError
+  ) {
     return new HttpError(409, error.message);
   }
   // Something is wrong with the register, and whoever asks is to know it.

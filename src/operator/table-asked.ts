@@ -1,6 +1,6 @@
 /** The cap table that a download is of: of which token, and at which moment. */
 import { z } from "zod";
-import type { TableOf } from "../audit/cap-table-json.ts";
+import type { SeenTableOf } from "../audit/cap-table-json.ts";
 import type { Reads } from "../database/readers.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -62,7 +62,7 @@ const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): Asked | undefined 
  * The table that is meant.
  * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 for what is not indexed yet
  */
-export const tableAsked = async (reads: Reads, asked: TableAsked): Promise<TableOf> => {
+export const tableAsked = async (reads: Reads, asked: TableAsked): Promise<SeenTableOf> => {
   try {
     const known = await resolveCoin(reads, asked.coinType);
     const { coinType } = known;
@@ -72,7 +72,8 @@ export const tableAsked = async (reads: Reads, asked: TableAsked): Promise<Table
       throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);
     }
     const mark = await markOf(reads, checkpoint);
-    return { ...known, mark, totalSupply: seen.totalSupply };
+    const { symbol, totalSupply } = seen;
+    return { ...known, mark, symbol, totalSupply };
   } catch (error) {
     if (error instanceof NotYetIndexedError) throw new HttpError(409, error.message);
     if (error instanceof BeforeLogError) throw new HttpError(400, error.message);

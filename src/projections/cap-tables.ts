@@ -3,6 +3,7 @@
  * holder. Nothing keeps their order, so each is put together from the last movements at or before the
  * checkpoint, and kept: whoever copies one asks for all its pages.
  */
+import { inTokens } from "../../client/in-tokens.mjs";
 import { type Reads, read } from "../database/readers.ts";
 import type { HolderPlace, TokenHolder } from "./balances.ts";
 import {
@@ -124,8 +125,7 @@ export const SHARE_DIGITS = 12;
 /** A balance as a part of all, rounded down to 12 digits after the point: "0.250000000000". */
 export const shareOf = (balance: bigint, issued: bigint): string => {
   const scaled = issued === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / issued;
-  const digits = scaled.toString().padStart(SHARE_DIGITS + 1, "0");
-  return `${digits.slice(0, -SHARE_DIGITS)}.${digits.slice(-SHARE_DIGITS)}`;
+  return inTokens(scaled, SHARE_DIGITS);
 };
 
 /** Registers as one process reads them; it keeps those it was asked for last. */

@@ -123,6 +123,7 @@ test("a pack is verified where no database, settings or network are, and says wh
   const ran = await runProgram(["audit-pack", "verify", copy.path], {});
   expect(ran).toMatchObject({ code: 0, stderr: "" });
   expect(ran.stdout).toContain(`the pack holds: ${coinType}, checkpoints ${FIRST} to ${LAST}`);
+  expect(ran.stdout).toMatch(/\d+ rows of \d+\.\d{6}, the last \d+ rows of \d+\.\d{6}, root/);
   expect(ran.stdout).toMatch(/the key in the pack itself: that shows only/);
   expect(ran.stdout).toMatch(/not compared: the validators .* those of epoch 0/);
 

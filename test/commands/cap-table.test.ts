@@ -71,13 +71,13 @@ test("it prints who held a token at a checkpoint, as JSON, with all wallets and 
   expect([table.issued, table.totalSupply]).toEqual([sum.toString(), sum.toString()]);
 });
 
-test("a date and time means the end of its second, and CSV has the checkpoint and its digest in its head", async () => {
+test("a date and time means the end of its second, and CSV for programs has the checkpoint and its digest in its head", async () => {
   const json = document.parse(
     JSON.parse((await run("--coin", then.coinType, "--at", "299", "--format", "json")).stdout),
   );
   // The demo's checkpoints follow each other within a second: this one is the last of its own or not.
   const moment = new Date(Number(timeMs) - (Number(timeMs) % 1_000)).toISOString();
-  const ran = await run("--coin", then.coinType, "--at", moment);
+  const ran = await run("--coin", then.coinType, "--at", moment, "--for", "programs");
   expect(ran).toMatchObject({ code: 0, stderr: "" });
   const lines = ran.stdout.trimEnd().split("\n");
   const head = Object.fromEntries(
@@ -87,9 +87,38 @@ test("a date and time means the end of its second, and CSV has the checkpoint an
   expect(head.checkpointTimestamp).toBe((timeMs / 1_000n).toString());
   expect(head.checkpointDigest).toMatch(/^[1-9A-HJ-NP-Za-km-z]{40,44}$/);
   const [columns, ...rows] = lines.filter((line) => !line.startsWith("#"));
-  expect(columns).toBe("holder_id,wallets,balance,tokens,granted,unlocked,locked,share");
+  expect(columns).toBe(
+    "holder_id,wallets,balance_in_units,tokens_in_units,granted_in_units,unlocked_in_units,locked_in_units,share",
+  );
   expect(rows).toHaveLength(Number(head.holderCount));
   if (head.checkpoint === "299") expect(head.root).toBe(json.root);
+});
+
+test("CSV for people, the default, adds up to the supply, in tokens", async () => {
+  const settings = ["--coin", then.coinType, "--at", "299"] as const;
+  const ran = await run(...settings);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  const [columns, ...rows] = ran.stdout.trimEnd().split("\n");
+  expect(columns).toBe(
+    "holder_id,wallets,balance,tokens,unlocked,locked,share_percent,frozen,groups",
+  );
+  const cells = rows.map((row) => row.split(","));
+  for (const one of cells) expect(one[2]).toMatch(/^\d+\.\d{6}$/);
+  const sum = cells.reduce((total, one) => total + BigInt(one[2]?.replace(".", "") ?? 0), 0n);
+  const json = document.parse(JSON.parse((await run(...settings, "--json")).stdout));
+  expect([sum.toString(), rows.length]).toEqual([json.issued, json.holderCount]);
+});
+
+test("a form that is not for its reader is wrong usage", async () => {
+  for (const [format, reader, alone] of [
+    ["csv-zip", "programs", "people"],
+    ["json", "people", "programs"],
+  ] as const) {
+    expect(await run("--coin", then.coinType, "--format", format, "--for", reader)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`the format ${format} is for ${alone} alone`),
+    });
+  }
 });
 
 test("what cannot be answered is refused, naming what can", async () => {

@@ -13,3 +13,8 @@ export const decimalsOf = async (
     where coin_type = any(${texts(coinTypes)}::text[]) and decimals is not null`;
   return new Map(rows.map((row) => [row.coin_type, row.decimals]));
 };
+
+/** Leaves a coin as it is while neither metadata, the network nor the assets file told its decimals. */
+export const forgetDecimals = async ({ sql }: { readonly sql: Sql }, coinType: string) => {
+  await sql`update log_coins set decimals = null, decimals_source = null where coin_type = ${coinType}`;
+};

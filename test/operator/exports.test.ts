@@ -12,6 +12,7 @@ import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { readOcf } from "../audit/ocf-package.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
+import { forgetDecimals } from "../log/decimals.ts";
 import { type OperatorApi, serveOperator } from "./service.ts";
 
 let register: DemoRegister;
@@ -41,27 +42,70 @@ const command = async (...args: readonly string[]) => {
   return ran.stdout;
 };
 
-const named = (coin: string, rest: string) =>
-  `attachment; filename="cap-table-${coin.split("::").at(-1)}-${rest}"`;
+/** The demo's first token is ACME. */
+const named = (rest: string) => `attachment; filename="ACME-cap-table-${rest}"`;
 
-for (const [format, type] of [
-  ["csv", "text/csv; charset=utf-8"],
-  ["json", "application/json; charset=utf-8"],
+for (const [format, reader, type] of [
+  ["csv", "people", "text/csv; charset=utf-8"],
+  ["csv", "programs", "text/csv; charset=utf-8"],
+  ["json", "programs", "application/json; charset=utf-8"],
 ] as const) {
-  test(`a cap table as ${format} is byte for byte what the command prints`, async () => {
-    const reply = await api.get(path("cap-table", { format, atCheckpoint: "250" }));
+  test(`a cap table as ${format} for ${reader} is byte for byte what the command prints`, async () => {
+    const asked = { format, for: reader, atCheckpoint: "250" };
+    const reply = await api.get(path("cap-table", asked));
     expect(reply.status).toBe(200);
-    expect(reply.text).toBe(await command("--format", format, "--at", "250"));
+    expect(reply.text).toBe(await command("--format", format, "--for", reader, "--at", "250"));
     expect(reply.headers.get("content-type")).toBe(type);
-    expect(reply.headers.get("content-disposition")).toBe(named(coinType, `250.${format}`));
+    expect(reply.headers.get("content-disposition")).toBe(named(`250.${format}`));
   });
 }
+
+test("who says nothing of the form has amounts as people write them, in CSV and in its archive", async () => {
+  const csv = await api.get(path("cap-table", { atCheckpoint: "250" }));
+  const [columns, first] = csv.text.split("\n");
+  expect(columns).toBe(
+    "holder_id,wallets,balance,tokens,unlocked,locked,share_percent,frozen,groups",
+  );
+  expect(first?.split(",")[2]).toMatch(/^\d+\.\d{6}$/);
+  expect(csv.text).toBe(await command("--at", "250"));
+  const reply = await api.get(path("cap-table", { format: "csv-zip", atCheckpoint: "250" }));
+  expect(reply.headers.get("content-disposition")).toBe(named("250.zip"));
+  const files = unzipSync(reply.bytes);
+  const text = (name: string) => Buffer.from(files[name] ?? []).toString();
+  expect(text("ACME-cap-table-250.csv")).toBe(csv.text);
+  const json = await api.get(path("cap-table", { format: "json", atCheckpoint: "250" }));
+  const { root, checkpointDigest } = json.json;
+  expect(JSON.parse(text("ACME-cap-table-250-about.json"))).toMatchObject({
+    root,
+    checkpointDigest,
+  });
+});
+
+test("a token of unknown decimals is told to people nowhere, and to programs as it is", async () => {
+  const coin = [...register.model.coins.keys()][1] ?? "";
+  await forgetDecimals(register.database, coin);
+  for (const format of ["csv", "csv-zip"]) {
+    const reply = await api.get(path("cap-table", { coinType: coin, format }));
+    expect([reply.status, reply.json.details]).toEqual([
+      409,
+      expect.stringContaining(`the decimals of ${coin} are not known`),
+    ]);
+  }
+  const settings = { DATABASE_URL: register.database.url };
+  expect(await runCommand(["cap-table", "--coin", coin], settings)).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("--for programs"),
+  });
+  const raw = await api.get(path("cap-table", { coinType: coin, for: "programs" }));
+  expect(raw.text).toContain("\n# decimals,\n");
+});
 
 test("a cap table as Open Cap Format is one archive, whole and always the same", async () => {
   const before = await leftovers();
   const reply = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "250" }));
   expect(reply.status).toBe(200);
-  expect(reply.headers.get("content-disposition")).toBe(named(coinType, "250.ocf.zip"));
+  expect(reply.headers.get("content-disposition")).toBe(named("250.ocf.zip"));
   const folder = await mkdtemp(join(tmpdir(), "holderbook-unzipped-"));
   for (const [name, bytes] of Object.entries(unzipSync(reply.bytes))) {
     await writeFile(join(folder, name), bytes);
@@ -117,7 +161,10 @@ test("what cannot be told is refused with the reason", async () => {
     [path("cap-table", { atCheckpoint: "1", atTimestamp: "1" }), 400, "not both"],
     [path("cap-table", { atTimestamp: "1" }), 400, "before the log begins"],
     [path("cap-table", { atTimestamp: "999999999999" }), 409, "is indexed yet"],
-    [path("cap-table", { format: "xls" }), 400, "format: must be csv, json or ocf"],
+    [path("cap-table", { format: "xls" }), 400, "format: must be csv, csv-zip, json or ocf"],
+    [path("cap-table", { for: "me" }), 400, "for: must be people or programs"],
+    [path("cap-table", { format: "json", for: "people" }), 400, "json is for programs alone"],
+    [path("cap-table", { format: "csv-zip", for: "programs" }), 400, "csv-zip is for people alone"],
     [path("cap-table", { coinType: "nonsense" }), 400, "coinType: is"],
     [path("cap-table", { coinType: "0x9::no::SUCH" }), 404, "was seen"],
     ["/exports/cap-table", 400, "coinType"],

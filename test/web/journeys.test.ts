@@ -85,7 +85,8 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const { page } = watched;
     await issued(page);
     for (const [name, holds] of [
-      ["CSV", /holder/i],
+      ["CSV", /^holder_id,.*\n\d*,[0x\da-f ]+,\d+\.\d+,/],
+      ["CSV + proof", /^PK.*ACME-cap-table-\d+-about\.json/s],
       ["JSON", /"rows"|"holderId"/],
       ["OCF", /^PK/],
     ] as const) {

@@ -7,9 +7,14 @@ import type { Register } from "../../register/register.ts";
 import { SaveIcon } from "../../shown/icons.tsx";
 
 const FORMATS = [
-  { format: "csv", label: "CSV" },
-  { format: "json", label: "JSON" },
-  { format: "ocf", label: "OCF" },
+  { format: "csv", label: "CSV", title: "For a spreadsheet: amounts in tokens" },
+  {
+    format: "csv-zip",
+    label: "CSV + proof",
+    title: "The CSV with checkpoint, digest, total and root",
+  },
+  { format: "json", label: "JSON", title: "For programs: amounts in the smallest unit" },
+  { format: "ocf", label: "OCF", title: "Open Cap Format, for cap-table programs" },
 ] as const;
 
 export const Downloads = ({
@@ -46,8 +51,13 @@ export const Downloads = ({
           {failed}
         </span>
       )}
-      {FORMATS.map(({ format, label: name }) => (
-        <Button key={format} disabled={busy !== null} onClick={() => void download(format)}>
+      {FORMATS.map(({ format, label: name, title }) => (
+        <Button
+          key={format}
+          title={title}
+          disabled={busy !== null}
+          onClick={() => void download(format)}
+        >
           <SaveIcon />
           {busy === format ? "Preparing…" : name}
         </Button>

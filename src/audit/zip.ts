@@ -1,21 +1,19 @@
-/** A folder's files as one archive, made while it is sent. */
-import { createReadStream } from "node:fs";
-import { join } from "node:path";
+/** Files as one archive, made while it is sent. */
 import { Zip, ZipDeflate } from "fflate";
 
-/** Read, compressed and sent before more is: some milliseconds of work. */
-const AT_ONCE = 64 * 1024;
+/** A file of an archive; it is read when its turn comes. */
+export type Zipped = {
+  readonly name: string;
+  readonly content: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
+};
 
 /**
  * The archive, piece by piece. The same files and time give the same bytes.
- * @param names of files in the folder, in the order in which they stand in the archive
+ * @param files in the order in which they stand in the archive; pieces of their content are texts or bytes,
+ *   and what a piece holds is some milliseconds of work
  * @param madeMs milliseconds since the Unix epoch, which the archive says its files are of
  */
-export async function* zipped(
-  folder: string,
-  names: readonly string[],
-  madeMs: number,
-): AsyncGenerator<Uint8Array> {
+export async function* zipped(files: Iterable<Zipped>, madeMs: number): AsyncGenerator<Uint8Array> {
   let pieces: Uint8Array[] = [];
   const failed: Error[] = [];
   const zip = new Zip((error, piece) => {
@@ -29,12 +27,12 @@ export async function* zipped(
     pieces = [];
     return some;
   };
-  for (const name of names) {
+  for (const { name, content } of files) {
     const file = new ZipDeflate(name, { level: 6 });
     file.mtime = inLocalTime(madeMs);
     zip.add(file);
-    for await (const chunk of createReadStream(join(folder, name), { highWaterMark: AT_ONCE })) {
-      if (chunk instanceof Uint8Array) file.push(chunk);
+    for await (const piece of content) {
+      file.push(typeof piece === "string" ? Buffer.from(piece) : piece);
       yield* made();
     }
     file.push(new Uint8Array(), true);
