@@ -5,7 +5,7 @@
  * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
  * every process read it.
  */
-import type { Database } from "../database/connect.ts";
+import { type Database, databaseRetries } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { extendChain } from "../log/chain.ts";
 import { pause } from "../waiting/backoff.ts";
@@ -60,6 +60,7 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
   const { database, onTrouble, looks } = watch;
   const pace = { ...PACE, ...watch.pace };
   const again = {
+    ...databaseRetries,
     backoff: { firstMs: 1_000, maxMs: 60_000 },
     // Whatever it is: what is stored is served meanwhile, and looked at as far as that goes.
     remedy: (): Remedy => "retry",

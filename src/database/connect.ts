@@ -25,7 +25,7 @@ import {
 } from "./session.ts";
 import { sessionPool } from "./session-pool.ts";
 
-export { databaseRemedy } from "./database-error.ts";
+export { databaseRemedy, databaseRetries } from "./database-error.ts";
 export type { ConnectionSettings, Db, Session, Sql, Transactor, Tx } from "./session.ts";
 
 /** A way into one Postgres database. */

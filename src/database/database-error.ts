@@ -121,6 +121,27 @@ export const databaseRemedy = (error: unknown): Remedy => {
   return "stop";
 };
 
+/** Asking our own database costs nobody anything, and everything waits for it. */
+const DATABASE_MOST_MS = 5_000;
+
+/** Longest pause after an error, milliseconds: bounded where it is our own database that failed. */
+const databaseMostMs = (error: unknown): number => {
+  let layer = error;
+  for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
+    if (OWN_ERRORS.some((own) => layer instanceof own)) return DATABASE_MOST_MS;
+    // Another room's error that names a remedy, such as a source's, whatever caused it.
+    if ("remedy" in layer) break;
+    if (layer instanceof postgres.PostgresError || passes(layer)) return DATABASE_MOST_MS;
+    layer = layer.cause;
+  }
+  return Number.POSITIVE_INFINITY;
+};
+
+const OWN_ERRORS = [SessionLostError, DatabaseUnavailableError, DatabaseBusyError] as const;
+
+/** For `retrying`, wherever our own database may fail: after a long outage work goes on within seconds. */
+export const databaseRetries = { remedy: databaseRemedy, mostMs: databaseMostMs } as const;
+
 const passes = (error: Error): boolean =>
   error instanceof postgres.PostgresError
     ? PASSING_STATES.some((state) => error.code.startsWith(state))

@@ -8,7 +8,7 @@ import {
   type ValidatedSubscriptionArgs,
   validateSubscriptionArgs,
 } from "graphql";
-import { databaseRemedy } from "../database/database-error.ts";
+import { databaseRetries } from "../database/database-error.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { retrying } from "../waiting/retrying.ts";
 import type { GraphContext } from "./context.ts";
@@ -82,7 +82,7 @@ async function* framesOf(
     // An event is sent whole or not at all: who went on behind its errors would never have it.
     const bytes = await retrying(
       async () => (alike && live.frames.get(alike)) ?? frameOf(live, args, alike),
-      { backoff: AGAIN, remedy: databaseRemedy },
+      { ...databaseRetries, backoff: AGAIN },
       scope.signal ?? NEVER,
     );
     if (bytes === undefined) return;

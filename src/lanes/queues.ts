@@ -12,6 +12,7 @@ import {
   createRedisBackend,
   withBackend,
 } from "bullmq";
+import { type Backoff, backoffMs } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
@@ -37,6 +38,9 @@ type LaneData = { readonly lane: string };
  * times a second.
  */
 const REST_MS = 2_000;
+
+/** Of BullMQ's own it is twenty seconds in the end. */
+const RECONNECT: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /** Connections for everything but the one that waits for jobs. */
 const POSTGRES_POOL = 3;
@@ -130,6 +134,7 @@ export const openQueues = (settings: {
       url: redisUrl,
       // BullMQ's own rule for workers; adding is bounded by our deadline.
       maxRetriesPerRequest: null,
+      retryStrategy: (failures: number) => backoffMs(failures, RECONNECT),
     }));
   }
   const schema = settings.schema ?? POSTGRES_SCHEMA;

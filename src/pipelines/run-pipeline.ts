@@ -1,4 +1,4 @@
-import { type Database, databaseRemedy } from "../database/connect.ts";
+import { type Database, databaseRetries } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FeedPlace } from "../log/feed.ts";
@@ -54,7 +54,7 @@ export const runPipeline = async (run: PipelineRun): Promise<void> => {
   const of = { pipeline: pipeline.name };
   const trouble = {
     backoff: BACKOFF,
-    remedy: databaseRemedy,
+    ...databaseRetries,
     onTrouble: (error: Error) => {
       telemetry.figures.count("holderbook_pipeline_retries_total", of);
       report({ state: "retrying", error });
@@ -144,6 +144,7 @@ const fill = async (run: PipelineRun & Omit<Refill, "onProgress">): Promise<void
   const { report, signal } = run;
   const onProgress = (filling: bigint) => report({ filling });
   const trouble = {
+    ...databaseRetries,
     backoff: BACKOFF,
     // Whatever it is, what is there is served meanwhile.
     remedy: (): Remedy => "retry",

@@ -1,6 +1,6 @@
 /** The EVM side of this process: a reader per chain, and the pipeline that makes records of the logs. */
 
-import { type Database, databaseRemedy } from "../database/connect.ts";
+import { type Database, databaseRetries } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
 import type { Address } from "../evm/contract/fact.ts";
@@ -221,7 +221,7 @@ const readChain = async (
     troubles.set(chainId, { gaveUp: false, reason: error.message });
   };
   try {
-    await retrying(attempt, { backoff: BACKOFF, remedy: databaseRemedy, onTrouble }, signal);
+    await retrying(attempt, { backoff: BACKOFF, ...databaseRetries, onTrouble }, signal);
   } catch (error) {
     troubles.set(chainId, { gaveUp: true, reason: errorOf(error).message });
     logger.error({ ...where, err: error }, "reading an EVM chain stopped");

@@ -2,7 +2,7 @@
  * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
  * asked. It ends with `start`, however that ends: then their channel closes.
  */
-import { databaseRemedy } from "../database/database-error.ts";
+import { databaseRemedy, databaseRetries } from "../database/database-error.ts";
 import { createFront } from "../http/edge/front.ts";
 import { type IndexingWatch, watchIndexing } from "../http/health/indexing-process.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
@@ -92,7 +92,7 @@ const onceThereIsADatabase = (
     if (!told) tell(error);
     told = true;
   };
-  return retrying(begin, { backoff: AGAIN, remedy: databaseRemedy, onTrouble }, ending.signal);
+  return retrying(begin, { backoff: AGAIN, ...databaseRetries, onTrouble }, ending.signal);
 };
 
 try {

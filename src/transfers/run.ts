@@ -1,5 +1,11 @@
 /** Runs the pipeline `transfer_events` over every project and network, until told to stop. */
-import { type Database, databaseRemedy, type Session, type Tx } from "../database/connect.ts";
+import {
+  type Database,
+  databaseRemedy,
+  databaseRetries,
+  type Session,
+  type Tx,
+} from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { evmLogChannel } from "../evm/log/store.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -81,7 +87,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
     );
   };
   try {
-    await retrying(attempt, { backoff: BACKOFF, remedy: databaseRemedy, onTrouble }, signal);
+    await retrying(attempt, { backoff: BACKOFF, ...databaseRetries, onTrouble }, signal);
   } catch (error) {
     board.all({ state: "stopped", reason: errorOf(error).message });
     logger.error({ pipeline: NAME, err: error }, "pipeline stopped");

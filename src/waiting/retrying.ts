@@ -9,6 +9,8 @@ export type Retrying = {
   readonly remedy?: (error: unknown) => Remedy;
   /** The shortest pause after an error, milliseconds: what the other side asked for; 0 unless given. */
   readonly leastMs?: (error: unknown) => number;
+  /** The longest pause after an error, milliseconds; that of `backoff` unless given. */
+  readonly mostMs?: (error: unknown) => number;
   /** Failures in a row after which the last error is thrown although it may pass; no end unless given. */
   readonly attempts?: number;
   /**
@@ -42,6 +44,7 @@ export const retrying = async <T>(
     backoff,
     remedy: remedyFor = remedyOf,
     leastMs = () => 0,
+    mostMs = () => Number.POSITIVE_INFINITY,
     attempts = Number.POSITIVE_INFINITY,
     onTrouble,
   }: Retrying,
@@ -61,7 +64,7 @@ export const retrying = async <T>(
       if (remedy === "retry") failures += 1;
       if (failures >= attempts) throw thrown;
       const ownMs = remedy === "wait" ? backoffMs(1, LOOKING) : backoffMs(failures, backoff);
-      const pauseMs = Math.round(Math.max(ownMs, leastMs(thrown)));
+      const pauseMs = Math.round(Math.max(Math.min(ownMs, mostMs(thrown)), leastMs(thrown)));
       onTrouble?.(errorOf(thrown), pauseMs, failures);
       await pause(pauseMs, signal);
     }

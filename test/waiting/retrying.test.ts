@@ -123,3 +123,11 @@ test("an abort ends the pause, and the error it causes is not told", async () =>
   );
   expect(failingByAbort).toMatchObject({ answer: undefined, failures: [] });
 });
+
+test("the longest pause may depend on the error; the shortest one that was asked for is kept", async () => {
+  const retry = Array<Remedy>(8).fill("retry");
+  const bounded = await run(failing(...retry), { mostMs: () => 300 });
+  expect(Math.max(...bounded.pauses)).toBeLessThanOrEqual(300);
+  const asked = await run(failing(...retry), { mostMs: () => 300, leastMs: () => 700 });
+  expect(asked.pauses).toEqual(retry.map(() => 700));
+});

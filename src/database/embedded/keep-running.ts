@@ -18,11 +18,11 @@ export type Restarts = {
   readonly most: number;
 };
 
-/** Nine minutes of pauses in all: long enough to make room on a disk. */
+/** Nine minutes of pauses in all: long enough to make room on a disk. Then work goes on within seconds. */
 const RESTARTS: Restarts = {
-  backoff: { firstMs: 1_000, maxMs: 60_000 },
+  backoff: { firstMs: 1_000, maxMs: 5_000 },
   healthyMs: 10 * 60_000,
-  most: 15,
+  most: 110,
 };
 
 /** The cluster's files are gone: no start can succeed. Put them back, then start the service. */

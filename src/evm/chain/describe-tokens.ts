@@ -1,5 +1,5 @@
 /** Asks tokens how they are called, beside the reading of their logs: neither waits for the other. */
-import type { Database } from "../../database/connect.ts";
+import { type Database, databaseRetries } from "../../database/connect.ts";
 import { type Backoff, pause } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import type { Address } from "../contract/fact.ts";
@@ -71,5 +71,9 @@ export const describeTokens = async (
   };
   // What must stop stops the reading of the logs, which meets it too.
   const remedy = () => "retry" as const;
-  await retrying(attempt, { backoff: BACKOFF, remedy, onTrouble: onError }, signal);
+  await retrying(
+    attempt,
+    { ...databaseRetries, backoff: BACKOFF, remedy, onTrouble: onError },
+    signal,
+  );
 };

@@ -3,7 +3,7 @@
  * what is asked of the tokens themselves.
  */
 
-import { type Database, databaseRemedy } from "../../database/connect.ts";
+import { type Database, databaseRetries } from "../../database/connect.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import type { EvmNetwork } from "../contract/network.ts";
@@ -76,6 +76,6 @@ const read = async (
       onBatch?.(batch);
     }
   };
-  const trouble = { backoff: BACKOFF, remedy: databaseRemedy, onTrouble: onError };
+  const trouble = { backoff: BACKOFF, ...databaseRetries, onTrouble: onError };
   await retrying(attempt, trouble, signal);
 };

@@ -6,7 +6,7 @@
  * One process reads at a time, by an advisory lock; others stand by. It begins where the log ends,
  * whatever happened before: nothing is remembered anywhere else.
  */
-import { type Database, databaseRemedy } from "../../database/connect.ts";
+import { type Database, databaseRetries } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
 import type { Feed } from "../../log/feed.ts";
 import { readHighWater } from "../../log/high-water.ts";
@@ -181,7 +181,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   ]);
   try {
     const { backoff } = waits;
-    await retrying(attempt, { backoff, remedy: databaseRemedy, onTrouble }, own.signal);
+    await retrying(attempt, { backoff, ...databaseRetries, onTrouble }, own.signal);
     progress.enter("done");
     show();
   } catch (error) {
