@@ -40,31 +40,75 @@ export class RootConflictError extends Error {
 type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
 
 /**
+ * A key has published as many new roots today as it may; they stay public for ever. Nothing was signed. Wait: the
+ * next day begins at midnight UTC, and statements whose root is published count for nothing.
+ */
+export class RootsOfDayError extends Error {
+  override readonly name = "RootsOfDayError";
+  readonly remedy: Remedy = "wait";
+  /** Seconds until the next day, rounded up. */
+  readonly retryAfterSeconds: number;
+
+  constructor(most: number) {
+    super(
+      `this key has published ${most} new roots today (UTC), the most that ROOTS_PER_DAY allows; nothing was signed. Ask for a checkpoint whose root is at /roots, or again tomorrow`,
+    );
+    this.retryAfterSeconds = Math.ceil(DAY_SECONDS - ((Date.now() / 1_000) % DAY_SECONDS));
+  }
+}
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** Whose new roots are counted, and how many a UTC day may have. */
+export type RootQuota = {
+  /** `api_keys.id`. */
+  readonly askedBy: string;
+  readonly perDay: number;
+};
+
+/**
  * Signs a root and publishes it, unless it was published before.
- * @throws RootConflictError (stop)
+ * @param quota of the key that asks; commands have none
+ * @throws RootConflictError (stop), RootsOfDayError (wait)
  */
 export const publishRoot = async (
   { sql }: { readonly sql: Sql },
   key: DeploymentKey,
   made: Root,
+  quota?: RootQuota,
 ): Promise<Signature> => {
-  const signature = key.sign(signedRoot(made));
   const { coinType, checkpoint, checkpointDigest, root, total } = made;
+  const stored = () => sql<StoredRoot[]>`
+    select root, total, checkpoint_digest as "checkpointDigest" from published_roots
+    where coin_type = ${coinType} and checkpoint = ${checkpoint}`;
+  if (quota !== undefined && (await stored()).length === 0) await countRoot(sql, quota);
+  const signature = key.sign(signedRoot(made));
   await sql`
     insert into published_roots
       (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
     values (${coinType}, ${checkpoint}, ${checkpointDigest}, ${root}, ${total},
             ${signature.signature}, ${key.keyId})
     on conflict (coin_type, checkpoint) do nothing`;
-  const [published] = await sql<StoredRoot[]>`
-    select root, total, checkpoint_digest as "checkpointDigest" from published_roots
-    where coin_type = ${coinType} and checkpoint = ${checkpoint}`;
+  const [published] = await stored();
   const isSame =
     published?.root === root &&
     published.total === total &&
     published.checkpointDigest === checkpointDigest;
   if (published !== undefined && !isSame) throw new RootConflictError(published, made);
   return signature;
+};
+
+/** Counts one more new root. @throws RootsOfDayError (wait) */
+const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promise<void> => {
+  // No row for one more than it may: nothing to insert, or the row stays as it is.
+  const { count } = await sql`
+    insert into root_counts (asked_by, day, roots)
+    select ${askedBy}, (now() at time zone 'UTC')::date, 1 where ${perDay}::int4 > 0
+    on conflict (asked_by) do update
+      set day = excluded.day,
+          roots = case when root_counts.day = excluded.day then root_counts.roots + 1 else 1 end
+      where root_counts.day <> excluded.day or root_counts.roots < ${perDay}`;
+  if (count === 0) throw new RootsOfDayError(perDay);
 };
 
 /** Roots of a coin, the newest checkpoint first: below `before` where that is given. */

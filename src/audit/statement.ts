@@ -22,7 +22,7 @@ import {
 import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { publishRoot } from "./published-roots.ts";
+import { publishRoot, type RootQuota } from "./published-roots.ts";
 
 /** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
 export class NoRowError extends Error {
@@ -62,10 +62,17 @@ export class SupplyMismatchError extends Error {
   }
 }
 
+export type StatementOptions = {
+  /** Of a process that keeps registers. */
+  readonly tables?: CapTables | undefined;
+  /** Of the key that asks for it. */
+  readonly quota?: RootQuota | undefined;
+};
+
 /**
  * Makes a statement, and publishes its root.
- * @param tables of a process that keeps registers
- * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop)
+ * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop),
+ * RootsOfDayError (wait)
  */
 export const makeStatement = async (
   { db, sql }: { readonly db: Reads; readonly sql: Sql },
@@ -77,7 +84,7 @@ export const makeStatement = async (
     readonly totalSupply: bigint | null;
   },
   whose: Whose,
-  tables: CapTables = createCapTables(),
+  { tables = createCapTables(), quota }: StatementOptions = {},
 ): Promise<Statement> => {
   const { coinType, mark } = table;
   const { sequence: checkpoint, timestampMs, digest } = mark;
@@ -98,7 +105,11 @@ export const makeStatement = async (
     root: proven.root,
     total: proven.issued.toString(),
   };
-  const { keyId, publicKey, signature: rootSignature } = await publishRoot({ sql }, key, root);
+  const {
+    keyId,
+    publicKey,
+    signature: rootSignature,
+  } = await publishRoot({ sql }, key, root, quota);
   const unsigned = {
     format: FORMAT,
     version: VERSION,

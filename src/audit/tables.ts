@@ -3,7 +3,16 @@
  * found. What was signed is never updated or deleted (drizzle/0007_proof.sql).
  */
 import { sql } from "drizzle-orm";
-import { check, jsonb, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";
+import {
+  check,
+  date,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+} from "drizzle-orm/pg-core";
 import { at, bytea, identifier, int8 } from "../database/column-types.ts";
 
 /** Keys that statements about the register are signed with; the newest one signs. Rows stay. */
@@ -35,6 +44,15 @@ export const publishedRoots = pgTable(
   },
   (t) => [primaryKey({ columns: [t.coinType, t.checkpoint] })],
 );
+
+/** How many roots a caller's key has published in a day: one row a key, of its newest day. */
+export const rootCounts = pgTable("root_counts", {
+  /** `api_keys.id`. */
+  askedBy: text("asked_by").primaryKey(),
+  /** In UTC. */
+  day: date("day").notNull(),
+  roots: integer("roots").notNull(),
+});
 
 /** How far the slow check of the log is, and what it found: one row. */
 export const logCheck = pgTable(

@@ -20,7 +20,7 @@ import { readCapTable, type TableOf } from "../audit/cap-table-json.ts";
 import type { DeploymentKey } from "../audit/deployment-key.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
-import { RootConflictError } from "../audit/published-roots.ts";
+import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
 import {
   ChainUnknownError,
   makeStatement,
@@ -102,6 +102,8 @@ export type ExportSettings = {
   readonly sql: Sql;
   /** Opens the key that statements are signed with. */
   readonly deploymentKey: () => Promise<DeploymentKey>;
+  /** New roots that a key may publish in a UTC day. */
+  readonly rootsPerDay: number;
   /** What is known of a token's issuer beside the ledger. */
   readonly issuerOf: (coinType: string) => SuiToken["issuer"];
 };
@@ -205,13 +207,16 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
     return { name: `${name}${ending}`, type, content: dataOf(pieces) };
   });
 
-  serve(STATEMENT, statementQuery, async ({ owner, holderId, ...asked }, { signal }) => {
+  serve(STATEMENT, statementQuery, async ({ owner, holderId, ...asked }, exporting) => {
     const whose = whoseOf(owner, holderId);
-    const db = readers.for(signal);
+    const db = readers.for(exporting.signal);
     const table = await tableAsked(db, asked);
     const key = await settings.deploymentKey();
     const on = { db, sql: settings.sql };
-    const statement = await makeStatement(on, key, table, whose, capTables);
+    const statement = await makeStatement(on, key, table, whose, {
+      tables: capTables,
+      quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
+    });
     const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
     return {
       name: `statement-${placeIn(table)}-${who}.json`,
@@ -296,6 +301,9 @@ const asRefusal = (error: unknown): unknown => {
   ) {
     return new HttpError(409, error.message);
   }
+  if (error instanceof RootsOfDayError) {
+    return new HttpError(429, error.message, { "retry-after": `${error.retryAfterSeconds}` });
+  }
   // Something is wrong with the register, and whoever asks is to know it.
   if (error instanceof SupplyMismatchError || error instanceof RootConflictError) {
     return new HttpError(500, error.message);
@@ -330,7 +338,8 @@ export const exportsDescribed: readonly DescribedRoute[] = [
     access: "reader",
     operationId: "exportStatement",
     summary: "A holder's statement, signed",
-    description: "Its root is published at `/roots`.",
+    description:
+      "Its root is published at `/roots`, for ever. A key publishes at most `ROOTS_PER_DAY` new ones in a UTC day; then 429, and `Retry-After` is the day's end.",
     query: statementQuery,
     body: NOTHING,
     refusals: [404, 409],

@@ -165,6 +165,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       capTables,
       read: storage.read,
       sql: storage.write.sql,
+      rootsPerDay: config.rootsPerDay,
       deploymentKey: async () =>
         openDeploymentKey(storage.write, await callbackMasterKey(config, { existing: true })),
       issuerOf: (coinType) => issuerOf(assets, coinType),

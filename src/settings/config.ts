@@ -66,6 +66,7 @@ const settings = z.object({
   BATCH_FACTS: wholeNumber(100, 200_000, "10000").default(10_000),
   BATCH_MIB: wholeNumber(1, 256, "8").default(8),
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
+  ROOTS_PER_DAY: wholeNumber(0, 1_000_000, "100").default(100),
   TRUST_PROXY: flag.default(false),
   ALLOW_PRIVATE_CALLBACKS: flag.default(false),
   CALLBACK_PORTS: ports.default([443]),
@@ -157,6 +158,8 @@ export type Config = Readonly<{
   batchFacts: number;
   batchBytes: number;
   rateLimitPerMinute: number;
+  /** New roots that a key may publish in a UTC day by asking for statements. */
+  rootsPerDay: number;
   /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
   trustProxy: boolean;
   callbacks: Readonly<{
@@ -308,6 +311,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     batchFacts: data.BATCH_FACTS,
     batchBytes: data.BATCH_MIB * MIB,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    rootsPerDay: data.ROOTS_PER_DAY,
     trustProxy: data.TRUST_PROXY,
     callbacks: {
       allowPrivate: data.ALLOW_PRIVATE_CALLBACKS,

@@ -6,7 +6,7 @@ import { isLogHeadSigned } from "../../client/verify-log-head.mjs";
 import { signedRoot } from "../../client/verify-statement.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
-import { publishRoot } from "../../src/audit/published-roots.ts";
+import { publishedRootsOf, publishRoot } from "../../src/audit/published-roots.ts";
 import {
   deploymentKeysAnswer,
   logHeadsAnswer,
@@ -96,6 +96,26 @@ test("a root that was published is published once, whoever asks again", async ()
   await expect(publishRoot(database, key, { ...rootAt(9), total: "999" })).rejects.toThrow(
     /at checkpoint 9 was signed before with root 0+9, total 1000.*total 999/,
   );
+});
+
+test("a day's roots of a key are as many as it may, however many it asks for at once; the next day has its own", async () => {
+  await using other = await freshDatabase();
+  const signer = await openDeploymentKey(other, randomBytes(32));
+  const quota = { askedBy: "key_1", perDay: 3 };
+  const publish = (checkpoint: number) => publishRoot(other, signer, rootAt(checkpoint), quota);
+  const asked = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => publish(i)));
+  const refused = asked.filter(({ status }) => status === "rejected");
+  expect(refused).toHaveLength(9);
+  for (const one of refused) expect(one).toMatchObject({ reason: { name: "RootsOfDayError" } });
+  const stored = () => publishedRootsOf(other, { coinType, limit: 100 });
+  expect(await stored()).toHaveLength(3);
+
+  await other.sql`update root_counts set day = day - 1`;
+  await publish(100);
+  expect(await stored()).toHaveLength(4);
+  expect(await other.sql`select roots from root_counts`).toEqual([{ roots: 1 }]);
+  const none = publishRoot(other, signer, rootAt(101), { askedBy: "key_2", perDay: 0 });
+  await expect(none).rejects.toThrow("nothing was signed");
 });
 
 test("anybody reads the signed heads of the log, page by page, and checks them", async () => {

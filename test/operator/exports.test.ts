@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyStatement } from "../../client/verify-statement.mjs";
+import { publishedRootsOf } from "../../src/audit/published-roots.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { readOcf } from "../audit/ocf-package.ts";
@@ -153,6 +154,40 @@ test("a statement holds, for a holder and for any of its wallets", async () => {
     const ofWallet = await api.get(path("statement", { owner, atCheckpoint: "250" }));
     expect(verifyStatement(JSON.parse(ofWallet.text)).root).toBe(statement.root);
   }
+});
+
+test("a key publishes a bounded number of new roots a day; beyond it nothing is signed, and what is published costs nothing", async () => {
+  await using bounded = await serveOperator(register.database, { rootsPerDay: 2 });
+  const table = await bounded.get(path("cap-table", { format: "json", atCheckpoint: "200" }));
+  const { rows } = table.json as { rows: { wallets: { address: string }[] }[] };
+  const owner = rows[0]?.wallets[0]?.address ?? "";
+  const ask = async (atCheckpoint: string, key?: string) =>
+    bounded.get(path("statement", { owner, atCheckpoint }), key);
+  const published = async () => {
+    const found = await publishedRootsOf(register.database, { coinType, limit: 1_000 });
+    return found.map(({ checkpoint }) => checkpoint);
+  };
+  const statuses = async (...checkpoints: string[]) => {
+    const found = [];
+    for (const checkpoint of checkpoints) found.push((await ask(checkpoint)).status);
+    return found;
+  };
+  expect(await statuses("201", "201", "202", "201", "202")).toEqual([200, 200, 200, 200, 200]);
+  const before = await published();
+  expect(before).toEqual(expect.arrayContaining(["202", "201"]));
+  const over = await ask("203");
+  expect([over.status, over.json.details]).toEqual([429, expect.stringContaining("ROOTS_PER_DAY")]);
+  const seconds = Number(over.headers.get("retry-after"));
+  expect(seconds).toBeGreaterThan(0);
+  expect(seconds).toBeLessThanOrEqual(86_400);
+  expect(await published()).toEqual(before);
+  expect(await statuses("202", "250")).toEqual([200, 200]);
+
+  // Many at once are no way around it, and another key has a day of its own.
+  const atOnce = await Promise.all(["204", "205", "206"].map((one) => ask(one)));
+  expect(atOnce.map(({ status }) => status)).toEqual([429, 429, 429]);
+  expect((await ask("203", bounded.keys.graphql)).status).toBe(200);
+  expect(await statuses("203")).toEqual([200]);
 });
 
 test("what cannot be told is refused with the reason", async () => {

@@ -44,6 +44,7 @@ export const serveOperator = async (
     readonly verify?: OperatorSettings["proofs"]["verify"];
     readonly trustProxy?: boolean;
     readonly quota?: number;
+    readonly rootsPerDay?: number;
     readonly admission?: Admission;
   } = {},
 ): Promise<OperatorApi> => {
@@ -82,6 +83,7 @@ export const serveOperator = async (
       capTables: createCapTables(),
       read,
       sql: database.sql,
+      rootsPerDay: settings.rootsPerDay ?? 1_000,
       deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
       issuerOf: () => undefined,
     },
