@@ -33,7 +33,6 @@ export type TransferAgent = {
   /** @param body `{ investor: { … }, verifiedStatus?, verifiedAt? }`, see docs/how-to/transfer-agent.md */
   whitelist(body: JsonValue, sending?: Sending): Promise<Accepted>;
   kyc(body: JsonValue, sending?: Sending): Promise<Accepted>;
-  /** `requestId` is that of your newest whitelist request for the wallet: the request is signed. */
   whitelistStatus(
     wallet: string,
     asking?: Asking,

@@ -7,7 +7,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Gate, GateSettings } from "../../http/edge/gate.ts";
 import type { BodyRoom } from "./body-room.ts";
-import type { AdmittedCaller, Caller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import { type Pace, readBody } from "./read-body.ts";
 import {
   requireBodyForm,
@@ -22,10 +22,7 @@ import { headerOf, parseSignedBody, requirePlainBody, type SignedBody } from "./
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 export type Admission = {
-  /**
-   * Lets a request in by its key alone. One with `X-Request-Timestamp` has to be signed as `signedRead` wants
-   * it, and proves its caller. @throws HttpError 401, 403, 429
-   */
+  /** Lets a request in by its key alone. @throws HttpError 401, 403, 429 */
   readonly byKey: Hook;
   /** Lets a request in whose method, path and time are signed. @throws HttpError 401, 403, 429 */
   readonly signedRead: Hook;
@@ -35,7 +32,7 @@ export type Admission = {
    */
   readonly beforeBody: Hook;
   /** The caller of a request that one of the hooks let in. */
-  callerOf(request: FastifyRequest): AdmittedCaller;
+  callerOf(request: FastifyRequest): Caller;
   /**
    * Reads the body of a request that `beforeBody` let come, and checks its signature.
    * @throws StrictJsonError (400), HttpError 401, 408, 413, 429, 503
@@ -58,9 +55,9 @@ export type AdmissionSettings = {
 
 export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admission => {
   const { limit, attempts } = limits;
-  const callers = new WeakMap<object, AdmittedCaller>();
+  const callers = new WeakMap<object, Caller>();
 
-  const callerOf = (request: FastifyRequest): AdmittedCaller => {
+  const callerOf = (request: FastifyRequest): Caller => {
     const caller = callers.get(request);
     if (caller === undefined) throw new Error("a handler ran without its onRequest hook");
     return caller;
@@ -88,31 +85,27 @@ export const admission = ({ gate, limits, room, pace }: AdmissionSettings): Admi
     }
   };
 
-  /** The caller counts as proven: no handler runs before its signature was checked. */
   const beforeSignature: Hook = async (request) => {
     const caller = await identified(request);
     checked(request, caller, () => requireSignatureForm(signatureOf(request)));
     const verdict = limit.peek(caller.id);
     if (!verdict.allowed) throw limit.refusal(verdict);
-    callers.set(request, { ...caller, isProven: true });
-  };
-
-  const signedRead: Hook = async (request, reply) => {
-    await beforeSignature(request, reply);
-    const caller = callerOf(request);
-    checked(request, caller, () => requireReadSignature(caller, headOf(request), Date.now()));
-    count(caller.id, reply);
+    callers.set(request, caller);
   };
 
   return {
     callerOf,
     byKey: async (request, reply) => {
-      if (headerOf(request, "x-request-timestamp") !== undefined) return signedRead(request, reply);
       const caller = await identified(request);
       count(unproven(request, caller), reply);
-      callers.set(request, { ...caller, isProven: false });
+      callers.set(request, caller);
     },
-    signedRead,
+    signedRead: async (request, reply) => {
+      await beforeSignature(request, reply);
+      const caller = callerOf(request);
+      checked(request, caller, () => requireReadSignature(caller, headOf(request), Date.now()));
+      count(caller.id, reply);
+    },
     beforeBody: async (request, reply) => {
       await beforeSignature(request, reply);
       const caller = callerOf(request);

@@ -28,9 +28,7 @@ export const whitelistStatusAnswer = z.object({
   requestId: z
     .uuid()
     .nullable()
-    .describe(
-      "Your newest whitelist request for the wallet, where the request is signed; null otherwise, and without any.",
-    ),
+    .describe("Your newest whitelist request for the wallet; null without one."),
   address: z.string().describe("The wallet in canonical form."),
   isWhitelisted: z.boolean().describe("Whether both groups are the same."),
   whitelistGroupId: z.int().describe("The expected group."),

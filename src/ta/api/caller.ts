@@ -19,12 +19,6 @@ export type Caller = {
   readonly requireBound: boolean;
 };
 
-/** A caller that was let in. */
-export type AdmittedCaller = Caller & {
-  /** Whether a signature proved that it has the secret half of the key; the public one proves nothing. */
-  readonly isProven: boolean;
-};
-
 /**
  * Looks keys up, for the gate: null for an unknown one.
  * @throws HttpError 403 for a key of another interface, or of an asset that is not configured

@@ -76,7 +76,7 @@ const SIGNED = [{ taKey: [], taSignature: [] }];
 
 const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   open: [],
-  key: [...KEY_ALONE, ...SIGNED],
+  key: KEY_ALONE,
   signed: SIGNED,
   "signed-body": SIGNED,
   gone: [],
@@ -88,11 +88,6 @@ const timestamp = headerParameter(
   true,
 );
 
-const optionalTimestamp = headerParameter(
-  "X-Request-Timestamp",
-  "Unix seconds, within 300 s of now, beside a signature over method, path and time. Without it the key alone is shown.",
-);
-
 const boundTimestamp = headerParameter(
   "X-Request-Timestamp",
   "Unix seconds, within 300 s of now: the signature is bound to method, path, time, Idempotency-Key and body. Without it the signature is over the body alone, which a key made with --require-bound does not take.",
@@ -100,7 +95,6 @@ const boundTimestamp = headerParameter(
 
 const headersOf = (route: TaRoute): readonly object[] => {
   if (route.access === "signed") return [timestamp];
-  if (route.access === "key") return [optionalTimestamp];
   if (route.access !== "signed-body") return [];
   return [boundTimestamp, headerParameter("Idempotency-Key", route.body.idempotencyKey)];
 };

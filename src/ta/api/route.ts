@@ -10,7 +10,7 @@ import type { Acceptance } from "../requests/accept.ts";
 import type { Fingerprints } from "../requests/fingerprint.ts";
 import type { Answer } from "../requests/replays.ts";
 import type { AdmittedBody } from "./admission.ts";
-import type { AdmittedCaller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 
 /** Sizes in bytes. */
 export type TaBounds = {
@@ -73,9 +73,9 @@ export type ServedRoute = Described & {
     | { readonly method: "GET"; readonly access: "open"; readonly handler: Handler<[]> }
     | {
         readonly method: "GET";
-        /** `signed`: a signature over method, path and time. `key`: the key alone, or such a signature. */
+        /** The key alone, or also a signature over method, path and time. */
         readonly access: "key" | "signed";
-        readonly handler: Handler<[caller: AdmittedCaller]>;
+        readonly handler: Handler<[caller: Caller]>;
       }
     | {
         readonly method: "POST";
@@ -88,7 +88,7 @@ export type ServedRoute = Described & {
           /** What the description says of the header field `Idempotency-Key`. */
           readonly idempotencyKey: string;
         };
-        readonly handler: Handler<[caller: AdmittedCaller, body: AdmittedBody]>;
+        readonly handler: Handler<[caller: Caller, body: AdmittedBody]>;
       }
   );
 

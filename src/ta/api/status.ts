@@ -15,8 +15,6 @@ const whitelistStatus: ServedRoute = {
   access: "key",
   operationId: "whitelistStatus",
   summary: "Whether a wallet is whitelisted",
-  description: () =>
-    "The groups are public on the ledger, so the key alone, which is public too, is enough for them. Sign the request as other GETs are (`X-Request-Timestamp`, `X-Request-Sig-B64`) for `requestId`: it is null otherwise.",
   params: { wallet: { name: "wallet_address", description: "0x and hex digits." } },
   answer: {
     statusCode: 200,
@@ -34,7 +32,7 @@ const whitelistStatus: ServedRoute = {
       }
       const [group, requestId] = await Promise.all([
         walletGroup(read.db, asset, wallet),
-        caller.isProven ? newestOfCaller(read.db, caller, wallet) : null,
+        newestOfCaller(read.db, caller, wallet),
       ]);
       const status = {
         requestId,
