@@ -38,10 +38,12 @@ const looks = all
       { theme: "dark", size: PHONE },
     ];
 
-/** The service at HOLDERBOOK_URL, or one that is started for this: its URL, and how to end it. */
+/** The service at HOLDERBOOK_URL, with the operator key HOLDERBOOK_KEY, or one that is started for this. */
 const service = async () => {
   const { HOLDERBOOK_URL: url } = process.env;
-  if (url !== undefined) return { url, key: process.env.HOLDERBOOK_KEY, end: async () => {} };
+  const given = process.env.HOLDERBOOK_KEY;
+  if (url !== undefined && given === undefined) throw new Error("set HOLDERBOOK_KEY, too");
+  if (url !== undefined) return { url, key: given, end: async () => {} };
   const data = mkdtempSync(join(tmpdir(), "holderbook-screenshots-"));
   const env = { ...process.env, PORT: "0", DATA_DIR: data, LOG_LEVEL: "warn", HOST: "127.0.0.1" };
   const launcher = join(root, "bin", "holderbook.mjs");
@@ -71,11 +73,11 @@ const service = async () => {
 const { url, key, end } = await service();
 /** Something to show on the transfer agent's pages: the demo's own tour, some times. */
 for (let number = 0; number < 3; number += 1) {
-  const headers = { "content-type": "application/json", origin: url };
+  const headers = { "content-type": "application/json", "x-api-key": key };
   const begun = await fetch(`${url}/demo/tour`, { method: "POST", headers, body: "{}" });
   if (!begun.ok) break;
   const { tourId } = await begun.json();
-  const seen = async () => (await fetch(`${url}/demo/tour/${tourId}`)).json();
+  const seen = async () => (await fetch(`${url}/demo/tour/${tourId}`, { headers })).json();
   for (let look = 0; look < 300 && !(await seen()).done; look += 1) await delay(100);
 }
 
@@ -99,15 +101,10 @@ try {
       // Charts are drawn after what they show has arrived.
       await page.waitForTimeout(800);
     };
+    // What the operator's pages show takes an operator's key.
+    await page.getByLabel("API key").fill(key);
+    await page.getByRole("button", { name: "Sign in" }).click();
     await settled();
-    if (key !== undefined && key !== "") {
-      // What the operator's pages show takes an operator's key.
-      if (size === PHONE) await page.getByRole("button", { name: "Open the menu" }).click();
-      await page.getByRole("button", { name: "Sign out" }).click();
-      await page.getByLabel("API key").fill(key);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await settled();
-    }
     for (const [name, path] of Object.entries(PAGES)) {
       // By the page's own router: a reload would forget the key.
       await page.evaluate((to) => {

@@ -36,12 +36,15 @@ export const chromiumPath = async (): Promise<string | undefined> => {
 
 /**
  * Opens a page. `bypassPolicy` leaves its Content-Security-Policy out of account, to see what the page
- * would ask for without it.
+ * would ask for without it. `before` is run in each document before anything of its own.
  */
 export const openPage = async (
   chromium: string,
   url: string,
-  { bypassPolicy = false }: { readonly bypassPolicy?: boolean } = {},
+  {
+    bypassPolicy = false,
+    before,
+  }: { readonly bypassPolicy?: boolean; readonly before?: string } = {},
 ): Promise<Page> => {
   const opened = new AsyncDisposableStack();
   try {
@@ -56,6 +59,9 @@ export const openPage = async (
     for (const domain of ["Page", "Runtime", "Log"]) await send(`${domain}.enable`);
     await browser.watch(sessionId);
     await send("Page.setBypassCSP", { enabled: bypassPolicy });
+    if (before !== undefined) {
+      await send("Page.addScriptToEvaluateOnNewDocument", { source: before });
+    }
     await send("Page.navigate", { url });
 
     const evaluate = async (expression: string): Promise<unknown> => {

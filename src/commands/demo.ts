@@ -10,51 +10,55 @@ type WriteOptions = {
   readonly noise: number;
 };
 
-/** `holderbook demo write`: a simulated issuer's ledger as files. */
+/** `holderbook demo`: a simulated issuer's ledger as files, and the page of one that runs. */
 export const demoCommand = async () => {
   const { DEFAULT_INVESTORS, DEFAULT_NOISE, FIRST_INVESTORS, writeDemoLedger } = await import(
     "../../demo/write.ts"
   );
-  return new Command("demo").addCommand(
-    new Command("write")
-      .description(
-        "write checkpoints and a ledger.json that names their packages; same seed, same bytes",
+  const write = new Command("write")
+    .description(
+      "write checkpoints and a ledger.json that names their packages; same seed, same bytes",
+    )
+    .requiredOption("--dir <folder>", "where to write; created when missing")
+    .requiredOption("--checkpoints <number>", "how many", wholeNumberArgument(1, 10_000_000))
+    .requiredOption("--seed <text>", "any text")
+    .addOption(
+      new Option(
+        "--format <format>",
+        "chk: BCS; binpb: zstd-compressed protobuf, as object stores keep it",
       )
-      .requiredOption("--dir <folder>", "where to write; created when missing")
-      .requiredOption("--checkpoints <number>", "how many", wholeNumberArgument(1, 10_000_000))
-      .requiredOption("--seed <text>", "any text")
-      .addOption(
-        new Option(
-          "--format <format>",
-          "chk: BCS; binpb: zstd-compressed protobuf, as object stores keep it",
-        )
-          .choices(["chk", "binpb"])
-          .default("chk"),
-      )
-      .option(
-        "--investors <number>",
-        "how many investors the register grows to",
-        wholeNumberArgument(FIRST_INVESTORS, 1_000_000),
-        DEFAULT_INVESTORS,
-      )
-      .option(
-        "--noise <ratio>",
-        "share of unrelated transactions, 0 to 1",
-        ratioArgument(1),
-        DEFAULT_NOISE,
-      )
-      .action(async (options: WriteOptions) => {
-        const terminal = process.stderr.isTTY;
-        await writeDemoLedger({
-          ...options,
-          onProgress: (written) => {
-            if (terminal)
-              process.stderr.write(`\r${written} of ${options.checkpoints} checkpoints`);
-          },
-        });
-        process.stderr.write(
-          `${terminal ? "\r" : ""}wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}\n`,
-        );
-      }),
-  );
+        .choices(["chk", "binpb"])
+        .default("chk"),
+    )
+    .option(
+      "--investors <number>",
+      "how many investors the register grows to",
+      wholeNumberArgument(FIRST_INVESTORS, 1_000_000),
+      DEFAULT_INVESTORS,
+    )
+    .option(
+      "--noise <ratio>",
+      "share of unrelated transactions, 0 to 1",
+      ratioArgument(1),
+      DEFAULT_NOISE,
+    )
+    .action(async (options: WriteOptions) => {
+      const terminal = process.stderr.isTTY;
+      await writeDemoLedger({
+        ...options,
+        onProgress: (written) => {
+          if (terminal) process.stderr.write(`\r${written} of ${options.checkpoints} checkpoints`);
+        },
+      });
+      process.stderr.write(
+        `${terminal ? "\r" : ""}wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}\n`,
+      );
+    });
+  const link = new Command("link")
+    .description("print another link that opens the page of a running demo signed in, once")
+    .option("--url <url>", "where the service answers; this machine's PORT unless given")
+    .action(async (options: { readonly url?: string }) =>
+      (await import("./demo-link.ts")).printDemoLink(options),
+    );
+  return new Command("demo").addCommand(write).addCommand(link);
 };

@@ -1,11 +1,15 @@
 /** The keys that `start` makes itself, so that a newcomer's first requests work. */
-import { rename, writeFile } from "node:fs/promises";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
-import { demoTaKeyFile, keptDemoTaKey, keptStartKey, startKeyFile } from "../service/kept-keys.ts";
+import {
+  demoTaKeyFile,
+  keepPrivately,
+  keptDemoTaKey,
+  keptStartKey,
+  startKeyFile,
+} from "../service/kept-keys.ts";
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
-import { makeDataDir } from "../settings/data-dir.ts";
 import { handOver, registerKey } from "../ta/requests/caller-keys.ts";
 
 /**
@@ -23,7 +27,7 @@ export const startKey = async (
     return undefined;
 
   const { secret } = await createKey(write, { kind: "graphql", label: LABEL });
-  await keep(config, startKeyFile(config), `${secret}\n`);
+  await keepPrivately(config, startKeyFile(config), `${secret}\n`);
   return secret;
 };
 
@@ -48,16 +52,9 @@ export const demoTaKey = async (
     label: LABEL,
     requireBound: true,
   });
-  await keep(config, path, `${JSON.stringify({ publicKey, secretKey })}\n`);
+  await keepPrivately(config, path, `${JSON.stringify({ publicKey, secretKey })}\n`);
   if (isOurs) await handOver(write, { id: known.id, to: id });
   return path;
 };
 
 const LABEL = "made by start";
-
-/** Complete when it appears, and private from its first byte on. */
-const keep = async ({ dataDir }: Pick<Config, "dataDir">, path: string, text: string) => {
-  makeDataDir(dataDir);
-  await writeFile(`${path}.${process.pid}`, text, { mode: 0o600 });
-  await rename(`${path}.${process.pid}`, path);
-};

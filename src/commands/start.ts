@@ -1,13 +1,16 @@
 import { Command } from "commander";
+import { isAllDemo } from "../service/demo.ts";
+import { makeDemoLink } from "../service/demo-link.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { watchPools } from "../service/pool-figures.ts";
 import { openStorage } from "../service/storage.ts";
 import { keepServing } from "../serving-process/keep.ts";
+import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { aborted } from "../waiting/aborted.ts";
 import { progressLine, progressPlace } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
-import { welcome } from "./welcome.ts";
+import { localUrl, welcome } from "./welcome.ts";
 
 /** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
 export const startCommand = () =>
@@ -72,9 +75,10 @@ export const startCommand = () =>
         return;
       }
       const key = await startKey(config, storage);
+      const link = key === undefined ? undefined : await demoLink(config, serving.url);
       const demo = receiver && { ...receiver, taKeyFile: await demoTaKey(config, storage) };
       line.clear();
-      process.stdout.write(welcome({ config, ledger, storage, url: serving.url, key, demo }));
+      process.stdout.write(welcome({ config, ledger, storage, url: serving.url, key, link, demo }));
       await aborted(signal);
     } finally {
       ending.abort();
@@ -85,6 +89,10 @@ export const startCommand = () =>
       await ledger.source.close();
     }
   });
+
+/** Opens the page signed in, where no data is real. */
+const demoLink = (config: Config, url: string): Promise<string> | undefined =>
+  isAllDemo(config) ? makeDemoLink(config, localUrl(url)) : undefined;
 
 /** What this process takes of the machine. */
 const ownFigures = () => {

@@ -15,16 +15,22 @@ export type Welcome = {
   readonly url: string;
   /** Opens GraphQL; undefined when the operator has keys of their own. */
   readonly key: string | undefined;
+  /** Opens the page signed in, once; undefined where data may be real, or there is no such key. */
+  readonly link: string | undefined;
   /** With the demo's own assets: where their callbacks go, and the pair that signs requests for them. */
   readonly demo:
     | (Pick<DemoCallbacks, "url" | "isOurs"> & { readonly taKeyFile: string })
     | undefined;
 };
 
+/** An address of this machine, as its user types it. */
+export const localUrl = (url: string): string =>
+  url.replace("0.0.0.0", "localhost").replace("127.0.0.1", "localhost");
+
 /** The whole text, with the newline at its end. */
 export const welcome = (about: Welcome): string => {
-  const { config, ledger, storage, url, key, demo } = about;
-  const host = url.replace("0.0.0.0", "localhost").replace("127.0.0.1", "localhost");
+  const { config, ledger, storage, url, key, link, demo } = about;
+  const host = localUrl(url);
   const [coin] = ledger.coinTypes;
   const query =
     coin === undefined
@@ -37,7 +43,8 @@ export const welcome = (about: Welcome): string => {
     `Holderbook ${VERSION} is indexing ${ledger.about}`,
     `and keeps it in ${storage.kind === "embedded" ? `a Postgres of its own below ${config.dataDir}/` : "the database of DATABASE_URL"}.`,
     "",
-    `  Page      ${host}`,
+    `  Page      ${link ?? host}`,
+    ...(link === undefined ? [] : anotherLink(config, host)),
     `  GraphQL   ${host}/graphql`,
     `  GraphiQL  ${host}/graphiql`,
     `  REST      ${host}/r/api/v2/transfer_events (to read: ${host}/docs)`,
@@ -60,6 +67,16 @@ export const welcome = (about: Welcome): string => {
   ];
   return `${lines.join("\n")}\n`;
 };
+
+const anotherLink = (config: Config, host: string): readonly string[] => {
+  // Of all settings that lead to this service the folder alone matters here.
+  const command = `${holderbookCommand({ dataDir: config.dataDir, databaseUrl: undefined })} demo link`;
+  const where = host === USUAL_HOST ? "" : ` --url ${host}`;
+  return [`            opens signed in, once; another such link: ${command}${where}`];
+};
+
+/** Where `demo link` leads unless it is told. */
+const USUAL_HOST = "http://localhost:4000";
 
 const graphqlCall = (host: string, key: string | undefined): string =>
   `curl -s ${host}/graphql -H 'Content-Type: application/json' -H "X-API-Key: ${key ?? "$key"}"`;

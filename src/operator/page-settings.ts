@@ -1,11 +1,13 @@
-/** `GET /page/settings` and `GET /session`: what the page has to know before, and once, somebody signs in. */
+/**
+ * `GET /page/settings`, `GET /session` and `POST /demo/session`: what the page has to know before, and once, somebody
+ * signs in.
+ */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import { readMeta } from "../projections/meta.ts";
 import { type ExplorerSettings, explorerPages, networkOf } from "./explorer.ts";
 import { NOTHING, type Route, route } from "./route.ts";
-import { isFromThisMachine } from "./this-machine.ts";
 
 const page = (placeholder: string) =>
   z.string().nullable().describe(`Address of a page, with {${placeholder}} in it.`);
@@ -23,12 +25,9 @@ export const pageSettingsAnswer = z.object({
     })
     .nullable(),
   demo: z
-    .object({
-      key: z.string().describe("A key of the kind graphql."),
-      tour: z.boolean().describe("Whether `POST /demo/tour` can be asked."),
-    })
+    .object({ tour: z.boolean().describe("Whether `POST /demo/tour` can be asked.") })
     .nullable()
-    .describe("Only on the demo ledger, and only for requests from the machine it runs on."),
+    .describe("Only on the demo ledger."),
 });
 
 export const sessionAnswer = z.object({
@@ -37,10 +36,14 @@ export const sessionAnswer = z.object({
   label: z.string().nullable(),
 });
 
-/** What the demo ledger gives to whoever sits at this machine. */
+export const lentSessionAnswer = z.object({
+  key: z.string().describe("A key of the kind graphql."),
+});
+
+/** What the demo ledger lends to whoever opens the link that `start` printed. */
 export type DemoAccess = {
-  /** A key of the kind graphql that opens; null when there is none to give out. */
-  key(): Promise<string | null>;
+  /** Uses up the token of the newest link: a key of the kind graphql that opens. Null for every other token. */
+  lend(token: string): Promise<string | null>;
   /** Whether a tour can be begun. */
   hasTour(): Promise<boolean>;
 };
@@ -51,17 +54,12 @@ export type PageSettings = {
   readonly version: string;
   readonly ledgerSource: string;
   readonly explorer: ExplorerSettings;
-  /** Absent on any ledger but the demo's, and where a proxy is to be trusted. */
+  /** Absent on any ledger but the demo's. */
   readonly demo?: DemoAccess | undefined;
 };
 
 export const pageRoutes = (settings: PageSettings): readonly Route[] => {
   const { db, version, ledgerSource, explorer, demo } = settings;
-
-  const demoFor = async (access: DemoAccess) => {
-    const key = await access.key();
-    return key === null ? null : { key, tour: await access.hasTour() };
-  };
 
   return [
     route({
@@ -74,16 +72,15 @@ export const pageRoutes = (settings: PageSettings): readonly Route[] => {
       body: NOTHING,
       schema: pageSettingsAnswer,
       answer: { statusCode: 200, name: "PageSettings", description: "The settings." },
-      handle: async ({ request }) => {
+      handle: async () => {
         const { chainId } = await readMeta(db);
         const network = networkOf(chainId, ledgerSource);
-        const isHere = demo !== undefined && isFromThisMachine(request.raw);
         return {
           version,
           chain: chainId,
           network,
           explorer: explorerPages(network, explorer),
-          demo: isHere ? await demoFor(demo) : null,
+          demo: demo === undefined ? null : { tour: await demo.hasTour() },
         };
       },
     }),
@@ -104,5 +101,30 @@ export const pageRoutes = (settings: PageSettings): readonly Route[] => {
         return { keyId: key.id, kind: key.kind, label: key.label };
       },
     }),
+    ...(demo === undefined ? [] : [lentSession(demo)]),
   ];
 };
+
+const lentSession = (demo: DemoAccess): Route =>
+  route({
+    method: "POST",
+    path: "/demo/session",
+    access: "open",
+    operationId: "lentSession",
+    summary: "Exchange the token of the demo's link for a read key, once",
+    query: NOTHING,
+    body: z.strictObject({ token: z.string().max(100) }),
+    schema: lentSessionAnswer,
+    answer: { statusCode: 200, name: "LentSession", description: "The key." },
+    refusals: [403],
+    handle: async ({ body: { token } }) => {
+      const key = await demo.lend(token);
+      if (key === null) {
+        throw new HttpError(
+          403,
+          "this link was used, another was made since, or the key it lends was revoked; make another link: `holderbook demo link`",
+        );
+      }
+      return { key };
+    },
+  });

@@ -48,8 +48,6 @@ type Described = {
   };
   /** HTTP statuses of refusals beyond the usual ones. */
   readonly refusals?: readonly number[];
-  /** Looks at a request before anything else. @throws HttpError to refuse it */
-  readonly guard?: (request: FastifyRequest) => void;
 };
 
 /** A route, whatever its types. */
@@ -108,7 +106,7 @@ export const mountRoutes = (
   { entrance, admission }: Mounting,
   routes: readonly Route[],
 ): void => {
-  for (const { method, path: url, access, answer, run, guard } of routes) {
+  for (const { method, path: url, access, answer, run } of routes) {
     app.route<{ Params: Record<string, string> }>({
       method,
       url,
@@ -128,7 +126,6 @@ export const mountRoutes = (
       },
       // Before the body is read.
       onRequest: async (request, reply) => {
-        guard?.(request);
         if (access === "open") entrance.count(request, reply);
         else keys.set(request, await entrance.enter(access, request, reply));
       },

@@ -1,4 +1,4 @@
-/** What the demo ledger gives to whoever sits at the machine it runs on. */
+/** What the demo ledger lends to whoever opens the link that `start` printed, and its guided tour. */
 import type { Reads } from "../database/readers.ts";
 import { findKey, verifyKey } from "../http/keys.ts";
 import type { DemoAccess } from "../operator/page-settings.ts";
@@ -7,11 +7,11 @@ import { type Assets, suiTokens } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import { isAllDemo } from "./demo.ts";
+import { takeDemoToken } from "./demo-link.ts";
 import { keptDemoTaKey, keptStartKey } from "./kept-keys.ts";
 
 /**
- * The key that `start` made, while it opens. Undefined where data may be real, and behind a proxy: there all
- * callers come from this machine.
+ * The key that `start` made, while it opens. Undefined where data may be real.
  * @param keys for keys, which are remembered
  * @param tour where its requests are served
  */
@@ -20,12 +20,12 @@ export const demoAccess = (
   keys: Reads,
   tour: DemoTour | undefined,
 ): DemoAccess | undefined => {
-  if (!isAllDemo(config) || config.trustProxy) return undefined;
+  if (!isAllDemo(config)) return undefined;
   return {
-    key: async () => {
+    lend: async (token) => {
       const kept = await keptStartKey(config);
-      if (kept === undefined) return null;
-      return (await verifyKey(keys, "graphql", kept)) === null ? null : kept;
+      if (kept === undefined || (await verifyKey(keys, "graphql", kept)) === null) return null;
+      return (await takeDemoToken(config, token)) ? kept : null;
     },
     hasTour: async () => (await tour?.secretKey()) !== undefined,
   };
@@ -36,7 +36,7 @@ export type DemoTour = Omit<TourSettings, "db">;
 
 /** The tour of the demo's first asset, signed with the pair that `start` made, while that is registered. */
 export const demoTour = (config: Config, assets: Assets, keys: Reads): DemoTour | undefined => {
-  if (!isAllDemo(config) || config.trustProxy) return undefined;
+  if (!isAllDemo(config)) return undefined;
   const [asset] = DEMO_ASSETS;
   const token = suiTokens(assets).find(({ name }) => name === asset);
   if (token === undefined) return undefined;

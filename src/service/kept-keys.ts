@@ -1,8 +1,9 @@
 /** The keys that `start` makes and keeps below the data folder, each readable by its owner alone. */
-import { readFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../settings/config.ts";
+import { makeDataDir } from "../settings/data-dir.ts";
 
 /** The key of GraphQL that `start` shows. */
 export const startKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
@@ -30,6 +31,17 @@ export const keptDemoTaKey = async (
   config: Pick<Config, "dataDir">,
 ): Promise<KeptPair | undefined> =>
   pair.safeParse(parsed(await readIfThere(demoTaKeyFile(config)))).data;
+
+/** Writes a file of the data folder: complete when it appears, and private from its first byte on. */
+export const keepPrivately = async (
+  { dataDir }: Pick<Config, "dataDir">,
+  path: string,
+  text: string,
+): Promise<void> => {
+  makeDataDir(dataDir);
+  await writeFile(`${path}.${process.pid}`, text, { mode: 0o600 });
+  await rename(`${path}.${process.pid}`, path);
+};
 
 const parsed = (text: string | undefined): unknown => {
   try {

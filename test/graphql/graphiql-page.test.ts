@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Part } from "../../src/http/part.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, LAST } from "./history-rows.ts";
@@ -9,28 +8,19 @@ import { commit } from "./streams.ts";
 const chromium = await chromiumPath();
 if (chromium === undefined) console.warn("no chromium on this machine: its tests are skipped");
 
-/** What the page's settings say; the key is known once the service runs. */
-const demo: { key?: string } = {};
-const settings: Part = {
-  name: "web",
-  paths: [],
-  register: (app) => {
-    app.get("/page/settings", async () => ({ demo: demo.key === undefined ? null : demo }));
-  },
-};
-
 let api: Api;
 beforeAll(async () => {
-  api = await startApi({ parts: [settings] });
+  api = await startApi();
   await addHistory(api.database);
   await knowCoin(api.database, ACME, 6);
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
+/** @param key what the demo's page keeps in this browser, where it was lent one */
 const open = async (key: string | undefined) => {
-  if (key === undefined) delete demo.key;
-  else demo.key = key;
-  const page = await openPage(chromium ?? "", `${api.url}/graphiql`);
+  const before = `localStorage.setItem("holderbook.demo-key", ${JSON.stringify(key)})`;
+  const kept = key === undefined ? {} : { before };
+  const page = await openPage(chromium ?? "", `${api.url}/graphiql`, kept);
   await page.until("document.querySelector('#examples option')");
   return page;
 };
@@ -49,11 +39,11 @@ test.skipIf(chromium === undefined)(
     await using page = await open(undefined);
     await page.until("document.querySelector('#query').value.includes('tokens')");
     expect(await page.evaluate("document.querySelector('#key').value")).toBe("");
-    expect(page.requested).toEqual([`${api.url}/graphiql`, `${api.url}/page/settings`]);
+    expect(page.requested).toEqual([`${api.url}/graphiql`]);
     await page.evaluate(RUN);
     await page.until(`${RESULT}.includes('UNAUTHENTICATED')`);
     expect(await page.evaluate("document.querySelector('#state').textContent")).toContain("401");
-    expect(page.requested.slice(2)).toEqual([`${api.url}/graphql`]);
+    expect(page.requested.slice(1)).toEqual([`${api.url}/graphql`]);
     // The browser's own word for a 401.
     expect(page.complaints.filter((text) => !text.includes("401"))).toEqual([]);
     expect(await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })")).toBe(
@@ -68,7 +58,7 @@ test.skipIf(chromium === undefined)(
   async () => {
     await using page = await open(api.key);
     await page.until("document.querySelector('#key').value !== ''");
-    expect(page.requested).toEqual([`${api.url}/graphiql`, `${api.url}/page/settings`]);
+    expect(page.requested).toEqual([`${api.url}/graphiql`]);
     await page.evaluate(RUN);
     await page.until(`${RESULT}.includes(${JSON.stringify(ACME)})`);
     await page.evaluate(choose("Newest movements"));

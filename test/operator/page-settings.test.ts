@@ -1,7 +1,4 @@
 /** What the page is told before anybody signs in, and who is given the demo's key. */
-import { request } from "node:http";
-import { connect } from "node:net";
-import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, registerPublicKey } from "../../src/http/keys.ts";
 import { explorerPages, networkOf } from "../../src/operator/explorer.ts";
@@ -14,11 +11,12 @@ const DEMO_KEY = "hb_graphql_of-the-demo";
 
 let database: TestDatabase;
 let api: OperatorApi;
+let token: string | undefined = "token";
 
 beforeAll(async () => {
   database = await freshDatabase();
-  const demo = { key: async () => DEMO_KEY, hasTour: async () => true };
-  api = await serveOperator(database, { page: { demo } });
+  const lend = async (given: string) => (given === token ? DEMO_KEY : null);
+  api = await serveOperator(database, { page: { demo: { lend, hasTour: async () => true } } });
 });
 
 afterAll(async () => {
@@ -26,85 +24,22 @@ afterAll(async () => {
   await database.close();
 });
 
-/** By node:http, which sends any header field that it is given. */
-const asked = (headers: Readonly<Record<string, string>>, localAddress?: string) =>
-  new Promise<unknown>((resolve, reject) => {
-    const { port, hostname } = new URL(api.url);
-    const options = { host: hostname, port, path: "/page/settings", headers, localAddress };
-    const sent = request(options, (response) => {
-      let text = "";
-      response.on("data", (chunk: Buffer) => {
-        text += chunk.toString();
-      });
-      response.on("end", () => resolve(pageSettingsAnswer.parse(JSON.parse(text)).demo));
-    });
-    sent.on("error", reject);
-    sent.end();
-  });
-
-const HERE = { key: DEMO_KEY, tour: true };
-
-test("somebody at this machine is given the demo's key", async () => {
-  const { port } = new URL(api.url);
-  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, "LOCALHOST"]) {
-    expect(await asked({ host })).toEqual(HERE);
+test("the demo's key is for whoever has the link's token, and in no other answer", async () => {
+  const settings = await api.get("/page/settings", null);
+  expect(pageSettingsAnswer.strict().parse(settings.json).demo).toEqual({ tour: true });
+  expect(settings.text).not.toContain("hb_");
+  const lent = await api.post("/demo/session", { token: "token" }, null);
+  expect([lent.status, lent.json]).toEqual([200, { key: DEMO_KEY }]);
+  token = undefined;
+  const again = await api.post("/demo/session", { token: "token" }, null);
+  expect([again.status, again.json.details]).toEqual([
+    403,
+    expect.stringContaining("`holderbook demo link`"),
+  ]);
+  for (const wrong of [{}, { token: 1 }, { token: "x".repeat(101) }, { token: "a", more: 1 }]) {
+    expect((await api.post("/demo/session", wrong, null)).status).toBe(400);
   }
-  const host = `localhost:${port}`;
-  expect(await asked({ host, "sec-fetch-site": "same-origin" })).toEqual(HERE);
-  expect(await asked({ host, "sec-fetch-site": "none" })).toEqual(HERE);
-  expect(await asked({ host, origin: `http://${host}` })).toEqual(HERE);
 });
-
-for (const [who, fields] of [
-  ["a page whose name was made to lead here", { host: "attacker.example" }],
-  ["a name that only begins like ours", { host: "localhost.attacker.example" }],
-  ["an address that only ends like ours", { host: "attacker.127.0.0.1" }],
-  ["a host with a user before it", { host: "localhost@attacker.example" }],
-  ["a proxy that says for whom", { "x-forwarded-for": "127.0.0.1" }],
-  ["a proxy that says what was asked", { "x-forwarded-host": "localhost" }],
-  ["a proxy as the standard has it", { forwarded: "for=127.0.0.1" }],
-  ["a proxy that names itself", { via: "1.1 proxy" }],
-  ["a proxy of another custom", { "x-real-ip": "127.0.0.1" }],
-  ["a network in front", { "cf-connecting-ip": "127.0.0.1" }],
-  ["a page of another site", { "sec-fetch-site": "cross-site" }],
-  ["a page of another port", { "sec-fetch-site": "same-site" }],
-  ["a page of another origin", { origin: "http://localhost:1" }],
-  ["a page without an origin", { origin: "null" }],
-] as const) {
-  test(`${who} is not given the demo's key`, async () => {
-    const { host } = new URL(api.url);
-    expect(await asked({ host, ...fields })).toBeNull();
-  });
-}
-
-test("a proxy that speaks HTTP/1.0, as they do unless told otherwise, is not given the demo's key", async () => {
-  const { port } = new URL(api.url);
-  const text = await new Promise<string>((resolve, reject) => {
-    const socket = connect(Number(port), "127.0.0.1", () =>
-      socket.write("GET /page/settings HTTP/1.0\r\nHost: localhost\r\n\r\n"),
-    );
-    let read = "";
-    socket.on("data", (chunk: Buffer) => {
-      read += chunk.toString();
-    });
-    socket.on("end", () => resolve(read));
-    socket.on("error", reject);
-  });
-  expect(text).toContain('"demo":null');
-  expect(text).not.toContain(DEMO_KEY);
-});
-
-const outside = Object.values(networkInterfaces())
-  .flat()
-  .find((one) => one?.family === "IPv4" && !one.internal)?.address;
-
-test.skipIf(outside === undefined)(
-  "a caller with another address than loopback is not given the demo's key",
-  async () => {
-    const { host } = new URL(api.url);
-    expect(await asked({ host }, outside)).toBeNull();
-  },
-);
 
 test("no other origin can read the settings, whatever they say", async () => {
   const { headers } = await api.get("/page/settings", null);
@@ -125,6 +60,7 @@ test("a ledger that is not the demo's gives out no key", async () => {
     explorer: null,
     demo: null,
   });
+  expect((await other.post("/demo/session", { token: "token" }, null)).status).toBe(404);
 });
 
 test("networks are known by their chain, and their explorer by the network", () => {

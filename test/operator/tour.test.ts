@@ -1,27 +1,42 @@
-/** The demo as `start` runs it: its key for this machine, and the guided tour of a whole circle. */
+/** The demo as `start` runs it: the link that it prints, and the guided tour of a whole circle. */
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { pageSettingsAnswer, sessionAnswer } from "../../src/operator/page-settings.ts";
+import { createKey } from "../../src/http/keys.ts";
+import {
+  lentSessionAnswer,
+  pageSettingsAnswer,
+  sessionAnswer,
+} from "../../src/operator/page-settings.ts";
 import { tourAnswer, tourBegunAnswer } from "../../src/operator/tour.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";
 
 let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let program: Program;
+let settings: Readonly<Record<string, string>>;
 let url = "";
+let printedToken = "";
+let key = "";
 
 beforeAll(async () => {
   [database, folder] = await Promise.all([freshDatabase(), temporaryFolder()]);
-  program = startProgram(["start"], {
+  settings = {
     PORT: "0",
     DATABASE_URL: database.url,
     DATA_DIR: join(folder.path, "data"),
     DEMO_HISTORY: "60",
     DEMO_CHECKPOINTS_PER_SECOND: "20",
-  });
+  };
+  program = startProgram(["start"], settings);
+  [, , printedToken = ""] = await program.sees(/Page\s+(http\S+)\/#demo=(\S+)\n/);
+  [, key = ""] = await program.sees(/Key\s+(hb_graphql_\S+)/);
   [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   await program.sees(/Ctrl-C/);
 }, 120_000);
@@ -37,22 +52,93 @@ const get = async (path: string, headers: Readonly<Record<string, string>> = {})
   return { status: response.status, json: (await response.json()) as unknown };
 };
 
-const begin = (headers: Readonly<Record<string, string>> = {}, body = "{}") =>
-  fetch(`${url}/demo/tour`, {
+const post = (
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body = "{}",
+  at = url,
+) =>
+  fetch(`${at}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body,
   });
 
-test("the page is told that this is the demo, and given a key that reads and does nothing else", async () => {
-  const settings = pageSettingsAnswer.parse((await get("/page/settings")).json);
-  expect(settings).toMatchObject({ network: "demo", explorer: null, demo: { tour: true } });
-  expect(settings.chain).not.toBeNull();
-  const key = { "x-api-key": settings.demo?.key ?? "" };
-  expect(sessionAnswer.parse((await get("/session", key)).json).kind).toBe("graphql");
-  expect((await get("/operator/summary", key)).status).toBe(403);
-  const forwarded = await get("/page/settings", { "x-forwarded-for": "203.0.113.7" });
-  expect(pageSettingsAnswer.parse(forwarded.json).demo).toBeNull();
+const begin = (headers: Readonly<Record<string, string>> = { "x-api-key": key }, body = "{}") =>
+  post("/demo/tour", headers, body);
+
+const exchange = async (token: string, at = url) => {
+  const response = await post("/demo/session", {}, JSON.stringify({ token }), at);
+  const lent = lentSessionAnswer.safeParse(await response.json());
+  return { status: response.status, key: lent.data?.key };
+};
+
+/** A proxy on this machine that says nothing of itself: what it passes on looks like a local browser's. */
+const silentProxy = async () => {
+  const { host, hostname, port } = new URL(url);
+  const proxy = createServer((asked, answer) => {
+    const { "x-forwarded-for": _, ...headers } = asked.headers;
+    const passed = request(
+      { hostname, port, path: asked.url, method: asked.method, headers: { ...headers, host } },
+      (response) => {
+        answer.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(answer);
+      },
+    );
+    passed.on("error", () => answer.destroy());
+    asked.pipe(passed);
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const address = proxy.address();
+  const there = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${there}`,
+    [Symbol.asyncDispose]: async () => {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
+};
+
+const anotherLink = async () => {
+  const { code, stdout, stderr } = await runCommand(["demo", "link", "--url", url], settings);
+  expect(code, stderr).toBe(0);
+  const [, origin, token = ""] = /^(http\S+)\/#demo=(\S+)\n$/.exec(stdout) ?? [];
+  expect(origin).toBe(url);
+  return token;
+};
+
+test("behind a proxy that rewrites Host a stranger gets no key and begins no tour", async () => {
+  await using proxy = await silentProxy();
+  const text = await (await fetch(`${proxy.url}/page/settings`)).text();
+  expect(pageSettingsAnswer.parse(JSON.parse(text))).toMatchObject({
+    network: "demo",
+    demo: { tour: true },
+  });
+  expect(text).not.toContain(key);
+  expect((await exchange("made-up", proxy.url)).status).toBe(403);
+  expect((await post("/demo/tour", {}, "{}", proxy.url)).status).toBe(401);
+});
+
+test("the link that start prints lends a key that reads and does nothing else, to the first who opens it", async () => {
+  const lent = await Promise.all(Array.from({ length: 6 }, () => exchange(printedToken)));
+  expect(lent.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403, 403, 403]);
+  expect(lent.find(({ status }) => status === 200)?.key).toBe(key);
+  const headers = { "x-api-key": key };
+  expect(sessionAnswer.parse((await get("/session", headers)).json).kind).toBe("graphql");
+  expect((await get("/operator/summary", headers)).status).toBe(403);
+});
+
+test("another link is printed by a command; one that was made before opens nothing any more", async () => {
+  const [older, newer] = [await anotherLink(), await anotherLink()];
+  expect((await exchange(older)).status).toBe(403);
+  expect(await exchange(newer)).toEqual({ status: 200, key });
+  expect((await exchange(newer)).status).toBe(403);
+  const kept = await readdir(join(folder.path, "data"));
+  expect(kept).not.toContain("demo-link");
+  const refused = await runCommand(["demo", "link"], settings);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--url")]);
 });
 
 test("a tour whitelists a new wallet for nobody, and is followed from the request to the callback", async () => {
@@ -61,7 +147,7 @@ test("a tour whitelists a new wallet for nobody, and is followed from the reques
   const { tourId, requestId, wallet, asset } = tourBegunAnswer.parse(await response.json());
   expect(asset).toBe("demo-a");
   const tour = await eventually("the end of the tour", async () => {
-    const seen = tourAnswer.parse((await get(`/demo/tour/${tourId}`)).json);
+    const seen = tourAnswer.parse((await get(`/demo/tour/${tourId}`, { "x-api-key": key })).json);
     return seen.done && seen.holderEvent !== null ? { done: seen } : { seen };
   });
   expect(tour.request.status).toBe("SUCCESS");
@@ -77,19 +163,21 @@ test("a tour whitelists a new wallet for nobody, and is followed from the reques
   expect(tour.delivery).toMatchObject({ id: `ta-${requestId}`, state: "delivered", attempts: 1 });
 }, 60_000);
 
-test("nobody else begins or follows a tour", async () => {
-  for (const headers of [
-    { origin: "https://attacker.example" },
-    { origin: "null" },
-    { "x-forwarded-for": "127.0.0.1" },
-    { "sec-fetch-site": "cross-site" },
-  ]) {
-    expect((await begin(headers)).status).toBe(403);
-    expect((await get(`/demo/tour/${crypto.randomUUID()}`, headers)).status).toBe(403);
+test("nobody without a key of the page begins or follows a tour", async () => {
+  const tour = `/demo/tour/${crypto.randomUUID()}`;
+  const { secret } = await createKey(database, { kind: "project", subject: "demo" });
+  for (const [headers, status] of [
+    [{}, 401],
+    [{ "x-api-key": "hb_graphql_nobody" }, 401],
+    [{ "x-api-key": secret }, 403],
+  ] as const) {
+    expect((await begin(headers)).status).toBe(status);
+    expect((await get(tour, headers)).status).toBe(status);
   }
-  expect((await get(`/demo/tour/${crypto.randomUUID()}`)).status).toBe(404);
-  expect((await begin({}, '{"wallet":"0x1"}')).status).toBe(400);
-  expect((await begin({ "content-type": "text/plain" })).status).toBe(400);
+  const headers = { "x-api-key": key };
+  expect((await get(tour, headers)).status).toBe(404);
+  expect((await begin(headers, '{"wallet":"0x1"}')).status).toBe(400);
+  expect((await begin({ ...headers, "content-type": "text/plain" })).status).toBe(400);
 });
 
 test("what the page asks is described with the other interfaces", async () => {
@@ -100,6 +188,7 @@ test("what the page asks is described with the other interfaces", async () => {
     expect.arrayContaining([
       "/page/settings",
       "/session",
+      "/demo/session",
       "/exports/cap-table",
       "/exports/statement",
       "/proofs/{checkpoint}",

@@ -34,10 +34,18 @@ export const openBrowser = async (): Promise<Browser> => {
   return chromium.launch({ executablePath: chromiumHere ?? "", args: ARGUMENTS });
 };
 
+/** Keys that the demos of a test lend, by their hosts. */
+const lent = new Map<string, string>();
+
+/** Pages of this service are opened by a browser that was lent this key before. */
+export const lendTo = (url: string, key: string): void => void lent.set(new URL(url).host, key);
+
 export type Look = {
   readonly theme?: "light" | "dark";
   readonly width?: number;
   readonly height?: number;
+  /** Opens the page as a browser that was lent nothing. */
+  readonly stranger?: boolean;
 };
 
 /** Widths of a desk and of a phone, pixels. */
@@ -48,7 +56,7 @@ export const PHONE = 390;
 export const watch = async (
   browser: Browser,
   url: string,
-  { theme = "light", width = DESK, height = 860 }: Look = {},
+  { theme = "light", width = DESK, height = 860, stranger = false }: Look = {},
 ): Promise<Watched> => {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -57,10 +65,19 @@ export const watch = async (
     acceptDownloads: true,
     permissions: ["clipboard-read", "clipboard-write"],
   });
+  const { host } = new URL(url);
+  const key = lent.get(host);
+  if (key !== undefined && !stranger) {
+    await context.addInitScript((kept) => {
+      // Once: whoever signs out of the page forgets it.
+      if (sessionStorage.getItem("lent") !== null) return;
+      sessionStorage.setItem("lent", "");
+      localStorage.setItem("holderbook.demo-key", kept);
+    }, key);
+  }
   const page = await context.newPage();
   const complaints: string[] = [];
   const elsewhere: string[] = [];
-  const { host } = new URL(url);
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
   });

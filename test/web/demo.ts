@@ -5,15 +5,18 @@ import { z } from "zod";
 import { createKey } from "../../src/http/keys.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
+import { lendTo } from "./browser.ts";
 
 export type Demo = AsyncDisposable & {
-  /** `http://localhost:<port>`: loopback, so the page opens signed in. */
+  /** `http://localhost:<port>`; `watch` opens its page signed in. */
   readonly url: string;
   /** Coin types, the demo's order. */
   readonly coinTypes: readonly string[];
   /** A key of the kind `operator`. */
   readonly operatorKey: string;
   readonly readKey: string;
+  /** Opens the page signed in, once. */
+  readonly link: string;
   /** Its database. */
   readonly database: TestDatabase;
   /** Signs requests for the demo's first asset. */
@@ -42,6 +45,7 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
   );
   const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   const [, readKey = ""] = await program.sees(/Key\s+(hb_graphql_\S+)/);
+  const [, link = ""] = await program.sees(/Page\s+(\S+#demo=\S+)/);
   await program.sees(/Ctrl-C ends it/);
   await eventually("the demo's history is indexed", async () => {
     const seen: unknown = await (await fetch(`${url}/health`)).json();
@@ -51,6 +55,7 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
   const coinTypes = [...program.printed.stdout.matchAll(/^\s+(?:Tokens\s+)?(0x\S+::\S.*)$/gm)].map(
     ([, type = ""]) => type,
   );
+  lendTo(url, readKey);
   const { secret: operatorKey } = await createKey(database, { kind: "operator", label: "test" });
   const running = starting.move();
   return {
@@ -58,6 +63,7 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
     coinTypes,
     operatorKey,
     readKey,
+    link,
     database,
     stop: async () => {
       program.signal("SIGTERM");

@@ -101,11 +101,46 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(all).toBeLessThan(150_000);
   });
 
-  test("from another name than loopback's the demo lends no key", async () => {
-    const told = await fetch(`${demo.url}/page/settings`, {
-      headers: { "x-forwarded-for": "203.0.113.9" },
-    });
-    expect(await told.json()).toMatchObject({ demo: null });
+  test("the printed link opens the page signed in, once; a reload and a second tab are signed in, too", async () => {
+    await using watched = await watch(browser, demo.link, { stranger: true });
+    const { page, context, complaints } = watched;
+    await page.getByText("that only the demo lends").waitFor();
+    // Nothing of it is left in the address bar, nor where a bookmark or the history would find it.
+    expect(page.url()).toBe(`${demo.url}/`);
+    await page.reload();
+    await page.getByText("that only the demo lends").waitFor();
+    const second = await context.newPage();
+    await second.goto(`${demo.url}/roles`);
+    await second.getByText("that only the demo lends").waitFor();
+    // Who clicks on it again in this browser gets the page, and so does GraphiQL.
+    await second.goto(demo.link);
+    await second.getByText("that only the demo lends").waitFor();
+    await second.goto(`${demo.url}/graphiql`);
+    await second.waitForFunction(() => document.querySelector("input[type=password]") !== null);
+    expect(await second.locator("#key").inputValue()).toBe(demo.readKey);
+    // The browser's own word for the link that was used.
+    expect(complaints.filter((text) => !text.includes("403"))).toEqual([]);
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.reload();
+    await page.getByText("This is the demo").waitFor();
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain("hb_");
+
+    // Only what is behind the # changes then: no page is loaded by itself.
+    await page.goto(demo.link);
+    await page.getByText("This link signs nobody in").waitFor();
+
+    await using other = await watch(browser, demo.link, { stranger: true });
+    await other.page.getByText("This link signs nobody in").waitFor();
+    await other.page.getByText("demo link", { exact: false }).first().waitFor();
+    expect(other.page.url()).toBe(`${demo.url}/`);
+  });
+
+  test("a stranger is signed in nowhere, and told where the link is", async () => {
+    await using watched = await watch(browser, `${demo.url}/roles`, { stranger: true });
+    await watched.page.getByText("This is the demo").waitFor();
+    expect(await watched.page.getByLabel("API key").isVisible()).toBe(true);
+    expect(watched.complaints).toEqual([]);
   });
 
   test("an address that is no page says so and leads back", async () => {

@@ -5,6 +5,7 @@ import { StrictMode, useCallback, useEffect, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { Failed, Loading } from "./blocks/blocks.tsx";
 import { AskError, askPath } from "./data/ask.ts";
+import { forgetLent, lentKey } from "./data/lent.ts";
 import { worthRetrying } from "./data/queries.ts";
 import { reading } from "./data/read.ts";
 import { type KeyKind, type Session, SessionContext } from "./data/session.ts";
@@ -31,6 +32,19 @@ const openSession = async (key: string, lent: boolean): Promise<Session> => ({
   ...(await askPath("/session", readSession, { key })),
 });
 
+/** The demo's; null without a lent key, or when it opens nothing any more. */
+const openLent = async (): Promise<Session | null> => {
+  const key = await lentKey();
+  if (key === null) return null;
+  try {
+    return await openSession(key, true);
+  } catch (error) {
+    if (!(error instanceof AskError && [401, 403].includes(error.status))) throw error;
+    forgetLent();
+    return null;
+  }
+};
+
 const cache = new QueryClient({
   defaultOptions: { queries: { retry: worthRetrying, refetchOnWindowFocus: false } },
 });
@@ -39,11 +53,11 @@ const Page = () => {
   const settings = useQuery({ queryKey: ["settings"], queryFn: loadSettings, staleTime: 60_000 });
   const [session, setSession] = useState<Session | null>(null);
   const [left, setLeft] = useState(false);
-  const lent = settings.data?.demo?.key;
+  const isDemo = settings.data !== undefined && settings.data.demo !== null;
   const opening = useQuery({
     queryKey: ["lent session"],
-    queryFn: () => openSession(lent ?? "", true),
-    enabled: lent !== undefined && session === null && !left,
+    queryFn: openLent,
+    enabled: isDemo && session === null && !left,
   });
   useEffect(() => {
     if (opening.data !== undefined && !left) setSession(opening.data);
@@ -54,6 +68,7 @@ const Page = () => {
   }, []);
   const signOut = useCallback(() => {
     setLeft(true);
+    forgetLent();
     setSession(null);
     // Nothing that a key opened outlives it.
     cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "settings" });
@@ -71,7 +86,11 @@ const Page = () => {
   return (
     <SettingsContext value={settings.data}>
       <SessionContext value={control}>
-        {session === null ? <SignIn /> : <RouterProvider router={router} />}
+        {session === null ? (
+          <SignIn fault={left ? null : opening.error} />
+        ) : (
+          <RouterProvider router={router} />
+        )}
       </SessionContext>
     </SettingsContext>
   );

@@ -198,13 +198,18 @@ document.addEventListener("keydown", (event) => {
 
 void show(EXAMPLES[0]);
 
-/** The demo ledger opens with a key; nobody else does. */
-const openDemo = async () => {
-  const answer = await fetch("/page/settings", { credentials: "omit" });
-  const settings = answer.ok ? parsed(await answer.text()) : undefined;
-  if (typeof settings?.demo?.key !== "string" || key.value !== "") return;
-  key.value = settings.demo.key;
+/** The demo's page keeps the read key that it was lent; no other key is kept. */
+const lentKey = () => {
+  try {
+    return localStorage.getItem("holderbook.demo-key");
+  } catch {
+    return null;
+  }
+};
+
+const lent = lentKey();
+if (lent !== null && key.value === "") {
+  key.value = lent;
   note.textContent =
     "This is the demo ledger: its key is filled in, and all of it is made up. Press Run.";
-};
-void openDemo().catch(() => undefined);
+}

@@ -10,7 +10,8 @@ export type PageSettings = {
   readonly network: string | null;
   /** Where things of the ledger are shown in public, with `{digest}` and the like for the thing. */
   readonly explorer: Explorer;
-  readonly demo: { readonly key: string; readonly tour: boolean } | null;
+  /** Null on any ledger but the demo's. */
+  readonly demo: { readonly tour: boolean } | null;
 };
 
 export type Explorer = {
@@ -33,10 +34,7 @@ const read = reading("settings", (it) => ({
       object: explorer.at("object").maybe((template) => template.text()),
       checkpoint: explorer.at("checkpoint").maybe((template) => template.text()),
     })) ?? NO_EXPLORER,
-  demo: it.at("demo").maybe((demo) => ({
-    key: demo.at("key").text(),
-    tour: demo.at("tour").flag(),
-  })),
+  demo: it.at("demo").maybe((demo) => ({ tour: demo.at("tour").flag() })),
 }));
 
 /** @throws AskError when the service does not answer */

@@ -8,6 +8,7 @@ import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
 import { buttonClass } from "../../controls/button.tsx";
 import { AskError, askPath } from "../../data/ask.ts";
 import { again } from "../../data/queries.ts";
+import { useSession } from "../../data/session.ts";
 import { useSettings } from "../../data/settings.ts";
 import { Place, STORY } from "./story.tsx";
 import {
@@ -38,7 +39,7 @@ const Page = () => {
         <PageHead title="Guided tour" />
         <Empty title="The tour is part of the demo">
           It whitelists a wallet of nobody on a simulated ledger, which exists only where{" "}
-          <code>npm start</code> runs without settings, for whoever sits at that machine.
+          <code>npm start</code> runs without settings.
         </Empty>
       </>
     );
@@ -48,6 +49,7 @@ const Page = () => {
 
 const Guided = () => {
   const { tour: id } = useSearch({ strict: false });
+  const { key } = useSession();
   const navigate = useNavigate();
   const [starting, setStarting] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
@@ -57,7 +59,7 @@ const Guided = () => {
     setStarting(true);
     setFault(null);
     try {
-      const next = await askPath("/demo/tour", readStarted, { body: {} });
+      const next = await askPath("/demo/tour", readStarted, { body: {}, key });
       setBegun(next);
       await navigate({ to: "/tour", search: (now: object) => ({ ...now, tour: next }) });
     } catch (error) {
@@ -104,9 +106,11 @@ const AHEAD: readonly Passed[] = STATIONS.map((station) => ({
 }));
 
 const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolean }) => {
+  const { key } = useSession();
   const asked = useQuery({
     queryKey: ["tour", id],
-    queryFn: ({ signal }) => askPath(`/demo/tour/${encodeURIComponent(id)}`, readTour, { signal }),
+    queryFn: ({ signal }) =>
+      askPath(`/demo/tour/${encodeURIComponent(id)}`, readTour, { key, signal }),
     refetchInterval: (query) =>
       query.state.data !== undefined && isOver(query.state.data) ? false : again(POLL_MS)(query),
   });
