@@ -3,6 +3,7 @@ import type { Logger } from "../logging/logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { watchPools } from "../service/pool-figures.ts";
+import { keepProcessNotes } from "../service/process-notes.ts";
 import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
@@ -55,11 +56,12 @@ export const indexCommand = () =>
       const { configuredAssets } = await import("../service/assets.ts");
       const { startIndexing } = await import("../service/indexing.ts");
       await ledger.recordDecimals(storage);
+      await using notes = keepProcessNotes(storage.write, telemetry.figures);
       // A run up to a checkpoint is about the Sui ledger alone.
       const live = last === undefined && pipelines === undefined;
       const { startBackgroundWork } = await import("../service/background-work.ts");
       await using work = live
-        ? await startBackgroundWork({ config, logger, telemetry, storage, ledger, signal })
+        ? await startBackgroundWork({ config, logger, telemetry, storage, notes, ledger, signal })
         : undefined;
       // A fault in the assets file ends every run.
       if (work === undefined) await configuredAssets(config);

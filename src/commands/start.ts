@@ -3,6 +3,7 @@ import { isAllDemo } from "../service/demo.ts";
 import { makeDemoLink } from "../service/demo-link.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { watchPools } from "../service/pool-figures.ts";
+import { keepProcessNotes } from "../service/process-notes.ts";
 import { openStorage } from "../service/storage.ts";
 import { keepServing } from "../serving-process/keep.ts";
 import type { Config } from "../settings/config.ts";
@@ -32,11 +33,13 @@ export const startCommand = () =>
     const { startIndexing } = await import("../service/indexing.ts");
     const { demoTaKey, startKey } = await import("./start-key.ts");
     await ledger.recordDecimals(storage);
+    await using notes = keepProcessNotes(storage.write, telemetry.figures);
     await using work = await startBackgroundWork({
       config,
       logger,
       telemetry,
       storage,
+      notes,
       ledger,
       signal,
     });
@@ -65,6 +68,7 @@ export const startCommand = () =>
       const open = serving.open(opening, () => ({
         progress: indexing.local(),
         evm: evmStanding(evm, Date.now()),
+        unwritable: notes.unwritable(),
         ...ownFigures(),
         figures: telemetry.figures.look(),
       }));

@@ -83,6 +83,7 @@ const PASSING_STATES: readonly string[] = [
   "57P03", // starting up or shutting down
   "57P05", // idle session timeout
   "25P03", // idle in transaction session timeout
+  "25006", // read-only: after a fail-over, the address may lead to a standby for a while
   "57014", // statement timeout
   "58", // system error outside Postgres, such as I/O
 ];

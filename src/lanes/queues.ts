@@ -82,6 +82,9 @@ export type WorkerSettings = {
 
 /** The queues of this process. */
 export type Queues = AsyncDisposable & {
+  readonly backend: "postgres" | "redis";
+  /** Resolves when the backend answers; while it does not, it may wait for long. Without queues, at once. */
+  look(): Promise<void>;
   queue(name: string): WakeQueue;
   worker(name: string, settings: WorkerSettings): WakeWorker;
   /** Closes workers, then queues. Safe to call twice. */
@@ -168,6 +171,8 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
   connection: () => Connection,
 ): Queues => {
   const workers: WakeWorker[] = [];
+  /** One of the queues is asked: all are in one place. */
+  let ask: (() => Promise<unknown>) | undefined;
   const closers: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
   const trouble = (name: string) => (error: Error) => {
@@ -190,6 +195,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
 
   const queue = (name: string): WakeQueue => {
     let inner = open(name);
+    ask = () => inner.count();
     closers.push(() => leave(inner, inner.close()));
     const add = async (jobs: Parameters<typeof inner.addBulk>[0]) => {
       const used = inner;
@@ -281,5 +287,6 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     })();
     return closing;
   };
-  return { queue, worker, close, [Symbol.asyncDispose]: close };
+  const look = async () => void (await ask?.());
+  return { backend, look, queue, worker, close, [Symbol.asyncDispose]: close };
 };

@@ -8,10 +8,12 @@ import {
   check,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   smallint,
   text,
+  uuid,
 } from "drizzle-orm/pg-core";
 import { at, bytea, int8, u64 } from "../database/column-types.ts";
 
@@ -230,3 +232,22 @@ export const logSource = pgTable(
   },
   (t) => [check("log_source_one_row", sql`${t.id} = 1`)],
 );
+
+/**
+ * What each process that indexes says of itself, so that processes that only serve know it too: one row a
+ * process, written every few seconds, and removed when it ends in order. A row that is not written any more is of
+ * one that hangs, was killed, or cannot write.
+ */
+export const processNotes = pgTable("process_notes", {
+  /** Made when the process starts. */
+  id: uuid("id").primaryKey(),
+  /** Its number on its machine. */
+  pid: integer("pid").notNull(),
+  /** Name of that machine. */
+  host: text("host").notNull(),
+  /** What troubles it, as `ProcessSaid` has it. */
+  said: jsonb("said").notNull(),
+  startedAt: at("started_at").notNull(),
+  /** When this was written, by the database's clock. */
+  writtenAt: at("written_at").notNull(),
+});

@@ -12,6 +12,7 @@ import { type DemoCallbacks, startDemoCallbacks, withDemoCallbacks } from "./dem
 import { type EvmService, startEvm } from "./evm.ts";
 import type { Ledger } from "./ledger-source.ts";
 import { configuredVault } from "./pii.ts";
+import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 import { startTransferAgent } from "./ta.ts";
 import { startWatch } from "./watch.ts";
@@ -39,10 +40,11 @@ export const startBackgroundWork = async (settings: {
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly storage: Storage;
+  readonly notes: ProcessNotes;
   readonly ledger: Ledger;
   readonly signal: AbortSignal;
 }): Promise<BackgroundWork> => {
-  const { config, logger, telemetry, storage, ledger, signal } = settings;
+  const { config, logger, telemetry, storage, notes, ledger, signal } = settings;
   await using opened = new AsyncDisposableStack();
   const callbacks = opened.use(
     await openCallbackService({
@@ -52,6 +54,7 @@ export const startBackgroundWork = async (settings: {
       storage,
     }),
   );
+  notes.watchQueues(callbacks.queues);
   const receiver = opened.use(await startDemoCallbacks({ config, logger, storage, callbacks }));
   const known = receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url };
   const assets = await configuredAssets(config, known);
@@ -85,6 +88,7 @@ export const startBackgroundWork = async (settings: {
         assets,
         ledger,
         callbacks,
+        notes,
       });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -14,6 +14,7 @@ import { evmGauges } from "../http/health/evm-gauges.ts";
 import { evmDetails } from "../http/health/evm-health.ts";
 import { detailsOf, watchHealth } from "../http/health/health.ts";
 import type { IndexingProcess } from "../http/health/indexing-process.ts";
+import { processDetails } from "../http/health/process-health.ts";
 import { databaseProgress } from "../http/health/progress.ts";
 import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
@@ -97,6 +98,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       evmDetails({ db: storage.read.db, projects, local: indexing?.evm }),
       taDetails({ db: storage.read.db, assets }),
       integrityDetails({ db: storage.read.db }),
+      processDetails({ db: storage.read.db }),
       ...(indexing === undefined ? [] : [indexing.details]),
     ),
     version: VERSION,

@@ -19,6 +19,8 @@ import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { CallbackService } from "./callbacks.ts";
 import type { Ledger } from "./ledger-source.ts";
+import type { ProcessNotes } from "./process-notes.ts";
+import { watchGas } from "./signer-gas.ts";
 import type { Storage } from "./storage.ts";
 
 export type TransferAgentSettings = {
@@ -29,13 +31,14 @@ export type TransferAgentSettings = {
   readonly assets: Assets;
   readonly ledger: Ledger;
   readonly callbacks: Pick<CallbackService, "queues">;
+  readonly notes: ProcessNotes;
 };
 
 /** Processes requests of the configured assets until disposed of; without any it does nothing. */
 export const startTransferAgent = async (
   settings: TransferAgentSettings,
 ): Promise<AsyncDisposable> => {
-  const { logger, telemetry, storage, callbacks } = settings;
+  const { logger, telemetry, storage, callbacks, notes } = settings;
   const assets = taAssets(settings.assets);
   await using opened = new AsyncDisposableStack();
   const stopped = new AbortController();
@@ -59,6 +62,9 @@ export const startTransferAgent = async (
       telemetry,
     });
     opened.defer(() => processing.stop());
+    const { figures } = telemetry;
+    const gas = watchGas(processed, { figures, notes, logger }, stopped.signal);
+    opened.defer(() => gas);
   }
   opened.defer(() => stopped.abort());
   const all = opened.move();

@@ -35,6 +35,7 @@ const snapshot: z.ZodType<Snapshot> = z.object({
     pipelines: z.map(z.string(), trouble),
   }),
   evm: z.object({ chains: z.map(z.number(), chain), records: z.map(z.string(), trouble) }),
+  unwritable: trouble.optional(),
   residentBytes: z.number(),
   cpuSeconds: z.number(),
   restarts: z.int(),

@@ -10,7 +10,8 @@ const READY_DEADLINE_MS = 10_000;
 /** A Redis of its own on a free loopback port, gone with everything in it at the end of the scope. */
 export type RedisServer = AsyncDisposable & {
   readonly url: string;
-  /** Ends the server; a second start gets another port. */
+  readonly port: number;
+  /** Kills the server; a second start gets another port unless it is given this one. */
   stop(): Promise<void>;
 };
 
@@ -28,8 +29,8 @@ export const redisServerPath = async (): Promise<string | undefined> => {
 };
 
 /** Starts `redis-server` (see `redisServerPath`) and waits until it answers. */
-export const startRedis = async (path: string): Promise<RedisServer> => {
-  const port = await freePort();
+export const startRedis = async (path: string, given?: number): Promise<RedisServer> => {
+  const port = given ?? (await freePort());
   const dir = await mkdtemp(join(tmpdir(), "holderbook-redis-"));
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir];
   // BullMQ needs that no key of a queue is ever evicted.
@@ -48,7 +49,7 @@ export const startRedis = async (path: string): Promise<RedisServer> => {
     await ended;
     await rm(dir, { recursive: true, force: true });
   };
-  return { url: `redis://127.0.0.1:${port}`, stop, [Symbol.asyncDispose]: stop };
+  return { url: `redis://127.0.0.1:${port}`, port, stop, [Symbol.asyncDispose]: stop };
 };
 
 const answers = (port: number) =>

@@ -95,6 +95,25 @@ const priorityFee = async (endpoint: Endpoint, baseFeePerGas: bigint, signal: Ab
 };
 
 /**
+ * What an address has, in the chain's smallest unit, and what gas costs now.
+ * @throws WrongChainError (stop) when the endpoint is of another chain by now
+ * @throws LyingRpcError (retry) also where blocks have no base fee: the chain has no EIP-1559
+ */
+export const readFunds = async (
+  endpoint: Endpoint,
+  chainId: number,
+  address: Address,
+  signal: AbortSignal,
+): Promise<Omit<Prices, "gas"> & { readonly balance: bigint }> => {
+  const call = { from: address, to: address, data: "0x" } as const;
+  const [prices, [balance]] = await Promise.all([
+    readPrices(endpoint, chainId, call, signal),
+    endpoint.batch([{ method: "eth_getBalance", params: [address, "latest"] }], signal),
+  ]);
+  return { ...prices, balance: quantity(endpoint.label, "balance", balance) };
+};
+
+/**
  * Offers a signed transaction. Whatever is thrown, it may have been taken, except where the endpoint
  * refused it.
  * @throws RpcRefusedError, RpcUnavailableError, LyingRpcError (retry)

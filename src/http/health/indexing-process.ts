@@ -10,12 +10,14 @@ import { registered } from "../registered.ts";
 import type { EvmStanding } from "./evm-standing.ts";
 import { GRACE_MS, type HealthDetail } from "./health.ts";
 import { noteOf } from "./notes.ts";
-import type { LocalProgress } from "./progress.ts";
+import type { LocalProgress, Trouble } from "./progress.ts";
 
 /** What only the process that indexes knows, as it is now. */
 export type Snapshot = {
   readonly progress: LocalProgress;
   readonly evm: EvmStanding;
+  /** Why it cannot write to the database, which still answers questions; absent while it can. */
+  readonly unwritable?: Trouble | undefined;
   /** Memory of that process. */
   readonly residentBytes: number;
   /** Its processor time since it started. */
@@ -79,6 +81,12 @@ export const watchIndexing = (
     details: async () => {
       if (isSilent()) {
         return { state: "stalled", members: { indexing: { state: "stalled", ...silence() } } };
+      }
+      const { unwritable } = last.snapshot;
+      if (unwritable !== undefined) {
+        const { reason, sinceMs = Date.now() } = unwritable;
+        const said = { state: "stalled", ...noteOf(reason, sinceMs) };
+        return { state: "stalled", members: { indexing: said } };
       }
       const notes = silentMs() > LATE_AFTER_MS ? [silence()] : [];
       return { state: "ok", members: { indexing: { state: "ok" } }, notes };

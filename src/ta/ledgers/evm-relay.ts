@@ -7,7 +7,7 @@
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { readHead } from "../../evm/rpc/chain-id.ts";
 import { openRpc, type Work } from "../../evm/rpc/rpc.ts";
-import { readPrices } from "../../evm/rpc/transactions.ts";
+import { type Prices, readFunds, readPrices } from "../../evm/rpc/transactions.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { countOn, lookUpOn, offerTo, relayError } from "./evm-broadcast.ts";
 import { closeGap, GAP_AT_ONCE, nonceOf, type SignedBefore } from "./evm-gap.ts";
@@ -80,13 +80,13 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const priced = async (nonce: number, to: Hex, data: Hex, signal: AbortSignal) => {
     const call = { from: signer.address, to, data };
     const prices = await atOne((one) => readPrices(one, chainId, call, signal), signal);
-    const { baseFeePerGas, maxPriorityFeePerGas, gas } = prices;
+    const { maxPriorityFeePerGas, gas } = prices;
     return {
       type: "eip1559" as const,
       chainId,
       nonce,
       gas: gas === null ? GAS_WHEN_REVERTED : (gas * GAS_MARGIN_PERCENT) / 100n,
-      maxFeePerGas: 2n * ((baseFeePerGas * BASE_FEE_PERCENT) / 100n + maxPriorityFeePerGas),
+      maxFeePerGas: mostPerGas(prices),
       maxPriorityFeePerGas,
       to,
       data,
@@ -113,6 +113,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     // One transaction at a time: the next one needs the next nonce.
     resources: async () => [{ name: payer, version: null }],
 
+    transactionsLeft: async (signal) => {
+      const { address } = signer;
+      const funds = await atOne((one) => readFunds(one, chainId, address, signal), signal);
+      return funds.balance / (GAS_WHEN_REVERTED * mostPerGas(funds));
+    },
+
     prepare: async ({ wallet, groupId, asset, requestId }, resource, signal) => {
       const data = callOf(hex(wallet), BigInt(groupId));
       const counted = await countOn(rpc, signer.address, signal);
@@ -133,6 +139,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
     lookUp: (txId, signal) => lookUpOn(rpc, hex(txId), signal),
   };
+};
+
+/** What a node wants an account to have for each unit of gas. At least 1: a chain for trying out may be free. */
+const mostPerGas = ({ baseFeePerGas, maxPriorityFeePerGas }: Omit<Prices, "gas">): bigint => {
+  const most = 2n * ((baseFeePerGas * BASE_FEE_PERCENT) / 100n + maxPriorityFeePerGas);
+  return most > 0n ? most : 1n;
 };
 
 /** The call that puts a wallet into a group, by token type. */

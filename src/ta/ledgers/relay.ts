@@ -63,6 +63,11 @@ export type Relay = {
   tip(signal: AbortSignal): Promise<bigint>;
   /** The resources a transaction may reserve; any of them will do. */
   resources(signal: AbortSignal): Promise<readonly Resource[]>;
+  /**
+   * Transactions that the payer's account can pay for as it stands, each at the most that one may cost: fewer than
+   * those that will be.
+   */
+  transactionsLeft(signal: AbortSignal): Promise<bigint>;
   /** Builds the order's transaction for the ledger as it stands. */
   prepare(order: WhitelistOrder, resource: string, signal: AbortSignal): Promise<UnsignedOrder>;
   /**

@@ -93,6 +93,33 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     return treasury;
   };
 
+  /** Coins of the signer, page by page, until there are enough, no more, or more than are looked at. */
+  const gasCoins = async (
+    isEnough: (found: readonly GrpcTypes.Object[]) => boolean,
+    signal: AbortSignal,
+  ) => {
+    const coins: GrpcTypes.Object[] = [];
+    let pageToken: Uint8Array | undefined;
+    for (let pages = 0; pages < MOST_PAGES && !isEnough(coins); pages += 1) {
+      const { objects, nextPageToken } = await ask(signal, (options) =>
+        stateService.listOwnedObjects(
+          {
+            owner: signer.address,
+            objectType: GAS_COIN,
+            pageSize: PAGE_COINS,
+            ...(pageToken !== undefined && { pageToken }),
+            readMask: { paths: ["object_id", "version", "balance"] },
+          },
+          options,
+        ),
+      );
+      coins.push(...objects);
+      pageToken = nextPageToken?.length ? nextPageToken : undefined;
+      if (pageToken === undefined) return { coins, isAll: true };
+    }
+    return { coins, isAll: false };
+  };
+
   return {
     payer: `sui:${signer.address}`,
 
@@ -103,34 +130,25 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     },
 
     resources: async (signal) => {
-      const resources: Resource[] = [];
-      let looked = 0;
-      let pageToken: Uint8Array | undefined;
-      for (let pages = 0; pages < MOST_PAGES && resources.length < MOST_COINS; pages += 1) {
-        const { objects, nextPageToken } = await ask(signal, (options) =>
-          stateService.listOwnedObjects(
-            {
-              owner: signer.address,
-              objectType: GAS_COIN,
-              pageSize: PAGE_COINS,
-              ...(pageToken !== undefined && { pageToken }),
-              readMask: { paths: ["object_id", "version", "balance"] },
-            },
-            options,
-          ),
-        );
-        looked += objects.length;
-        resources.push(...payingCoins(objects, gasBudget));
-        pageToken = nextPageToken?.length ? nextPageToken : undefined;
-        if (pageToken === undefined) break;
-      }
+      const { coins, isAll } = await gasCoins(
+        (found) => payingCoins(found, gasBudget).length >= MOST_COINS,
+        signal,
+      );
+      const resources = payingCoins(coins, gasBudget);
       if (resources.length === 0) {
         throw new RelayUnavailableError(
           `${signer.address} has no coin of ${gasBudget} MIST or more to pay gas with` +
-            (pageToken === undefined ? "" : ` among its first ${looked} coins: merge them`),
+            (isAll ? "" : ` among its first ${coins.length} coins: merge them`),
         );
       }
       return resources.slice(0, MOST_COINS);
+    },
+
+    transactionsLeft: async (signal) => {
+      const { coins } = await gasCoins(() => false, signal);
+      // One without a balance is believed to pay: for one at least.
+      const each = coins.map(({ balance = gasBudget }) => balance / gasBudget);
+      return each.reduce((sum, some) => sum + some, 0n);
     },
 
     prepare: async (order, resource, signal) => {

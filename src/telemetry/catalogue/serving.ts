@@ -81,6 +81,16 @@ export const SERVING = {
       "Requests that ended since this process started, a minute later; of all processes",
       ["asset", "status", "reason"],
     ),
+    holderbook_signer_transactions_left: gauge(
+      "transactions",
+      "Transactions that the gas of an asset's signer pays for, at the most that one may cost; looked at once a minute",
+      ["asset"],
+    ),
+    holderbook_queue_up: gauge(
+      "1",
+      "1 while what wakes the workers of callbacks and requests answers: redis, or postgres",
+      ["backend"],
+    ),
     holderbook_lanes_working: gauge(
       "lanes",
       "Lanes that a process works on now, 16 at most: of callbacks, or of the transfer agent's requests",
@@ -97,6 +107,14 @@ export const SERVING = {
     holderbook_health_age_seconds: gauge(
       "seconds",
       "Age of what the figures of the deployment show: above 1 while the database does not answer",
+    ),
+    holderbook_database_writable: gauge(
+      "1",
+      "1 while the database takes writes of the process that indexes: 0 also when its disk is full",
+    ),
+    holderbook_database_bytes: gauge(
+      "bytes",
+      "Size of the database, indexes included, as Postgres tells it once a minute; its disk holds its journal, too",
     ),
     holderbook_database_connections_busy: gauge(
       "connections",
@@ -133,6 +151,10 @@ export const SERVING = {
       "How late a timer fires that is due twice a second",
       ["process"],
       [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    ),
+    holderbook_clock_ahead_seconds: gauge(
+      "seconds",
+      "How far the clock of the process that indexes is ahead of the database's; below 0 behind it",
     ),
     holderbook_data_disk_free_bytes: gauge(
       "bytes",

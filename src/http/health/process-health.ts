@@ -1,0 +1,154 @@
+/** What processes that index say of themselves: for `/health` of any process. */
+import type { Db } from "../../database/connect.ts";
+import { type ProcessNote, readProcesses } from "../../log/process-notes.ts";
+import { awakeMs } from "../../waiting/awake.ts";
+import { GRACE_MS, type HealthDetail } from "./health.ts";
+import { type Note, noteOf } from "./notes.ts";
+import type { Judgement, State } from "./stall-watch.ts";
+
+/** A process that indexes. */
+export type ProcessHealth = Judgement & {
+  readonly pid: number;
+  readonly host: string;
+  /** When it last put down that it is alive, ISO 8601. */
+  readonly seenAt: string;
+};
+
+/** The queue that wakes those who deliver callbacks and work on requests. */
+export type QueueHealth = Judgement & {
+  readonly backend: "postgres" | "redis";
+  /** Since when it has not answered, ISO 8601; absent while it does. */
+  readonly since?: string;
+};
+
+/** The account that signs for an asset. */
+export type SignerHealth = {
+  readonly asset: string;
+  /** How many transactions its gas pays for, at the most that one may cost. */
+  readonly transactionsLeft: number;
+};
+
+export type ProcessDetails = {
+  readonly processes: readonly ProcessHealth[];
+  /** Absent while no process works on one. */
+  readonly queue?: QueueHealth;
+  readonly signers: readonly SignerHealth[];
+};
+
+/** A note comes every five seconds; then ten seconds of grace. */
+const SILENT_MS = 5_000 + GRACE_MS;
+
+/** When this process did not look for so long, it cannot tell who was silent meanwhile. */
+const UNSEEN_MS = 15_000;
+
+/** An account that pays for fewer wants gas soon. */
+export const LOW_TRANSACTIONS = 20;
+
+/**
+ * Watches from now on; the members of the answer are `ProcessDetails`.
+ * @param runMs milliseconds while this process runs; replaced by tests
+ */
+export const processDetails = (
+  { db }: { readonly db: Db },
+  runMs: () => number = awakeMs,
+): ((nowMs: number) => Promise<HealthDetail & { readonly members: ProcessDetails }>) => {
+  const silences = createSilences(runMs);
+  /** By asset, since when its signer has little gas. */
+  const low = new Map<string, number>();
+  return async (nowMs) => {
+    const notes = await readProcesses(db);
+    const silent = silences(notes);
+    const alive = notes.filter(({ id }) => !silent.has(id));
+    // Beside one that works a silent one may have been killed: what it left undone shows itself.
+    const state: State = notes.length > 0 && alive.length === 0 ? "stalled" : "ok";
+    const processes = notes.map((note): ProcessHealth => {
+      const { id, pid, host, saidAgoMs } = note;
+      const seenAt = new Date(nowMs - saidAgoMs).toISOString();
+      if (!silent.has(id)) return { pid, host, seenAt, state: "ok" };
+      return { pid, host, seenAt, state: "stalled", reason: silenceOf(note, seenAt) };
+    });
+    const queue = queueOf(alive, nowMs);
+    const signers = alive.flatMap(({ said }) => said.signers);
+    return {
+      state: queue?.state === "stalled" ? "stalled" : state,
+      members: { processes, ...(queue && { queue }), signers },
+      notes: [
+        ...processes.flatMap(({ reason, seenAt }) =>
+          reason === undefined || state === "stalled" ? [] : [{ reason, since: seenAt }],
+        ),
+        ...queueNotes(queue),
+        ...signers.flatMap((signer) => gasNotes(signer, low, nowMs)),
+      ],
+    };
+  };
+};
+
+/**
+ * Ids of those that were silent while they were watched: a note that was old when it was first seen, or that
+ * could not be read meanwhile, is given its time.
+ */
+const createSilences = (runMs: () => number) => {
+  let seen = new Map<string, { readonly saidAt: string; readonly sinceMs: number }>();
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  return (notes: readonly ProcessNote[]): ReadonlySet<string> => {
+    const atMs = runMs();
+    const before = atMs - lookedMs > UNSEEN_MS ? new Map<string, never>() : seen;
+    lookedMs = atMs;
+    seen = new Map(
+      notes.map(({ id, saidAt }) => {
+        const known = before.get(id);
+        return [id, known?.saidAt === saidAt ? known : { saidAt, sinceMs: atMs }];
+      }),
+    );
+    return new Set(
+      [...seen].flatMap(([id, { sinceMs }]) => (atMs - sinceMs >= SILENT_MS ? [id] : [])),
+    );
+  };
+};
+
+const silenceOf = ({ pid, host }: ProcessNote, seenAt: string): string =>
+  `the process that indexes (pid ${pid} on ${host}) has put nothing down since ${seenAt}: it hangs, was killed, or cannot write to the database`;
+
+/** The longest loss that one of them has. */
+const queueOf = (alive: readonly ProcessNote[], nowMs: number): QueueHealth | undefined => {
+  const [worst] = alive
+    .flatMap(({ said, saidAgoMs }) =>
+      said.queue === null
+        ? []
+        : [
+            {
+              ...said.queue,
+              agoMs: said.queue.lostMs === null ? 0 : said.queue.lostMs + saidAgoMs,
+            },
+          ],
+    )
+    .toSorted((a, b) => b.agoMs - a.agoMs);
+  if (worst === undefined) return undefined;
+  const { backend, lostMs, agoMs } = worst;
+  if (lostMs === null) return { backend, state: "ok" };
+  const since = new Date(nowMs - agoMs).toISOString();
+  const reason = `${NAMES[backend]} does not answer: callbacks and requests wait, nothing of them is lost`;
+  return { backend, state: agoMs < GRACE_MS ? "ok" : "stalled", reason, since };
+};
+
+const NAMES = { redis: "Redis (REDIS_URL)", postgres: "the queue in Postgres" } as const;
+
+const queueNotes = (queue: QueueHealth | undefined): readonly Note[] =>
+  queue?.state === "ok" && queue.reason !== undefined && queue.since !== undefined
+    ? [{ reason: queue.reason, since: queue.since }]
+    : [];
+
+const gasNotes = (
+  { asset, transactionsLeft }: SignerHealth,
+  low: Map<string, number>,
+  nowMs: number,
+): readonly Note[] => {
+  if (transactionsLeft >= LOW_TRANSACTIONS) {
+    low.delete(asset);
+    return [];
+  }
+  const sinceMs = low.get(asset) ?? nowMs;
+  low.set(asset, sinceMs);
+  const left = transactionsLeft === 0 ? "no more" : `${transactionsLeft} more`;
+  return [noteOf(`the signer of ${asset} has gas for ${left} transactions: send it some`, sinceMs)];
+};
