@@ -107,6 +107,16 @@ const overview: Row = {
       alarmFrom: 1,
     }),
     number({
+      title: "Queue",
+      about:
+        "Whether Redis, or the queue in Postgres, wakes the workers of callbacks and requests.",
+      unit: "short",
+      expression: `1 - ${smallest("holderbook_queue_up")}`,
+      words: ["down", "up"],
+      warnFrom: 1,
+      alarmFrom: 1,
+    }),
+    number({
       title: "Findings",
       about: "What does not fit in what is stored: none. Anything else is an alarm.",
       unit: "short",
@@ -425,6 +435,14 @@ const deliveries: Row = {
       },
       line("{{queue}}", perSecond("holderbook_lane_troubles_total", ["queue"])),
     ),
+    curve(
+      {
+        title: "Gas of the signers",
+        about: "Transactions that each account still pays for, at the most that one may cost.",
+        unit: "short",
+      },
+      line("{{asset}}", smallest("holderbook_signer_transactions_left", ["asset"])),
+    ),
   ],
 };
 
@@ -449,6 +467,10 @@ const database: Row = {
         unit: "short",
       },
       line("{{process}} {{pool}}", total("holderbook_database_waiting", ["process", "pool"])),
+    ),
+    curve(
+      { title: "Size", about: "Of the database, without its journal.", unit: "bytes" },
+      line("size", largest("holderbook_database_bytes")),
     ),
     curve(
       {
