@@ -73,7 +73,7 @@ test("whitelisting a wallet is one trace, from the request to the callback, over
   const { secretKey } = pair.parse(JSON.parse(text));
   const wallet = `0x${"5e".repeat(32)}`;
   const body = bodyOf({ id: "traced", blockchain_wallet: wallet });
-  const { headers } = signRequest({ secretKey, body });
+  const { headers } = signRequest({ secretKey, body, path: "/api/v1/investor/whitelist" });
   const response = await fetch(`${url}/api/v1/investor/whitelist`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
