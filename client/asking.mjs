@@ -28,7 +28,7 @@ const PASSING_STATUSES = new Set([0, 429, 502, 503, 504]);
 const PASSING = new Set(["OVERLOADED", "RATE_LIMITED", NO_ANSWER]);
 
 /** What is not there yet, perhaps for hours, or took too long: whoever follows waits, whoever asked decides. */
-const LATER = new Set(["NOT_YET_INDEXED", "GRANT_INDEX_BEHIND", "INTERNAL"]);
+const LATER = new Set(["NOT_YET_INDEXED", "REBUILDING", "GRANT_INDEX_BEHIND", "INTERNAL"]);
 
 /** Whether the same request may well succeed within seconds. */
 const passes = ({ status, code }) => PASSING_STATUSES.has(status) || PASSING.has(code);

@@ -56,6 +56,8 @@ export type PipelineStatus = {
   readonly ageSeconds: number;
   readonly digest: string | null;
   readonly historyFilledThrough: bigint | null;
+  /** The checkpoint that a rebuild has to come back to; null when none is under way. */
+  readonly rebuildingTo: bigint | null;
 };
 
 /** Everything a wallet holds; amounts in the smallest unit. */

@@ -37,7 +37,8 @@ const CHANGE = `owner part cause change balanceAfter checkpoint checkpointTimest
   cursor`;
 const HOLDER_EVENT = `eventId eventType holderId address groupId isFrozen checkpointTimestamp position`;
 const ROLE_EVENT = "eventId owner role roleBit granted signer checkpointTimestamp position";
-const STATUS = "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough";
+const STATUS =
+  "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo";
 
 /** A key that does not open: asking in another way changes nothing. */
 const DENIED = new Set([401, 403]);

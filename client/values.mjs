@@ -14,6 +14,7 @@ const DECIMAL = new Set([
   "groupId",
   "historyCheckpoint",
   "historyFilledThrough",
+  "rebuildingTo",
   "holderId",
   "initialReleasePortionBps",
   "issued",

@@ -1,5 +1,4 @@
 /** A cap table as one JSON document: the same text wherever it is written. */
-import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import {
   type CapPlace,
@@ -9,6 +8,7 @@ import {
   placeOf,
   shareOf,
 } from "../projections/cap-tables.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
 
 /** A table's head, as GraphQL's `capTable` has it. */
 export type CapTableHead = {
@@ -46,7 +46,7 @@ const AT_ONCE = 30_000;
  * @param tables of a process that keeps registers
  */
 export const readCapTable = async (
-  db: Reads,
+  db: GuardedReads,
   { coinType, decimals, totalSupply, mark }: TableOf,
   tables: CapTables = createCapTables(),
 ): Promise<{ readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> }> => {

@@ -2,7 +2,9 @@
 import type { Database } from "../database/connect.ts";
 import { type BalanceChange, balanceChanges } from "../projections/balance-changes.ts";
 import { type GrantState, grantStates } from "../projections/grant-states.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
 import { type HolderEvent, holderEvents } from "../projections/holder-events.ts";
+import { FOR_HISTORIES } from "../projections/needed.ts";
 import { placeOf, positionOf, positionsEnd } from "../projections/position.ts";
 import type { TokenTimelock } from "../projections/timelock-objects.ts";
 import { type TokenActivity, tokenActivity } from "../projections/token-activity.ts";
@@ -90,25 +92,27 @@ const transactionOf = ({ position }: { readonly position: bigint }): bigint =>
 
 /**
  * Reads in pages: memory depends neither on how many movements there are nor on how long ago they began.
- * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in, or a
+ *   pipeline is being rebuilt
  */
 export async function* ledgerSteps(
   { db }: Pick<Database, "db">,
   { coinType, checkpoint }: { readonly coinType: string; readonly checkpoint: bigint },
 ): AsyncGenerator<LedgerStep> {
+  const on = guardedReads(db, FOR_HISTORIES);
   const page = { coinType, limit: AT_ONCE } as const;
   await using changes = new Ordered(
-    paged<BalanceChange>((after) => balanceChanges(db, { ...page, order: "asc", after })),
+    paged<BalanceChange>((after) => balanceChanges(on, { ...page, order: "asc", after })),
     transactionOf,
   );
   await using activity = new Ordered(
     paged<TokenActivity>((after) =>
-      tokenActivity(db, { ...page, offset: 0, order: "asc", after: after?.position }),
+      tokenActivity(on, { ...page, offset: 0, order: "asc", after: after?.position }),
     ),
     transactionOf,
   );
   await using events = new Ordered(
-    paged<HolderEvent>((after) => holderEvents(db, { ...page, after: after?.position })),
+    paged<HolderEvent>((after) => holderEvents(on, { ...page, after: after?.position })),
     transactionOf,
   );
   await using states = new Ordered(

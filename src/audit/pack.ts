@@ -15,9 +15,11 @@ import {
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { balanceChanges } from "../projections/balance-changes.ts";
 import { pipelineDigest } from "../projections/digests.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
 import { holderEvents } from "../projections/holder-events.ts";
 import { membershipsAt } from "../projections/memberships.ts";
 import { readMeta } from "../projections/meta.ts";
+import { FOR_BALANCES, FOR_CAP_TABLES, FOR_HOLDERS, FOR_ROLES } from "../projections/needed.ts";
 import { positionsEnd } from "../projections/position.ts";
 import { roleEvents, rolesAt } from "../projections/roles.ts";
 import { capTableJson, readCapTable, type TableOf } from "./cap-table-json.ts";
@@ -197,12 +199,13 @@ async function* between<Row extends { readonly position: bigint }>(
 }
 
 async function* movementsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const on = guardedReads(db, FOR_BALANCES);
   const { coinType } = last;
   const rows = between<Awaited<ReturnType<typeof balanceChanges>>[number]>(
     first,
     last,
     (after, begin) =>
-      balanceChanges(db, {
+      balanceChanges(on, {
         coinType,
         limit: AT_ONCE,
         order: "asc",
@@ -213,23 +216,25 @@ async function* movementsBetween({ db }: Database, first: TableOf, last: TableOf
 }
 
 async function* holderEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const on = guardedReads(db, FOR_HOLDERS);
   const { coinType } = last;
   const rows = between<Awaited<ReturnType<typeof holderEvents>>[number]>(
     first,
     last,
     (after, begin) =>
-      holderEvents(db, { coinType, limit: AT_ONCE, after: after?.position ?? begin - 1n }),
+      holderEvents(on, { coinType, limit: AT_ONCE, after: after?.position ?? begin - 1n }),
   );
   for await (const row of rows) yield holderEventLine(row);
 }
 
 async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const on = guardedReads(db, FOR_ROLES);
   const { coinType } = last;
   const rows = between<Awaited<ReturnType<typeof roleEvents>>[number]>(
     first,
     last,
     (after, begin) =>
-      roleEvents(db, {
+      roleEvents(on, {
         coinType,
         packages: [],
         limit: AT_ONCE,
@@ -247,7 +252,7 @@ const writeTable = async (
   table: TableOf,
   path: string,
 ): Promise<PackHead["roots"]["first"]> => {
-  const { head, rows } = await readCapTable(db, table);
+  const { head, rows } = await readCapTable(guardedReads(db, FOR_CAP_TABLES), table);
   const { coinType, checkpoint, issued, totalSupply } = head;
   if (totalSupply !== null && totalSupply !== issued) {
     throw new SupplyMismatchError(coinType, checkpoint, issued, totalSupply);

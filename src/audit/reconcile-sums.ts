@@ -2,6 +2,8 @@
 import type { Db, Sql } from "../database/connect.ts";
 import type { AtMark } from "../projections/cap-rows.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { positionsEnd } from "../projections/position.ts";
 import { FOUND_ROWS, type Found } from "./found.ts";
 
@@ -69,7 +71,10 @@ export const reconcileSupply = async (
       supply === null ? `${held} are held: ${parts}` : `the treasury's supply is ${supply}`;
     found.add(`token_activity, ${where}: minted less burned is ${issued}, but ${other}`);
   }
-  const { issued: listed } = await createCapTables().totals({ sql }, { coinType, at });
+  const { issued: listed } = await createCapTables().totals(guardedReads({ sql }, FOR_CAP_TABLES), {
+    coinType,
+    at,
+  });
   if (listed !== held) {
     found.add(`cap table, ${where}: its rows add up to ${listed}, but ${held} are held: ${parts}`);
   }

@@ -9,7 +9,6 @@ import {
   VERSION,
 } from "../../client/verify-statement.mjs";
 import type { Sql } from "../database/connect.ts";
-import type { Reads } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import {
   type CapRow,
@@ -19,6 +18,7 @@ import {
   shareOf,
   type Whose,
 } from "../projections/cap-tables.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -75,7 +75,7 @@ export type StatementOptions = {
  * RootsOfDayError (wait)
  */
 export const makeStatement = async (
-  { db, sql }: { readonly db: Reads; readonly sql: Sql },
+  { db, sql }: { readonly db: GuardedReads; readonly sql: Sql },
   key: DeploymentKey,
   table: {
     readonly coinType: string;

@@ -12,12 +12,13 @@ import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { committeeFrom, readTrusted } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { factSource } from "../log/log.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { keyArgument } from "./arguments.ts";
-import { coinOption, dateArgument, tableAt } from "./cap-table-at.ts";
+import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -78,7 +79,7 @@ const make = async ({
   const database = storage.write;
   const masterKey = await callbackMasterKey(config, { existing: true });
   const key = await openDeploymentKey(database, masterKey);
-  const last = await tableAt(database.db, coin, to);
+  const last = await tableAt(tableReads(database.db), coin, to);
   const first = await firstTable(database.db, last, from);
   if (first.mark.sequence >= last.mark.sequence) {
     throw new UsageError(
@@ -103,7 +104,7 @@ const firstTable = async (
   { coinType, decimals }: TableOf,
   from: Asked,
 ): Promise<TableOf> => {
-  const checkpoint = await checkpointOf(db, ALL, from);
+  const checkpoint = await checkpointOf(guardedReads(db, ALL), from);
   const seen = await token(db, { coinType, at: checkpoint });
   const mark = await markOf(db, checkpoint);
   return { coinType, decimals, mark, totalSupply: seen?.totalSupply ?? null };

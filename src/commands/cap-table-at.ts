@@ -2,9 +2,10 @@
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type { SeenTableOf } from "../audit/cap-table-json.ts";
-import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
+import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
@@ -53,18 +54,21 @@ export const atOption = () =>
 export const AT_HELP =
   "\nA date and time takes its offset with it; the table is that of the end of its second.";
 
+/** What cap tables are read with. */
+export const tableReads = (on: Reads): GuardedReads => guardedReads(on, FOR_CAP_TABLES);
+
 /**
  * The table that is meant.
  * @throws UsageError for a token that was not seen by then; BeforeLogError (stop), NotYetIndexedError (wait)
  */
 export const tableAt = async (
-  db: Db,
+  db: GuardedReads,
   coin: string,
   asked: Asked | undefined,
 ): Promise<SeenTableOf> => {
   const known = await resolveCoin(db, coin);
   const { coinType } = known;
-  const checkpoint = await checkpointOf(db, FOR_CAP_TABLES, asked);
+  const checkpoint = await checkpointOf(db, asked);
   const seen = await token(db, { coinType, at: checkpoint });
   if (seen === null) {
     throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);

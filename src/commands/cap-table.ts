@@ -14,7 +14,7 @@ import type { Asked } from "../graphql/past.ts";
 import { assetsOf } from "../service/assets.ts";
 import { openStorage } from "../service/storage.ts";
 import { issuerOf } from "../settings/assets.ts";
-import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
+import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -54,7 +54,7 @@ export const capTableCommand = () =>
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { existing: true });
       // Without the time limit of callers' queries: a register may be long.
-      const { db } = storage.write;
+      const db = tableReads(storage.write.db);
       const table = await tableAt(db, coin, at);
       const { head, rows } = await readCapTable(db, table);
       if (wanted.format === "ocf") {

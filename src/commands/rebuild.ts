@@ -1,7 +1,7 @@
 import { Argument, Command } from "commander";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { resetPipeline } from "../pipelines/register.ts";
+import { resetPipeline, vacuumPipeline } from "../pipelines/register.ts";
 import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
@@ -12,8 +12,8 @@ const EVM = "transfer_events";
 const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
 
 /**
- * `holderbook rebuild`: empties a pipeline, so that its next run fills it from the log. Transfer
- * events stay listed until those made anew take their place.
+ * `holderbook rebuild`: empties a pipeline, so that its next run fills it from the log; answers that need it
+ * are refused until it is back where it was. Transfer events stay listed until those made anew take their place.
  */
 export const rebuildCommand = () =>
   new Command("rebuild")
@@ -36,5 +36,8 @@ export const rebuildCommand = () =>
         return;
       }
       await resetPipeline(lock.session, pipeline);
-      process.stderr.write(`${name} is empty; start or index fills it from the log\n`);
+      await vacuumPipeline(lock.session, pipeline);
+      process.stderr.write(
+        `${name} is empty; start or index fills it from the log, and until then answers that need it are refused (REBUILDING)\n`,
+      );
     });

@@ -3,6 +3,7 @@ import { keepFound } from "../audit/found.ts";
 import { type Reconciliation, reconcile } from "../audit/reconcile.ts";
 import { type Asked, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { openStorage } from "../service/storage.ts";
 import { AT_HELP, atOption, coinOption } from "./cap-table-at.ts";
@@ -24,7 +25,7 @@ export const reconcileCommand = () =>
       const coinType =
         coin === undefined ? undefined : (await resolveCoin(database.db, coin)).coinType;
       const done = await reconcile(database, {
-        at: at && ((on) => checkpointOf(on, ALL, at)),
+        at: at && ((on) => checkpointOf(guardedReads(on, ALL), at)),
         coinType,
         signal,
       });

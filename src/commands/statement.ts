@@ -11,7 +11,7 @@ import { openStorage } from "../service/storage.ts";
 import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import { keyArgument } from "./arguments.ts";
-import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
+import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -47,8 +47,9 @@ export const statementCommand = () =>
         database,
         await callbackMasterKey(config, { existing: true }),
       );
-      const table = await tableAt(database.db, coin, at);
-      const statement = await makeStatement(database, key, table, whose);
+      const db = tableReads(database.db);
+      const table = await tableAt(db, coin, at);
+      const statement = await makeStatement({ db, sql: database.sql }, key, table, whose);
       const text = `${JSON.stringify(statement, null, 2)}\n`;
       if (out === undefined) process.stdout.write(text);
       else await writeFile(out, text);

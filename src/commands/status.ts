@@ -23,11 +23,12 @@ export const statusCommand = () =>
       process.stdout.write(json ? `${JSON.stringify(rows)}\n` : table(rows));
     });
 
-const row = ({ pipeline, next, mark }: Watermark, end: bigint | null) => ({
+const row = ({ pipeline, next, mark, rebuildingTo }: Watermark, end: bigint | null) => ({
   pipeline,
   checkpoint: mark?.checkpoint.toString() ?? null,
   behindLog: end === null || next === null ? null : (end - next).toString(),
   ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, Date.now()),
+  ...(rebuildingTo !== null && { rebuildingTo: rebuildingTo.toString() }),
 });
 
 /** Blocks in the place of checkpoints; how old they are, the chain's health tells. */
@@ -41,8 +42,8 @@ const recordsRow = ({ project, network, nextBlock, headBlock }: RecordsMark) => 
 const table = (rows: readonly ReturnType<typeof row>[]) => {
   const cells = [
     ["", "checkpoint", "behind log", "age"],
-    ...rows.map(({ pipeline, checkpoint, behindLog, ageSeconds: age }) => [
-      pipeline,
+    ...rows.map(({ pipeline, checkpoint, behindLog, ageSeconds: age, rebuildingTo }) => [
+      rebuildingTo === undefined ? pipeline : `${pipeline} (rebuilding to ${rebuildingTo})`,
       checkpoint ?? "none",
       behindLog ?? "–",
       age === null ? "–" : duration(age),

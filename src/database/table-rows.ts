@@ -26,6 +26,14 @@ export const appendRows = async <Complete extends Readonly<Record<string, Cell>>
   if (rows.length > 0) await copyRows(sql, getTableName(table), table, rows);
 };
 
+/**
+ * Deletes all rows. `truncate` would be quicker, and wrong for snapshots taken before: they would see the
+ * tables empty.
+ */
+export const emptyTables = async (sql: Sql, tables: readonly PgTable[]): Promise<void> => {
+  for (const table of tables) await sql`delete from ${sql(getTableName(table))}`;
+};
+
 /** Copies rows into `target`, a table with the columns of `shape`. */
 export const copyRows = (
   sql: Sql,

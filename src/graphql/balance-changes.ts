@@ -8,6 +8,7 @@ import {
   tokenChangesTable,
 } from "../projections/balance-changes.ts";
 import { endStatements, grownBeyond } from "../projections/beyond.ts";
+import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Chosen } from "./follow.ts";
@@ -101,14 +102,17 @@ builder.queryField("balanceChanges", (t) =>
       order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { reads, coinType }) => {
+    resolve: async (_root, args, { readsOf, coinType }) => {
       const page = {
         owner: args.owner == null ? undefined : ownerOf(args.owner),
         after: changeCursorOf(args.after),
         limit: limitOf(args.limit),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
       };
-      return balanceChanges(reads, { ...page, coinType: await coinType(args.coinType) });
+      return balanceChanges(readsOf(FOR_BALANCES), {
+        ...page,
+        coinType: await coinType(args.coinType),
+      });
     },
   }),
 );
@@ -122,7 +126,7 @@ const placeOf = ({ position, owner, part }: ChangePlace): ChangePlace => ({
 });
 
 const changes: EventLog<Row, ChangePlace> = {
-  pipelines: ["shared_token_objects", "timelock_objects"],
+  pipelines: FOR_BALANCES,
   page: ({ reads }, coinType, after, limit) =>
     balanceChanges(reads, { coinType, after, limit, order: "asc" }),
   newest: async ({ reads }, coinType) => {

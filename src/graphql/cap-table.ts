@@ -210,7 +210,8 @@ builder.queryField("capTable", (t) =>
     },
     complexity: ({ limit }) => ({ ...listCost({ limit }), field: TABLE_COST }),
     resolve: async (_root, args, context) => {
-      const { reads, capTables } = context;
+      const reads = context.readsOf(FOR_CAP_TABLES);
+      const { capTables } = context;
       const page = {
         limit: limitOf(args.limit),
         after: capCursorOf(args.after),
@@ -218,7 +219,7 @@ builder.queryField("capTable", (t) =>
       };
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
-      const checkpoint = await checkpointOf(reads, FOR_CAP_TABLES, asked);
+      const checkpoint = await checkpointOf(reads, asked);
       const [found, mark] = await Promise.all([
         token(reads, { coinType, at: checkpoint }),
         markOf(reads, checkpoint),

@@ -3,6 +3,7 @@ import { createRemembered, type Soon } from "../database/remembered.ts";
 import { ADMISSION, createAdmission, type Place } from "../http/edge/admission.ts";
 import { decimalsOf, type KnownCoin, resolveCoin } from "../log/coins.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
+import { type GuardedReads, guardedReads, type Needed } from "../projections/guarded-reads.ts";
 import type { WatchedPipeline } from "../projections/read-watermarks.ts";
 import { canonicalType } from "../values/move-type.ts";
 import type { Pace } from "./follow.ts";
@@ -62,10 +63,15 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
   readonly subscriber?: Subscriber | undefined;
   /** Kept for all requests of a process. */
   readonly capTables: CapTables;
-  /** Statements of this request; they end when its caller hangs up. */
-  readonly reads: Reads;
+  /**
+   * Statements of this request, for a field that needs these pipelines; they end when its caller hangs up.
+   * Naming them is the only way to read: what is being rebuilt is refused.
+   */
+  readsOf(needed: readonly Needed[]): GuardedReads;
   /** The same, for one that may take long although its answer is small. */
-  readonly longReads: Reads;
+  longReadsOf(needed: readonly Needed[]): GuardedReads;
+  /** Statements about the log and the watermarks alone. */
+  readonly watermarkReads: Reads;
   readonly listLengths: ListLengths;
   /**
    * Reads what may be of any length, one at a time of all requests.
@@ -161,13 +167,16 @@ export const contextsOver = (sources: GraphSources) => {
   };
 
   /** What all resolvers of a request are given, besides how it reads. */
-  const shared = (): Omit<GraphContext, "reads" | "longReads" | "alone"> => {
+  const shared = (reads: Reads, longReads: Reads): Omit<GraphContext, "alone"> => {
     const met = new Map<string, number | null>();
     const meet = ({ coinType, decimals }: KnownCoin): string => {
       met.set(coinType, decimals);
       return coinType;
     };
     return {
+      readsOf: (needed) => guardedReads(reads, needed),
+      longReadsOf: (needed) => guardedReads(longReads, needed),
+      watermarkReads: reads,
       packages,
       pipelines,
       now,
@@ -209,7 +218,7 @@ export const contextsOver = (sources: GraphSources) => {
     }
     const reads = long || isAlone ? readers.snapshot(signal) : readers.snapshot(signal, weight);
     return {
-      context: { ...shared(), reads, longReads: reads, alone: (work) => work() },
+      context: { ...shared(reads, reads), alone: (work) => work() },
       end: () => {
         reads.end();
         leave();
@@ -226,9 +235,7 @@ export const contextsOver = (sources: GraphSources) => {
     if (statements?.several) return inSnapshot(signal, weight, statements, key);
     return {
       context: {
-        ...shared(),
-        reads: readers.for(signal, weight),
-        longReads: readers.for(signal),
+        ...shared(readers.for(signal, weight), readers.for(signal)),
         alone: async (work) => {
           const place = await ones.enter("", 1, signal);
           return work().finally(place.left);
@@ -243,9 +250,7 @@ export const contextsOver = (sources: GraphSources) => {
     ofQuery,
     /** The context of a subscription, for as long as it lasts: all of them read together. */
     ofSubscription: (subscriber: Omit<Subscriber, "following">): GraphContext => ({
-      ...shared(),
-      reads: lookUps,
-      longReads: lookUps,
+      ...shared(lookUps, lookUps),
       alone,
       subscriber: { ...subscriber, following },
     }),

@@ -3,7 +3,7 @@ import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
 import { GrantIndexBehindError } from "../projections/grant-lag.ts";
-import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
+import { BeforeLogError, NotYetIndexedError, RebuildingError } from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";
 
 /** Values of `extensions.code`. */
@@ -13,6 +13,8 @@ export const ERROR_CODES = [
   "BAD_USER_INPUT",
   "GRANT_INDEX_BEHIND",
   "NOT_YET_INDEXED",
+  /** A pipeline that the field needs is rebuilt from the log, and has not come back to where it was. */
+  "REBUILDING",
   "RATE_LIMITED",
   "OVERLOADED",
   "INTERNAL",
@@ -113,6 +115,11 @@ const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): T
   ): Told => ({ message, extensions: { code, ...more } });
 
   if (cause instanceof GrantIndexBehindError) return as("GRANT_INDEX_BEHIND", cause.message);
+  if (cause instanceof RebuildingError) {
+    const { pipeline, checkpoint, target } = cause;
+    const where = { checkpoint: checkpoint?.toString() ?? null, target: target.toString() };
+    return as("REBUILDING", cause.message, { pipeline, ...where });
+  }
   if (cause instanceof NotYetIndexedError) return as("NOT_YET_INDEXED", cause.message);
   if (cause instanceof BeforeLogError) return as("BAD_USER_INPUT", cause.message);
   if (cause instanceof HttpError) return as(codeOfStatus(cause.statusCode), cause.message);

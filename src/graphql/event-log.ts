@@ -3,6 +3,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Reads } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
 import { endStatements, grownBeyond, newestPosition, type ReadTo } from "../projections/beyond.ts";
+import type { Needed } from "../projections/guarded-reads.ts";
 
 /** What logs are read with; the same for all who follow. */
 export type LogReads = {
@@ -16,8 +17,8 @@ export type LogReads = {
  * readable already.
  */
 export type EventLog<Row, Place> = {
-  /** Pipelines that write it, by name: what is in it changes only when one of them commits. */
-  readonly pipelines: readonly string[];
+  /** Pipelines that write it: what is in it changes only when one of them commits. */
+  readonly pipelines: readonly Needed[];
   /** Events behind a place, in order; from the beginning without one. */
   page(
     from: LogReads,
@@ -48,13 +49,13 @@ export const isBefore = <Place>(
 
 /** The log of a table with one event at a position. */
 export const logByPosition = <Row extends { readonly position: bigint }>(
-  pipeline: string,
+  pipelines: readonly Needed[],
   table: PgTable,
   page: EventLog<Row, bigint>["page"],
 ): EventLog<Row, bigint> => {
   const ends = endStatements([table]);
   return {
-    pipelines: [pipeline],
+    pipelines,
     page,
     newest: ({ reads }, coinType) => newestPosition(reads, ends, coinType),
     grown: ({ reads }, read) => grownBeyond(reads, ends, read.map(readTo)),

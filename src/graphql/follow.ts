@@ -10,7 +10,6 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { createWaker } from "../waiting/waker.ts";
 import { type EventLog, isBefore, type Live } from "./event-log.ts";
-import type { Following } from "./following.ts";
 import type { LogTopics } from "./log-topics.ts";
 import { PAGE_ROWS, type Placed, placed } from "./topic.ts";
 
@@ -23,7 +22,6 @@ export type Chosen<Row, Place> = {
 export type Follower<Row, Place> = {
   readonly log: EventLog<Row, Place>;
   readonly topics: LogTopics<Row, Place>;
-  readonly following: Following;
   /** Canonical. */
   readonly coinType: string;
   /** It begins with the events behind this place; undefined: with the first. */
@@ -104,9 +102,7 @@ export async function* follow<Row, Place>(
   const readPage = (): Promise<readonly Placed<Row, Place>[]> =>
     chosen === undefined
       ? topics.page(coinType, place)
-      : chosen
-          .page(follower.following, coinType, place, PAGE_ROWS)
-          .then((rows) => placed(log, rows));
+      : chosen.page(topics.from, coinType, place, PAGE_ROWS).then((rows) => placed(log, rows));
 
   /** One page more, or the end of the log. */
   const goOn = async (): Promise<void> => {

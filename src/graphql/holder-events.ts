@@ -6,6 +6,7 @@ import {
   holderEventsTable,
   type HolderEvent as Row,
 } from "../projections/holder-events.ts";
+import { FOR_HOLDERS } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { logByPosition } from "./event-log.ts";
 import {
@@ -79,19 +80,22 @@ builder.queryField("holderEvents", (t) =>
       after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { reads, coinType }) => {
+    resolve: async (_root, args, { readsOf, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
-      return holderEvents(reads, { ...page, coinType: await coinType(args.coinType) });
+      return holderEvents(readsOf(FOR_HOLDERS), {
+        ...page,
+        coinType: await coinType(args.coinType),
+      });
     },
   }),
 );
 
 const followHolders = following(
-  logByPosition<Row>("holder_lifecycle", holderEventsTable, ({ reads }, coinType, after, limit) =>
+  logByPosition<Row>(FOR_HOLDERS, holderEventsTable, ({ reads }, coinType, after, limit) =>
     holderEvents(reads, { coinType, after, limit }),
   ),
 );

@@ -42,6 +42,13 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
         "the log's first. Null when nothing is being filled.",
       resolve: ({ filledThrough }) => filledThrough?.toString() ?? null,
     }),
+    rebuildingTo: t.string({
+      nullable: true,
+      description:
+        "The checkpoint that a rebuild has to come back to: until then fields that need the pipeline " +
+        "are the error REBUILDING. Null when none is under way.",
+      resolve: ({ rebuildingTo }) => rebuildingTo?.toString() ?? null,
+    }),
     ageSeconds: t.int({
       description:
         "Whole seconds since that checkpoint. Near the network's checkpoint interval in steady state; " +
@@ -61,8 +68,8 @@ builder.queryField("indexerStatus", (t) =>
     description:
       "Watermarks: token_activity, shared_token_objects, timelock_objects, holder_lifecycle, role_changes, in this order.",
     complexity: { field: 1, multiplier: 5 },
-    resolve: async (_root, _args, { reads, pipelines }) =>
-      (await readWatermarks(reads, pipelines)).pipelines,
+    resolve: async (_root, _args, { watermarkReads, pipelines }) =>
+      (await readWatermarks(watermarkReads, pipelines)).pipelines,
   }),
 );
 

@@ -1,10 +1,14 @@
 /** The topics of one log: one for each coin type that somebody follows. */
+
+import { guardedReads } from "../projections/guarded-reads.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
-import type { EventLog } from "./event-log.ts";
+import type { EventLog, LogReads } from "./event-log.ts";
 import type { Followed, Following } from "./following.ts";
 import { createTopic, type Member, PAGE_ROWS, type Placed, placed, type Topic } from "./topic.ts";
 
 export type LogTopics<Row, Place> = {
+  /** What the log is read with: refused while one of its pipelines is rebuilt. */
+  readonly from: LogReads;
   /**
    * Where a coin type's log ends: as its topic knows it, else as it is read; undefined while there is nothing.
    */
@@ -24,11 +28,13 @@ export const createLogTopics = <Row, Place>(
   log: EventLog<Row, Place>,
   following: Following,
 ): LogTopics<Row, Place> => {
+  const { packages } = following;
+  const from = { packages, reads: guardedReads(following.reads, log.pipelines) };
   const topics = new Map<string, Topic<Row, Place>>();
   const [ends, pages] = [underWay<Place | undefined>(), underWay<readonly Placed<Row, Place>[]>()];
 
   const topicOf = (coinType: string): Topic<Row, Place> => {
-    const topic = topics.get(coinType) ?? createTopic(log, coinType, following);
+    const topic = topics.get(coinType) ?? createTopic(log, coinType, from);
     topics.set(coinType, topic);
     return topic;
   };
@@ -45,7 +51,7 @@ export const createLogTopics = <Row, Place>(
   };
 
   const followed: Followed = {
-    pipelines: log.pipelines,
+    pipelines: log.pipelines.map(({ name }) => name),
     get isFollowed() {
       return topics.size > 0;
     },
@@ -56,26 +62,27 @@ export const createLogTopics = <Row, Place>(
       const due = [...topics.values()].filter((topic) => topic.isDue);
       if (due.length > 1) {
         const read = due.map(({ coinType, head }) => ({ coinType, after: head }));
-        const grown = await log.grown(following, read);
+        const grown = await log.grown(from, read).catch(ofNone);
         // One that was never read has members whose places are their own.
         for (const topic of due) {
-          if (topic.head !== undefined && !grown.has(topic.coinType)) topic.setDue(false);
+          if (topic.head !== undefined && grown?.has(topic.coinType) === false) topic.setDue(false);
         }
       }
       await Promise.all(due.map(readTopic));
     },
   };
   following.add(followed);
-  const readEnd = (coinType: string) => ends.share(coinType, () => log.newest(following, coinType));
+  const readEnd = (coinType: string) => ends.share(coinType, () => log.newest(from, coinType));
 
   return {
+    from,
     readEnd,
     knownEnd: (coinType) => topics.get(coinType)?.head,
     end: async (coinType) => topics.get(coinType)?.head ?? readEnd(coinType),
     page: (coinType, after) => {
       const name = `${coinType} ${after === undefined ? "" : log.show(after)}`;
       return pages.share(name, async () =>
-        placed(log, await log.page(following, coinType, after, PAGE_ROWS)),
+        placed(log, await log.page(from, coinType, after, PAGE_ROWS)),
       );
     },
     join: (coinType, member) => {
@@ -90,6 +97,11 @@ export const createLogTopics = <Row, Place>(
       };
     },
   };
+};
+
+/** What cannot be read is for each topic to tell. */
+const ofNone = (error: unknown): undefined => {
+  if (!(error instanceof NotYetIndexedError)) throw error;
 };
 
 /** Readings under way, by name. */

@@ -47,6 +47,6 @@ builder.queryField("_meta", (t) =>
     type: Meta,
     nullable: true,
     description: "The checkpoint up to which every answer of this request is complete.",
-    resolve: async (_root, _args, { reads }) => readMeta(reads),
+    resolve: async (_root, _args, { watermarkReads }) => readMeta(watermarkReads),
   }),
 );

@@ -2,13 +2,11 @@
 import type { Reads } from "../database/readers.ts";
 import { checkpointBefore, checkpointMark } from "../log/blocks.ts";
 import type { CheckpointMark } from "../log/fact.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
 import {
   assertCommitted,
   BeforeLogError,
-  committedReads,
-  type Needed,
   NotYetIndexedError,
-  readCommitted,
   STILL_FILLING,
 } from "../projections/past.ts";
 import { badInput } from "./errors.ts";
@@ -68,19 +66,18 @@ const numberIn = (text: string | null | undefined, must: string): bigint | undef
 /**
  * Reads rows as of what was asked for, with one statement: `rowsAt` is given the checkpoint (undefined for
  * the present), and what to read with.
- * @throws BeforeLogError (stop), NotYetIndexedError (wait)
+ * @throws BeforeLogError (stop), NotYetIndexedError (wait) and so RebuildingError
  */
 export const readAsOf = async <Rows>(
-  reads: Reads,
-  needed: readonly Needed[],
+  reads: GuardedReads,
   asked: Asked | undefined,
   rowsAt: (at: bigint | undefined, on: Reads) => Promise<Rows>,
 ): Promise<Rows> => {
   if (asked === undefined) return rowsAt(undefined, reads);
   if (asked.kind === "second" || asked.checkpoint > MAX_CHECKPOINT) {
-    return rowsAt(await checkpointOf(reads, needed, asked), reads);
+    return rowsAt(await checkpointOf(reads, asked), reads);
   }
-  return rowsAt(asked.checkpoint, committedReads(reads, needed, asked.checkpoint));
+  return rowsAt(asked.checkpoint, reads.at(asked.checkpoint));
 };
 
 /**
@@ -88,23 +85,22 @@ export const readAsOf = async <Rows>(
  * @throws BeforeLogError (stop), NotYetIndexedError (wait)
  */
 export const checkpointOf = async (
-  reads: Reads,
-  needed: readonly Needed[],
+  reads: GuardedReads,
   asked: Asked | undefined,
 ): Promise<bigint> => {
   if (asked === undefined) {
-    const committed = await readCommitted(reads, needed);
+    const committed = await reads.committed();
     if (committed.last === null) throw new NotYetIndexedError("no checkpoint is indexed yet");
     assertCommitted(committed.last, committed);
     return committed.last;
   }
   if (asked.kind === "checkpoint") {
-    assertCommitted(asked.checkpoint, await readCommitted(reads, needed));
+    assertCommitted(asked.checkpoint, await reads.committed());
     return asked.checkpoint;
   }
   const { unixSeconds } = asked;
   const [committed, before] = await Promise.all([
-    readCommitted(reads, needed),
+    reads.committed(),
     unixSeconds > MAX_SECONDS
       ? { kind: "not_yet" as const, filling: false }
       : checkpointBefore(reads, unixSeconds),

@@ -22,7 +22,7 @@ builder.queryField("pipelineDigest", (t) =>
         description: "Decimal. NOT_YET_INDEXED while the pipeline has not committed it.",
       }),
     },
-    resolve: async (_root, { pipeline: name, atCheckpoint }, { reads, pipelines }) => {
+    resolve: async (_root, { pipeline: name, atCheckpoint }, { watermarkReads, pipelines }) => {
       const found = pipelines.find((pipeline) => pipeline.name === name);
       if (found?.digests === undefined) {
         const known = pipelines.map((pipeline) => pipeline.name).join(", ");
@@ -31,7 +31,7 @@ builder.queryField("pipelineDigest", (t) =>
       const asked = askedOf({ atCheckpoint });
       const at = asked?.kind === "checkpoint" ? asked.checkpoint : 0n;
       const { watermark, digests } = found;
-      return pipelineDigest(reads, { watermark, digests }, at);
+      return pipelineDigest(watermarkReads, { watermark, digests }, at);
     },
   }),
 );

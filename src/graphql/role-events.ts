@@ -1,6 +1,7 @@
 /** Grants and revocations of roles: `roleEvents`. */
 
 import { unixSeconds } from "../http/health/health.ts";
+import { FOR_ROLES } from "../projections/needed.ts";
 import { type RoleEvent as Row, roleEvents, roleEventsTable } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
 import { logByPosition } from "./event-log.ts";
@@ -53,21 +54,21 @@ builder.queryField("roleEvents", (t) =>
       after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { reads, packages, coinType }) => {
+    resolve: async (_root, args, { readsOf, packages, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
       const of = { coinType: await coinType(args.coinType), packages: await packages() };
-      return roleEvents(reads, { ...page, ...of });
+      return roleEvents(readsOf(FOR_ROLES), { ...page, ...of });
     },
   }),
 );
 
 const followRoles = following(
   logByPosition<Row>(
-    "role_changes",
+    FOR_ROLES,
     roleEventsTable,
     async ({ reads, packages }, coinType, after, limit) =>
       roleEvents(reads, { coinType, after, limit, packages: await packages() }),

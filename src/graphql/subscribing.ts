@@ -44,7 +44,6 @@ export const following = <Row, Place>(log: EventLog<Row, Place>) => {
     return follow({
       log,
       topics,
-      following: watch,
       coinType: canonical,
       begin: place,
       chosen,

@@ -1,6 +1,7 @@
 /** The log of token movements: `tokenActivity`. */
 
 import { unixSeconds } from "../http/health/health.ts";
+import { FOR_ACTIVITY } from "../projections/needed.ts";
 import {
   ACTIVITY_TYPES,
   type TokenActivity as Row,
@@ -111,7 +112,7 @@ builder.queryField("tokenActivity", (t) =>
         Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST) +
         (activityType == null ? 0 : OF_TYPE_COST),
     }),
-    resolve: async (_root, args, { reads, longReads, coinType }) => {
+    resolve: async (_root, args, { readsOf, longReadsOf, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         offset: offsetOf(args.offset),
@@ -120,14 +121,14 @@ builder.queryField("tokenActivity", (t) =>
         activityType: activityTypeOf(args.activityType),
       };
       const isLong = page.offset > SHORT_OFFSET || page.activityType !== undefined;
-      const on = isLong ? longReads : reads;
+      const on = (isLong ? longReadsOf : readsOf)(FOR_ACTIVITY);
       return tokenActivity(on, { ...page, coinType: await coinType(args.coinType) });
     },
   }),
 );
 
 const followActivity = following(
-  logByPosition<Row>("token_activity", tokenActivityTable, ({ reads }, coinType, after, limit) =>
+  logByPosition<Row>(FOR_ACTIVITY, tokenActivityTable, ({ reads }, coinType, after, limit) =>
     tokenActivity(reads, { coinType, after, limit, offset: 0, order: "asc" }),
   ),
 );

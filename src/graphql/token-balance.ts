@@ -60,8 +60,7 @@ builder.queryField("tokenBalance", (t) =>
     resolve: async (_root, args, context) => {
       const [owner, asked] = [ownerOf(args.owner), askedOf(args)];
       const coinType = await context.coinType(args.coinType);
-      const { reads } = context;
-      const balance = await readAsOf(reads, FOR_BALANCES, asked, (at, on) =>
+      const balance = await readAsOf(context.readsOf(FOR_BALANCES), asked, (at, on) =>
         tokenBalance(on, { coinType, owner, at }),
       );
       return { ...balance, coinType };

@@ -38,13 +38,14 @@ builder.queryField("tokenHolders", (t) =>
       atTimestamp: t.arg.string(atTimestampArgument),
     },
     complexity: listCost,
-    resolve: async (_root, args, { reads, capTables, ...context }) => {
+    resolve: async (_root, args, { capTables, ...context }) => {
+      const reads = context.readsOf(FOR_BALANCES);
       const page = { limit: limitOf(args.limit), after: holderCursorOf(args.after) };
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
       if (asked === undefined) return tokenHolders(reads, { coinType, ...page });
       // First, because the list is kept for others.
-      const checkpoint = await checkpointOf(reads, FOR_BALANCES, asked);
+      const checkpoint = await checkpointOf(reads, asked);
       return capTables.owners(reads, { coinType, checkpoint, ...page });
     },
   }),

@@ -48,7 +48,7 @@ builder.queryField("tokenObjects", (t) =>
       atTimestamp: t.arg.string(atTimestampArgument),
     },
     complexity: listCost,
-    resolve: async (_root, args, { reads, coinType }) => {
+    resolve: async (_root, args, { readsOf, coinType }) => {
       const page = {
         owner: ownerOf(args.owner),
         limit: limitOf(args.limit),
@@ -56,7 +56,7 @@ builder.queryField("tokenObjects", (t) =>
       };
       const asked = askedOf(args);
       const coin = await coinType(args.coinType);
-      return readAsOf(reads, FOR_TOKEN_OBJECTS, asked, (at, on) =>
+      return readAsOf(readsOf(FOR_TOKEN_OBJECTS), asked, (at, on) =>
         tokenObjects(on, { ...page, coinType: coin, at }),
       );
     },

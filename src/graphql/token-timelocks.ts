@@ -98,8 +98,7 @@ builder.queryField("tokenTimelocks", (t) =>
       };
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
-      const { reads } = context;
-      const grants = await readAsOf(reads, FOR_GRANTS, asked, (at, on) =>
+      const grants = await readAsOf(context.readsOf(FOR_GRANTS), asked, (at, on) =>
         tokenTimelocks(on, { ...page, coinType, at }),
       );
       return grants.map((grant) => ({ ...grant, coinType }));

@@ -1,6 +1,6 @@
 /** The tokens that were seen: `tokens`, `token`. */
 import type { CapTotals } from "../projections/cap-tables.ts";
-import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { FOR_CAP_TABLES, FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type Token as Row, token, tokens } from "../projections/tokens.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { builder } from "./builder.ts";
@@ -69,12 +69,13 @@ const Token = builder.objectRef<Listed>("Token").implement({
 });
 
 const listed = (
-  { reads, capTables, decimalsOf }: GraphContext,
+  { readsOf, capTables, decimalsOf }: GraphContext,
   asked: Asked | undefined,
   rows: readonly Row[],
 ): Listed[] => {
+  const reads = readsOf(FOR_CAP_TABLES);
   const known = once(() => decimalsOf(rows.map(({ coinType }) => coinType)));
-  const at = once(async () => markOf(reads, await checkpointOf(reads, FOR_CAP_TABLES, asked)));
+  const at = once(async () => markOf(reads, await checkpointOf(reads, asked)));
   // One after the other: each reads all owners of a coin.
   const inTurn = oneAtATime();
   return rows.map((row) => {
@@ -101,7 +102,7 @@ builder.queryField("tokens", (t) =>
     complexity: listCost,
     resolve: async (_root, args, context) => {
       const page = { limit: limitOf(args.limit), after: coinCursorOf(args.after) };
-      return listed(context, undefined, await tokens(context.reads, page));
+      return listed(context, undefined, await tokens(context.readsOf(FOR_TOKEN_OBJECTS), page));
     },
   }),
 );
@@ -117,12 +118,11 @@ builder.queryField("token", (t) =>
       atTimestamp: t.arg.string(atTimestampArgument),
     },
     resolve: async (_root, args, context) => {
-      const { reads } = context;
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);
-      const found = await readAsOf(reads, FOR_CAP_TABLES, asked, (at, on) =>
-        token(on, { coinType, at }),
-      );
+      // What it counts in the past needs all three, and its own row only one.
+      const reads = context.readsOf(asked === undefined ? FOR_TOKEN_OBJECTS : FOR_CAP_TABLES);
+      const found = await readAsOf(reads, asked, (at, on) => token(on, { coinType, at }));
       return found === null ? null : listed(context, asked, [found])[0];
     },
   }),

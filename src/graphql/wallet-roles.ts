@@ -1,5 +1,5 @@
 /** Who may administer a token now: `walletRoles`. */
-import type { Reads } from "../database/readers.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { FOR_ROLES } from "../projections/needed.ts";
 import { type WalletRole as Row, walletRoles } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
@@ -45,11 +45,11 @@ builder.queryField("walletRoles", (t) =>
       const coinType = await context.coinType(args.coinType);
       const packages = await context.packages();
       const list: RoleList = { coinType, isPast: asked !== undefined };
-      const rolesOn = (reads: Reads) =>
-        readAsOf(reads, FOR_ROLES, asked, (at, on) => walletRoles(on, { coinType, packages, at }));
+      const rolesOn = (reads: GuardedReads) =>
+        readAsOf(reads, asked, (at, on) => walletRoles(on, { coinType, packages, at }));
       const found = listLengths.isShort(list)
-        ? await rolesOn(context.reads)
-        : await context.alone(() => rolesOn(context.longReads));
+        ? await rolesOn(context.readsOf(FOR_ROLES))
+        : await context.alone(() => rolesOn(context.longReadsOf(FOR_ROLES)));
       listLengths.set(list, found.length);
       return found;
     },

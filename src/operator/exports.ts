@@ -37,6 +37,9 @@ import { hangUpSignal } from "../http/hung-up.ts";
 import { readParameters } from "../http/parameters.ts";
 import type { App } from "../http/part.ts";
 import type { CapTables, Whose } from "../projections/cap-tables.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { NotYetIndexedError } from "../projections/past.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import {
@@ -183,7 +186,7 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
     const { format, for: reader, ...asked } = query;
     const why = notFor(format, reader);
     if (why !== null) throw new HttpError(400, `for: ${why}`);
-    const reads = readers.for(signal);
+    const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
     const table = await tableAsked(reads, asked);
     const { head, rows } = await readCapTable(reads, table, capTables);
     const name = fileNameOf(table);
@@ -209,7 +212,7 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
 
   serve(STATEMENT, statementQuery, async ({ owner, holderId, ...asked }, exporting) => {
     const whose = whoseOf(owner, holderId);
-    const db = readers.for(exporting.signal);
+    const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
     const table = await tableAsked(db, asked);
     const key = await settings.deploymentKey();
     const on = { db, sql: settings.sql };
@@ -297,7 +300,8 @@ const asRefusal = (error: unknown): unknown => {
   if (
     error instanceof ChainUnknownError ||
     error instanceof DecimalsUnknownError ||
-    error instanceof OcfError
+    error instanceof OcfError ||
+    error instanceof NotYetIndexedError
   ) {
     return new HttpError(409, error.message);
   }

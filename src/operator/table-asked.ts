@@ -1,11 +1,10 @@
 /** The cap table that a download is of: of which token, and at which moment. */
 import { z } from "zod";
 import type { SeenTableOf } from "../audit/cap-table-json.ts";
-import type { Reads } from "../database/readers.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { HttpError } from "../http/http-error.ts";
 import { resolveCoin } from "../log/coins.ts";
-import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
 import { token } from "../projections/tokens.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
@@ -62,11 +61,11 @@ const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): Asked | undefined 
  * The table that is meant.
  * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 for what is not indexed yet
  */
-export const tableAsked = async (reads: Reads, asked: TableAsked): Promise<SeenTableOf> => {
+export const tableAsked = async (reads: GuardedReads, asked: TableAsked): Promise<SeenTableOf> => {
   try {
     const known = await resolveCoin(reads, asked.coinType);
     const { coinType } = known;
-    const checkpoint = await checkpointOf(reads, FOR_CAP_TABLES, momentOf(asked));
+    const checkpoint = await checkpointOf(reads, momentOf(asked));
     const seen = await token(reads, { coinType, at: checkpoint });
     if (seen === null) {
       throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);

@@ -106,6 +106,7 @@ const moveWatermark = (
     mark: `
       update ${getTableName(watermark)}
       set next_checkpoint = $1, last_checkpoint = $2, last_digest = $3, last_timestamp_ms = $4,
+          rebuilding_to = case when rebuilding_to > $2 then rebuilding_to end,
           committed_at = clock_timestamp()${digest}
       where pipeline = $5 and next_checkpoint = $6
       returning 1`,

@@ -1,8 +1,10 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
+import { emptyTables } from "../database/table-rows.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
+import { logHighWater } from "../log/tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 
@@ -76,6 +78,10 @@ type Row = {
 /**
  * Empties a pipeline and puts its watermark back to the log's first checkpoint, in one transaction:
  * the way to replay. Running it needs the pipeline's writer lock.
+ *
+ * Until the pipeline has come back to where it was, or to the log's end where that is before it, answers
+ * that need it are refused. Rows are deleted rather than truncated: a snapshot that was taken before would
+ * see truncated tables empty, beside a watermark of which it knows nothing.
  */
 export const resetPipeline = (on: Transactor, pipeline: RunnablePipeline): Promise<void> =>
   on.transaction((tx) => resetPipelineIn(tx, pipeline));
@@ -84,12 +90,37 @@ export const resetPipeline = (on: Transactor, pipeline: RunnablePipeline): Promi
 export const resetPipelineIn = async (tx: Tx, pipeline: RunnablePipeline): Promise<void> => {
   // The table first, as every writer does: a batch under way is waited for, and none begins.
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
-  await tx.sql`delete from ${tx.sql(getTableName(pipeline.watermark))}`;
+  await beginAgain(tx, pipeline);
   await pipeline.reset(tx);
-  if (pipeline.digests !== undefined) {
-    await tx.sql`truncate ${tx.sql(getTableName(pipeline.digests))}`;
-  }
+  if (pipeline.digests !== undefined) await emptyTables(tx.sql, [pipeline.digests]);
   await dropFilling(tx.sql, pipeline);
+};
+
+const beginAgain = async ({ sql }: Tx, { watermark, layout }: RunnablePipeline): Promise<void> => {
+  const table = sql(getTableName(watermark));
+  const moved = await sql`
+    update ${table} as mark set
+      chain_id = log.chain_id, next_checkpoint = log.first_checkpoint,
+      last_checkpoint = null, last_digest = null, last_timestamp_ms = null, digest = null,
+      layout = ${layout}, filled_checkpoint = null, rebuilds = mark.rebuilds + 1,
+      rebuilding_to = greatest(mark.rebuilding_to, (
+        select least(mark.last_checkpoint, log.next_checkpoint - 1)
+        where mark.last_checkpoint is not null and log.next_checkpoint > log.first_checkpoint)),
+      committed_at = clock_timestamp()
+    from ${sql(getTableName(logHighWater))} as log
+    returning 1`;
+  // Without a log there is nothing to come back to.
+  if (moved.length === 0) await sql`delete from ${table}`;
+};
+
+/**
+ * Gives back the room of what was deleted. Outside a transaction, and no error when others still see the rows.
+ */
+export const vacuumPipeline = async (
+  on: Transactor,
+  { tables }: Pick<RunnablePipeline, "tables">,
+): Promise<void> => {
+  await on.statement((sql) => sql.unsafe(`vacuum ${tables.map(getTableName).join(", ")}`));
 };
 
 /** Where tables that an upgrade added are filled: see refill.ts. */

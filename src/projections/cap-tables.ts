@@ -17,6 +17,7 @@ import {
   readRows,
 } from "./cap-rows.ts";
 import { OWNERS } from "./cap-table-statements.ts";
+import type { GuardedReads } from "./guarded-reads.ts";
 import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
 import { createSumTree, type Step } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
@@ -61,12 +62,15 @@ export type CapTables = {
    * A page of rows: largest first, equal ones by holder id, then wallets without a holder by address; of
    * those that are meant, all without it.
    */
-  rows(on: Reads, query: RowsQuery): Promise<readonly CapRow[]>;
+  rows(on: GuardedReads, query: RowsQuery): Promise<readonly CapRow[]>;
   /** What all of them come to. */
-  totals(on: Reads, query: { readonly coinType: string; readonly at: AtMark }): Promise<CapTotals>;
+  totals(
+    on: GuardedReads,
+    query: { readonly coinType: string; readonly at: AtMark },
+  ): Promise<CapTotals>;
   /** The first row that is meant, with its path; null when none is. */
   proven(
-    on: Reads,
+    on: GuardedReads,
     query: {
       readonly coinType: string;
       readonly at: AtMark;
@@ -75,7 +79,7 @@ export type CapTables = {
   ): Promise<ProvenRow | null>;
   /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
   owners(
-    on: Reads,
+    on: GuardedReads,
     query: {
       readonly coinType: string;
       readonly checkpoint: bigint;
@@ -144,14 +148,17 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
   });
   const totals = new Map<string, { readonly made: CapTotals; readonly untilMs: number }>();
   const shared = createShared<CapTotals>();
-  const page = (
-    on: Reads,
+  // What was put together before a rebuild must not outlive it.
+  const keyOf = async (on: GuardedReads, coinType: string, checkpoint: bigint) =>
+    `${coinType} ${checkpoint} ${(await on.committed()).rebuilds}`;
+  const page = async (
+    on: GuardedReads,
     { coinType, at, limit, after = BEFORE_ROWS }: Omit<RowsQuery, "isMeant">,
   ) =>
-    rows.page(`${coinType} ${at.checkpoint}`, after, limit, BEFORE_ROWS, (from, most) =>
+    rows.page(await keyOf(on, coinType, at.checkpoint), after, limit, BEFORE_ROWS, (from, most) =>
       readRows(on, coinType, at, from, most),
     );
-  const all = (on: Reads, coinType: string, at: AtMark) => (after: CapPlace | undefined) =>
+  const all = (on: GuardedReads, coinType: string, at: AtMark) => (after: CapPlace | undefined) =>
     page(on, { coinType, at, limit: AT_ONCE, after });
   return {
     rows: async (on, { isMeant, ...query }) => {
@@ -177,12 +184,16 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
       );
       return row === undefined || path === undefined ? null : { ...totals, row, path };
     },
-    owners: (on, { coinType, checkpoint, limit, after = BEFORE_OWNERS }) =>
-      owners.page(`${coinType} ${checkpoint}`, after, limit, BEFORE_OWNERS, (from, most) =>
-        readOwners(on, coinType, checkpoint, from, most),
+    owners: async (on, { coinType, checkpoint, limit, after = BEFORE_OWNERS }) =>
+      owners.page(
+        await keyOf(on, coinType, checkpoint),
+        after,
+        limit,
+        BEFORE_OWNERS,
+        (from, most) => readOwners(on, coinType, checkpoint, from, most),
       ),
-    totals: (on, { coinType, at }) => {
-      const key = `${coinType} ${at.checkpoint}`;
+    totals: async (on, { coinType, at }) => {
+      const key = await keyOf(on, coinType, at.checkpoint);
       const known = () => {
         const found = totals.get(key);
         return found && found.untilMs > now() ? found.made : undefined;

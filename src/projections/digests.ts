@@ -7,6 +7,7 @@ import { pgTable } from "drizzle-orm/pg-core";
 import { bytea, int8 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { NO_ROWS } from "./digest-lines.ts";
+import { guardedReads, type Needed } from "./guarded-reads.ts";
 import { assertCommitted, NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import type { WatermarkTable } from "./watermark.ts";
 
@@ -45,6 +46,14 @@ type Found = {
 
 const statements = new WeakMap<DigestTable, string>();
 
+const needed = new WeakMap<DigestTable, readonly Omit<Needed, "name">[]>();
+
+const neededOf = ({ watermark, digests }: DigestedPipeline): readonly Omit<Needed, "name">[] => {
+  const known = needed.get(digests) ?? [{ watermark, hasLayout: true }];
+  needed.set(digests, known);
+  return known;
+};
+
 const statementFor = ({ watermark, digests }: DigestedPipeline): string => `
   select next_checkpoint as next, layout, (select first_checkpoint from log_high_water) as first,
          (select encode(digest, 'hex') from ${getTableName(digests)} d
@@ -56,7 +65,7 @@ export const shownDigest = (digest: Uint8Array): string => Buffer.from(digest).t
 
 /**
  * The digest of a pipeline after a checkpoint, as hex; 32 zero bytes before its first rows.
- * @throws NotYetIndexedError (wait), BeforeLogError (stop)
+ * @throws NotYetIndexedError (wait) and so RebuildingError, BeforeLogError (stop)
  */
 export const pipelineDigest = async (
   on: Reads,
@@ -65,7 +74,7 @@ export const pipelineDigest = async (
 ): Promise<string> => {
   const text = statements.get(pipeline.digests) ?? statementFor(pipeline);
   statements.set(pipeline.digests, text);
-  const [row] = await read<Found>(on, text, [at]);
+  const [row] = await read<Found>(guardedReads(on, neededOf(pipeline)), text, [at]);
   const last = row === undefined ? null : row.next - 1n;
   const first = row?.first ?? null;
   const isBegun = first !== null && last !== null && last >= first;

@@ -6,7 +6,8 @@ import { sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
-import type { Reads } from "../database/readers.ts";
+import { type Reads, read } from "../database/readers.ts";
+import { emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, together } from "../database/writing.ts";
 import {
   appendEvents,
@@ -15,7 +16,7 @@ import {
   rangeStatements,
   readRange,
 } from "./chain-time.ts";
-import { type MembershipRange, membershipRanges } from "./memberships.ts";
+import { type MembershipRange, membershipRanges, membershipRangesTable } from "./memberships.ts";
 import { placeOf } from "./position.ts";
 import { keepingRanges, keepRanges } from "./ranges.ts";
 
@@ -92,7 +93,7 @@ export const keepRegisterAtOnce = ({ events, memberships }: RegisterRows): AtOnc
 
 /** Forgets all of it, before a rebuild. */
 export const clearRegister = async (tx: Tx): Promise<void> => {
-  await tx.sql`truncate holder_events, membership_ranges`;
+  await emptyTables(tx.sql, [holderEventsTable, membershipRangesTable]);
 };
 
 /** One event of the register. */
@@ -128,45 +129,48 @@ export const holderEvents = async (
 
 /** The group a wallet is in after the newest of its group events; null when it is in none. */
 export const newestGroup = async (
-  { sql: statements }: Pick<Db, "sql">,
+  on: Reads,
   coinType: string,
   address: string,
 ): Promise<bigint | null> => {
-  const [row] = await statements<{ event_type: HolderEventType; group_id: string }[]>`
-    select event_type, group_id from holder_events
-    where coin_type = ${coinType} and address = ${address} and group_id is not null
-    order by position desc limit 1`;
-  return row?.event_type === "address_joined_group" ? BigInt(row.group_id) : null;
+  const [row] = await read<Newest>(on, NEWEST_OF("group_id"), [coinType, address]);
+  return row?.type === "address_joined_group" ? BigInt(row.id) : null;
 };
+
+type Newest = { readonly type: HolderEventType; readonly id: string };
+
+const NEWEST_OF = (id: "group_id" | "holder_id") => `
+  select event_type as type, ${id} as id from holder_events
+  where coin_type = $1 and address = $2 and ${id} is not null
+  order by position desc limit 1`;
 
 /** The holder that a wallet belongs to after the newest event about that; null when to none. */
 export const holderOf = async (
-  { sql: statements }: Pick<Db, "sql">,
+  on: Reads,
   coinType: string,
   address: string,
 ): Promise<bigint | null> => {
-  const [row] = await statements<{ event_type: HolderEventType; holder_id: string }[]>`
-    select event_type, holder_id from holder_events
-    where coin_type = ${coinType} and address = ${address} and holder_id is not null
-    order by position desc limit 1`;
-  return row?.event_type === "holder_address_added" ? BigInt(row.holder_id) : null;
+  const [row] = await read<Newest>(on, NEWEST_OF("holder_id"), [coinType, address]);
+  return row?.type === "holder_address_added" ? BigInt(row.id) : null;
 };
 
 /** Whether a transaction put a wallet into a group. */
 export const joinedGroupBy = async (
-  { sql: statements }: Pick<Db, "sql">,
+  on: Reads,
   coinType: string,
   address: string,
   groupId: number,
   txDigest: string,
 ): Promise<boolean> => {
-  const found = await statements`
-    select 1 from holder_events
-    where coin_type = ${coinType} and address = ${address} and group_id = ${groupId}
-      and event_type = 'address_joined_group' and tx_digest = ${txDigest}
-    limit 1`;
+  const found = await read(on, JOINED_BY, [coinType, address, groupId, txDigest]);
   return found.length === 1;
 };
+
+const JOINED_BY = `
+  select 1 as one from holder_events
+  where coin_type = $1 and address = $2 and group_id = $3::numeric
+    and event_type = 'address_joined_group' and tx_digest = $4
+  limit 1`;
 
 /** What a transaction did to a wallet's groups, in chain order. */
 export const eventsOfWallet = async (
@@ -196,21 +200,25 @@ export const eventsOfWallet = async (
 
 /** Whether a holder has ever been in a coin's register. */
 export const wasHolder = async (
-  { sql: statements }: Pick<Db, "sql">,
+  on: Reads,
   coinType: string,
   holderId: bigint,
 ): Promise<boolean> => {
-  const found = await statements`
-    select 1 from holder_events
-    where coin_type = ${coinType} and holder_id = ${String(holderId)}::numeric limit 1`;
+  const found = await read(on, WAS_HOLDER, [coinType, String(holderId)]);
   return found.length === 1;
 };
 
-/** First checkpoint whose events are not in the register yet; null before its pipeline has begun. */
+const WAS_HOLDER = `
+  select 1 as one from holder_events where coin_type = $1 and holder_id = $2::numeric limit 1`;
+
+/**
+ * First checkpoint whose events are not in the register yet; null before its pipeline has begun, and while it
+ * is being rebuilt.
+ */
 export const holderEventsEnd = async ({
   sql: statements,
 }: Pick<Db, "sql">): Promise<bigint | null> => {
   const [row] = await statements<{ next_checkpoint: bigint }[]>`
-    select next_checkpoint from holder_lifecycle_watermark`;
+    select next_checkpoint from holder_lifecycle_watermark where rebuilding_to is null`;
   return row?.next_checkpoint ?? null;
 };

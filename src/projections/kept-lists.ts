@@ -1,6 +1,6 @@
 /** Sorted lists that took long to make, kept while their pages are asked for. */
 
-/** Rebuilding from another log changes the past; what is kept of it must not outlive that for long. */
+/** A database restored from a backup may have another past; what is kept must not outlive that for long. */
 export const KEPT_MS = 60_000;
 
 /** Milliseconds of a clock that never goes back. */

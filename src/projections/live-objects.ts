@@ -18,6 +18,7 @@ import {
   columnNames,
   columnsByKey,
   copyRows,
+  emptyTables,
   type Row,
   type RowSource,
 } from "../database/table-rows.ts";
@@ -145,6 +146,6 @@ export const standing = async <Row extends object>(
 
 /** Empties a live set and takes its part out of the balances, before a rebuild. */
 export const clearLiveSet = async (tx: Tx, { table, part }: LiveSet): Promise<void> => {
-  await tx.sql`truncate ${tx.sql(getTableName(table))}`;
+  await emptyTables(tx.sql, [table]);
   await clearBalances(tx, part);
 };

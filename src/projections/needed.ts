@@ -1,5 +1,5 @@
-/** Which pipelines an answer about the past needs. */
-import type { Needed } from "./past.ts";
+/** Which pipelines an answer needs: each field of the API names one of these. */
+import type { Needed } from "./guarded-reads.ts";
 import * as watermarks from "./watermarks.ts";
 
 const TOKENS: Needed = {
@@ -31,6 +31,9 @@ const ACTIVITY: Needed = {
 export const FOR_BALANCES: readonly Needed[] = [TOKENS, GRANTS];
 export const FOR_TOKEN_OBJECTS: readonly Needed[] = [TOKENS];
 export const FOR_GRANTS: readonly Needed[] = [GRANTS];
+export const FOR_HOLDERS: readonly Needed[] = [HOLDERS];
+export const FOR_ACTIVITY: readonly Needed[] = [ACTIVITY];
 export const FOR_ROLES: readonly Needed[] = [ROLES];
 export const FOR_CAP_TABLES: readonly Needed[] = [TOKENS, GRANTS, HOLDERS];
+export const FOR_HISTORIES: readonly Needed[] = [ACTIVITY, TOKENS, GRANTS, HOLDERS];
 export const ALL: readonly Needed[] = [ACTIVITY, TOKENS, GRANTS, HOLDERS, ROLES];

@@ -2,22 +2,10 @@
  * How a past checkpoint may be asked for: what the pipelines that an answer needs have committed, and
  * from where on the log has it. What was once answered for a checkpoint never changes.
  */
-import { getTableName } from "drizzle-orm";
-import { type Parameter, type Reads, read } from "../database/readers.ts";
-import { logHighWater } from "../log/tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import type { WatermarkTable } from "./watermark.ts";
 
 /** Layouts in which a pipeline's tables have a past: see `watermarkTable`. */
 export const LAYOUT_WITH_PAST = 2;
-
-/** A pipeline that an answer needs. */
-export type Needed = {
-  readonly name: string;
-  readonly watermark: WatermarkTable;
-  /** Whether its answers about the past stand in tables of layout 2. */
-  readonly hasLayout: boolean;
-};
 
 /** How far some pipelines are, all of them together. */
 export type Committed = {
@@ -27,101 +15,37 @@ export type Committed = {
   readonly last: bigint | null;
   /** False while tables that an upgrade added are being filled. */
   readonly isFilled: boolean;
+  /** How often any of them was rebuilt: what was read before the last time is not to be used any more. */
+  readonly rebuilds: number;
 };
-
-const statements = new WeakMap<readonly Needed[], string>();
-
-const statementFor = (needed: readonly Needed[]): string => {
-  const each = needed.map(({ watermark, hasLayout }) => {
-    const name = getTableName(watermark);
-    const layout = hasLayout ? `coalesce((select layout from ${name}), ${LAYOUT_WITH_PAST})` : "2";
-    return `select coalesce((select next_checkpoint from ${name}), 0) as next, ${layout} as layout`;
-  });
-  return `
-    select (select first_checkpoint from ${getTableName(logHighWater)}) as first,
-           min(next) as next, min(layout) >= ${LAYOUT_WITH_PAST} as "isFilled"
-    from (${each.join(" union all ")}) as needed`;
-};
-
-/** What `statementFor` selects. */
-type Told = {
-  readonly first: bigint | null;
-  readonly next: bigint;
-  readonly isFilled: boolean;
-};
-
-const committedOf = (told: Told | undefined): Committed => {
-  const { first = null, next = 0n, isFilled = true } = told ?? {};
-  const hasAny = first !== null && next > first;
-  return { first, last: hasAny ? next - 1n : null, isFilled };
-};
-
-const textOf = (needed: readonly Needed[]): string => {
-  const text = statements.get(needed) ?? statementFor(needed);
-  statements.set(needed, text);
-  return text;
-};
-
-/** How far these pipelines are: one statement. */
-export const readCommitted = async (on: Reads, needed: readonly Needed[]): Promise<Committed> =>
-  committedOf((await read<Told>(on, textOf(needed), []))[0]);
-
-/** Texts that were given the watermarks to read, by the pipelines and by themselves. */
-const withWatermarks = new WeakMap<readonly Needed[], Map<string, string>>();
-
-const withWatermarksOf = (needed: readonly Needed[], text: string): string => {
-  const known = withWatermarks.get(needed) ?? new Map<string, string>();
-  withWatermarks.set(needed, known);
-  const found = known.get(text);
-  if (found !== undefined) return found;
-  const made = `
-    select told.first as "_first", told.next as "_next", told."isFilled" as "_filled", answer.*
-    from (${textOf(needed)}) as told
-    -- One row comes always: also of no rows it is to be known whether they can be told.
-    left join lateral (select true as "_found", rows.* from (${text}) as rows) as answer on true`;
-  known.set(text, made);
-  return made;
-};
-
-type WithWatermarks = {
-  readonly _first: bigint | null;
-  readonly _next: bigint;
-  readonly _filled: boolean;
-  readonly _found: boolean | null;
-};
-
-/**
- * Reads about a checkpoint whose statements see, each in itself, whether it can be answered for: a past
- * answer then takes one statement. They throw as `assertCommitted` does.
- */
-export const committedReads = (
-  on: Reads,
-  needed: readonly Needed[],
-  checkpoint: bigint,
-): Reads => ({
-  sql: {
-    unsafe: async <Row extends object>(
-      text: string,
-      parameters: Parameter[],
-      options: { readonly prepare: true },
-    ): Promise<Row[]> => {
-      const rows = await on.sql.unsafe<Row & WithWatermarks>(
-        withWatermarksOf(needed, text),
-        parameters,
-        options,
-      );
-      const [row] = rows;
-      const told = row && { first: row._first, next: row._next, isFilled: row._filled };
-      assertCommitted(checkpoint, committedOf(told));
-      return row?._found ? rows : [];
-    },
-  },
-});
 
 /** What was asked for is not committed yet, or not known yet. Ask again later. */
 export class NotYetIndexedError extends Error {
-  override readonly name = "NotYetIndexedError";
+  override readonly name: string = "NotYetIndexedError";
   readonly remedy: Remedy = "wait";
+}
+
+/**
+ * A pipeline is being rebuilt from the log, and has not come back to where it was: its rows are those of an
+ * earlier checkpoint. Ask again later.
+ */
+export class RebuildingError extends NotYetIndexedError {
+  override readonly name = "RebuildingError";
+  readonly pipeline: string;
+  /** The last one it has committed again; null before the first. */
+  readonly checkpoint: bigint | null;
+  /** The one it has to come back to. */
+  readonly target: bigint;
+
+  constructor(pipeline: string, checkpoint: bigint | null, target: bigint) {
+    const reached = checkpoint === null ? "no checkpoint yet" : `checkpoint ${checkpoint}`;
+    super(
+      `${pipeline} is being rebuilt from the log: at ${reached}, of ${target}; ask again later`,
+    );
+    this.pipeline = pipeline;
+    this.checkpoint = checkpoint;
+    this.target = target;
+  }
 }
 
 export const STILL_FILLING =
@@ -142,7 +66,10 @@ export class BeforeLogError extends Error {
  * @throws NotYetIndexedError (wait) naming the last checkpoint that can
  * @throws BeforeLogError (stop)
  */
-export const assertCommitted = (checkpoint: bigint, { first, last, isFilled }: Committed): void => {
+export const assertCommitted = (
+  checkpoint: bigint,
+  { first, last, isFilled }: Pick<Committed, "first" | "last" | "isFilled">,
+): void => {
   if (first !== null && checkpoint < first) {
     throw new BeforeLogError(`checkpoint ${checkpoint}`, first);
   }

@@ -24,6 +24,7 @@ type Row = {
   readonly checkpoint: bigint | null;
   readonly timestampMs: bigint | null;
   readonly filled: bigint | null;
+  readonly rebuildingTo: bigint | null;
   readonly digest: string | null;
   readonly layout: number;
 };
@@ -35,6 +36,8 @@ export type Watermark = {
   readonly mark: Mark | null;
   /** Last checkpoint up to which tables that an upgrade added are filled in; null when none is being. */
   readonly filledThrough: bigint | null;
+  /** The checkpoint that a rebuild has to come back to; null when none is under way. */
+  readonly rebuildingTo: bigint | null;
   /** Of all its rows, hex without 0x; null while there are no rows to speak of, or digests are filled in. */
   readonly digest: string | null;
 };
@@ -45,12 +48,12 @@ export type Watermark = {
  */
 const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null as digest, 0 as layout from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint, encode(digest, 'hex'), layout from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout from ${getTableName(watermark)}`,
       ),
     )
     .join(" union all ");
@@ -75,6 +78,7 @@ export const readWatermarks = async (
       next: row?.next ?? null,
       mark: row === undefined ? null : markOf(row),
       filledThrough: row?.filled ?? null,
+      rebuildingTo: row?.rebuildingTo ?? null,
       digest: row === undefined ? null : digestIn(row),
     };
   };

@@ -11,6 +11,7 @@ import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import { emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, NOTHING, together, type Writing, writeNow } from "../database/writing.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
 import {
@@ -161,7 +162,7 @@ export const roleKey = ({ coinType, owner, role }: RoleKey) => `${coinType} ${ow
 
 /** Forgets all events and roles, before a rebuild. */
 export const clearRoles = async (tx: Tx): Promise<void> => {
-  await tx.sql`truncate role_events, wallet_roles, role_ranges`;
+  await emptyTables(tx.sql, [roleEventsTable, walletRolesTable, roleRangesTable]);
 };
 
 /** An address that may administer a token now. */

@@ -5,7 +5,7 @@ import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows } from "../database/table-rows.ts";
+import { appendRows, emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, appendAtOnce, together, writeNow } from "../database/writing.ts";
 import { type BalanceChangeRow, tokenChangesTable } from "./balance-changes.ts";
 import {
@@ -23,6 +23,9 @@ import {
   keepTokensAtOnce,
   type SeenGrant,
   type TokenNews,
+  tokenGrantsTable,
+  tokenSuppliesTable,
+  tokensTable,
 } from "./tokens.ts";
 
 export const sharedTokenObjectsTable = pgTable(
@@ -123,8 +126,13 @@ export const foldSharedTokensAtOnce = (rows: TokenRows): AtOnce =>
 
 /** Forgets all of it, and the token part of all balances, before a rebuild. */
 export const clearSharedTokens = async (tx: Tx): Promise<void> => {
-  await tx.sql`
-    truncate shared_token_ranges, token_changes, token_grants, tokens, token_supplies`;
+  await emptyTables(tx.sql, [
+    sharedTokenRangesTable,
+    tokenChangesTable,
+    tokenGrantsTable,
+    tokensTable,
+    tokenSuppliesTable,
+  ]);
   await clearLiveSet(tx, liveSet);
 };
 

@@ -5,7 +5,7 @@ import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows } from "../database/table-rows.ts";
+import { appendRows, emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, appendAtOnce } from "../database/writing.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 
@@ -50,7 +50,7 @@ export const appendTokenActivityAtOnce = (rows: readonly TokenActivityRow[]): At
 
 /** Forgets all activity, before a rebuild. */
 export const clearTokenActivity = async (tx: Tx): Promise<void> => {
-  await tx.sql`truncate token_activity`;
+  await emptyTables(tx.sql, [tokenActivityTable]);
 };
 
 /** One logged movement. Amounts in the coin's smallest unit, times in milliseconds. */

@@ -32,6 +32,13 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     filledCheckpoint: int8("filled_checkpoint"),
     /** Digest over all rows up to `last_checkpoint` (digests.ts); null before the first, and while they fill. */
     digest: bytea("digest"),
+    /**
+     * The checkpoint that a rebuild has to come back to; null when none is under way. Until then its rows are
+     * those of an earlier checkpoint, and answers that need them are refused: see guarded-reads.ts.
+     */
+    rebuildingTo: int8("rebuilding_to"),
+    /** How often it was rebuilt: what was read before is not to be used any more. */
+    rebuilds: integer("rebuilds").notNull().default(0),
     /** When the row was last moved, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
   });

@@ -7,6 +7,8 @@ import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { numericOf, writeOcf } from "../../src/audit/ocf.ts";
 import { OcfCheck } from "../../src/audit/ocf-check.ts";
 import { type CapRow, createCapTables } from "../../src/projections/cap-tables.ts";
+import { guardedReads } from "../../src/projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { project } from "../projections/project.ts";
@@ -62,7 +64,11 @@ const written = async (
   decimals: number | null,
 ) => {
   const at = { checkpoint, timestampMs: 1_700_000_000_000n };
-  const rows = await createCapTables().rows(from.db, { coinType, at, limit: 10_000 });
+  const rows = await createCapTables().rows(guardedReads(from.db, FOR_CAP_TABLES), {
+    coinType,
+    at,
+    limit: 10_000,
+  });
   const into = newFolder();
   await writeOcf(from, {
     coinType,
@@ -179,7 +185,11 @@ test("the command writes the same files for the same checkpoint, with the issuer
 test("a history that does not come to the cap table is refused, and nothing is left behind", async () => {
   const [coinType = ""] = coinTypes;
   const at = { checkpoint: 200n, timestampMs: 0n };
-  const rows = await createCapTables().rows(demo.db, { coinType, at, limit: 10_000 });
+  const rows = await createCapTables().rows(guardedReads(demo.db, FOR_CAP_TABLES), {
+    coinType,
+    at,
+    limit: 10_000,
+  });
   const raised = rows.map((row, index) =>
     index === 0 ? { ...row, balance: row.balance + 1n } : row,
   );

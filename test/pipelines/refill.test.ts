@@ -10,8 +10,9 @@ import { LAYOUT, type RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { refill } from "../../src/pipelines/refill.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
+import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
-import { assertCommitted, readCommitted } from "../../src/projections/past.ts";
+import { assertCommitted } from "../../src/projections/past.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -173,8 +174,8 @@ test("where the register alone is filled in, watermarks tell how far, and balanc
     () => filled(database),
     (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > 0n),
   );
-  assertCommitted(500n, await readCommitted(database.db, FOR_BALANCES));
-  const forCapTables = await readCommitted(database.db, FOR_CAP_TABLES);
+  assertCommitted(500n, await guardedReads(database.db, FOR_BALANCES).committed());
+  const forCapTables = await guardedReads(database.db, FOR_CAP_TABLES).committed();
   expect(() => assertCommitted(500n, forCapTables)).toThrow(/still being filled in/);
   letGo();
   await until(
@@ -206,7 +207,7 @@ test("a database that has its past answers for it while what a newer layout adds
     () => filled(database),
     (all) => all.some((checkpoint) => checkpoint !== null),
   );
-  assertCommitted(150n, await readCommitted(database.db, ALL));
+  assertCommitted(150n, await guardedReads(database.db, ALL).committed());
   letGo();
   await until(
     "the newer layout",
@@ -216,7 +217,7 @@ test("a database that has its past answers for it while what a newer layout adds
   );
   // A layout is part of every digest.
   expect(await digests(database)).not.toContain(null);
-  assertCommitted(150n, await readCommitted(database.db, ALL));
+  assertCommitted(150n, await guardedReads(database.db, ALL).committed());
   await sameRows(database, reference, (table) => !table.endsWith("_digests"));
 });
 

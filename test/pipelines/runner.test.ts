@@ -120,7 +120,7 @@ test("a reset pipeline replays the log into the same rows", async () => {
   const before = [...(await rows())];
 
   await resetPipeline(database, pipeline);
-  expect(await standing(database, "replayed")).toEqual({ next: null, rows: 0 });
+  expect(await standing(database, "replayed")).toEqual({ next: 0n, rows: 0 });
   await running(database, [pipeline], { last: 49n }).done;
   expect([...(await rows())]).toEqual(before);
 });

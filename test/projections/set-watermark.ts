@@ -40,6 +40,15 @@ export const setFilledThrough = async (
   await sql`update ${sql(getTableName(table))} set filled_checkpoint = ${checkpoint}`;
 };
 
+/** As a rebuild leaves a pipeline until it is back there; null: as it is afterwards. */
+export const setRebuilding = async (
+  { sql }: TestDatabase,
+  table: WatermarkTable,
+  to: bigint | null,
+): Promise<void> => {
+  await sql`update ${sql(getTableName(table))} set rebuilding_to = ${to}`;
+};
+
 /** As if the pipeline had never run. */
 export const loseWatermark = async (
   { sql }: TestDatabase,

@@ -3,10 +3,14 @@ import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
 import { type HolderEventType, keepRegister } from "../../src/projections/holder-events.ts";
+import { RebuildingError } from "../../src/projections/past.ts";
+import { holderLifecycleWatermark } from "../../src/projections/watermarks.ts";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
+import { suiRegister } from "../../src/ta/processing/register.ts";
 import { handOver } from "../../src/ta/requests/caller-keys.ts";
 import { appendGroups } from "../../src/transfers/groups.ts";
 import { until } from "../lanes/until.ts";
+import { loseWatermark, setRebuilding, setWatermark } from "../projections/set-watermark.ts";
 import { type Api, COIN, EVM_TOKEN, type KeyPair, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 
@@ -87,6 +91,35 @@ test("whitelist_status shows a requestId to the key that asked alone, and to the
   const took = { id: await idOf(asker), to: await idOf(other) };
   expect(await handOver(api.database, took)).toBe(true);
   expect(await seenBy(other)).toEqual([200, sent.json.requestId]);
+});
+
+test("while the register is rebuilt nobody is told that a wallet is not whitelisted, and no request believes that it is new", async () => {
+  const wallet = `0x${"e".repeat(64)}`;
+  const status = () =>
+    api.send(`${STATUS}/${wallet}`, { headers: { "x-api-key": api.keys.publicKey } });
+  await groupEvent("address_joined_group", wallet, 7n);
+  expect((await status()).json).toMatchObject({ isWhitelisted: true });
+  const mark = { sequence: 3n, digest: "digest", timestampMs: 0n };
+  await setWatermark(api.database, holderLifecycleWatermark, mark);
+  await setRebuilding(api.database, holderLifecycleWatermark, 90n);
+  const register = suiRegister(api.database.sql, COIN);
+  try {
+    const refused = await status();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    expect(refused.json).toMatchObject({
+      details:
+        "holder_lifecycle is being rebuilt from the log: at checkpoint 3, of 90; ask again later",
+    });
+    expect(await register.hasReached(2n)).toBe(false);
+    await expect(register.place(wallet)).rejects.toThrow(RebuildingError);
+    await expect(register.knowsHolder(0n)).rejects.toThrow(RebuildingError);
+    await setRebuilding(api.database, holderLifecycleWatermark, null);
+    expect((await status()).json).toMatchObject({ isWhitelisted: true });
+    expect(await register.hasReached(2n)).toBe(true);
+    expect(await register.place(wallet)).toMatchObject({ group: 7n });
+  } finally {
+    await loseWatermark(api.database, holderLifecycleWatermark);
+  }
 });
 
 test("whitelist_status of an EVM asset reads the groups of its token", async () => {

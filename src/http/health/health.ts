@@ -38,6 +38,8 @@ export type PipelineHealth = Standing & {
   readonly pipeline: string;
   /** Last checkpoint up to which tables that an upgrade added are filled in; absent when none is being. */
   readonly historyFilledThrough?: string;
+  /** The checkpoint that a rebuild has to come back to; absent when none is under way. */
+  readonly rebuildingTo?: string;
   readonly state: State;
   readonly reason?: string;
 };
@@ -212,6 +214,7 @@ const judge = (
     ...(pipeline.filledThrough != null && {
       historyFilledThrough: pipeline.filledThrough.toString(),
     }),
+    ...(pipeline.rebuildingTo != null && { rebuildingTo: pipeline.rebuildingTo.toString() }),
     ...watch.judge({ ...pipeline, name: pipeline.pipeline }, at.runMs),
   }));
   const read = judgeReader(reader, watch, at);

@@ -27,6 +27,7 @@ export type PipelineProgress = {
   readonly mark: Mark | null;
   /** As `Watermark` has it. */
   readonly filledThrough?: bigint | null;
+  readonly rebuildingTo?: bigint | null;
   /** First checkpoint that is not there for it yet: it has work while `next` is below. Null: unknown. */
   readonly goal: bigint | null;
   /** What went wrong in this process; absent while it runs, or runs elsewhere. */

@@ -1,5 +1,6 @@
 /** What the projections say about a wallet: the side of processing that reads. */
 import type { Sql } from "../../database/connect.ts";
+import { guardedReads } from "../../projections/guarded-reads.ts";
 import {
   holderEventsEnd,
   holderOf,
@@ -7,6 +8,7 @@ import {
   newestGroup,
   wasHolder,
 } from "../../projections/holder-events.ts";
+import { FOR_HOLDERS } from "../../projections/needed.ts";
 import type { Executed } from "../ledgers/relay.ts";
 
 /** Where a wallet stands in an asset's register. */
@@ -53,7 +55,11 @@ export type Register = {
   knowsHolder(holderId: bigint): Promise<boolean>;
 };
 
-/** The register of a Sui asset, from the projection of its holder events. */
+/**
+ * The register of a Sui asset, from the projection of its holder events. While that is rebuilt it has not
+ * reached anything, and what is looked up all the same is a RebuildingError (wait): a wallet that is not
+ * there again yet must not be taken for a new one.
+ */
 export const suiRegister = (sql: Sql, coinType: string): Register => ({
   hasReached: async (tip) => {
     const end = await holderEventsEnd({ sql });
@@ -63,18 +69,20 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
   finalPlace: async () => null,
 
   place: async (wallet) => {
-    const holderId = await holderOf({ sql }, coinType, wallet);
+    const reads = guardedReads({ sql }, FOR_HOLDERS);
+    const holderId = await holderOf(reads, coinType, wallet);
     return {
       registered: holderId !== null,
       ...(holderId !== null && { holderId }),
-      group: await newestGroup({ sql }, coinType, wallet),
+      group: await newestGroup(reads, coinType, wallet),
       final: true,
     };
   },
 
-  // The contract refuses to set a group that a wallet is in: what was executed has its event.
+  // The contract refuses to set a group that a wallet is in: what was executed has its event. During a rebuild
+  // it is not shown again yet, which is waited for.
   confirmed: async (wallet, groupId, { txId }) =>
     (await joinedGroupBy({ sql }, coinType, wallet, groupId, txId)) ? "put by it" : null,
 
-  knowsHolder: (holderId) => wasHolder({ sql }, coinType, holderId),
+  knowsHolder: (holderId) => wasHolder(guardedReads({ sql }, FOR_HOLDERS), coinType, holderId),
 });

@@ -1,7 +1,11 @@
 /** What callers see: the status of a request, and of a wallet. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
+import { HttpError } from "../../http/http-error.ts";
+import { guardedReads } from "../../projections/guarded-reads.ts";
 import { newestGroup } from "../../projections/holder-events.ts";
+import { FOR_HOLDERS } from "../../projections/needed.ts";
+import { RebuildingError } from "../../projections/past.ts";
 import { groupsBefore } from "../../transfers/groups.ts";
 import type { TaAsset } from "./asset.ts";
 
@@ -70,13 +74,16 @@ export const newestWhitelistRequest = async (
 /** Later than every block. */
 const NO_BLOCK = 2n ** 63n - 1n;
 
-/** The group a wallet (in canonical form) is in now, from the projections; null when it is in none. */
+/**
+ * The group a wallet (in canonical form) is in now, from the projections; null when it is in none.
+ * @throws HttpError (503) while the projection is being rebuilt
+ */
 export const walletGroup = async (
   db: Db,
   asset: TaAsset,
   wallet: string,
 ): Promise<bigint | null> => {
-  if (asset.ledger === "sui") return newestGroup(db, asset.coinType, wallet);
+  if (asset.ledger === "sui") return groupOnSui(db, asset.coinType, wallet);
   const { chainId, address } = asset.token;
   const hex = hexText(wallet);
   const groups = await groupsBefore(
@@ -88,6 +95,16 @@ export const walletGroup = async (
   );
   // A wallet may be in several: its first one is the group that transfer records show.
   return groups.get(hex)?.[0] ?? null;
+};
+
+/** A register that is being rebuilt says nothing: the wallet may be whitelisted all the same. */
+const groupOnSui = async (db: Db, coinType: string, wallet: string): Promise<bigint | null> => {
+  try {
+    return await newestGroup(guardedReads(db, FOR_HOLDERS), coinType, wallet);
+  } catch (error) {
+    if (!(error instanceof RebuildingError)) throw error;
+    throw new HttpError(503, error.message, { "retry-after": "30" });
+  }
 };
 
 const hexText = (text: string): `0x${string}` => `0x${text.slice(2)}`;

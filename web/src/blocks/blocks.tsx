@@ -189,13 +189,18 @@ export const Failed = ({
   const asked = error instanceof AskError ? error : null;
   // Revoked while the page was open: asking again cannot help, another key can.
   const keyGone = asked?.status === 401 && control?.session != null;
+  const isRebuilding = asked?.code === "REBUILDING";
   return (
     <div role="alert" className="px-4 py-6 text-center text-sm">
-      <div className="font-medium">{what} could not be read</div>
+      <div className="font-medium">
+        {isRebuilding ? `${what} is being rebuilt` : `${what} could not be read`}
+      </div>
       <div className="mx-auto mt-1 max-w-prose break-words text-muted">
         {keyGone
           ? "The service no longer knows the key that this page is signed in with: it was revoked or has expired."
-          : error.message}
+          : isRebuilding
+            ? "The service is making it again from its log, and shows it when that is complete. Nothing is lost."
+            : error.message}
       </div>
       {asked === null || asked.requestId === null ? null : (
         <div className="mt-1 font-mono text-xs text-muted">request {asked.requestId}</div>

@@ -1,0 +1,149 @@
+/**
+ * Reads for answers that need certain pipelines. Each statement sees in itself whether one of them is being
+ * rebuilt and, for an answer about the past, whether the checkpoint is committed: a look of its own could
+ * be about another moment than the rows.
+ */
+import { getTableName } from "drizzle-orm";
+import { type Parameter, type Reads, read } from "../database/readers.ts";
+import { logHighWater } from "../log/tables.ts";
+import { assertCommitted, type Committed, LAYOUT_WITH_PAST, RebuildingError } from "./past.ts";
+import type { WatermarkTable } from "./watermark.ts";
+
+/** A pipeline that an answer needs. */
+export type Needed = {
+  readonly name: string;
+  readonly watermark: WatermarkTable;
+  /** Whether its answers about the past stand in tables of layout 2. */
+  readonly hasLayout: boolean;
+};
+
+/** What a guard looks at. */
+type Guarded = Omit<Needed, "name">;
+
+/** Its own statements are about the present. All of them throw RebuildingError (wait) during a rebuild. */
+export type GuardedReads = Reads & {
+  /** How far all of the pipelines are, as it was when this was first asked. */
+  committed(): Promise<Committed>;
+  /** Statements about the end of a checkpoint, which throw as `assertCommitted` does. */
+  at(checkpoint: bigint): Reads;
+};
+
+/** The first pipeline that is being rebuilt: its name, target and last checkpoint; null when none is. */
+const rebuildingOf = (needed: readonly Guarded[]): string => {
+  const each = needed.map(
+    ({ watermark }) =>
+      `(select concat(pipeline, ' ', rebuilding_to, ' ', last_checkpoint)
+        from ${getTableName(watermark)} where rebuilding_to is not null)`,
+  );
+  return `coalesce(${each.join(", ")}) as "_rebuilding"`;
+};
+
+const committedOf = (needed: readonly Guarded[]): string => {
+  const each = needed.map(
+    ({ watermark, hasLayout }) =>
+      `select coalesce(max(next_checkpoint), 0) as next, coalesce(max(rebuilds), 0) as rebuilds,
+              ${hasLayout ? `coalesce(max(layout), ${LAYOUT_WITH_PAST})` : LAYOUT_WITH_PAST} as layout
+       from ${getTableName(watermark)}`,
+  );
+  return `
+    select (select first_checkpoint from ${getTableName(logHighWater)}) as "_first",
+           min(next) as "_next", min(layout) >= ${LAYOUT_WITH_PAST} as "_filled",
+           sum(rebuilds)::int as "_rebuilds", ${rebuildingOf(needed)}
+    from (${each.join(" union all ")}) as needed`;
+};
+
+/** What a present statement sees besides its rows, and what a past one does. */
+type Seen = { readonly _rebuilding: string | null };
+type SeenPast = Seen & {
+  readonly _first: bigint | null;
+  readonly _next: bigint;
+  readonly _filled: boolean;
+  readonly _rebuilds: number;
+};
+
+/** @throws RebuildingError (wait) */
+const assertBuilt = (seen: Seen | undefined): void => {
+  const [pipeline, target, checkpoint] = seen?._rebuilding?.split(" ") ?? [];
+  if (pipeline !== undefined && target !== undefined) {
+    throw new RebuildingError(pipeline, checkpoint ? BigInt(checkpoint) : null, BigInt(target));
+  }
+};
+
+/** @throws RebuildingError (wait) */
+const committedIn = (seen: SeenPast | undefined): Committed => {
+  assertBuilt(seen);
+  const { _first: first = null, _next: next = 0n, _filled: isFilled = true } = seen ?? {};
+  const hasAny = first !== null && next > first;
+  return { first, last: hasAny ? next - 1n : null, isFilled, rebuilds: seen?._rebuilds ?? 0 };
+};
+
+/** The texts for some pipelines: what they see, and statements with that added. */
+type Guards = {
+  readonly committed: string;
+  readonly present: (text: string) => string;
+  readonly past: (text: string) => string;
+};
+
+const known = new WeakMap<readonly Guarded[], Guards>();
+
+const guardsOf = (needed: readonly Guarded[]): Guards => {
+  const found = known.get(needed);
+  if (found !== undefined) return found;
+  const committed = committedOf(needed);
+  const made = {
+    committed,
+    present: guardedBy(`select ${rebuildingOf(needed)}`),
+    past: guardedBy(committed),
+  };
+  known.set(needed, made);
+  return made;
+};
+
+const guardedBy = (guard: string) => {
+  const texts = new Map<string, string>();
+  return (text: string): string => {
+    const found = texts.get(text);
+    if (found !== undefined) return found;
+    // Always one row, so that an empty result carries what the guard sees.
+    const made = `
+      select guard.*, answer.* from (${guard}) as guard
+      left join lateral (select true as "_found", rows.* from (${text}) as rows) as answer on true`;
+    texts.set(text, made);
+    return made;
+  };
+};
+
+/** @param needed a constant: its statements are made once */
+export const guardedReads = (on: Reads, needed: readonly Guarded[]): GuardedReads => {
+  const guards = guardsOf(needed);
+  const reads = <See extends Seen>(
+    guarded: (text: string) => string,
+    check: (seen: See | undefined) => void,
+  ): Reads => ({
+    sql: {
+      unsafe: async <Row extends object>(
+        text: string,
+        parameters: Parameter[],
+        options: { readonly prepare: true },
+      ): Promise<Row[]> => {
+        const rows = await on.sql.unsafe<Row & See & { readonly _found: boolean | null }>(
+          guarded(text),
+          parameters,
+          options,
+        );
+        check(rows[0]);
+        return rows[0]?._found ? rows : [];
+      },
+    },
+  });
+  let committed: Promise<Committed> | undefined;
+  return {
+    ...reads(guards.present, assertBuilt),
+    committed: () => {
+      committed ??= read<SeenPast>(on, guards.committed, []).then(([seen]) => committedIn(seen));
+      return committed;
+    },
+    at: (checkpoint) =>
+      reads<SeenPast>(guards.past, (seen) => assertCommitted(checkpoint, committedIn(seen))),
+  };
+};

@@ -1,0 +1,67 @@
+/** How far a rebuild has to come before what it fills is served again. */
+import { getTableName } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { openLog } from "../../src/log/log.ts";
+import { applyBatch } from "../../src/pipelines/apply.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import { resetPipeline, vacuumPipeline } from "../../src/pipelines/register.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { setWatermark } from "../projections/set-watermark.ts";
+import { follow } from "../service/following.ts";
+
+const standing = async (database: TestDatabase, { watermark }: RunnablePipeline) => {
+  const [row] = await database.sql<{ next: bigint; target: bigint | null; rebuilds: number }[]>`
+    select next_checkpoint as next, rebuilding_to as target, rebuilds
+    from ${database.sql(getTableName(watermark))}`;
+  return row;
+};
+
+test("a rebuild has to come back to where the pipeline was, or to the log's end; a second one on the way keeps that, and a first catch-up has no such place", async () => {
+  await using database = await freshDatabase();
+  const ledger = createDemoLedger({ seed: 3 });
+  const feed = await follow(database, ledger);
+  const raws = Array.from({ length: 30 }, () => {
+    const { sequence, raw } = ledger.next();
+    return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
+  });
+  await feed.append(raws.slice(0, 10));
+  await feed.project(50);
+  await feed.append(raws.slice(10));
+  for (const pipeline of ledgerPipelines) {
+    expect(await standing(database, pipeline)).toEqual({ next: 10n, target: null, rebuilds: 0 });
+  }
+  await feed.project(50);
+  const log = await openLog(database, { ...ledger, firstCheckpoint: 0n });
+  for (const pipeline of ledgerPipelines) {
+    const apply = async (from: bigint, upTo: bigint) => {
+      const most = { maxFacts: 10_000, maxBytes: 10_000_000 };
+      const batch = await log.readFacts({ from, upTo, names: pipeline.facts, ...most });
+      if (batch === null) throw new Error("the log has nothing there");
+      await applyBatch(database, pipeline, batch);
+      return standing(database, pipeline);
+    };
+    await resetPipeline(database, pipeline);
+    await vacuumPipeline(database, pipeline);
+    expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 1 });
+    const half = await apply(0n, 14n);
+    expect(half).toMatchObject({ target: 29n, rebuilds: 1 });
+    await resetPipeline(database, pipeline);
+    expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 2 });
+    let reached = await apply(0n, 28n);
+    while (reached !== undefined && reached.next <= 29n) {
+      expect(reached.target).toBe(29n);
+      reached = await apply(reached.next, 29n);
+    }
+    expect(reached).toEqual({ next: 30n, target: null, rebuilds: 2 });
+    // As with a log from an older backup, which ends before the pipeline does.
+    await setWatermark(database, pipeline.watermark, {
+      sequence: 45n,
+      digest: "later",
+      timestampMs: 0n,
+    });
+    await resetPipeline(database, pipeline);
+    expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 3 });
+  }
+});
