@@ -76,6 +76,8 @@ export type HealthDetail = {
   readonly state: State;
   readonly members: Readonly<Record<string, unknown>>;
   readonly notes?: readonly Note[];
+  /** A process that does not answer: the reason of what does not move. Absent while all do. */
+  readonly process?: Trouble | undefined;
 };
 
 /** What several rooms add, as one; no two of them name the same member. */
@@ -87,6 +89,7 @@ export const detailsOf =
       state: worst(details.map(({ state }) => state)),
       members: Object.assign({}, ...details.map(({ members }) => members)),
       notes: details.flatMap(({ notes = [] }) => notes),
+      process: details.find(({ process }) => process !== undefined)?.process,
     };
   };
 
@@ -127,7 +130,8 @@ export const watchHealth = (settings: HealthSettings): Health => {
   const look = async (): Promise<Seen> => {
     const atMs = now();
     const [seen, more] = await Promise.all([progress(), settings.details?.(atMs)]);
-    const { notes, ...judged } = judge(seen, watch, { atMs, runMs: clock.now(), stallAfterMs });
+    const silent = { ...seen, process: seen.process ?? more?.process };
+    const { notes, ...judged } = judge(silent, watch, { atMs, runMs: clock.now(), stallAfterMs });
     const all = [...standstillNotes(clock.stoodStill(), atMs), ...notes, ...(more?.notes ?? [])];
     const report = {
       version,

@@ -4,6 +4,7 @@ import { type ProcessNote, readProcesses } from "../../log/process-notes.ts";
 import { awakeMs } from "../../waiting/awake.ts";
 import { GRACE_MS, type HealthDetail } from "./health.ts";
 import { type Note, noteOf } from "./notes.ts";
+import type { Trouble } from "./progress.ts";
 import type { Judgement, State } from "./stall-watch.ts";
 
 /** A process that indexes. */
@@ -72,6 +73,7 @@ export const processDetails = (
     return {
       state: queue?.state === "stalled" ? "stalled" : state,
       members: { processes, ...(queue && { queue }), signers },
+      process: troubleOf(processes.find((one) => one.state === "stalled")),
       notes: [
         ...processes.flatMap(({ reason, seenAt }) =>
           reason === undefined || state === "stalled" ? [] : [{ reason, since: seenAt }],
@@ -108,6 +110,9 @@ const createSilences = (runMs: () => number) => {
 
 const silenceOf = ({ pid, host }: ProcessNote, seenAt: string): string =>
   `the process that indexes (pid ${pid} on ${host}) has put nothing down since ${seenAt}: it hangs, was killed, or cannot write to the database`;
+
+const troubleOf = (silent: ProcessHealth | undefined): Trouble | undefined =>
+  silent?.reason === undefined ? undefined : { gaveUp: false, reason: silent.reason };
 
 /** The longest loss that one of them has. */
 const queueOf = (alive: readonly ProcessNote[], nowMs: number): QueueHealth | undefined => {
