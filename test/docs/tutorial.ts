@@ -1,6 +1,9 @@
-/** A tutorial, done as its reader does it: its shell blocks in order, its files written where it says. */
+/**
+ * A tutorial, done as its reader does it: its shell blocks in order and in one shell, its files written where
+ * it says. What a block prints is what the block `text` below it shows.
+ */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,39 +21,90 @@ export type Running = {
   readonly port: number;
 };
 
-const BLOCKS = /^```(sh|js)\n([\s\S]*?)^```$/gm;
+/** A command of a page, what it shows below it, and what the reader saves above it. */
+export type Step = {
+  readonly language: "sh" | "console";
+  readonly command: string;
+  /** Empty where nothing is to be seen. */
+  readonly shown: string;
+};
 
-/** What the blocks print; a block that fails fails the tutorial, and says what was printed before. */
-export const done = async (name: string, { url, dataDir, port }: Running): Promise<string> => {
+/** What the reader does, in order. */
+export const stepsOf = async (name: string): Promise<readonly Step[]> => {
   const page = await readFile(join(ROOT, "docs", "tutorials", `${name}.md`), "utf8");
+  const blocks = [...page.matchAll(/^```(sh|console|js|text)\n([\s\S]*?)^```$/gm)];
+  return blocks.flatMap(([, language, text = ""], index) => {
+    const [, next, below = ""] = blocks[index + 1] ?? [];
+    const shown = next === "text" ? below : "";
+    if (language === "sh" || language === "console") return [{ language, command: text, shown }];
+    const file = language === "js" ? /^\/\/ (\S+\.mjs)\n/.exec(text)?.[1] : undefined;
+    if (file === undefined) return [];
+    return [{ language: "sh", command: `cat > ${file} <<'// END'\n${text}// END\n`, shown: "" }];
+  });
+};
+
+/**
+ * What a page shows, as what may be seen. `…` is anything of a line, and a line of it any lines; a word with a
+ * digit in it is any word, and a number any number: registers move on, and keys and digests are made anew.
+ */
+export const pattern = (shown: string): RegExp => {
+  const lines = shown.split(/(?<=\n)/).map((line) =>
+    line === "…\n"
+      ? "(?:.*\\n)*?"
+      : line
+          .replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")
+          .replaceAll(/\b\d+\b|\b\w*\d\w*\b/g, (word) => (/^\d+$/.test(word) ? "\\d+" : "\\w+"))
+          .replaceAll(/ {2,}/g, " +")
+          .replaceAll("…", ".*?"),
+  );
+  return new RegExp(`^${lines.join("")}$`);
+};
+
+/** Between what one step prints and the next. */
+const MARK = "\u001e";
+
+/** What a reader saw of each step, and what the page shows there. */
+export type Seen = Step & { readonly seen: string };
+
+/** A step that fails fails the tutorial, and says what was printed before. */
+export const done = async (name: string, { url, dataDir, port }: Running) => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-tutorial-"));
   try {
     // A folder that is the project's to npm and to Node; what the reader makes is not made in the project.
     for (const entry of await readdir(ROOT)) {
-      if (!/^(\..*|docs|web)$/.test(entry)) await symlink(join(ROOT, entry), join(folder, entry));
+      if (!/^(\..*|docs|try|web)$/.test(entry)) {
+        await symlink(join(ROOT, entry), join(folder, entry));
+      }
     }
     await mkdir(join(folder, "docs"));
     await symlink(join(ROOT, "docs", "examples"), join(folder, "docs", "examples"));
-    const script = ["set -e -o pipefail"];
-    for (const [, language, block = ""] of page.matchAll(BLOCKS)) {
-      const here = block
-        .replaceAll("http://localhost:4000", url)
-        .replaceAll(".holderbook/", `${dataDir}/`)
-        .replaceAll("8080", `${port}`);
-      const file = /^\/\/ (\S+\.mjs)\n/.exec(block)?.[1];
-      if (language === "sh") script.push(here);
-      else if (file !== undefined) await writeFile(join(folder, file), here);
-    }
+    await symlink(dataDir, join(folder, ".holderbook"));
+    const before = await readdir(folder);
+    const steps = (await stepsOf(name)).filter(({ language }) => language === "sh");
+    const script = [
+      "set -e -o pipefail; exec 2>&1; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT",
+      ...steps.map(({ command }) => `${here(command, { url, port })}printf '${MARK}'`),
+    ];
     const { stdout } = await run("bash", ["-c", script.join("\n")], {
       cwd: folder,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, LOG_LEVEL: "warn" },
-      timeout: 100_000,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: "warn" },
+      timeout: 280_000,
       maxBuffer: 16 * 1024 * 1024,
-    }).catch((error: Error & { readonly stdout?: string; readonly stderr?: string }) => {
-      throw new Error(`${name}: ${error.message}\n${error.stdout}\n${error.stderr}`);
+    }).catch((error: Error & { readonly stdout?: string }) => {
+      throw new Error(`${name}: ${error.message}\n${error.stdout}`);
     });
-    return stdout;
+    const printed = stdout.split(MARK);
+    const left = (await readdir(folder)).filter((path) => !before.includes(path));
+    const seen: readonly Seen[] = steps.map((step, index) => ({
+      ...step,
+      shown: here(step.shown, { url, port }),
+      seen: printed[index] ?? "",
+    }));
+    return { seen, left };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 };
+
+const here = (text: string, { url, port }: Pick<Running, "url" | "port">): string =>
+  text.replaceAll("http://localhost:4000", url).replaceAll("8080", `${port}`);
