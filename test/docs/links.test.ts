@@ -71,3 +71,13 @@ test("docs/README.md leads to every page below docs", () => {
   const all = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
   expect(all.filter((page) => !listed.has(page))).toEqual([]);
 });
+
+test.each(pages)("commands of %s can be pasted into zsh, which would pass a comment on", (page) => {
+  const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(
+    /^```(?:sh|console)\n([\s\S]*?)^```$/gm,
+  );
+  const commented = [...blocks].flatMap(([, text = ""]) =>
+    text.split("\n").filter((line) => /(^|\s)#(\s|$)/.test(line)),
+  );
+  expect(commented).toEqual([]);
+});

@@ -21,7 +21,7 @@ export type Running = {
   readonly port: number;
 };
 
-/** A command of a page, what it shows below it, and what the reader saves above it. */
+/** A command of a page, and what it shows below it; a file that is saved is a command, too. */
 export type Step = {
   readonly language: "sh" | "console";
   readonly command: string;
@@ -29,15 +29,32 @@ export type Step = {
   readonly shown: string;
 };
 
+const blocksOf = async (name: string) => {
+  const page = await readFile(join(ROOT, "docs", "tutorials", `${name}.md`), "utf8");
+  return [...page.matchAll(/^```(sh|console|js|text)\n([\s\S]*?)^```$/gm)].map(
+    ([, language, text = ""]) => ({
+      language,
+      text,
+      /** Where the reader saves it: the page says so above it, and its first line again. */
+      file: language === "js" ? /^\/\/ (\S+\.mjs)\n/.exec(text)?.[1] : undefined,
+    }),
+  );
+};
+
+/** A file that the reader saves. */
+export const savedFile = async (name: string, path: string): Promise<string> => {
+  const block = (await blocksOf(name)).find(({ file }) => file === path);
+  if (block === undefined) throw new Error(`${name} has no file ${path}`);
+  return block.text;
+};
+
 /** What the reader does, in order. */
 export const stepsOf = async (name: string): Promise<readonly Step[]> => {
-  const page = await readFile(join(ROOT, "docs", "tutorials", `${name}.md`), "utf8");
-  const blocks = [...page.matchAll(/^```(sh|console|js|text)\n([\s\S]*?)^```$/gm)];
-  return blocks.flatMap(([, language, text = ""], index) => {
-    const [, next, below = ""] = blocks[index + 1] ?? [];
-    const shown = next === "text" ? below : "";
+  const blocks = await blocksOf(name);
+  return blocks.flatMap(({ language, text, file }, index): readonly Step[] => {
+    const below = blocks[index + 1];
+    const shown = below?.language === "text" ? below.text : "";
     if (language === "sh" || language === "console") return [{ language, command: text, shown }];
-    const file = language === "js" ? /^\/\/ (\S+\.mjs)\n/.exec(text)?.[1] : undefined;
     if (file === undefined) return [];
     return [{ language: "sh", command: `cat > ${file} <<'// END'\n${text}// END\n`, shown: "" }];
   });
