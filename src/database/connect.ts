@@ -11,11 +11,10 @@
  * or amounts of 2^63 and more through `sql`: see `column-arrays.ts`.
  */
 import postgres from "postgres";
+import { type ConnectionSettings, connectionOptions } from "./connection.ts";
 import { listenUntil } from "./listen.ts";
 import type { PoolLoad } from "./pool-load.ts";
 import {
-  type ConnectionSettings,
-  connectionOptions,
   type Db,
   dbOver,
   openSession,
@@ -25,8 +24,14 @@ import {
 } from "./session.ts";
 import { sessionPool } from "./session-pool.ts";
 
+<<<<<<< HEAD
 export { databaseRemedy, databaseRetries } from "./database-error.ts";
 export type { ConnectionSettings, Db, Session, Sql, Transactor, Tx } from "./session.ts";
+=======
+export type { ConnectionSettings } from "./connection.ts";
+export { databaseRemedy } from "./database-error.ts";
+export type { Db, Session, Sql, Transactor, Tx } from "./session.ts";
+>>>>>>> 3a5a483 (Give up connections that fell silent without a reset, and ask for keep-alives)
 
 /** A way into one Postgres database. */
 export type Database = Transactor &

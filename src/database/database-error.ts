@@ -33,6 +33,23 @@ export class DatabaseUnavailableError extends Error {
   readonly remedy: Remedy = "retry";
 }
 
+/**
+ * A connection that owes an answer has moved no byte for so long that the server must be frozen, gone or cut
+ * off. It is given up as any connection that was lost: retry.
+ */
+export class ServerSilentError extends Error {
+  override readonly name = "ServerSilentError";
+  readonly remedy: Remedy = "retry";
+  /** As of other connections that failed, see `isConnectionFailure`. */
+  readonly code = "ETIMEDOUT";
+
+  constructor(silentMs: number) {
+    super(
+      `the database has been silent for ${Math.round(silentMs / 1000)} s over an open statement`,
+    );
+  }
+}
+
 /** No connection became free in time: the database is slower than what is asked of it. Retry. */
 export class DatabaseBusyError extends Error {
   override readonly name = "DatabaseBusyError";

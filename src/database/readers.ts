@@ -15,10 +15,10 @@
  */
 import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
+import { type ConnectionSettings, connectionOptions, LOST_AFTER_MS } from "./connection.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
 import type { PoolLoad } from "./pool-load.ts";
 import { createSeats, type Seat, type Seats } from "./seats.ts";
-import { type ConnectionSettings, connectionOptions } from "./session.ts";
 import {
   type Answered,
   type Ask,
@@ -100,12 +100,6 @@ const SHARE_OF_LIGHT = 0.2;
 
 /** Short statements on a connection at once. */
 const TOGETHER = 12;
-
-/**
- * Beyond the server's own timeout: a connection without an answer by then will never give one.
- * The driver is known to lose statements that are sent while a connection ends.
- */
-const LOST_AFTER_MS = 5_000;
 
 /** Where no statement has a timeout. */
 const NO_TIMEOUT_MS = 600_000;

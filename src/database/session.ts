@@ -7,19 +7,17 @@
  * connection is gone a session only ever fails, so nothing of a broken transaction can reach the
  * database, and a lock held on it guards exactly what is written through it.
  */
-import { createConnection, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
+import { type ConnectionSettings, connectionOptions, type Types } from "./connection.ts";
 import {
   isConnectionFailure,
   SessionLostError,
   TransactionRolledBackError,
 } from "./database-error.ts";
-
-/** How JavaScript sees the types of Postgres that postgres.js leaves as text. */
-type Types = { bigint: bigint };
 
 /** Statements in postgres.js: tagged templates, prepared once per connection. */
 export type Sql = postgres.ISql<Types>;
@@ -63,74 +61,6 @@ export type Session = Transactor &
     close(): Promise<void>;
   };
 
-/** How connections are made; shared by the pool and the sessions. */
-export type ConnectionSettings = {
-  /** `postgres://user:password@host:port/database`. */
-  readonly url: string;
-  /** As `pg_stat_activity` shows it. */
-  readonly applicationName: string;
-  /** A statement that runs longer is cancelled; without it statements may take as long as they need. */
-  readonly statementTimeoutMs?: number | undefined;
-  /** Refuses every write. */
-  readonly readOnly?: boolean | undefined;
-  /**
-   * `off` confirms commits before they reach the disk. A crash of the server may lose the newest
-   * of them, whole and in order, never a part: right for what is replayed from the log.
-   */
-  readonly synchronousCommit?: "on" | "off" | undefined;
-  /** Further settings of Postgres, by name, such as how statements are planned. */
-  readonly runtime?: Readonly<Record<string, string>> | undefined;
-};
-
-const CONNECT_TIMEOUT_SECONDS = 10;
-
-/**
- * Longest pause before a lost connection is tried again. A statement in the meantime waits for it,
- * and with the driver's default up to 20 s to learn that the server does not answer.
- */
-const RECONNECT_SECONDS = 1;
-
-/** A writer that hangs inside a transaction must not hold its locks for ever. */
-const IDLE_IN_TRANSACTION_MS = 60_000;
-
-/** Options of postgres.js that every connection of ours has. */
-export const connectionOptions = (settings: ConnectionSettings) => ({
-  connect_timeout: CONNECT_TIMEOUT_SECONDS,
-  backoff: (retries: number) => Math.min(RECONNECT_SECONDS, 3 ** retries / 100),
-  // The driver would ask for the types of arrays on every connection, and never await the answer:
-  // a connection lost just then would end the process. Arrays are passed as literals (column-arrays.ts).
-  fetch_types: false,
-  // The default prints notices to the console.
-  onnotice: () => undefined,
-  types: {
-    // int8: a number would round, text would compare wrongly.
-    bigint: {
-      to: 20,
-      from: [20],
-      parse: (text: string) => BigInt(text),
-      serialize: (value: bigint) => value.toString(),
-    },
-  },
-  connection: {
-    application_name: settings.applicationName,
-    TimeZone: "UTC",
-    // Postgres up to 18 ships it on, and before 18 a planner switch that is off makes a plan look dear enough:
-    // every small statement of a writer would be compiled, a thousand times what running it takes.
-    jit: "off",
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    // The machine of a writer may vanish without a word; its locks must not outlive it by two hours.
-    tcp_keepalives_idle: 30,
-    tcp_keepalives_interval: 10,
-    tcp_keepalives_count: 3,
-    ...(settings.statementTimeoutMs !== undefined && {
-      statement_timeout: settings.statementTimeoutMs,
-    }),
-    ...(settings.readOnly && { default_transaction_read_only: true }),
-    ...(settings.synchronousCommit && { synchronous_commit: settings.synchronousCommit }),
-    ...settings.runtime,
-  },
-});
-
 /** Drizzle over a postgres.js client. Columns without a name of their own are snake_case. */
 export const dbOver = (client: postgres.Sql<Types>): Db =>
   Object.assign(drizzle(client, { casing: "snake_case" }), { sql: client });
@@ -145,14 +75,17 @@ export const openSession = async (
 ): Promise<Session> => {
   const lost = new AbortController();
   const gone = Promise.withResolvers<void>();
+  const shared = connectionOptions(settings);
+  const { socket, destroy } = once(shared.socket, settings.applicationName);
   const lose = () => {
     lost.abort(new SessionLostError(settings.applicationName));
     // Statements that come later are refused at once instead of waiting for a connection.
     void client.end({ timeout: 0 });
+    void destroy();
   };
   // In a variable: the driver's type declaration leaves `socket` and `onnotify` out.
   const options = {
-    ...connectionOptions(settings),
+    ...shared,
     max: 1,
     // Both would end a connection that holds locks.
     idle_timeout: undefined,
@@ -162,7 +95,7 @@ export const openSession = async (
       gone.resolve();
     },
     onnotify: onNotify,
-    socket: connectOnce(settings.applicationName),
+    socket,
   };
   const client = postgres(settings.url, options);
   try {
@@ -178,6 +111,7 @@ export const openSession = async (
     lost.abort(new SessionLostError(settings.applicationName));
     // When the connection fails just now, the driver waits its whole timeout for an answer.
     await Promise.race([client.end({ timeout: 5 }), gone.promise]);
+    await destroy();
   };
   const whileHeld = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
@@ -222,55 +156,20 @@ const transact = async <T>(
   return result;
 };
 
-/** What postgres.js tells its `socket` option about where to connect. */
-type Target = {
-  readonly host: readonly string[];
-  readonly port: readonly number[];
-  readonly path: string | false;
-};
-
-/** Connects the first time (trying every host of the URL) and refuses ever after. */
-const connectOnce = (applicationName: string) => {
-  let used = false;
-  return async ({ host, port, path }: Target): Promise<Socket> => {
-    if (used) throw new SessionLostError(applicationName);
-    used = true;
-    if (path) return connectSocket({ path });
-    const failures: unknown[] = [];
-    for (const [index, name] of host.entries()) {
-      try {
-        const socket = await connectSocket({ host: name, port: port[index] ?? 5432 });
-        // The driver takes the server name for TLS from here.
-        return Object.assign(socket, { host: name });
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    throw failures.at(-1) ?? new SessionLostError(applicationName);
+/** Connects the first time and refuses ever after. */
+const once = (connect: () => Promise<Socket>, applicationName: string) => {
+  let made: Promise<Socket> | undefined;
+  return {
+    socket: async (): Promise<Socket> => {
+      if (made !== undefined) throw new SessionLostError(applicationName);
+      made = connect();
+      return made;
+    },
+    /** The driver would wait for the other side to close it, too. */
+    destroy: () =>
+      made?.then(
+        (socket) => socket.destroy(),
+        () => undefined,
+      ),
   };
 };
-
-const connectSocket = (
-  where: { readonly path: string } | { readonly host: string; readonly port: number },
-) =>
-  new Promise<Socket>((connected, failed) => {
-    const socket = createConnection({ ...where, noDelay: true });
-    const settle = () => {
-      clearTimeout(deadline);
-      socket.removeAllListeners();
-    };
-    const deadline = setTimeout(() => {
-      settle();
-      socket.destroy();
-      const message = `no answer within ${CONNECT_TIMEOUT_SECONDS} s`;
-      failed(Object.assign(new Error(message), { code: "ETIMEDOUT" }));
-    }, CONNECT_TIMEOUT_SECONDS * 1_000);
-    socket.once("connect", () => {
-      settle();
-      connected(socket);
-    });
-    socket.once("error", (error) => {
-      settle();
-      failed(error);
-    });
-  });

@@ -42,6 +42,15 @@ const REST_MS = 2_000;
 /** Of BullMQ's own it is twenty seconds in the end. */
 const RECONNECT: Backoff = { firstMs: 250, maxMs: 5_000 };
 
+/**
+ * Without an answer for so long a connection is silent, not slow: BullMQ's own statements are short, and it
+ * waits for jobs ten seconds at a time.
+ */
+const SILENT_MS = 30_000;
+
+/** Idle this long, the kernel asks whether the other side is still there, milliseconds. */
+const KEEP_ALIVE_MS = 10_000;
+
 /** Connections for everything but the one that waits for jobs. */
 const POSTGRES_POOL = 3;
 
@@ -138,6 +147,8 @@ export const openQueues = (settings: {
       // BullMQ's own rule for workers; adding is bounded by our deadline.
       maxRetriesPerRequest: null,
       retryStrategy: (failures: number) => backoffMs(failures, RECONNECT),
+      keepAlive: KEEP_ALIVE_MS,
+      socketTimeout: SILENT_MS,
     }));
   }
   const schema = settings.schema ?? POSTGRES_SCHEMA;
@@ -147,6 +158,9 @@ export const openQueues = (settings: {
     migrate: true,
     max: POSTGRES_POOL,
     connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    query_timeout: SILENT_MS,
     application_name: "holderbook-queue",
     // A crash of the server may forget the newest wake-ups; their rows bring them back. No compiling of
     // statements: see `connectionOptions`.

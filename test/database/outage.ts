@@ -8,6 +8,8 @@ export const breakableWay = async (url: string) => {
   const mute = new WeakSet<Socket>();
   let cut = false;
   let silent = false;
+  /** Bytes of the server that are still passed on; without a number all are. */
+  let left: number | undefined;
   const greetings: string[] = [];
   const server = createServer((from) => {
     if (cut) {
@@ -28,6 +30,13 @@ export const breakableWay = async (url: string) => {
     ] as const) {
       open.add(near);
       near.on("data", (bytes) => {
+        if (near === to && left !== undefined) {
+          left -= bytes.length;
+          if (left < 0) {
+            left = undefined;
+            mute.add(near).add(far);
+          }
+        }
         if (!mute.has(near)) far.write(bytes);
       });
       near.on("end", () => {
@@ -68,9 +77,14 @@ export const breakableWay = async (url: string) => {
       silent = true;
       for (const socket of open) mute.add(socket);
     },
+    /** The same for a connection in the midst of an answer, once the server has sent so many bytes. */
+    fallSilentAfter: (bytes: number) => {
+      left = bytes;
+    },
     /** New connections work again. Those that fell silent stay so. */
     speakAgain: () => {
       silent = false;
+      left = undefined;
     },
     /** The first message of every connection so far, in which a client says its settings. */
     greetings: greetings as readonly string[],

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { z } from "zod";
+import { connectionOptions } from "../../src/database/connection.ts";
 import type { Parameter, Reads } from "../../src/database/readers.ts";
-import { connectionOptions } from "../../src/database/session.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** One step of a plan that was run. */

@@ -1,0 +1,118 @@
+/** The socket of a connection to Postgres: its host, TLS, and what keeps it alive. */
+import { createConnection, isIP, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+
+/** A host that takes longer is passed over for the next one. */
+export const CONNECT_TIMEOUT_SECONDS = 10;
+
+/** Idle this long, the kernel asks whether the other side is still there; about ten seconds later it is not. */
+export const KEEP_ALIVE_SECONDS = 10;
+
+/** Where to connect, as the driver reads a connection string. */
+export type Target = {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  /** Of a socket file, instead of hosts. */
+  readonly path: string | false | null | undefined;
+  /** `sslmode`, or false. */
+  readonly ssl: unknown;
+  /** `direct`: TLS without asking for it first. */
+  readonly sslnegotiation: unknown;
+};
+
+/**
+ * Connects to the first host that answers, beginning at `from`.
+ * @throws what the last host answered, with a code such as ECONNREFUSED
+ */
+export const openSocket = async (
+  target: Target,
+  from = 0,
+): Promise<{ readonly socket: Socket; readonly index: number }> => {
+  if (target.path) return { socket: await connected({ path: target.path }), index: 0 };
+  let failure: unknown;
+  for (const turn of target.host.keys()) {
+    const index = (from + turn) % target.host.length;
+    const host = target.host[index] ?? "localhost";
+    try {
+      const plain = await connected({ host, port: target.port[index] ?? 5432 });
+      return { socket: target.ssl ? await secured(plain, host, target) : plain, index };
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+};
+
+const connected = async (
+  where: { readonly path: string } | { readonly host: string; readonly port: number },
+): Promise<Socket> => {
+  const socket = createConnection({
+    ...where,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_SECONDS * 1_000,
+  });
+  await inTime(socket, "connect");
+  return socket;
+};
+
+/** `SSLRequest` (Postgres documentation, "Message Formats"): its length, and a code in place of a version. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/** The letter of a server that speaks TLS. */
+const WILLING = "S".charCodeAt(0);
+
+/** Turns to TLS as `sslmode` demands: `require`, `allow` and `prefer` check no certificate, others do. */
+const secured = async (plain: Socket, host: string, target: Target): Promise<Socket> => {
+  const { ssl, sslnegotiation } = target;
+  const isDirect = sslnegotiation === "direct";
+  if (!isDirect) {
+    const answer = inTime(plain, "readable");
+    plain.write(SSL_REQUEST);
+    await answer;
+    const [letter]: Uint8Array = plain.read(1) ?? [];
+    if (letter !== WILLING) {
+      if (ssl === "prefer") return plain;
+      plain.destroy();
+      throw Object.assign(new Error(`the server at ${host} does not speak TLS (sslmode)`), {
+        code: "ECONNREFUSED",
+      });
+    }
+  }
+  const isUnchecked = ssl === "require" || ssl === "allow" || ssl === "prefer";
+  const options: ConnectionOptions = {
+    socket: plain,
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(isDirect && { ALPNProtocols: ["postgresql"] }),
+    ...(isUnchecked && { rejectUnauthorized: false }),
+  };
+  const secure = connectTls(options);
+  await inTime(secure, "secureConnect");
+  return secure;
+};
+
+/** Waits for an event of a socket under way; one that fails, or takes too long, is destroyed. */
+const inTime = (socket: Socket, event: "connect" | "secureConnect" | "readable"): Promise<void> =>
+  new Promise((came, failed) => {
+    const fail = (error: Error) => {
+      settle();
+      socket.destroy();
+      failed(error);
+    };
+    const closed = () =>
+      fail(Object.assign(new Error("the server closed the connection"), { code: "ECONNRESET" }));
+    const come = () => {
+      settle();
+      came();
+    };
+    const late = () => {
+      const message = `no answer within ${CONNECT_TIMEOUT_SECONDS} s`;
+      fail(Object.assign(new Error(message), { code: "ETIMEDOUT" }));
+    };
+    const deadline = setTimeout(late, CONNECT_TIMEOUT_SECONDS * 1_000);
+    const settle = () => {
+      clearTimeout(deadline);
+      socket.off(event, come).off("error", fail).off("close", closed);
+    };
+    socket.once(event, come).once("error", fail).once("close", closed);
+  });
