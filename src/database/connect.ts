@@ -24,14 +24,9 @@ import {
 } from "./session.ts";
 import { sessionPool } from "./session-pool.ts";
 
-<<<<<<< HEAD
-export { databaseRemedy, databaseRetries } from "./database-error.ts";
-export type { ConnectionSettings, Db, Session, Sql, Transactor, Tx } from "./session.ts";
-=======
 export type { ConnectionSettings } from "./connection.ts";
-export { databaseRemedy } from "./database-error.ts";
+export { databaseRemedy, databaseRetries } from "./database-error.ts";
 export type { Db, Session, Sql, Transactor, Tx } from "./session.ts";
->>>>>>> 3a5a483 (Give up connections that fell silent without a reset, and ask for keep-alives)
 
 /** A way into one Postgres database. */
 export type Database = Transactor &

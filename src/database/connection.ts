@@ -1,6 +1,7 @@
 /** How every connection to Postgres is made: those of the pool, of sessions and of readers. */
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import postgres from "postgres";
+import { errorOf } from "../waiting/remedy.ts";
 import { type SilenceRule, watchForSilence } from "./silence.ts";
 import { CONNECT_TIMEOUT_SECONDS, KEEP_ALIVE_SECONDS, openSocket } from "./socket.ts";
 import { isStillWorking } from "./still-working.ts";
@@ -101,13 +102,29 @@ const sockets = (settings: ConnectionSettings) => {
   const rule = silenceRule(settings);
   let from = 0;
   const socket = async (): Promise<Socket> => {
-    const { socket: made, index } = await openSocket(target, from);
+    const opened = await openSocket(target, from).catch(errorOf);
+    if (opened instanceof Error) return failingSocket(opened);
+    const { socket: made, index } = opened;
     // The driver hangs up on a host that is not of the kind that was asked for: the next one is next.
     from = options.target_session_attrs ? index + 1 : index;
     watchForSilence(made, rule);
     return made;
   };
   return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket };
+};
+
+/**
+ * A socket that fails once the driver has greeted it. Where no socket is given it the driver fails the
+ * statement, and never uses that place in its pool again; one that fails before keeps the greeting, and sends
+ * it a second time on the next one.
+ */
+const failingSocket = (error: Error): Socket => {
+  const socket = new Socket();
+  socket.write = () => {
+    socket.destroy(error);
+    return true;
+  };
+  return socket;
 };
 
 const silenceRule = (settings: ConnectionSettings): SilenceRule => {
