@@ -12,6 +12,7 @@ import fastify, {
 import type { Logger } from "../logging/logger.ts";
 import { createAccount, UNKNOWN_ROUTE } from "./account.ts";
 import { shortestWay } from "./direct.ts";
+import { answerPreflights, shareWith } from "./edge/cors.ts";
 import { keepEarlyAnswers } from "./edge/early-answer.ts";
 import { createFront, type Front } from "./edge/front.ts";
 import { refuseUnmet } from "./edge/refused-by-node.ts";
@@ -37,6 +38,8 @@ export type ServerSettings = {
   readonly unready: () => Promise<string | null>;
   /** Believe `X-Forwarded-For`. */
   readonly trustProxy: boolean;
+  /** Other origins whose pages may read what is answered to them; none unless given. */
+  readonly corsOrigins?: readonly string[] | undefined;
   /** Whether reads that succeeded have a log line; they have unless given. */
   readonly listsReads?: boolean | undefined;
   /** Where requests come in: it may listen already. One of its own unless given. */
@@ -110,6 +113,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     done();
   });
   refuseUnmet(app);
+  answerPreflights(app);
   const page = parts.find(({ home }) => home !== undefined);
   app.setNotFoundHandler((request, reply) => {
     reply.status(404);
@@ -129,7 +133,12 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   const direct = parts.flatMap((part) => part.direct ?? []);
   const { trustProxy } = settings;
   const otherwise = await handler.promise;
-  front.open(shortestWay(direct, { account, logger, trustProxy, otherwise }));
+  const answer = shortestWay(direct, { account, logger, trustProxy, otherwise });
+  const share = shareWith(settings.corsOrigins ?? []);
+  front.open((raw, response) => {
+    share(raw, response);
+    answer(raw, response);
+  });
 
   const close = async () => {
     await Promise.all([front.close(), app.close()]);

@@ -234,6 +234,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       return pending === 0 ? null : `${pending} database migrations are not applied`;
     },
     trustProxy: config.trustProxy,
+    corsOrigins: config.corsOrigins,
     listsReads: logFormat(config.logFormat) === "json",
     front,
   });

@@ -20,6 +20,7 @@ import {
   LOG_FORMATS,
   LOG_LEVELS,
   ledgerSource,
+  origins,
   packages,
   ports,
   retrySeconds,
@@ -66,6 +67,7 @@ const settings = z.object({
   BATCH_FACTS: wholeNumber(100, 200_000, "10000").default(10_000),
   BATCH_MIB: wholeNumber(1, 256, "8").default(8),
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
+  CORS_ORIGINS: origins.default([]),
   ROOTS_PER_DAY: wholeNumber(0, 1_000_000, "100").default(100),
   TRUST_PROXY: flag.default(false),
   ALLOW_PRIVATE_CALLBACKS: flag.default(false),
@@ -160,6 +162,8 @@ export type Config = Readonly<{
   rateLimitPerMinute: number;
   /** New roots that a key may publish in a UTC day by asking for statements. */
   rootsPerDay: number;
+  /** Origins whose pages may read what is answered to them. */
+  corsOrigins: readonly string[];
   /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
   trustProxy: boolean;
   callbacks: Readonly<{
@@ -312,6 +316,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     batchBytes: data.BATCH_MIB * MIB,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     rootsPerDay: data.ROOTS_PER_DAY,
+    corsOrigins: data.CORS_ORIGINS,
     trustProxy: data.TRUST_PROXY,
     callbacks: {
       allowPrivate: data.ALLOW_PRIVATE_CALLBACKS,

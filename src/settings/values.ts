@@ -107,6 +107,30 @@ export const ports = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** Most origins that may be listed. */
+const MOST_ORIGINS = 100;
+
+/** Origins as browsers write them in `Origin`, separated by commas or spaces. */
+export const origins = z.string().transform((text, context) => {
+  const listed = [...new Set(text.split(/[\s,]+/).filter((one) => one !== ""))];
+  const wrong = listed.find((one) => !isOrigin(one));
+  if (wrong === undefined && listed.length <= MOST_ORIGINS) return listed;
+  context.addIssue({
+    code: "custom",
+    message:
+      wrong === undefined
+        ? `must be at most ${MOST_ORIGINS} origins`
+        : `"${wrong}" is no origin: write the scheme, the host in lower case and a port that is not the usual one, without a path, such as https://cap.example or http://localhost:5173; list each, * is not taken`,
+  });
+  return z.NEVER;
+});
+
+const isOrigin = (text: string): boolean => {
+  const url = URL.parse(text);
+  const isExact = url?.origin === text && !text.includes("*");
+  return isExact && /^https?:$/.test(url.protocol);
+};
+
 /**
  * What is checked of what a source says: nothing; the digests inside each checkpoint that is decoded, and
  * that each names the one before it; the same for all bytes of every checkpoint, up to the validators'
