@@ -77,6 +77,29 @@ test("a request signed for one path is refused at another, and with another quer
   }
 });
 
+test("a signature of the body alone fits both submissions, as documented, and nothing else", async () => {
+  const id = "unbound";
+  const keys = await api.newKeys("acme-sui");
+  const body = canonicalJson(bodyOf({ id }));
+  const { headers } = signRequest({ secretKey: keys.secretKey, body: bodyOf({ id }) });
+  expect((await send(KYC, { body, headers })).status).toBe(201);
+  expect((await send(WHITELIST, { body, headers })).status).toBe(201);
+  const message = await redeliverable("unbound", keys);
+  const redelivery = await send("/api/v1/callbacks/unbound/redeliver", { body, headers });
+  expect(redelivery).toMatchObject({
+    status: 400,
+    json: { details: "the body must be an empty JSON object: {}" },
+  });
+  expect(await message.status()).toBe("delivered");
+  const read = {
+    "x-api-key": keys.publicKey,
+    "x-request-sig-b64": headers["x-request-sig-b64"] ?? "",
+  };
+  for (const path of ["/api/v1/callbacks", "/api/v1/requests/none"]) {
+    expect((await api.send(path, { headers: read })).status, path).toBe(401);
+  }
+});
+
 test("a captured request does not come back as one whose body alone is signed", async () => {
   const id = "stripped";
   const captured = api.bound(WHITELIST, bodyOf({ id }));
