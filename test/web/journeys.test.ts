@@ -97,6 +97,23 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     }
   });
 
+  test("amounts of a token whose decimals are not known are said to be in the smallest unit", async () => {
+    await using watched = await open("/cap-table");
+    const { page } = watched;
+    await issued(page);
+    const note = page.getByText("are not known: amounts are in its smallest unit");
+    expect(await note.count()).toBe(0);
+    await page.route("**/graphql", async (route) => {
+      if (route.request().headers().accept?.includes("event-stream")) return route.continue();
+      const response = await route.fetch();
+      const text = (await response.text()).replaceAll(/"decimals":\d+/g, '"decimals":null');
+      await route.fulfill({ response, body: text });
+    });
+    await page.reload();
+    await note.waitFor();
+    await page.getByRole("button", { name: "CSV", exact: true }).waitFor();
+  });
+
   test("a holder's statement is downloaded, dropped onto the page, and holds; changed, it does not", async () => {
     await using watched = await open("/cap-table");
     const { page, complaints, elsewhere } = watched;

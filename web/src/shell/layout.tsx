@@ -13,6 +13,7 @@ import { spanText } from "../shown/moment.ts";
 import { useNow } from "../shown/shown.tsx";
 import mark from "./mark.svg";
 import { useTheme } from "./theme.ts";
+import { UnitsNote } from "./units-note.tsx";
 
 const REGISTER = [
   { to: "/", label: "Today" },
@@ -96,6 +97,7 @@ const Frame = () => {
           className="mx-auto w-full max-w-7xl px-4 py-5 md:px-7 md:py-6"
           tabIndex={-1}
         >
+          <UnitsNote />
           <Outlet />
         </main>
       </div>
