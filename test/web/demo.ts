@@ -23,6 +23,8 @@ export type Demo = AsyncDisposable & {
   agentSecretKey(): Promise<string>;
   /** Ends it at once, as if its machine were gone. */
   stop(): Promise<void>;
+  /** Starts it again at the same address, on what it had. */
+  restart(): Promise<void>;
 };
 
 /** Starts it on a database of its own, with so many checkpoints of history. */
@@ -31,9 +33,9 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
   const folder = starting.use(await temporaryFolder());
   const database = await freshDatabase();
   starting.defer(() => database.close());
-  const program = starting.use(
+  const start = (port: string) =>
     startProgram(["start"], {
-      PORT: "0",
+      PORT: port,
       DATA_DIR: join(folder.path, "data"),
       DATABASE_URL: database.url,
       DEMO_HISTORY: "600",
@@ -41,8 +43,9 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
       RATE_LIMIT_PER_MINUTE: "1000000",
       LOG_LEVEL: "warn",
       ...settings,
-    }),
-  );
+    });
+  let program = start("0");
+  starting.defer(() => program[Symbol.asyncDispose]());
   const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   const [, readKey = ""] = await program.sees(/Key\s+(hb_graphql_\S+)/);
   const [, link = ""] = await program.sees(/Page\s+(\S+#demo=\S+)/);
@@ -68,6 +71,10 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
     stop: async () => {
       program.signal("SIGTERM");
       await program.ended;
+    },
+    restart: async () => {
+      program = start(new URL(url).port);
+      await program.sees(/Ctrl-C ends it/);
     },
     agentSecretKey: async () => {
       const kept = await readFile(join(folder.path, "data", "demo-ta-key.json"), "utf8");

@@ -16,7 +16,14 @@ import {
   releaseTimes,
   unlockedAt,
 } from "../../web/src/register/unlocking.ts";
-import { amountText, changeText, shareText } from "../../web/src/shown/amount.ts";
+import {
+  amountIn,
+  amountText,
+  changeText,
+  isRounded,
+  lastStep,
+  shareText,
+} from "../../web/src/shown/amount.ts";
 import {
   fieldSeconds,
   fieldText,
@@ -183,6 +190,57 @@ test("amounts are exact beyond what a number holds, with their decimals", () => 
   expect(changeText(0n, 1)).toBe("0");
 });
 
+const SHOWN_WITH = { decimals: 6, signed: true, fixed: true };
+
+test("an amount with less room is cut, never rounded up, and says so", () => {
+  const steps = (units: bigint, form = SHOWN_WITH) =>
+    Array.from({ length: lastStep(form.decimals) + 1 }, (_, step) => amountIn(units, form, step));
+  expect(steps(861_064_773_308n)).toEqual([
+    "+861,064.773308",
+    "\u2248 +861,064.77330",
+    "\u2248 +861,064.7733",
+    "\u2248 +861,064.773",
+    "\u2248 +861,064.77",
+    "\u2248 +861,064.7",
+    "\u2248 +861,064",
+    "\u2248 +861 K",
+    "\u2248 +861 K",
+    "\u2248 +861 K",
+    "\u2248 +861 K",
+  ]);
+  expect(amountIn(-999_999_999_999n, SHOWN_WITH, 5)).toBe("\u2248 \u2212999,999.9");
+  expect(amountIn(100_000_000n, SHOWN_WITH, 4)).toBe("+100.00");
+  expect(amountIn(250_000_000_000n, SHOWN_WITH, 7)).toBe("+250 K");
+  // Little is not nothing.
+  expect(amountIn(9_999n, SHOWN_WITH, 4)).toBe("< +0.01");
+  expect(amountIn(-9_999n, SHOWN_WITH, 4)).toBe("> \u22120.01");
+  expect(amountIn(0n, SHOWN_WITH, 4)).toBe("0.00");
+});
+
+test("a shortened amount shows only its own first digits, and no amount is called about what it is exactly", () => {
+  const forms = fc.record({
+    decimals: fc.constantFrom(null, 0, 6, 9, 18),
+    signed: fc.boolean(),
+    fixed: fc.boolean(),
+  });
+  const amounts = fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n });
+  fc.assert(
+    fc.property(amounts, forms, fc.nat({ max: 22 }), (amount, form, step) => {
+      const whole = amountIn(amount, form, 0);
+      const shown = amountIn(amount, form, step);
+      expect(whole).toBe(
+        (form.signed ? changeText : amountText)(amount, form.decimals, form.fixed),
+      );
+      const digits = (text: string) => text.replace(/[^\d]/g, "");
+      if (/^[<>]/.test(shown)) expect(digits(whole)).toMatch(/^0+[1-9]/);
+      else expect(`${digits(whole)}000000`.startsWith(digits(shown))).toBe(true);
+      const isExact = !isRounded(shown);
+      const asUnits = (text: string) => digits(text).replace(/^0+|0+$/g, "");
+      if (isExact) expect(asUnits(shown)).toBe(asUnits(whole));
+    }),
+  );
+});
+
 test("shares are rounded down and the smallest is not shown as nothing", () => {
   expect(shareText(1n, 3n)).toBe("33.33 %");
   expect(shareText(1n, 1_000_000n)).toBe("< 0.01 %");
@@ -235,7 +293,7 @@ test("a rate is of the time asked for, and a backfill that does not near its end
 });
 
 test("the status shows no pipeline beyond the log, and no log beyond the chain's end", () => {
-  const part = { lag: 0n, state: "ok", reason: null, filledThrough: null } as const;
+  const part = { timeMs: null, lag: 0n, state: "ok", reason: null, filledThrough: null } as const;
   const health = {
     version: "1",
     status: "ok",
@@ -249,6 +307,9 @@ test("the status shows no pipeline beyond the log, and no log beyond the chain's
     transferAgent: [],
     integrity: null,
     indexing: null,
+    reason: null,
+    notes: [],
+    ageSeconds: 0,
   } as const;
   expect(broughtUp(health, null)).toEqual(health);
   const { pipelines, reader } = broughtUp(health, [{ pipeline: "first", checkpoint: "12" }]);

@@ -6,7 +6,7 @@ import { createRoot } from "react-dom/client";
 import { Failed, Loading } from "./blocks/blocks.tsx";
 import { AskError, askPath } from "./data/ask.ts";
 import { forgetLent, lentKey } from "./data/lent.ts";
-import { worthRetrying } from "./data/queries.ts";
+import { isRefused, untilAnswered, worthRetrying } from "./data/queries.ts";
 import { reading } from "./data/read.ts";
 import { type KeyKind, type Session, SessionContext } from "./data/session.ts";
 import { loadSettings, SettingsContext } from "./data/settings.ts";
@@ -46,7 +46,16 @@ const openLent = async (): Promise<Session | null> => {
 };
 
 const cache = new QueryClient({
-  defaultOptions: { queries: { retry: worthRetrying, refetchOnWindowFocus: false } },
+  defaultOptions: {
+    queries: {
+      retry: worthRetrying,
+      refetchInterval: untilAnswered,
+      refetchOnWindowFocus: false,
+      // The service may be on this machine, or in a network of its own: only asking it tells.
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
 });
 
 const Page = () => {
@@ -75,7 +84,8 @@ const Page = () => {
   }, []);
   const control = useMemo(() => ({ session, signIn, signOut }), [session, signIn, signOut]);
 
-  if (settings.error !== null) {
+  // What was read once stays: nothing may take the views away, and the key with them.
+  if (settings.data === undefined && settings.error !== null) {
     return (
       <main className="grid min-h-dvh place-items-center">
         <Failed error={settings.error} what="The service" onRetry={() => void settings.refetch()} />
@@ -83,6 +93,13 @@ const Page = () => {
     );
   }
   if (settings.data === undefined || opening.isLoading) return <Loading />;
+  if (session === null && !left && opening.error !== null && !isRefused(opening.error)) {
+    return (
+      <main className="grid min-h-dvh place-items-center">
+        <Failed error={opening.error} what="The service" onRetry={() => void opening.refetch()} />
+      </main>
+    );
+  }
   return (
     <SettingsContext value={settings.data}>
       <SessionContext value={control}>

@@ -1,12 +1,7 @@
 /** Every page and its address. What a page shows stands in its address, so that it can be shared. */
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  Link,
-  lazyRouteComponent,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link } from "@tanstack/react-router";
 import { Empty, Failed, Loading } from "./blocks/blocks.tsx";
+import { view } from "./blocks/view.tsx";
 import { Layout } from "./shell/layout.tsx";
 
 /** Text of a search parameter; numbers in an address are read as numbers. */
@@ -64,69 +59,69 @@ const routeTree = root.addChildren([
     getParentRoute,
     path: "/",
     validateSearch: (search) => withTimes(search, ["since"], ["since"]),
-    component: lazyRouteComponent(() => import("./pages/today/page.tsx")),
+    component: view(() => import("./pages/today/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/status",
-    component: lazyRouteComponent(() => import("./pages/status/page.tsx")),
+    component: view(() => import("./pages/status/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/cap-table",
     // `at`, `with`: unix seconds, two dates to compare; `show`: which view, `only`: which rows.
     validateSearch: (search) => withTimes(search, ["at", "with", "show", "only"], ["at", "with"]),
-    component: lazyRouteComponent(() => import("./pages/cap-table/page.tsx")),
+    component: view(() => import("./pages/cap-table/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     // A holder's number, or a wallet's address.
     path: "/holder/$holder",
     validateSearch: (search) => withTimes(search, ["at"], ["at"]),
-    component: lazyRouteComponent(() => import("./pages/holder/page.tsx")),
+    component: view(() => import("./pages/holder/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/movements",
     validateSearch: (search) => given(search, ["kind", "wallet", "order"]),
-    component: lazyRouteComponent(() => import("./pages/movements/page.tsx")),
+    component: view(() => import("./pages/movements/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/roles",
     validateSearch: (search) => withTimes(search, ["at"], ["at"]),
-    component: lazyRouteComponent(() => import("./pages/roles/page.tsx")),
+    component: view(() => import("./pages/roles/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/proof",
     validateSearch: (search) => given(search, ["checkpoint"]),
-    component: lazyRouteComponent(() => import("./pages/proof/page.tsx")),
+    component: view(() => import("./pages/proof/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/requests",
     // `after`: where the page before ended.
     validateSearch: (search) => given(search, ["status", "asset", "after"]),
-    component: lazyRouteComponent(() => import("./pages/requests/page.tsx")),
+    component: view(() => import("./pages/requests/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/requests/$id",
-    component: lazyRouteComponent(() => import("./pages/request/page.tsx")),
+    component: view(() => import("./pages/request/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/deliveries",
     // `delivery`: the one whose attempts are shown.
     validateSearch: (search) => given(search, ["state", "receiver", "after", "delivery"]),
-    component: lazyRouteComponent(() => import("./pages/deliveries/page.tsx")),
+    component: view(() => import("./pages/deliveries/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     path: "/tour",
     validateSearch: (search) => given(search, ["tour"]),
-    component: lazyRouteComponent(() => import("./pages/tour/page.tsx")),
+    component: view(() => import("./pages/tour/page.tsx")),
   }),
 ]);
 

@@ -2,6 +2,7 @@
 import { type ReactNode, useContext } from "react";
 import { Button } from "../controls/button.tsx";
 import { AskError } from "../data/ask.ts";
+import { isRefused } from "../data/queries.ts";
 import { SessionContext } from "../data/session.ts";
 import { CheckIcon, WarnIcon } from "../shown/icons.tsx";
 
@@ -92,33 +93,52 @@ export const Cut = ({
   readonly children?: ReactNode;
 }) => (
   <span
-    className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-22"
+    className="inline-block overflow-hidden text-ellipsis align-middle max-md:max-w-22 max-[359px]:max-w-16"
     title={text}
   >
     {children ?? text}
   </span>
 );
 
-/** One number that matters, with its name and what it is compared with. */
+/** One number that matters, with its name and what it is compared with; nothing in it breaks inside a number. */
 export const Figure = ({
   label,
   value,
   about,
   tone = "plain",
 }: {
-  readonly label: string;
+  /** A link in it opens from everywhere on the figure with `FIGURE_LINK`. */
+  readonly label: ReactNode;
   readonly value: ReactNode;
   readonly about?: ReactNode;
   readonly tone?: Tone;
 }) => (
-  <div className="min-w-0 rounded-xl border border-line bg-surface px-4 py-3">
+  <div className="relative min-w-0 rounded-xl border border-line bg-surface px-4 py-3">
     <div className="text-xs font-medium text-muted">{label}</div>
     <div
-      className={`figures mt-0.5 text-lg font-semibold tracking-tight wrap-anywhere max-md:text-base [&_.figures]:whitespace-normal ${tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : tone === "good" ? "text-good" : ""}`}
+      className={`figures mt-0.5 text-lg font-semibold tracking-tight max-md:text-base ${tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : tone === "good" ? "text-good" : ""}`}
     >
       {value}
     </div>
     {about === undefined ? null : <div className="mt-0.5 text-xs text-muted">{about}</div>}
+  </div>
+);
+
+export const FIGURE_LINK = "after:absolute after:inset-0 after:rounded-xl hover:text-accent";
+
+/** Figures beside each other, two on a phone, one where it is very narrow. */
+export const Figures = ({
+  wide = 4,
+  children,
+}: {
+  /** How many beside each other on a desk. */
+  readonly wide?: 4 | 5;
+  readonly children: ReactNode;
+}) => (
+  <div
+    className={`grid grid-cols-1 gap-3 min-[360px]:grid-cols-2 ${wide === 4 ? "lg:grid-cols-4" : "lg:grid-cols-5"}`}
+  >
+    {children}
   </div>
 );
 
@@ -201,6 +221,9 @@ export const Failed = ({
           : isRebuilding
             ? "The service is making it again from its log, and shows it when that is complete. Nothing is lost."
             : error.message}
+        {!keyGone && !isRebuilding && onRetry !== undefined && !isRefused(error)
+          ? " It is asked for again by itself."
+          : ""}
       </div>
       {asked === null || asked.requestId === null ? null : (
         <div className="mt-1 font-mono text-xs text-muted">request {asked.requestId}</div>

@@ -22,6 +22,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { FittedAlike } from "../shown/fitted.tsx";
 import { DownIcon } from "../shown/icons.tsx";
 
 export type Column<Row> = {
@@ -32,6 +33,8 @@ export type Column<Row> = {
   readonly align?: "left" | "right";
   /** What to sort by; without it the column cannot be sorted. */
   readonly order?: (row: Row) => bigint | number | string;
+  /** An amount: on a phone it has what room the others leave, and is rounded to it. */
+  readonly amount?: boolean;
   /** Left out where the screen is narrow; `very`: also on most desks. */
   readonly wideOnly?: boolean | "very";
   /** Such as `w-40`. */
@@ -118,6 +121,9 @@ export const DataTable = <Row extends object>({
   const before = long ? (items[0]?.start ?? 0) : 0;
   const after = long ? virtual.getTotalSize() - (items.at(-1)?.end ?? 0) : 0;
 
+  const amounts = columns.filter(({ amount, wideOnly }) => amount && !wideOnly).length;
+  const amountWidth = amounts > 1 ? "max-md:w-1/2" : "max-md:w-full";
+
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <section
@@ -159,7 +165,7 @@ export const DataTable = <Row extends object>({
                         ? "descending"
                         : "ascending"
                   }
-                  className={`border-b border-line px-3 py-2 text-xs first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 font-medium whitespace-nowrap text-muted ${placeOf(column)}`}
+                  className={`border-b border-line px-3 py-2 text-xs first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 font-medium whitespace-nowrap text-muted ${placeOf(column)} ${column.amount ? `${amountWidth} max-md:min-w-24` : ""}`}
                 >
                   {column.order === undefined ? (
                     column.header
@@ -182,23 +188,25 @@ export const DataTable = <Row extends object>({
             })}
           </tr>
         </thead>
-        <tbody>
-          {before > 0 ? <tr style={{ height: before }} /> : null}
-          {drawn.map((index) => {
-            const row = sorted[index];
-            if (row === undefined) return null;
-            return (
-              <Drawn
-                key={row.id}
-                index={index}
-                row={row.original}
-                columns={columns}
-                onRow={onRow}
-              />
-            );
-          })}
-          {after > 0 ? <tr style={{ height: after }} /> : null}
-        </tbody>
+        <FittedAlike>
+          <tbody>
+            {before > 0 ? <tr style={{ height: before }} /> : null}
+            {drawn.map((index) => {
+              const row = sorted[index];
+              if (row === undefined) return null;
+              return (
+                <Drawn
+                  key={row.id}
+                  index={index}
+                  row={row.original}
+                  columns={columns}
+                  onRow={onRow}
+                />
+              );
+            })}
+            {after > 0 ? <tr style={{ height: after }} /> : null}
+          </tbody>
+        </FittedAlike>
       </table>
     </section>
   );
@@ -261,7 +269,7 @@ const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
     {columns.map((column) => (
       <td
         key={column.id}
-        className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 ${placeOf(column)}`}
+        className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 ${placeOf(column)} ${column.amount ? "max-md:max-w-0" : ""}`}
       >
         {column.cell(row)}
       </td>

@@ -1,6 +1,8 @@
 /** A chart: drawn once it is in the page, again when its data, its size or the theme change. */
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { useEffect, useRef } from "react";
+import { NotLoaded } from "../blocks/view.tsx";
+import { part, usePart } from "../data/part.ts";
 import { useTheme } from "../shell/theme.ts";
 
 /** Colours of the theme, for what is drawn on a canvas. */
@@ -33,6 +35,9 @@ const coloursNow = (): Colours => {
   return { ink, muted, line, surface, accent, good, warn, bad, sunken };
 };
 
+/** Large, and of no use where there is no chart. */
+const echarts = part(() => import("./echarts.ts"));
+
 export const Chart = ({
   label,
   option,
@@ -52,34 +57,31 @@ export const Chart = ({
   const chosen = useRef(onChoose);
   chosen.current = onChoose;
   const [theme] = useTheme();
+  const drawing = usePart(echarts);
+  const draw = drawing.state === "loaded" ? drawing.module.init : undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the theme's colours are read from the page
   useEffect(() => {
     const place = box.current;
-    if (place === null) return;
-    let chart: EChartsType | undefined;
-    let left = false;
-    const resized = new ResizeObserver(() => chart?.resize());
-    void import("./echarts.ts").then(({ init }) => {
-      if (left) return;
-      chart = init(place, null, { renderer: "canvas" });
-      const colours = coloursNow();
-      chart.setOption({
-        animation: false,
-        textStyle: { fontFamily: getComputedStyle(place).fontFamily, color: colours.ink },
-        ...option(colours),
-      });
-      chart.on("click", ({ data }) => {
-        const id: unknown = typeof data === "object" && data !== null && Reflect.get(data, "id");
-        if (typeof id === "string" && id !== "") chosen.current?.(id);
-      });
-      resized.observe(place);
+    if (place === null || draw === undefined) return;
+    const chart: EChartsType = draw(place, null, { renderer: "canvas" });
+    const colours = coloursNow();
+    chart.setOption({
+      animation: false,
+      textStyle: { fontFamily: getComputedStyle(place).fontFamily, color: colours.ink },
+      ...option(colours),
     });
+    chart.on("click", ({ data }) => {
+      const id: unknown = typeof data === "object" && data !== null && Reflect.get(data, "id");
+      if (typeof id === "string" && id !== "") chosen.current?.(id);
+    });
+    const resized = new ResizeObserver(() => chart.resize());
+    resized.observe(place);
     return () => {
-      left = true;
       resized.disconnect();
-      chart?.dispose();
+      chart.dispose();
     };
-  }, [option, theme]);
+  }, [option, theme, draw]);
+  if (drawing.state === "failed") return <NotLoaded of={echarts} what="The chart" />;
   return <div ref={box} role="img" aria-label={label} style={{ height }} className="w-full" />;
 };
 

@@ -1,6 +1,7 @@
 /** Asking the service: GraphQL and its JSON paths, with one kind of error. */
 import { print } from "@0no-co/graphql.web";
 import type { TadaDocumentNode } from "gql.tada";
+import { heard, unheard } from "./contact.ts";
 
 /** The service refused, could not answer, or could not be reached. */
 export class AskError extends Error {
@@ -27,13 +28,38 @@ export class AskError extends Error {
 
 type Asking = { readonly key?: string | undefined; readonly signal?: AbortSignal | undefined };
 
+/** Statuses of a proxy whose service is gone; the service's own bear the id of the request. */
+const FROM_A_PROXY: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Whether it is the service that answered. */
+export const isFromService = (response: Response): boolean =>
+  !FROM_A_PROXY.has(response.status) || response.headers.has("x-request-id");
+
+/** Nobody answered, or only what stands before the service. */
+const noAnswer = (): AskError => {
+  unheard();
+  return new AskError({ message: "No answer from the service.", status: 0 });
+};
+
+/** Beyond it a question counts as unanswered, milliseconds: one that hangs would never be asked again. */
+const DEADLINE_MS = 60_000;
+
+const within = (signal: AbortSignal | undefined, ms: number = DEADLINE_MS): AbortSignal => {
+  const deadline = AbortSignal.timeout(ms);
+  return signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+};
+
 const send = async (path: string, init: RequestInit): Promise<Response> => {
+  let response: Response;
   try {
-    return await fetch(path, { ...init, credentials: "omit", referrerPolicy: "no-referrer" });
+    response = await fetch(path, { ...init, credentials: "omit", referrerPolicy: "no-referrer" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new AskError({ message: "The service does not answer.", status: 0 });
+    throw noAnswer();
   }
+  if (!isFromService(response)) throw noAnswer();
+  heard();
+  return response;
 };
 
 const headersOf = (key: string | undefined): Record<string, string> =>
@@ -86,7 +112,7 @@ export const ask = async <Data, Variables>(
     method: "POST",
     headers: { "content-type": "application/json", ...headersOf(key) },
     body: JSON.stringify({ query: print(document), variables }),
-    ...(signal === undefined ? {} : { signal }),
+    signal: within(signal),
   });
   const body = await parsed(response);
   const { data, errors } = record(body);
@@ -103,7 +129,12 @@ export const ask = async <Data, Variables>(
 export const askPath = async <Value>(
   path: string,
   read: (body: unknown) => Value,
-  { key, signal, body }: Asking & { readonly body?: unknown } = {},
+  {
+    key,
+    signal,
+    body,
+    deadlineMs,
+  }: Asking & { readonly body?: unknown; readonly deadlineMs?: number | undefined } = {},
 ): Promise<Value> => {
   const response = await send(path, {
     method: body === undefined ? "GET" : "POST",
@@ -112,8 +143,10 @@ export const askPath = async <Value>(
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...headersOf(key),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
+    // What changes something is waited for as long as it takes.
+    ...(body === undefined
+      ? { signal: within(signal, deadlineMs) }
+      : { body: JSON.stringify(body), ...(signal === undefined ? {} : { signal }) }),
   });
   const answer = await parsed(response);
   if (!response.ok) throw refusal(response, answer);

@@ -1,5 +1,8 @@
 /** `/health` as the page reads it: whether everything keeps up, and what does not and why. */
-import { usePath } from "./queries.ts";
+import { useQuery } from "@tanstack/react-query";
+import { fromSeconds } from "../shown/moment.ts";
+import { askPath } from "./ask.ts";
+import { again } from "./queries.ts";
 import { type Reader, reading } from "./read.ts";
 
 export type State = "ok" | "catching_up" | "stalled" | "unknown";
@@ -7,6 +10,8 @@ export type State = "ok" | "catching_up" | "stalled" | "unknown";
 export type Part = {
   readonly name: string;
   readonly checkpoint: string | null;
+  /** Time of that checkpoint, milliseconds. */
+  readonly timeMs: number | null;
   /** Checkpoints of work. */
   readonly lag: bigint | null;
   readonly state: State;
@@ -51,6 +56,12 @@ export type HealthSeen = {
   }[];
   readonly integrity: Integrity | null;
   readonly indexing: { readonly state: State; readonly reason: string | null } | null;
+  /** Why it cannot be told how things are now: the rest is of before. Null while it can. */
+  readonly reason: string | null;
+  /** What wants a look and makes no other `status`, not yet or not at all. */
+  readonly notes: readonly string[];
+  /** How old the answer was when it was given, such as while the database does not answer. */
+  readonly ageSeconds: number;
 };
 
 export type EvmChain = {
@@ -92,6 +103,7 @@ const numberOf = (it: Reader) => it.maybe((one) => one.number());
 const partOf = (it: Reader, name: string): Part => ({
   name,
   checkpoint: textOf(it.at("checkpoint")),
+  timeMs: it.at("checkpointTimestamp").maybe((time) => fromSeconds(time.text())),
   lag: it.at("lagCheckpoints").maybe((lag) => lag.amount()),
   state: stateOf(it.at("state")),
   reason: textOf(it.at("reason")),
@@ -175,9 +187,49 @@ const healthOf = (it: Reader): HealthSeen => {
       state: stateOf(one.at("state")),
       reason: textOf(one.at("reason")),
     })),
+    reason: textOf(it.at("reason")),
+    notes: it.at("notes").maybe((notes) => notes.list(noteOf)) ?? [],
+    ageSeconds: numberOf(it.at("ageSeconds")) ?? 0,
   };
 };
 
-/** Asked every two seconds while it is looked at. */
-export const useHealth = (everyMs = 2_000) =>
-  usePath("/health", reading("health", healthOf), { everyMs });
+const noteOf = (it: Reader): string => it.at("reason").text();
+
+/** Everything that is stalled, first what stops the others; `stalled` as a whole has one at least. */
+export const stalledParts = ({
+  status,
+  reason: whole,
+  reader,
+  pipelines,
+  integrity,
+  indexing,
+  evm,
+}: HealthSeen): readonly { readonly name: string; readonly reason: string | null }[] =>
+  [
+    { name: "The service", state: whole === null ? undefined : status, reason: whole },
+    { name: "The process that indexes", state: indexing?.state, reason: indexing?.reason ?? null },
+    { name: "The reader", state: reader.state, reason: reader.reason },
+    ...pipelines.map(({ name, state, reason }) => ({ name: `Pipeline ${name}`, state, reason })),
+    { name: "Integrity", state: integrity?.state, reason: integrity?.reason ?? null },
+    ...(evm?.chains ?? []).map((one) => ({ ...one, name: `Chain ${one.network}` })),
+    ...(evm?.records ?? []).map((one) => ({ ...one, name: `Transfer events of ${one.project}` })),
+  ].filter(({ state }) => state === "stalled");
+
+/** `/health` answers within two seconds whatever its database does; then nobody is there. Milliseconds. */
+const DEADLINE_MS = 6_000;
+
+/** `/health`, asked again every `everyMs`, also while nobody looks: what is seen next must not be old. */
+export const useHealth = (everyMs = 2_000) => {
+  const every = again(everyMs);
+  return useQuery({
+    queryKey: ["path", "/health"],
+    queryFn: ({ signal }) => askPath("/health", readHealth, { signal, deadlineMs: DEADLINE_MS }),
+    retry: false,
+    refetchInterval: ({ state }) => (state.error === null ? every({ state }) : FAILED_AGAIN_MS),
+    refetchIntervalInBackground: true,
+  });
+};
+
+const FAILED_AGAIN_MS = 1_500;
+
+const readHealth = reading("health", healthOf);

@@ -2,8 +2,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { createClient, NetworkError } from "graphql-sse";
 import { createContext, useContext, useEffect, useRef, useState } from "react";
+import { isFromService } from "./ask.ts";
+import { heard, onReturn, pause, unheard } from "./contact.ts";
 import { graph, type ResultOf } from "./graph.ts";
-import { NOW, NOW_LONG } from "./queries.ts";
+import { NOW, NOW_LONG, PAST } from "./queries.ts";
 import { useSession } from "./session.ts";
 
 export const statusFields = graph(`query PipelineStatus {
@@ -43,8 +45,14 @@ const SUBSCRIPTION = `subscription {
 
 const NOTHING: Live = { pipelines: null, toldAtMs: 0, state: "connecting" };
 
-/** Follows the pipelines while mounted, and has answers about "now" asked again as they move. */
-export const useFollowing = (): Live => {
+/** A subscription that says nothing for so long while others know more is dead, milliseconds. */
+const SILENT_MS = 20_000;
+
+/**
+ * Follows the pipelines while mounted, and has answers about "now" asked again as they move.
+ * @param known a checkpoint that is committed, decimal: a subscription that never tells it is made anew
+ */
+export const useFollowing = (known: string | null): Live => {
   const { key } = useSession();
   const [live, setLive] = useState<Live>(NOTHING);
   const cache = useQueryClient();
@@ -60,9 +68,12 @@ export const useFollowing = (): Live => {
       url: "/graphql",
       headers: { "x-api-key": key },
       retryAttempts: Number.POSITIVE_INFINITY,
+      fetchFn: fetchHeard,
       retry: async (retries) => {
         told("lost");
-        await new Promise((resolve) => setTimeout(resolve, Math.min(1_000 * 2 ** retries, 15_000)));
+        // It may be the subscription alone that ended.
+        void cache.invalidateQueries({ queryKey: ["path", "/health"] });
+        await pause(Math.min(1_000 * 2 ** retries, 15_000));
       },
     });
     const stop = client.subscribe<{ indexerStatus: readonly PipelineStatus[] }>(
@@ -73,6 +84,7 @@ export const useFollowing = (): Live => {
             told("refused");
           }
           if (!data) return;
+          heard();
           setLive({ pipelines: data.indexerStatus, toldAtMs: Date.now(), state: "live" });
           // Nobody looks.
           if (document.hidden || Date.now() - refreshedMs.current < REFRESH_MS) return;
@@ -98,8 +110,42 @@ export const useFollowing = (): Live => {
       client.dispose();
     };
   }, [key, cache, round]);
+  // What was asked while nobody answered is asked again at once, and the subscription made anew.
+  useEffect(
+    () =>
+      onReturn(() => {
+        setRound((last) => last + 1);
+        void cache.invalidateQueries({ predicate: isOldAfterLoss });
+      }),
+    [cache],
+  );
+  const { pipelines, toldAtMs } = live;
+  useEffect(() => {
+    const told = pipelines?.map(({ checkpoint }) => BigInt(checkpoint ?? -1)) ?? [];
+    const isAhead = known !== null && told.some((checkpoint) => checkpoint < BigInt(known));
+    if (isAhead && Date.now() - toldAtMs > SILENT_MS) setRound((last) => last + 1);
+  }, [known, pipelines, toldAtMs]);
   return live;
 };
+
+/** `fetch`, which says whether the service was there. */
+const fetchHeard = async (url: string, init: RequestInit): Promise<Response> => {
+  try {
+    const response = await fetch(url, init);
+    if (isFromService(response)) heard();
+    else unheard();
+    return response;
+  } catch (error) {
+    if (init.signal?.aborted !== true) unheard();
+    throw error;
+  }
+};
+
+/** Whether an answer may be older than the loss was long: not what never changes, nor what a reader holds. */
+const isOldAfterLoss = (query: {
+  readonly queryKey: readonly unknown[];
+  readonly state: { readonly data: unknown; readonly status: string };
+}): boolean => query.state.status === "error" || (query.queryKey[0] !== PAST && isNotHeld(query));
 
 /** Whether an answer may be asked for again by itself: not thousands of rows under a reader's hand. */
 const isNotHeld = ({ state: { data } }: { readonly state: { readonly data: unknown } }): boolean =>

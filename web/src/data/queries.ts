@@ -38,13 +38,26 @@ export const useGraph = <Data, Variables>(
   });
 };
 
-/** Asking for more of the same: not where the service said no, which a wrong key or id stays. */
+const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404]);
+
+/** Whether the service said no, which a wrong key or id stays. */
+export const isRefused = (error: Error): boolean =>
+  error instanceof AskError && (REFUSED.has(error.status) || error.code === "BAD_USER_INPUT");
+
+type Asked = { readonly state: { readonly error: Error | null } };
+
+/** Asking for more of the same: not where the service said no. */
 export const again =
   (everyMs: number) =>
-  ({ state: { error } }: { readonly state: { readonly error: Error | null } }): number | false =>
-    error instanceof AskError && REFUSED.has(error.status) ? false : everyMs;
+  ({ state: { error } }: Asked): number | false =>
+    error !== null && isRefused(error) ? false : everyMs;
 
-const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404]);
+/** Until an answer that failed is asked for again by itself, milliseconds. */
+const FAILED_AGAIN_MS = 5_000;
+
+/** Of every query that says nothing else: what failed comes back by itself. */
+export const untilAnswered = ({ state: { error } }: Asked): number | false =>
+  error === null || isRefused(error) ? false : FAILED_AGAIN_MS;
 
 /** The answer of a JSON path behind the key, asked again every `everyMs` while the page is looked at. */
 export const usePath = <Value>(

@@ -54,5 +54,6 @@ export const useGrants = (
       );
       return pages.flatMap(({ tokenTimelocks }) => (tokenTimelocks ?? []).map(grantOf));
     },
+    staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
   });
 };

@@ -18,6 +18,68 @@ export const amountText = (units: bigint, decimals: number | null, fixed = false
 export const changeText = (units: bigint, decimals: number | null, fixed = false): string =>
   `${units > 0n ? "+" : ""}${amountText(units, decimals, fixed)}`;
 
+/** Powers of a thousand, smallest first, as they are abbreviated where hardly any room is. */
+const THOUSANDS = [
+  ["K", 3],
+  ["M", 6],
+  ["B", 9],
+  ["T", 12],
+] as const;
+
+/** How an amount is written: exactly, or rounded because there is less room. */
+export type AmountForm = {
+  readonly decimals: number | null;
+  /** With its sign, also when it is more. */
+  readonly signed: boolean;
+  /** With all decimals, for columns. */
+  readonly fixed: boolean;
+};
+
+const wholeText = (units: bigint, { decimals, signed, fixed }: AmountForm): string =>
+  (signed ? changeText : amountText)(units, decimals, fixed);
+
+/** Steps from the whole amount to its shortest form; the same for all amounts of so many decimals. */
+export const lastStep = (decimals: number | null): number => (decimals ?? 0) + THOUSANDS.length;
+
+/**
+ * An amount in less room: step 0 is the whole, each of the next ones has a decimal less, the last ones are in
+ * thousands, millions, billions, trillions. What is left out is cut off, never rounded up: every digit shown is
+ * one of the amount, and none is shown as more than it is. `\u2248` stands before what is not exact, and what would
+ * be shown as nothing is `< 0.01`.
+ */
+export const amountIn = (units: bigint, form: AmountForm, step: number): string => {
+  const whole = wholeText(units, form);
+  if (step <= 0) return whole;
+  const decimals = form.decimals ?? 0;
+  const magnitude = units < 0n ? -units : units;
+  const sign = whole.startsWith("\u2212") ? "\u2212" : whole.startsWith("+") ? "+" : "";
+  if (step <= decimals) {
+    const places = decimals - step;
+    const lost = 10n ** BigInt(step);
+    const cut = magnitude / lost;
+    const exact = magnitude % lost === 0n;
+    if (cut === 0n && !exact) {
+      const least = amountText(1n, places);
+      return units < 0n ? `> \u2212${least}` : `< ${sign}${least}`;
+    }
+    const shown = sign + amountText(cut, places, form.fixed);
+    return exact ? shown : `\u2248 ${shown}`;
+  }
+  const [letter, power] = THOUSANDS[Math.min(step - decimals, THOUSANDS.length) - 1] ?? ["T", 12];
+  const one = 10n ** BigInt(decimals + power);
+  // Smaller ones have room for their whole part.
+  if (magnitude < one) return amountIn(units, form, step - 1);
+  const tenths = (magnitude * 10n) / one;
+  const cut = `${sign}${amountText(tenths, 1)} ${letter}`;
+  const shown = (magnitude * 10n) % one === 0n ? cut : `\u2248 ${cut}`;
+  // `1,234` is as short as `1.2 K`, and more.
+  const longer = amountIn(units, form, step - 1);
+  return shown.length < longer.length ? shown : longer;
+};
+
+/** Whether a text of `amountIn` leaves something out. */
+export const isRounded = (text: string): boolean => /^[\u2248<>]/.test(text);
+
 const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** A share of a whole as percent with two digits, rounded down; `< 0.01 %` for the smallest. */

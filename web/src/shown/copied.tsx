@@ -82,8 +82,8 @@ export const LongId = ({
   /** In place of the shortened text, such as a link around it. */
   readonly children?: React.ReactNode;
 }) => (
-  <span className="inline-flex items-center gap-0.5 whitespace-nowrap">
-    <span className="font-mono text-[0.92em]" title={text}>
+  <span className="inline-flex max-w-full items-center gap-0.5 whitespace-nowrap">
+    <span className="min-w-0 overflow-hidden font-mono text-[0.92em] text-ellipsis" title={text}>
       {children ?? shortened(text, head, tail)}
     </span>
     <CopyButton text={text} what={what} />

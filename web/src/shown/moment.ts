@@ -10,6 +10,12 @@ export const momentText = (ms: number): string => {
 /** `2026-05-04`. */
 export const dayText = (ms: number): string => momentText(ms).slice(0, 10);
 
+/** `13:02:11 UTC`, with its date where that is another. */
+export const clockText = (ms: number, nowMs: number): string => {
+  const text = momentText(ms);
+  return dayText(ms) === dayText(nowMs) ? text.slice(11) : text;
+};
+
 /** `4 min`, `3 h`, `12 d`: the largest unit that fits. */
 export const spanText = (seconds: number): string => {
   const s = Math.max(0, Math.round(seconds));

@@ -1,28 +1,6 @@
-/** Amounts, times and the like as elements: exact text to read, and to select or point at for more. */
+/** Times as elements: exact text to read, and to select or point at for more. */
 import { useEffect, useState } from "react";
-import { amountText, changeText } from "./amount.ts";
 import { momentText, relativeText } from "./moment.ts";
-
-/** An exact amount; its smallest units in the tooltip. */
-export const Amount = ({
-  units,
-  decimals,
-  signed = false,
-  fixed = false,
-  symbol,
-}: {
-  readonly units: bigint;
-  readonly decimals: number | null;
-  readonly signed?: boolean;
-  /** With all decimals, for columns. */
-  readonly fixed?: boolean;
-  readonly symbol?: string | null;
-}) => (
-  <span className="figures whitespace-nowrap" title={`${units} in the smallest unit`}>
-    {(signed ? changeText : amountText)(units, decimals, fixed)}
-    {symbol ? <span className="text-muted"> {symbol}</span> : null}
-  </span>
-);
 
 /** The current time, milliseconds, renewed every so often while mounted. */
 export const useNow = (everyMs = 1_000): number => {
@@ -34,7 +12,7 @@ export const useNow = (everyMs = 1_000): number => {
   return now;
 };
 
-/** A moment in UTC; `brief`, for tables: without seconds where the screen is narrow. */
+/** A moment in UTC; `brief`, for tables: without seconds where the screen is narrow, on two lines where very. */
 export const Moment = ({
   ms,
   brief = false,
@@ -52,7 +30,12 @@ export const Moment = ({
       {brief ? (
         <>
           <span className="max-md:hidden">{text}</span>
-          <span className="md:hidden">{text.slice(2, 16)}</span>
+          <span className="max-[359px]:hidden md:hidden">{text.slice(2, 16)}</span>
+          <span className="block text-xs leading-none min-[360px]:hidden">
+            {text.slice(2, 10)}
+            <br />
+            {text.slice(11, 16)}
+          </span>
         </>
       ) : (
         text

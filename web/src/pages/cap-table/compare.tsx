@@ -1,7 +1,8 @@
-/** Two dates of one token: who came, who left, who grew, who fell, adding up to what was issued between. */
+/** Two dates of one token: new, exited, increased and decreased holders, adding up to what was issued between. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { Badge, Card, Empty, Failed, Figure, Loading, type Tone } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Badge, Card, Empty, Figure, Figures, type Tone } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { Button } from "../../controls/button.tsx";
 import { When } from "../../controls/when.tsx";
@@ -13,18 +14,19 @@ import { useTokenTime } from "../../register/token-time.ts";
 import { useRegister } from "../../register/use-register.ts";
 import { countText } from "../../shown/amount.ts";
 import { shortened } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 import { yesterdaysClose } from "../../shown/moment.ts";
-import { Amount, Moment } from "../../shown/shown.tsx";
+import { Moment } from "../../shown/shown.tsx";
 
 const KINDS: readonly {
   readonly kind: ChangeKind;
   readonly label: string;
   readonly tone: Tone;
 }[] = [
-  { kind: "came", label: "Came", tone: "good" },
-  { kind: "left", label: "Left", tone: "bad" },
-  { kind: "grew", label: "Grew", tone: "accent" },
-  { kind: "fell", label: "Fell", tone: "warn" },
+  { kind: "came", label: "New", tone: "good" },
+  { kind: "left", label: "Exited", tone: "bad" },
+  { kind: "grew", label: "Increased", tone: "accent" },
+  { kind: "fell", label: "Decreased", tone: "warn" },
 ];
 
 export const Compare = ({
@@ -60,17 +62,9 @@ export const Compare = ({
           }
         />
       </Card>
-      {other.error !== null ? (
-        <Card>
-          <Failed error={other.error} what="The other date" onRetry={() => void other.refetch()} />
-        </Card>
-      ) : other.data === undefined ? (
-        <Card>
-          <Loading />
-        </Card>
-      ) : (
-        <Differences one={other.data} two={register} oneAt={against} twoAt={search.at} />
-      )}
+      <Answered of={other} what="The other date" card>
+        {(one) => <Differences one={one} two={register} oneAt={against} twoAt={search.at} />}
+      </Answered>
     </>
   );
 };
@@ -107,7 +101,7 @@ const Differences = ({
   }, [two.decimals, kept, earlierAt, laterAt]);
   return (
     <>
-      <div className="grid grid-cols-2 gap-3 lg:grid-cols-5">
+      <Figures wide={5}>
         {KINDS.map(({ kind, label }) => (
           <Figure
             key={kind}
@@ -119,9 +113,9 @@ const Differences = ({
         <Figure
           label="Issued between"
           value={<Amount units={later.issued - earlier.issued} decimals={two.decimals} signed />}
-          about={`${countText(comparison.unchanged)} stayed as they were`}
+          about={`${countText(comparison.unchanged)} unchanged`}
         />
-      </div>
+      </Figures>
       <Card
         flush
         title={`${countText(rows.length)} differences`}
@@ -161,6 +155,11 @@ const Differences = ({
   );
 };
 
+const KindBadge = ({ kind }: { readonly kind: ChangeKind }) => {
+  const one = KINDS.find((known) => known.kind === kind);
+  return <Badge tone={one?.tone ?? "plain"}>{(one?.label ?? kind).toLowerCase()}</Badge>;
+};
+
 const columnsOf = (
   decimals: number | null,
   searchOf: (kind: ChangeKind) => MomentSearch,
@@ -178,7 +177,7 @@ const columnsOf = (
         >
           {holderId === null ? shortened(id) : `Holder ${holderId}`}
         </Link>
-        <Badge tone={KINDS.find((one) => one.kind === kind)?.tone ?? "plain"}>{kind}</Badge>
+        <KindBadge kind={kind} />
       </span>
     ),
   },
@@ -186,6 +185,7 @@ const columnsOf = (
     id: "before",
     header: "Before",
     align: "right",
+    amount: true,
     wideOnly: true,
     order: ({ before }) => before,
     cell: ({ before }) => <Amount units={before} decimals={decimals} fixed />,
@@ -194,6 +194,7 @@ const columnsOf = (
     id: "after",
     header: "After",
     align: "right",
+    amount: true,
     wideOnly: true,
     order: ({ after }) => after,
     cell: ({ after }) => <Amount units={after} decimals={decimals} fixed />,
@@ -202,6 +203,7 @@ const columnsOf = (
     id: "change",
     header: "Change",
     align: "right",
+    amount: true,
     order: ({ change }) => change,
     cell: ({ change }) => <Amount units={change} decimals={decimals} fixed signed />,
   },

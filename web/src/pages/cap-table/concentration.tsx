@@ -9,7 +9,7 @@ import { curve, largest } from "../../register/concentration.ts";
 import { type Register, rowId } from "../../register/register.ts";
 import { amountText, countText, proportion, shareText } from "../../shown/amount.ts";
 import { shortened } from "../../shown/copied.tsx";
-import { Amount } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 
 /** Holders with an area of their own; the others share one. */
 const OWN_AREA = 60;
@@ -126,6 +126,7 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
               id: "held",
               header: "Hold together",
               align: "right",
+              amount: true,
               cell: ({ held }) => <Amount units={held} decimals={decimals} fixed />,
             },
             {

@@ -7,7 +7,7 @@ import { type MomentSearch, useMomentSearch } from "../../data/here.ts";
 import { type Register, type Row, rowId } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
-import { Amount } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 
 export const Holders = ({
   register,
@@ -33,7 +33,7 @@ export const Holders = ({
         })
       }
       empty={
-        <Empty title="No row is like that">
+        <Empty title="No match">
           Search for a holder's number, or for at least three characters of a wallet's address.
         </Empty>
       }
@@ -50,6 +50,7 @@ const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly
     id,
     header,
     align: "right",
+    amount: true,
     wideOnly,
     order: (row) => row[id],
     cell: (row) =>
@@ -64,7 +65,7 @@ const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly
       id: "holder",
       header: "Holder",
       cell: (row) => (
-        <span className="inline-flex items-center gap-2">
+        <span className="inline-flex items-center gap-2 max-[359px]:flex-col max-[359px]:items-start max-[359px]:gap-0">
           <Link
             to="/holder/$holder"
             params={{ holder: rowId(row) }}
@@ -105,6 +106,7 @@ const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly
       id: "share",
       header: "Share",
       align: "right",
+      className: "max-[359px]:hidden",
       order: (row) => row.balance,
       cell: (row) => (
         <span className="inline-flex items-center justify-end gap-2">

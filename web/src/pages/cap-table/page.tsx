@@ -1,19 +1,23 @@
 /** Who holds a token, now or at any time: its holders, how concentrated they are, and two dates compared. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
+import { OfToken } from "../../blocks/of-token.tsx";
 import { Button } from "../../controls/button.tsx";
 import { TextField } from "../../controls/field.tsx";
 import { When } from "../../controls/when.tsx";
 import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
-import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { useService } from "../../data/service.tsx";
+import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { largest } from "../../register/concentration.ts";
 import { isMeant, type Register } from "../../register/register.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { useRegister } from "../../register/use-register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
-import { Ago, Amount, Moment } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
+import { Ago, Moment } from "../../shown/shown.tsx";
 import { Compare } from "./compare.tsx";
 import { Concentration } from "./concentration.tsx";
 import { Downloads } from "./downloads.tsx";
@@ -32,30 +36,17 @@ const VIEWS = [
   { show: "compare", label: "Compare two dates" },
 ] as const;
 
-const CapTablePage = () => {
-  const tokens = useTokens();
-  const token = useToken();
-  if (tokens.isPending) return <Loading lines={8} />;
-  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
-  if (token === null) {
-    return (
-      <Empty title="No token was seen yet">
-        A token appears here with its first movement on the ledger. Whether anything is being read
-        is on the page Status.
-      </Empty>
-    );
-  }
-  return <OfToken token={token} />;
-};
+const CapTablePage = () => <OfToken>{(token) => <CapTable token={token} />}</OfToken>;
 
-const OfToken = ({ token }: { readonly token: Token }) => {
+const CapTable = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/cap-table" });
   const { at, show } = search;
   const navigate = useNavigate({ from: "/cap-table" });
   const register = useRegister(token.coinType, at);
   const { from, to } = useTokenTime(token.coinType);
-  const { data, loading, error } = register;
+  const { data, loading } = register;
   const isPast = at !== undefined;
+  const { lost } = useService();
   return (
     <>
       <PageHead
@@ -64,7 +55,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           <>
             {token.name ?? tokenLabel(token)}
             {isPast && data ? " as it stood at " : ""}
-            {isPast && data ? <Moment ms={Number(at) * 1_000} /> : isPast ? "" : ", now"}
+            {isPast && data ? <Moment ms={Number(at) * 1_000} /> : isPast || lost ? "" : ", now"}
           </>
         }
       >
@@ -85,40 +76,39 @@ const OfToken = ({ token }: { readonly token: Token }) => {
         />
         <Views current={show} search={search} />
       </div>
-      {error !== null ? (
-        <Card>
-          <Failed
-            error={error}
-            what={isPast ? "The register of that time" : "The register"}
-            onRetry={() => void register.refetch()}
-          />
-        </Card>
-      ) : data === undefined ? (
-        <Card>
-          {loading !== null && loading.of > loading.rows ? (
+      <Answered
+        of={register}
+        what={isPast ? "The register of that time" : "The register"}
+        lines={8}
+        card
+        waiting={
+          loading !== null && loading.of > loading.rows ? (
             <p className="pt-4 text-center text-sm text-muted" role="status">
               {countText(loading.rows)} of {countText(loading.of)} rows read
             </p>
-          ) : null}
-          <Loading lines={8} />
-        </Card>
-      ) : data === null || data.rows.length === 0 ? (
-        <Card>
-          <Empty title={isPast ? "Nobody held this token then" : "Nobody holds this token"}>
-            {isPast
-              ? "Choose a later time, or now."
-              : "It has been created, and nothing was issued."}
-          </Empty>
-        </Card>
-      ) : (
-        <Shown
-          register={data}
-          token={token}
-          show={show}
-          refresh={register.isLong && !isPast ? () => void register.refetch() : undefined}
-          busy={register.isFetching && loading !== null}
-        />
-      )}
+          ) : null
+        }
+      >
+        {(found) =>
+          found === null || found.rows.length === 0 ? (
+            <Card>
+              <Empty title={isPast ? "Nobody held this token then" : "Nobody holds this token"}>
+                {isPast
+                  ? "Choose a later time, or now."
+                  : "It has been created, and nothing was issued."}
+              </Empty>
+            </Card>
+          ) : (
+            <Shown
+              register={found}
+              token={token}
+              show={show}
+              refresh={register.isLong && !isPast ? () => void register.refetch() : undefined}
+              busy={register.isFetching && loading !== null}
+            />
+          )
+        }
+      </Answered>
     </>
   );
 };
@@ -130,7 +120,10 @@ const Views = ({
   readonly current: string | undefined;
   readonly search: CapTableSearch;
 }) => (
-  <nav aria-label="Views of the cap table" className="flex gap-1 rounded-lg bg-sunken p-0.5">
+  <nav
+    aria-label="Views of the cap table"
+    className="flex flex-wrap gap-1 rounded-lg bg-sunken p-0.5"
+  >
     {VIEWS.map(({ show, label }) => (
       <Link
         key={label}
@@ -159,7 +152,7 @@ const Shown = ({
   readonly busy: boolean;
 }) => (
   <div className="space-y-4">
-    <Figures register={register} />
+    <Sums register={register} />
     {show === "concentration" ? (
       <Concentration register={register} />
     ) : show === "compare" ? (
@@ -171,7 +164,7 @@ const Shown = ({
   </div>
 );
 
-const Figures = ({ register }: { readonly register: Register }) => {
+const Sums = ({ register }: { readonly register: Register }) => {
   const { issued, decimals, holderCount, totalSupply, rows } = register;
   const ten = useMemo(
     () => largest({ rows }).find(({ count }) => count >= 10 || count === rows.length),
@@ -180,7 +173,7 @@ const Figures = ({ register }: { readonly register: Register }) => {
   const locked = useMemo(() => rows.reduce((sum, row) => sum + row.locked, 0n), [rows]);
   const adds = totalSupply === null || totalSupply === issued;
   return (
-    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <Figures>
       <Figure
         label="Issued"
         value={<Amount units={issued} decimals={decimals} />}
@@ -188,8 +181,8 @@ const Figures = ({ register }: { readonly register: Register }) => {
           totalSupply === null
             ? "the treasury was not seen"
             : adds
-              ? "equals the treasury's supply"
-              : "differs from the treasury's supply"
+              ? "matches the on-chain supply"
+              : "differs from the on-chain supply"
         }
         tone={adds ? "plain" : "bad"}
       />
@@ -208,7 +201,7 @@ const Figures = ({ register }: { readonly register: Register }) => {
         value={<Amount units={locked} decimals={decimals} />}
         about={`${shareText(locked, issued)} of what is issued`}
       />
-    </div>
+    </Figures>
   );
 };
 
@@ -288,7 +281,7 @@ const HoldersCard = ({
 const Evidence = ({ register }: { readonly register: Register }) => {
   const kept = useTokenSearch();
   return (
-    <Card title="What this stands on">
+    <Card title="Source of these figures">
       <dl className="grid grid-cols-1 gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
         <Item name="Checkpoint">
           <Link

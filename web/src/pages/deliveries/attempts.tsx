@@ -1,5 +1,6 @@
 /** One delivery: where it goes, what became of each attempt, and sending it again. */
 import { useState } from "react";
+import { AsOf } from "../../blocks/answered.tsx";
 import { Failed, Loading, Notice } from "../../blocks/blocks.tsx";
 import { attemptText, durationText, succeeded } from "../../blocks/office.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
@@ -34,6 +35,7 @@ export const DeliveryAttempts = ({ id }: { readonly id: string }) => {
   const left = data.attemptCount - data.attempts.length;
   return (
     <>
+      <AsOf of={asked} flush />
       <dl className="mb-4 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
         <dt className="text-muted">To</dt>
         <dd className="break-all">{data.url}</dd>

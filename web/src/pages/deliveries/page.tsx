@@ -1,7 +1,8 @@
 /** Signed callbacks: what became of each, the addresses they go to, and sending them again. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered, AsOf } from "../../blocks/answered.tsx";
+import { Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import {
   attemptText,
@@ -73,13 +74,13 @@ const Deliveries = () => {
     <>
       <PageHead
         title={TITLE}
-        about="Signed callbacks to those who asked: where each went and what was answered. What is in them is not shown."
+        about="Signed callbacks to those who asked: where each went and what was answered. Contents are hidden."
       >
         <Button aria-expanded={ranging} onClick={() => setRanging(!ranging)}>
           Send a range again
         </Button>
       </PageHead>
-      <Figures />
+      <Counts />
       {ranging ? <SendRange onClose={() => setRanging(false)} /> : null}
       <div className="space-y-4">
         <Receivers />
@@ -102,47 +103,34 @@ const Deliveries = () => {
             </div>
           }
         >
-          {list.data === undefined ? (
-            list.error === null ? (
-              <Loading lines={6} />
-            ) : (
-              <Failed
-                error={list.error}
-                what="The deliveries"
-                onRetry={() => void list.refetch()}
-              />
-            )
-          ) : (
-            <div className={list.isPlaceholderData ? "opacity-60" : ""}>
-              {list.error === null ? null : (
-                <p role="status" className="px-4 pt-3 text-xs text-warn">
-                  Not refreshed: {list.error.message}
-                </p>
-              )}
-              <DataTable
-                label="Callbacks, the newest first"
-                columns={columns}
-                rows={list.data.items}
-                keyOf={({ id }) => id}
-                empty={
-                  chosen === "" && receiver === undefined ? (
-                    <Empty title="No callbacks yet">
-                      One is made for every result of a request, and for transfers of EVM tokens.
-                    </Empty>
-                  ) : (
-                    <Empty title="None like that">No callback has this state and receiver.</Empty>
-                  )
-                }
-                onRow={({ id }) => search({ delivery: id })}
-              />
-              <Older
-                after={after}
-                next={list.data.next}
-                what="callbacks"
-                onPage={(to) => search({ after: to })}
-              />
-            </div>
-          )}
+          <Answered of={list} what="The deliveries" lines={6}>
+            {({ items, next }) => (
+              <>
+                <DataTable
+                  label="Callbacks, the newest first"
+                  columns={columns}
+                  rows={items}
+                  keyOf={({ id }) => id}
+                  empty={
+                    chosen === "" && receiver === undefined ? (
+                      <Empty title="No callbacks yet">
+                        One is made for every result of a request, and for transfers of EVM tokens.
+                      </Empty>
+                    ) : (
+                      <Empty title="No match">No callback has this state and receiver.</Empty>
+                    )
+                  }
+                  onRow={({ id }) => search({ delivery: id })}
+                />
+                <Older
+                  after={after}
+                  next={next}
+                  what="callbacks"
+                  onPage={(to) => search({ after: to })}
+                />
+              </>
+            )}
+          </Answered>
         </Card>
       </div>
       <DeliveryPanel id={delivery} onClose={() => search({ delivery: undefined })} />
@@ -150,8 +138,9 @@ const Deliveries = () => {
   );
 };
 
-const Figures = () => {
-  const { data, error } = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
+const Counts = () => {
+  const asked = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
+  const { data, error } = asked;
   if (data === undefined) {
     return error === null ? null : (
       <p role="status" className="mb-4 text-xs text-warn">
@@ -162,38 +151,41 @@ const Figures = () => {
   const { deliveries, receivers } = data;
   const closed = receivers.disabled + receivers.withdrawn;
   return (
-    <div className="mb-4 grid grid-cols-2 gap-3 lg:grid-cols-4">
-      <Figure
-        label="On their way"
-        value={boundedText(deliveries.pending, COUNTED)}
-        about={
-          deliveries.oldestPendingAtMs === null ? (
-            "nothing waits"
-          ) : (
-            <>
-              the oldest from <Since ms={deliveries.oldestPendingAtMs} />
-            </>
-          )
-        }
-      />
-      <Figure
-        label="Given up"
-        value={boundedText(deliveries.failed, COUNTED)}
-        about="in the last 24 hours"
-        tone={deliveries.failed > 0 ? "bad" : "plain"}
-      />
-      <Figure
-        label="Lost to a disabled address"
-        value={boundedText(deliveries.disabled, COUNTED)}
-        about="in the last 24 hours"
-        tone={deliveries.disabled > 0 ? "bad" : "plain"}
-      />
-      <Figure
-        label="Receivers failing"
-        value={receivers.failing}
-        about={`${receivers.open} open${closed === 0 ? "" : `, ${closed} closed`}`}
-        tone={receivers.failing > 0 ? "warn" : "plain"}
-      />
+    <div className="mb-4">
+      <AsOf of={asked} />
+      <Figures>
+        <Figure
+          label="On their way"
+          value={boundedText(deliveries.pending, COUNTED)}
+          about={
+            deliveries.oldestPendingAtMs === null ? (
+              "nothing waits"
+            ) : (
+              <>
+                the oldest from <Since ms={deliveries.oldestPendingAtMs} />
+              </>
+            )
+          }
+        />
+        <Figure
+          label="Given up"
+          value={boundedText(deliveries.failed, COUNTED)}
+          about="in the last 24 hours"
+          tone={deliveries.failed > 0 ? "bad" : "plain"}
+        />
+        <Figure
+          label="Not sent: endpoint disabled"
+          value={boundedText(deliveries.disabled, COUNTED)}
+          about="in the last 24 hours"
+          tone={deliveries.disabled > 0 ? "bad" : "plain"}
+        />
+        <Figure
+          label="Receivers failing"
+          value={receivers.failing}
+          about={`${receivers.open} open${closed === 0 ? "" : `, ${closed} closed`}`}
+          tone={receivers.failing > 0 ? "warn" : "plain"}
+        />
+      </Figures>
     </div>
   );
 };

@@ -1,7 +1,8 @@
 /** The addresses that callbacks go to, how each is doing, and a test of one. */
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { Card, Empty, Failed, Loading, Notice } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Card, Empty, Notice } from "../../blocks/blocks.tsx";
 import { boundedText, ReceiverBadge, Since } from "../../blocks/office.tsx";
 import { Button } from "../../controls/button.tsx";
 import { Confirm } from "../../controls/confirm.tsx";
@@ -19,31 +20,28 @@ export const useReceivers = () =>
 
 export const Receivers = () => {
   const asked = useReceivers();
-  const { data, error } = asked;
   return (
     <Card
       title="Receivers"
       about="Addresses that signed callbacks go to; only scheme and host are shown"
       flush
     >
-      {data === undefined ? (
-        error === null ? (
-          <Loading lines={3} />
-        ) : (
-          <Failed error={error} what="The receivers" onRetry={() => void asked.refetch()} />
-        )
-      ) : data.items.length === 0 ? (
-        <Empty title="No receivers yet">
-          Name a callbackUrl in ASSETS_FILE, or give a key one with --callback-url.
-        </Empty>
-      ) : (
-        <ul className="divide-y divide-line border-t border-line">
-          {data.items.map((receiver) => (
-            <Row key={receiver.id} receiver={receiver} />
-          ))}
-          {data.next === null ? null : <More after={data.next} />}
-        </ul>
-      )}
+      <Answered of={asked} what="The receivers" lines={3}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty title="No receivers yet">
+              Name a callbackUrl in ASSETS_FILE, or give a key one with --callback-url.
+            </Empty>
+          ) : (
+            <ul className="divide-y divide-line border-t border-line">
+              {items.map((receiver) => (
+                <Row key={receiver.id} receiver={receiver} />
+              ))}
+              {next === null ? null : <More after={next} />}
+            </ul>
+          )
+        }
+      </Answered>
     </Card>
   );
 };

@@ -1,14 +1,16 @@
 /** A holder's balance over time, and the movements it is made of. */
 import { useCallback, useMemo } from "react";
-import { Card, Cut, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Card, Cut, Empty } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
 import { CAUSES } from "../../register/causes.ts";
 import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 import { momentText } from "../../shown/moment.ts";
-import { Amount, Moment } from "../../shown/shown.tsx";
+import { Moment } from "../../shown/shown.tsx";
 import { balancesOver, useChanges } from "./changes.ts";
 
 export const BalanceOverTime = ({
@@ -21,7 +23,8 @@ export const BalanceOverTime = ({
   /** Only what was before; all without it. */
   readonly untilMs: number | undefined;
 }) => {
-  const { data, error, refetch } = useChanges(token.coinType, addresses);
+  const asked = useChanges(token.coinType, addresses);
+  const { data } = asked;
   const changes = useMemo(
     () => (data?.changes ?? []).filter(({ timeMs }) => untilMs === undefined || timeMs <= untilMs),
     [data, untilMs],
@@ -64,80 +67,74 @@ export const BalanceOverTime = ({
     },
     [changes, untilMs, decimals],
   );
-  if (error !== null) {
-    return (
-      <Card title="Balance over time">
-        <Failed error={error} what="The movements" onRetry={() => void refetch()} />
-      </Card>
-    );
-  }
-  if (data === undefined) {
-    return (
-      <Card title="Balance over time">
-        <Loading />
-      </Card>
-    );
-  }
   return (
-    <>
-      {changes.length === 0 ? null : (
-        <Card title="Balance over time" about="Tokens and grants of all its wallets">
-          <Chart
-            label="Balance over time; the movements below say the numbers"
-            option={option}
-            height={220}
-          />
-        </Card>
+    <Answered of={asked} what="The movements" card>
+      {({ whole }) => (
+        <>
+          {changes.length === 0 ? null : (
+            <Card title="Balance over time" about="Tokens and grants of all its wallets">
+              <Chart
+                label="Balance over time; the movements below say the numbers"
+                option={option}
+                height={220}
+              />
+            </Card>
+          )}
+          <Card
+            flush
+            title={`${countText(changes.length)} movements`}
+            about={
+              whole
+                ? "Everything that changed a balance of its wallets, newest first"
+                : "The oldest 10,000 of each wallet; there are more"
+            }
+          >
+            <DataTable
+              label="Movements of this holder"
+              height="26rem"
+              rows={newestFirst}
+              keyOf={({ cursor }) => cursor}
+              empty={<Empty title="Nothing ever moved here" />}
+              columns={[
+                { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} brief /> },
+                { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
+                {
+                  id: "part",
+                  header: "Part",
+                  wideOnly: true,
+                  cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
+                },
+                {
+                  id: "change",
+                  header: "Change",
+                  align: "right",
+                  amount: true,
+                  cell: ({ change }) => <Amount units={change} decimals={decimals} signed fixed />,
+                },
+                {
+                  id: "after",
+                  header: "Balance after",
+                  align: "right",
+                  amount: true,
+                  wideOnly: true,
+                  cell: ({ balanceAfter }) => (
+                    <Amount units={balanceAfter} decimals={decimals} fixed />
+                  ),
+                },
+                {
+                  id: "tx",
+                  header: "Transaction",
+                  wideOnly: true,
+                  cell: ({ txDigest }) => (
+                    <LongId text={txDigest} what="digest" explorer="transaction" />
+                  ),
+                },
+              ]}
+            />
+          </Card>
+        </>
       )}
-      <Card
-        flush
-        title={`${countText(changes.length)} movements`}
-        about={
-          data.whole
-            ? "Everything that changed a balance of its wallets, newest first"
-            : "The oldest 10,000 of each wallet; there are more"
-        }
-      >
-        <DataTable
-          label="Movements of this holder"
-          height="26rem"
-          rows={newestFirst}
-          keyOf={({ cursor }) => cursor}
-          empty={<Empty title="Nothing ever moved here" />}
-          columns={[
-            { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} brief /> },
-            { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
-            {
-              id: "part",
-              header: "Part",
-              wideOnly: true,
-              cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
-            },
-            {
-              id: "change",
-              header: "Change",
-              align: "right",
-              cell: ({ change }) => <Amount units={change} decimals={decimals} signed fixed />,
-            },
-            {
-              id: "after",
-              header: "Part after it",
-              align: "right",
-              wideOnly: true,
-              cell: ({ balanceAfter }) => <Amount units={balanceAfter} decimals={decimals} fixed />,
-            },
-            {
-              id: "tx",
-              header: "Transaction",
-              wideOnly: true,
-              cell: ({ txDigest }) => (
-                <LongId text={txDigest} what="digest" explorer="transaction" />
-              ),
-            },
-          ]}
-        />
-      </Card>
-    </>
+    </Answered>
   );
 };
 

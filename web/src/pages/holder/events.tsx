@@ -1,7 +1,8 @@
 /** What the register's events say of a holder: wallets that came and went, groups, freezes. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Card, Empty } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
@@ -38,7 +39,7 @@ export const Events = ({
 }) => {
   const { key } = useSession();
   const { coinType } = token;
-  const { data, error, refetch } = useQuery({
+  const asked = useQuery({
     queryKey: [NOW, "events", coinType, holderId, addresses],
     queryFn: async ({ signal }) => {
       const found: Event[] = [];
@@ -59,6 +60,7 @@ export const Events = ({
       return { events: found.reverse(), whole: false };
     },
   });
+  const { data } = asked;
   const shown = useMemo(
     () =>
       (data?.events ?? []).filter(
@@ -70,45 +72,43 @@ export const Events = ({
   return (
     <Card
       flush
-      title="What the register was told"
+      title="Register events"
       about={
         data === undefined || data.whole
           ? "Events of this holder and its wallets, newest first"
           : "Among the first 20,000 events of this token"
       }
     >
-      {error !== null ? (
-        <Failed error={error} what="The events" onRetry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading />
-      ) : (
-        <DataTable
-          label="Events of this holder"
-          height="20rem"
-          rows={shown}
-          keyOf={({ eventId }) => eventId}
-          empty={<Empty title="No event names this holder or its wallets" />}
-          columns={[
-            {
-              id: "time",
-              header: "Time",
-              cell: ({ checkpointTimestamp }) => (
-                <Moment ms={fromSeconds(checkpointTimestamp)} brief />
-              ),
-            },
-            { id: "what", header: "What", cell: saidOf },
-            {
-              id: "wallet",
-              header: "Wallet",
-              wideOnly: true,
-              cell: ({ address }) =>
-                address === null ? null : (
-                  <LongId text={address} what="address" explorer="account" />
+      <Answered of={asked} what="The events">
+        {() => (
+          <DataTable
+            label="Events of this holder"
+            height="20rem"
+            rows={shown}
+            keyOf={({ eventId }) => eventId}
+            empty={<Empty title="No event names this holder or its wallets" />}
+            columns={[
+              {
+                id: "time",
+                header: "Time",
+                cell: ({ checkpointTimestamp }) => (
+                  <Moment ms={fromSeconds(checkpointTimestamp)} brief />
                 ),
-            },
-          ]}
-        />
-      )}
+              },
+              { id: "what", header: "What", cell: saidOf },
+              {
+                id: "wallet",
+                header: "Wallet",
+                wideOnly: true,
+                cell: ({ address }) =>
+                  address === null ? null : (
+                    <LongId text={address} what="address" explorer="account" />
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Answered>
     </Card>
   );
 };

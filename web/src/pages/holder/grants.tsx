@@ -1,6 +1,7 @@
 /** A holder's vesting grants: what was unlocked, what is next, and until when. */
 import { useCallback, useMemo } from "react";
-import { Badge, Card, Failed } from "../../blocks/blocks.tsx";
+import { Answered, AsOf } from "../../blocks/answered.tsx";
+import { Badge, Card } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
@@ -15,8 +16,9 @@ import {
 } from "../../register/unlocking.ts";
 import { amountText, leastOf, proportion } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 import { dayText, momentText } from "../../shown/moment.ts";
-import { Amount } from "../../shown/shown.tsx";
+import { Moment } from "../../shown/shown.tsx";
 
 export const Grants = ({
   token,
@@ -30,7 +32,8 @@ export const Grants = ({
   readonly at: string | undefined;
   readonly timeMs: number;
 }) => {
-  const { data, error, refetch } = useGrants(token.coinType, addresses, at);
+  const asked = useGrants(token.coinType, addresses, at);
+  const { data } = asked;
   const now = BigInt(Math.floor(timeMs));
   const { decimals } = token;
   const grants = useMemo(() => data ?? [], [data]);
@@ -38,11 +41,11 @@ export const Grants = ({
     (colours: Colours) => unlockingChart(grants, now, decimals, colours),
     [grants, now, decimals],
   );
-  if (error !== null) {
+  if (data === undefined && asked.error !== null) {
     return (
-      <Card title="Grants">
-        <Failed error={error} what="The grants" onRetry={() => void refetch()} />
-      </Card>
+      <Answered of={asked} what="The grants" card>
+        {() => null}
+      </Answered>
     );
   }
   if (grants.length === 0) return null;
@@ -55,11 +58,17 @@ export const Grants = ({
       flush
       title={grants.length === 1 ? "One vesting grant" : `${grants.length} vesting grants`}
       about={
-        next === undefined
-          ? "Nothing more is unlocked by time"
-          : `Next: ${amountText(next.amount, decimals)} on ${momentText(Number(next.atMs))}`
+        next === undefined ? (
+          "Nothing more is unlocked by time"
+        ) : (
+          <>
+            Next: <Amount units={next.amount} decimals={decimals} /> on{" "}
+            <Moment ms={Number(next.atMs)} />
+          </>
+        )
       }
     >
+      <AsOf of={asked} />
       <div className="px-4 pb-2">
         <Chart
           label="Unlocked tokens of all grants over time, past and future"
@@ -80,13 +89,16 @@ export const Grants = ({
           {
             id: "total",
             header: "Granted",
+            className: "max-[359px]:hidden",
             align: "right",
+            amount: true,
             cell: ({ totalAmount }) => <Amount units={totalAmount} decimals={decimals} fixed />,
           },
           {
             id: "claimed",
             header: "Claimed",
             align: "right",
+            amount: true,
             wideOnly: true,
             cell: ({ tokensTransferred }) => (
               <Amount units={tokensTransferred} decimals={decimals} fixed />
@@ -96,6 +108,7 @@ export const Grants = ({
             id: "claimable",
             header: "Can be claimed",
             align: "right",
+            amount: true,
             wideOnly: true,
             cell: (grant) => <Amount units={claimableAt(grant, now)} decimals={decimals} fixed />,
           },
@@ -103,6 +116,7 @@ export const Grants = ({
             id: "locked",
             header: "Locked",
             align: "right",
+            amount: true,
             cell: (grant) => (
               <Amount
                 units={grant.leftBalance - claimableAt(grant, now)}
@@ -148,7 +162,7 @@ const unlockingChart = (
         const value: unknown =
           typeof first === "object" && first !== null ? Reflect.get(first, "value") : undefined;
         const at = Array.isArray(value) ? Number(value[0]) : 0;
-        return `${momentText(at)}\n${amountText(unlocked(BigInt(at)), decimals)} of ${amountText(total, decimals)} unlocked`;
+        return `${momentText(at)}\n${amountText(unlocked(BigInt(at)), decimals)} unlocked\nof ${amountText(total, decimals)}`;
       }),
       trigger: "axis",
     },

@@ -1,31 +1,28 @@
 /** One holder, or one wallet that belongs to none: what it holds, since when, and what comes next. */
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
-import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
+import { OfToken } from "../../blocks/of-token.tsx";
 import { Button } from "../../controls/button.tsx";
 import { When } from "../../controls/when.tsx";
 import { useTokenSearch, without } from "../../data/here.ts";
-import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { useService } from "../../data/service.tsx";
+import { type Token, tokenLabel } from "../../data/tokens.ts";
 import type { Register, Row } from "../../register/register.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { useRow } from "../../register/use-register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
-import { Ago, Amount, Moment } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
+import { Ago, Moment } from "../../shown/shown.tsx";
 import { BalanceOverTime } from "./balance.tsx";
 import { Events } from "./events.tsx";
 import { Grants } from "./grants.tsx";
 import { StatementDownload } from "./statement.tsx";
 
-const HolderPage = () => {
-  const tokens = useTokens();
-  const token = useToken();
-  if (tokens.isPending) return <Loading lines={8} />;
-  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
-  if (token === null) return <Empty title="No such token was seen" />;
-  return <OfToken token={token} />;
-};
+const HolderPage = () => <OfToken>{(token) => <Holder token={token} />}</OfToken>;
 
 /** An address as the register writes it, however it was typed: lower case, all 64 digits. */
 const canonical = (holder: string): string =>
@@ -33,7 +30,7 @@ const canonical = (holder: string): string =>
     ? `0x${holder.slice(2).toLowerCase().padStart(64, "0")}`
     : holder;
 
-const OfToken = ({ token }: { readonly token: Token }) => {
+const Holder = ({ token }: { readonly token: Token }) => {
   const { holder: asked } = useParams({ from: "/holder/$holder" });
   const holder = canonical(asked);
   const search = useSearch({ from: "/holder/$holder" });
@@ -41,6 +38,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
   const navigate = useNavigate({ from: "/holder/$holder" });
   const register = useRow(token.coinType, at, holder);
   const { from, to } = useTokenTime(token.coinType);
+  const { lost } = useService();
   const isWallet = holder.startsWith("0x");
   const row = register.data?.rows[0];
   const addresses = useMemo(
@@ -61,7 +59,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
         about={
           <>
             in {token.name ?? tokenLabel(token)}
-            {at === undefined ? ", now" : ", at "}
+            {at === undefined ? (lost ? "" : ", now") : ", at "}
             {at === undefined ? null : <Moment ms={Number(at) * 1_000} />}
           </>
         }
@@ -94,45 +92,35 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           }
         />
       </div>
-      {register.error !== null ? (
-        <Card>
-          <Failed
-            error={register.error}
-            what="The register"
-            onRetry={() => void register.refetch()}
-          />
-        </Card>
-      ) : register.data === undefined ? (
-        <Card>
-          <Loading lines={8} />
-        </Card>
-      ) : (
-        <div className="space-y-4">
-          {row === undefined || register.data === null ? (
-            <Card>
-              <Empty title={`${title} held none of this token then`}>
-                {isWallet
-                  ? "What it ever held is below."
-                  : "A holder's number is of one token: choose another token, or another time."}
-              </Empty>
-            </Card>
-          ) : (
-            <Held register={register.data} row={row} />
-          )}
-          {addresses.length === 0 ? null : (
-            <>
-              <BalanceOverTime token={token} addresses={addresses} untilMs={untilMs} />
-              <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
-              <Events
-                token={token}
-                holderId={row?.holderId ?? null}
-                addresses={addresses}
-                untilMs={untilMs}
-              />
-            </>
-          )}
-        </div>
-      )}
+      <Answered of={register} what="The register" lines={8} card>
+        {(found) => (
+          <div className="space-y-4">
+            {row === undefined || found === null ? (
+              <Card>
+                <Empty title={`${title} held none of this token then`}>
+                  {isWallet
+                    ? "What it ever held is below."
+                    : "A holder's number is of one token: choose another token, or another time."}
+                </Empty>
+              </Card>
+            ) : (
+              <Held register={found} row={row} />
+            )}
+            {addresses.length === 0 ? null : (
+              <>
+                <BalanceOverTime token={token} addresses={addresses} untilMs={untilMs} />
+                <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
+                <Events
+                  token={token}
+                  holderId={row?.holderId ?? null}
+                  addresses={addresses}
+                  untilMs={untilMs}
+                />
+              </>
+            )}
+          </div>
+        )}
+      </Answered>
     </>
   );
 };
@@ -145,7 +133,7 @@ const Held = ({ register, row }: { readonly register: Register; readonly row: Ro
   );
   return (
     <>
-      <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <Figures>
         {amount(
           "Balance",
           row.balance,
@@ -154,7 +142,7 @@ const Held = ({ register, row }: { readonly register: Register; readonly row: Ro
         {amount("Tokens", row.tokens, "free to be transferred, unless frozen")}
         {amount("Unlocked in grants", row.unlocked, "can be claimed")}
         {amount("Locked in grants", row.locked, "cannot be claimed yet")}
-      </div>
+      </Figures>
       <Card
         flush
         title={row.wallets.length === 1 ? "One wallet" : `${row.wallets.length} wallets`}
@@ -184,13 +172,13 @@ const Wallets = ({ register, row }: { readonly register: Register; readonly row:
           id: "address",
           header: "Wallet",
           cell: ({ address }) => (
-            <LongId text={address} what="address" explorer="account" head={10} tail={6}>
+            <LongId text={address} what="address" explorer="account">
               <Link
                 to="/movements"
                 search={{ ...kept, wallet: address }}
                 className="hover:underline"
               >
-                {shortened(address, 10, 6)}
+                {shortened(address)}
               </Link>
             </LongId>
           ),
@@ -211,6 +199,7 @@ const Wallets = ({ register, row }: { readonly register: Register; readonly row:
           id: "balance",
           header: "Balance",
           align: "right",
+          amount: true,
           cell: ({ balance }) => <Amount units={balance} decimals={register.decimals} fixed />,
         },
       ]}

@@ -1,7 +1,8 @@
 /** What changed the balance of one wallet: grants too, which no movement of the token shows. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { Card, Cut, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Card, Cut, Empty } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Button } from "../../controls/button.tsx";
 import { ask } from "../../data/ask.ts";
@@ -11,8 +12,9 @@ import { useSession } from "../../data/session.ts";
 import type { Token } from "../../data/tokens.ts";
 import { CAUSES } from "../../register/causes.ts";
 import { LongId } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
-import { Amount, Moment } from "../../shown/shown.tsx";
+import { Moment } from "../../shown/shown.tsx";
 
 const changesPage = graph(`query WalletChanges(
   $coinType: String!, $owner: String!, $after: String, $order: SortOrder!, $limit: Int!
@@ -47,80 +49,77 @@ export const OfWallet = ({
     gcTime: 0,
   });
   const rows = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
-  if (pages.error !== null && rows.length === 0) {
-    return (
-      <Card>
-        <Failed error={pages.error} what="The movements" onRetry={() => void pages.refetch()} />
-      </Card>
-    );
-  }
-  if (pages.isPending) {
-    return (
-      <Card>
-        <Loading lines={8} />
-      </Card>
-    );
-  }
   return (
-    <Card
-      flush
-      title={<LongId text={wallet} what="address" explorer="account" head={12} tail={8} />}
-      about={`${rows.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`}
-    >
-      <DataTable
-        label="Movements of this wallet"
-        rows={rows}
-        keyOf={({ cursor }) => cursor}
-        empty={
-          <Empty title="Nothing ever moved here">
-            This wallet never held this token. Look whether another token was meant.
-          </Empty>
-        }
-        columns={[
-          {
-            id: "time",
-            header: "Time",
-            cell: (row) => <Moment ms={fromSeconds(row.checkpointTimestamp)} brief />,
-          },
-          { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
-          {
-            id: "part",
-            header: "Part",
-            wideOnly: true,
-            cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
-          },
-          {
-            id: "change",
-            header: "Change",
-            align: "right",
-            cell: ({ change }) => (
-              <Amount units={BigInt(change)} decimals={decimals} signed fixed />
-            ),
-          },
-          {
-            id: "after",
-            header: "Part after it",
-            align: "right",
-            wideOnly: true,
-            cell: ({ balanceAfter }) => (
-              <Amount units={BigInt(balanceAfter)} decimals={decimals} fixed />
-            ),
-          },
-          {
-            id: "tx",
-            header: "Transaction",
-            wideOnly: true,
-            cell: ({ txDigest }) => <LongId text={txDigest} what="digest" explorer="transaction" />,
-          },
-        ]}
-      />
-      {pages.hasNextPage ? (
-        <div className="border-t border-line p-3 text-center">
-          <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            {pages.isFetchingNextPage ? "Reading…" : `Read ${PAGE} more`}
-          </Button>
-        </div>
-      ) : null}
-    </Card>
+    <Answered of={pages} what="The movements" lines={8} card>
+      {() => (
+        <Card
+          flush
+          title={<LongId text={wallet} what="address" explorer="account" head={12} tail={8} />}
+          about={pages.hasNextPage ? `First ${rows.length} shown` : `All ${rows.length} shown`}
+        >
+          <DataTable
+            label="Movements of this wallet"
+            rows={rows}
+            keyOf={({ cursor }) => cursor}
+            empty={
+              <Empty title="Nothing ever moved here">
+                This wallet never held this token. Look whether another token was meant.
+              </Empty>
+            }
+            columns={[
+              {
+                id: "time",
+                header: "Time",
+                cell: (row) => <Moment ms={fromSeconds(row.checkpointTimestamp)} brief />,
+              },
+              { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
+              {
+                id: "part",
+                header: "Part",
+                wideOnly: true,
+                cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
+              },
+              {
+                id: "change",
+                header: "Change",
+                align: "right",
+                amount: true,
+                cell: ({ change }) => (
+                  <Amount units={BigInt(change)} decimals={decimals} signed fixed />
+                ),
+              },
+              {
+                id: "after",
+                header: "Balance after",
+                align: "right",
+                amount: true,
+                wideOnly: true,
+                cell: ({ balanceAfter }) => (
+                  <Amount units={BigInt(balanceAfter)} decimals={decimals} fixed />
+                ),
+              },
+              {
+                id: "tx",
+                header: "Transaction",
+                wideOnly: true,
+                cell: ({ txDigest }) => (
+                  <LongId text={txDigest} what="digest" explorer="transaction" />
+                ),
+              },
+            ]}
+          />
+          {pages.hasNextPage ? (
+            <div className="border-t border-line p-3 text-center">
+              <Button
+                disabled={pages.isFetchingNextPage}
+                onClick={() => void pages.fetchNextPage()}
+              >
+                {pages.isFetchingNextPage ? "Reading…" : `Read ${PAGE} more`}
+              </Button>
+            </div>
+          ) : null}
+        </Card>
+      )}
+    </Answered>
   );
 };

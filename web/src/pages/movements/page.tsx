@@ -2,17 +2,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
-import {
-  Badge,
-  Card,
-  Cut,
-  Empty,
-  Failed,
-  Loading,
-  PageHead,
-  type Tone,
-} from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Badge, Card, Cut, Empty, Failed, PageHead, type Tone } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { OfToken } from "../../blocks/of-token.tsx";
 import { Button, buttonClass } from "../../controls/button.tsx";
 import { TextField } from "../../controls/field.tsx";
 import { Choose } from "../../controls/select.tsx";
@@ -21,10 +14,11 @@ import { graph, type ResultOf } from "../../data/graph.ts";
 import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
 import { PAST, useGraph } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
-import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
-import { Amount, Moment } from "../../shown/shown.tsx";
+import { Moment } from "../../shown/shown.tsx";
 import { OfWallet } from "./of-wallet.tsx";
 
 const movementsPage = graph(`query MovementsPage(
@@ -63,16 +57,9 @@ const TONES: Readonly<Record<string, Tone>> = {
 export const kindLabel = (kind: string): string =>
   KINDS.find(({ value }) => value === kind)?.label ?? kind;
 
-const MovementsPage = () => {
-  const tokens = useTokens();
-  const token = useToken();
-  if (tokens.isPending) return <Loading lines={8} />;
-  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
-  if (token === null) return <Empty title="No token was seen yet" />;
-  return <OfToken token={token} />;
-};
+const MovementsPage = () => <OfToken>{(token) => <Movements token={token} />}</OfToken>;
 
-const OfToken = ({ token }: { readonly token: Token }) => {
+const Movements = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/movements" });
   const navigate = useNavigate({ from: "/movements" });
   const kind: Kind = KINDS.find(({ value }) => value === search.kind)?.value ?? "all";
@@ -83,7 +70,7 @@ const OfToken = ({ token }: { readonly token: Token }) => {
         title="Movements"
         about={
           search.wallet === undefined
-            ? `Everything that moved of ${token.name ?? tokenLabel(token)}`
+            ? `All movements of ${token.name ?? tokenLabel(token)}`
             : `What changed the balance of one wallet in ${token.name ?? tokenLabel(token)}`
         }
       />
@@ -136,11 +123,11 @@ const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
     else if (isAddress) void navigate({ search: { ...without(search, "kind"), wallet: wanted } });
   };
   return (
-    <form className="flex items-end gap-2" onSubmit={submit}>
+    <form className="flex min-w-0 flex-wrap items-end gap-2" onSubmit={submit}>
       <TextField
         label="Of one wallet"
         placeholder="0x…"
-        className="w-64"
+        className="w-64 max-w-full min-w-0"
         value={text}
         aria-invalid={wanted !== "" && !isAddress}
         onChange={(event) => setText(event.target.value)}
@@ -198,55 +185,50 @@ const OfAll = ({
     ({ position }) => newest !== undefined && BigInt(position) > BigInt(newest),
   ).length;
   const columns = useMemo(() => columnsOf(token, kept), [token, kept]);
-  if (pages.error !== null && rows.length === 0) {
-    return (
-      <Card>
-        <Failed error={pages.error} what="The movements" onRetry={() => void pages.refetch()} />
-      </Card>
-    );
-  }
-  if (pages.isPending) {
-    return (
-      <Card>
-        <Loading lines={8} />
-      </Card>
-    );
-  }
   return (
-    <Card
-      flush
-      title={order === "DESC" ? "Newest first" : "Oldest first"}
-      about={`${rows.length} read${pages.hasNextPage ? ", there are more" : ", that is all"}`}
-      actions={
-        fresh > 0 ? (
-          <Button look="strong" onClick={() => void pages.refetch()}>
-            {fresh === 100 ? "100 or more" : fresh} new {fresh === 1 ? "movement" : "movements"}
-          </Button>
-        ) : undefined
-      }
-    >
-      <DataTable
-        label="Movements"
-        columns={columns}
-        rows={rows}
-        keyOf={({ eventId }) => eventId}
-        empty={<Empty title={type === null ? "Nothing ever moved" : "No movement of this type"} />}
-      />
-      {pages.error === null ? null : (
-        <Failed
-          error={pages.error}
-          what="The next page"
-          onRetry={() => void pages.fetchNextPage()}
-        />
+    <Answered of={pages} what="The movements" lines={8} card>
+      {() => (
+        <Card
+          flush
+          title={order === "DESC" ? "Newest first" : "Oldest first"}
+          about={pages.hasNextPage ? `First ${rows.length} shown` : `All ${rows.length} shown`}
+          actions={
+            fresh > 0 ? (
+              <Button look="strong" onClick={() => void pages.refetch()}>
+                {fresh === 100 ? "100 or more" : fresh} new {fresh === 1 ? "movement" : "movements"}
+              </Button>
+            ) : undefined
+          }
+        >
+          <DataTable
+            label="Movements"
+            columns={columns}
+            rows={rows}
+            keyOf={({ eventId }) => eventId}
+            empty={
+              <Empty title={type === null ? "Nothing ever moved" : "No movement of this type"} />
+            }
+          />
+          {pages.isFetchNextPageError ? (
+            <Failed
+              error={pages.error}
+              what="The next page"
+              onRetry={() => void pages.fetchNextPage()}
+            />
+          ) : null}
+          {pages.hasNextPage ? (
+            <div className="border-t border-line p-3 text-center">
+              <Button
+                disabled={pages.isFetchingNextPage}
+                onClick={() => void pages.fetchNextPage()}
+              >
+                {pages.isFetchingNextPage ? "Reading…" : `Read ${PAGE} more`}
+              </Button>
+            </div>
+          ) : null}
+        </Card>
       )}
-      {pages.hasNextPage ? (
-        <div className="border-t border-line p-3 text-center">
-          <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            {pages.isFetchingNextPage ? "Reading…" : `Read ${PAGE} more`}
-          </Button>
-        </div>
-      ) : null}
-    </Card>
+    </Answered>
   );
 };
 
@@ -285,6 +267,7 @@ const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[]
       id: "amount",
       header: "Amount",
       align: "right",
+      amount: true,
       cell: ({ amount }) => <Amount units={BigInt(amount)} decimals={token.decimals} fixed />,
     },
     {

@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
-import { Badge, Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Badge, Card, Empty, Figure, PageHead } from "../../blocks/blocks.tsx";
 import { Button } from "../../controls/button.tsx";
 import { AskError } from "../../data/ask.ts";
 import { graph } from "../../data/graph.ts";
@@ -36,19 +37,13 @@ const Page = () => {
       />
       <CheckFile />
       {checkpoint === null ? (
-        meta.error !== null ? (
-          <Failed
-            error={meta.error}
-            what="The newest checkpoint"
-            onRetry={() => void meta.refetch()}
-          />
-        ) : meta.data === undefined ? (
-          <Loading lines={6} />
-        ) : (
-          <Empty title="Nothing is indexed yet">
-            A proof appears with the first checkpoint that all pipelines have committed.
-          </Empty>
-        )
+        <Answered of={meta} what="The newest checkpoint" lines={6}>
+          {() => (
+            <Empty title="Nothing is indexed yet">
+              A proof appears with the first checkpoint that all pipelines have committed.
+            </Empty>
+          )}
+        </Answered>
       ) : (
         <>
           <Chosen checkpoint={checkpoint} newest={newest} />
@@ -119,7 +114,7 @@ const Chosen = ({
 
 const Proof = ({ checkpoint }: { readonly checkpoint: string }) => {
   const asked = usePath(`/proofs/${encodeURIComponent(checkpoint)}`, readProof);
-  const { data, error } = asked;
+  const { error } = asked;
   if (error instanceof AskError && (error.status === 404 || error.status === 400)) {
     return (
       <Card>
@@ -127,24 +122,19 @@ const Proof = ({ checkpoint }: { readonly checkpoint: string }) => {
       </Card>
     );
   }
-  if (data === undefined) {
-    return (
-      <Card>
-        {error === null ? (
-          <Loading lines={8} />
-        ) : (
-          <Failed error={error} what="The proof" onRetry={() => void asked.refetch()} />
-        )}
-      </Card>
-    );
-  }
   return (
-    <div className={`space-y-4 ${asked.isPlaceholderData ? "opacity-60" : ""}`}>
-      <Verdict proof={data} />
-      {data.certificate === null ? null : <Signature proof={data} certificate={data.certificate} />}
-      <PipelineDigests proof={data} />
-      <Published checkpoint={data.checkpoint} />
-    </div>
+    <Answered of={asked} what="The proof" lines={8} card>
+      {(proof) => (
+        <div className="space-y-4">
+          <Verdict proof={proof} />
+          {proof.certificate === null ? null : (
+            <Signature proof={proof} certificate={proof.certificate} />
+          )}
+          <PipelineDigests proof={proof} />
+          <Published checkpoint={proof.checkpoint} />
+        </div>
+      )}
+    </Answered>
   );
 };
 
@@ -262,7 +252,7 @@ const ComputedHere = ({
   return (
     <p className="mt-3 text-sm">
       <Badge tone={same ? "good" : "bad"}>
-        {same ? "computed here: the same" : "not the same"}
+        {same ? "Verified in your browser" : "not the same"}
       </Badge>{" "}
       <span className="text-muted">
         {same

@@ -1,6 +1,7 @@
 /** What the service says and signs about its own contents, for others to keep and compare. */
 import type { ReactNode } from "react";
-import { Badge, Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Answered, type Asked } from "../../blocks/answered.tsx";
+import { Badge, Card, Empty } from "../../blocks/blocks.tsx";
 import { pathWith } from "../../data/operator.ts";
 import {
   type CheckpointProof,
@@ -13,7 +14,8 @@ import { usePath } from "../../data/queries.ts";
 import { tokenLabel, useToken } from "../../data/tokens.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
-import { Amount, Moment } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
+import { Moment } from "../../shown/shown.tsx";
 import { contentsOf } from "./verified.ts";
 
 /** Of each list the newest; more are at the paths themselves. */
@@ -21,7 +23,7 @@ const SHOWN = 8;
 
 export const PipelineDigests = ({ proof }: { readonly proof: CheckpointProof }) => (
   <Card
-    title="The register at its end"
+    title="Register digests at this checkpoint"
     about="One digest over all rows of each kind. Two deployments with equal digests have equal registers."
     flush
   >
@@ -59,7 +61,7 @@ const Roots = () => {
   return (
     <Card
       title={`Published roots${token === null ? "" : ` of ${tokenLabel(token)}`}`}
-      about="Each stands for a whole cap table, and is signed. Statements lead up to one."
+      about="Each stands for a whole cap table, and is signed. A statement refers to one."
       flush
     >
       <Listing
@@ -166,26 +168,17 @@ const Listing = <Row,>({
   empty,
   children,
 }: {
-  readonly asked: {
-    readonly data: readonly Row[] | undefined;
-    readonly error: Error | null;
-    refetch(): unknown;
-  };
+  readonly asked: Asked<readonly Row[]>;
   readonly what: string;
   readonly empty: string;
   readonly children: (rows: readonly Row[]) => ReactNode;
-}) =>
-  asked.data === undefined ? (
-    asked.error === null ? (
-      <Loading lines={3} />
-    ) : (
-      <Failed error={asked.error} what={what} onRetry={() => void asked.refetch()} />
-    )
-  ) : asked.data.length === 0 ? (
-    <Empty title="None yet">{empty}</Empty>
-  ) : (
-    <Lines>{children(asked.data)}</Lines>
-  );
+}) => (
+  <Answered of={asked} what={what} lines={3}>
+    {(rows) =>
+      rows.length === 0 ? <Empty title="None yet">{empty}</Empty> : <Lines>{children(rows)}</Lines>
+    }
+  </Answered>
+);
 
 const Lines = ({ children }: { readonly children: ReactNode }) => (
   <ul className="divide-y divide-line border-t border-line">{children}</ul>
@@ -205,6 +198,6 @@ const Line = ({
       <div>{name}</div>
       <div className="text-xs text-muted">{about}</div>
     </div>
-    <div className="flex flex-wrap items-center gap-x-2">{children}</div>
+    <div className="flex min-w-0 max-w-full flex-wrap items-center gap-x-2">{children}</div>
   </li>
 );

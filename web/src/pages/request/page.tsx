@@ -1,5 +1,6 @@
 /** One request: what it says now, its steps, its transaction, and what was sent to its caller. */
 import { Link, useParams } from "@tanstack/react-router";
+import { AsOf } from "../../blocks/answered.tsx";
 import { Card, Empty, Failed, Loading, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { DeliveryBadge, durationText, kindText, RequestBadge } from "../../blocks/office.tsx";
 import { type Happened, Timeline, TimelineItem } from "../../blocks/timeline.tsx";
@@ -80,6 +81,7 @@ const Request = () => {
       >
         <RequestBadge of={data.status} />
       </PageHead>
+      <AsOf of={asked} flush />
       <Says request={data} />
       <div className="mt-4 grid grid-cols-1 items-start gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title="Steps" about="As they were recorded, in UTC">
@@ -101,7 +103,7 @@ const Says = ({ request }: { readonly request: TaRequest }) =>
       {request.message}
     </Notice>
   ) : request.waitsFor === null ? null : (
-    <Notice tone="accent" title="It waits">
+    <Notice tone="accent" title="Waiting">
       {request.waitsFor}
     </Notice>
   );
@@ -148,7 +150,7 @@ const Step = ({
 );
 
 const Facts = ({ request }: { readonly request: TaRequest }) => (
-  <Card title="In short">
+  <Card title="Summary">
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
       <dt className="text-muted">Received</dt>
       <dd>

@@ -1,6 +1,7 @@
 /** What callers asked the transfer agent to do, and how far each is. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered, AsOf } from "../../blocks/answered.tsx";
+import { Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { boundedText, durationText, kindText, RequestBadge, Since } from "../../blocks/office.tsx";
 import { Older } from "../../blocks/older.tsx";
@@ -72,49 +73,38 @@ const Requests = () => {
         />
         <AssetChoice asset={asset} onChange={(value) => search({ asset: value })} />
       </PageHead>
-      <Figures />
+      <Counts />
       <Card flush>
-        {list.data === undefined ? (
-          list.error === null ? (
-            <Loading lines={8} />
-          ) : (
-            <Failed error={list.error} what="The requests" onRetry={() => void list.refetch()} />
-          )
-        ) : (
-          <div
-            className={`overflow-hidden rounded-xl ${list.isPlaceholderData ? "opacity-60" : ""}`}
-          >
-            {list.error === null ? null : (
-              <p role="status" className="px-4 pt-3 text-xs text-warn">
-                Not refreshed: {list.error.message}
-              </p>
-            )}
-            <DataTable
-              label="Requests, the newest first"
-              columns={COLUMNS}
-              rows={list.data.items}
-              keyOf={({ id }) => id}
-              empty={
-                chosen === "" && asset === undefined ? (
-                  <Empty title="No requests yet">
-                    They appear here as soon as a caller has sent a signed one to /api/v1.
-                  </Empty>
-                ) : (
-                  <Empty title="None like that">No request has this status and asset.</Empty>
-                )
-              }
-              onRow={({ id }) =>
-                void navigate({ to: "/requests/$id", params: { id }, search: keep })
-              }
-            />
-            <Older
-              after={after}
-              next={list.data.next}
-              what="requests"
-              onPage={(to) => search({ after: to })}
-            />
-          </div>
-        )}
+        <Answered of={list} what="The requests" lines={8}>
+          {({ items, next }) => (
+            <div className="overflow-hidden rounded-xl">
+              <DataTable
+                label="Requests, the newest first"
+                columns={COLUMNS}
+                rows={items}
+                keyOf={({ id }) => id}
+                empty={
+                  chosen === "" && asset === undefined ? (
+                    <Empty title="No requests yet">
+                      They appear here as soon as a caller has sent a signed one to /api/v1.
+                    </Empty>
+                  ) : (
+                    <Empty title="No match">No request has this status and asset.</Empty>
+                  )
+                }
+                onRow={({ id }) =>
+                  void navigate({ to: "/requests/$id", params: { id }, search: keep })
+                }
+              />
+              <Older
+                after={after}
+                next={next}
+                what="requests"
+                onPage={(to) => search({ after: to })}
+              />
+            </div>
+          )}
+        </Answered>
       </Card>
     </>
   );
@@ -123,8 +113,9 @@ const Requests = () => {
 /** What goes along to the page of one: the token in view alone. */
 const keep = ({ token }: { token?: string | undefined }) => (token === undefined ? {} : { token });
 
-const Figures = () => {
-  const { data, error } = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
+const Counts = () => {
+  const asked = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
+  const { data, error } = asked;
   if (data === undefined) {
     return error === null ? null : (
       <p role="status" className="mb-4 text-xs text-warn">
@@ -134,32 +125,35 @@ const Figures = () => {
   }
   const { requests, deliveries } = data;
   return (
-    <div className="mb-4 grid grid-cols-2 gap-3 lg:grid-cols-4">
-      <Figure label="Not final yet" value={boundedText(requests.open, COUNTED)} about="now" />
-      <Figure
-        label="Failed"
-        value={boundedText(requests.failed, COUNTED)}
-        about="in the last 24 hours"
-        tone={requests.failed > 0 ? "bad" : "plain"}
-      />
-      <Figure
-        label="Done"
-        value={boundedText(requests.succeeded, COUNTED)}
-        about="in the last 24 hours"
-      />
-      <Figure
-        label="Results on their way"
-        value={boundedText(deliveries.pending, COUNTED)}
-        about={
-          deliveries.oldestPendingAtMs === null ? (
-            "all were delivered or given up"
-          ) : (
-            <>
-              the oldest from <Since ms={deliveries.oldestPendingAtMs} />
-            </>
-          )
-        }
-      />
+    <div className="mb-4">
+      <AsOf of={asked} />
+      <Figures>
+        <Figure label="Not final yet" value={boundedText(requests.open, COUNTED)} about="now" />
+        <Figure
+          label="Failed"
+          value={boundedText(requests.failed, COUNTED)}
+          about="in the last 24 hours"
+          tone={requests.failed > 0 ? "bad" : "plain"}
+        />
+        <Figure
+          label="Done"
+          value={boundedText(requests.succeeded, COUNTED)}
+          about="in the last 24 hours"
+        />
+        <Figure
+          label="Results on their way"
+          value={boundedText(deliveries.pending, COUNTED)}
+          about={
+            deliveries.oldestPendingAtMs === null ? (
+              "all were delivered or given up"
+            ) : (
+              <>
+                the oldest from <Since ms={deliveries.oldestPendingAtMs} />
+              </>
+            )
+          }
+        />
+      </Figures>
     </div>
   );
 };

@@ -2,15 +2,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { Badge, Card, Empty, Failed, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Badge, Card, Empty, PageHead } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
+import { OfToken } from "../../blocks/of-token.tsx";
 import { When } from "../../controls/when.tsx";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
 import { useTokenSearch, without } from "../../data/here.ts";
 import { NOW, useGraph } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
-import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { roleAllows, roleName } from "../../register/role-names.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { countText } from "../../shown/amount.ts";
@@ -30,16 +32,9 @@ const eventsQuery = graph(`query RoleHistory($coinType: String!, $after: String)
 
 type Event = NonNullable<ResultOf<typeof eventsQuery>["roleEvents"]>[number];
 
-const RolesPage = () => {
-  const tokens = useTokens();
-  const token = useToken();
-  if (tokens.isPending) return <Loading lines={8} />;
-  if (tokens.error !== null) return <Failed error={tokens.error} what="The tokens" />;
-  if (token === null) return <Empty title="No token was seen yet" />;
-  return <OfToken token={token} />;
-};
+const RolesPage = () => <OfToken>{(token) => <Roles token={token} />}</OfToken>;
 
-const OfToken = ({ token }: { readonly token: Token }) => {
+const Roles = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/roles" });
   const { at } = search;
   const navigate = useNavigate({ from: "/roles" });
@@ -83,17 +78,15 @@ const OfToken = ({ token }: { readonly token: Token }) => {
           }
           about="Addresses that may administer the token at this time"
         >
-          {roles.error !== null ? (
-            <Failed error={roles.error} what="The roles" onRetry={() => void roles.refetch()} />
-          ) : roles.data === undefined ? (
-            <Loading />
-          ) : (
-            <Administrators
-              rows={roles.data.walletRoles ?? []}
-              events={told}
-              until={at === undefined ? undefined : Number(at)}
-            />
-          )}
+          <Answered of={roles} what="The roles">
+            {({ walletRoles }) => (
+              <Administrators
+                rows={walletRoles ?? []}
+                events={told}
+                until={at === undefined ? undefined : Number(at)}
+              />
+            )}
+          </Answered>
         </Card>
         <Card
           flush
@@ -104,47 +97,49 @@ const OfToken = ({ token }: { readonly token: Token }) => {
               : "Every change, newest first"
           }
         >
-          {events.error !== null ? (
-            <Failed error={events.error} what="The history" onRetry={() => void events.refetch()} />
-          ) : events.data === undefined ? (
-            <Loading />
-          ) : (
-            <DataTable
-              label="Changes of roles"
-              rows={newestFirst}
-              keyOf={({ eventId }) => eventId}
-              empty={<Empty title="No role was ever given" />}
-              columns={[
-                {
-                  id: "time",
-                  header: "Time",
-                  cell: (event) => <Moment ms={fromSeconds(event.checkpointTimestamp)} brief />,
-                },
-                {
-                  id: "what",
-                  header: "What",
-                  cell: ({ granted, role, roleBit }) => (
-                    <span className="inline-flex items-center gap-2">
-                      <Badge tone={granted ? "good" : "bad"}>{granted ? "given" : "taken"}</Badge>
-                      {roleName(role, roleBit)}
-                    </span>
-                  ),
-                },
-                {
-                  id: "owner",
-                  header: "Wallet",
-                  cell: ({ owner }) => <LongId text={owner} what="address" explorer="account" />,
-                },
-                {
-                  id: "signer",
-                  header: "Signed by",
-                  wideOnly: true,
-                  cell: ({ signer }) => <LongId text={signer} what="address" explorer="account" />,
-                },
-                { id: "tx", header: "Transaction", wideOnly: true, cell: transactionOf },
-              ]}
-            />
-          )}
+          <Answered of={events} what="The history">
+            {() => (
+              <DataTable
+                label="Changes of roles"
+                rows={newestFirst}
+                keyOf={({ eventId }) => eventId}
+                empty={<Empty title="No role was ever granted" />}
+                columns={[
+                  {
+                    id: "time",
+                    header: "Time",
+                    cell: (event) => <Moment ms={fromSeconds(event.checkpointTimestamp)} brief />,
+                  },
+                  {
+                    id: "what",
+                    header: "What",
+                    cell: ({ granted, role, roleBit }) => (
+                      <span className="inline-flex items-center gap-2">
+                        <Badge tone={granted ? "good" : "bad"}>
+                          {granted ? "granted" : "revoked"}
+                        </Badge>
+                        {roleName(role, roleBit)}
+                      </span>
+                    ),
+                  },
+                  {
+                    id: "owner",
+                    header: "Wallet",
+                    cell: ({ owner }) => <LongId text={owner} what="address" explorer="account" />,
+                  },
+                  {
+                    id: "signer",
+                    header: "Signed by",
+                    wideOnly: true,
+                    cell: ({ signer }) => (
+                      <LongId text={signer} what="address" explorer="account" />
+                    ),
+                  },
+                  { id: "tx", header: "Transaction", wideOnly: true, cell: transactionOf },
+                ]}
+              />
+            )}
+          </Answered>
         </Card>
       </div>
     </>
@@ -221,7 +216,7 @@ const Administrators = ({
       keyOf={({ owner, role }) => `${owner} ${role}`}
       empty={
         <Empty title="Nobody may administer this token">
-          Every role was taken back, or none was given by then.
+          Every role was revoked, or none was granted by then.
         </Empty>
       }
       columns={[

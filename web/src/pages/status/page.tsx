@@ -1,18 +1,20 @@
 /** Whether everything keeps up, live; and when not, what it is and what to do. */
-import { Card, Failed, Figure, Loading, Notice, PageHead } from "../../blocks/blocks.tsx";
-import { type HealthSeen, useHealth } from "../../data/health.ts";
+import { Answered } from "../../blocks/answered.tsx";
+import { Figure, Figures, Notice, PageHead } from "../../blocks/blocks.tsx";
+import { type HealthSeen, stalledParts, useHealth } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
+import { useService } from "../../data/service.tsx";
 import { countText } from "../../shown/amount.ts";
 import { broughtUp } from "./newest.ts";
 import { Evm, IntegrityCard, Queues, SourceCard } from "./parts.tsx";
 import { Pipelines } from "./pipelines.tsx";
 import { useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
-import { WORDS } from "./state-badge.tsx";
 
 const StatusPage = () => {
   const health = useHealth();
   const live = useLive();
+  const { lost } = useService();
   const samples = useSamples(live);
   const data = health.data && broughtUp(health.data, live.state === "live" ? live.pipelines : null);
   return (
@@ -20,62 +22,49 @@ const StatusPage = () => {
       <PageHead
         title="Status"
         about={
-          live.state === "live"
-            ? "Live: figures move as the service does"
-            : "Asked every two seconds; the live connection is being made"
+          lost
+            ? "As the service said last"
+            : live.state === "live"
+              ? "Live: figures move as the service does"
+              : "Asked every two seconds; the live connection is being made"
         }
       />
-      {health.error !== null ? (
-        <Notice tone="bad" title="The service does not say how it is">
-          {health.error.message} What is below is what it said last.
-        </Notice>
-      ) : null}
-      {data === undefined ? (
-        health.error === null ? (
-          <Card>
-            <Loading lines={8} />
-          </Card>
-        ) : (
-          <Card>
-            <Failed error={health.error} what="The status" onRetry={() => void health.refetch()} />
-          </Card>
-        )
-      ) : (
-        <div className="space-y-4">
-          <Verdict health={data} />
-          <Summary health={data} />
-          <Pipelines health={data} samples={samples} />
-          <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
-            <SourceCard health={data} />
-            {data.integrity === null ? null : <IntegrityCard integrity={data.integrity} />}
-            <Queues health={data} />
-            <Evm health={data} />
+      <Answered of={{ ...health, data }} what="The status" lines={8} card>
+        {(now) => (
+          <div className="space-y-4">
+            <Verdict health={now} />
+            <Summary health={now} />
+            <Pipelines health={now} samples={samples} />
+            <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
+              <SourceCard health={now} />
+              {now.integrity === null ? null : <IntegrityCard integrity={now.integrity} />}
+              <Queues health={now} />
+              <Evm health={now} />
+            </div>
           </div>
-        </div>
-      )}
+        )}
+      </Answered>
     </>
   );
 };
 
 /** Everything that is not well, first what stopped; each with what to do. */
 const Verdict = ({ health }: { readonly health: HealthSeen }) => {
-  const { reader, pipelines, integrity, indexing, evm } = health;
-  const parts = [
-    { name: "The process that indexes", state: indexing?.state, reason: indexing?.reason },
-    { name: "The reader", state: reader.state, reason: reader.reason },
-    ...pipelines.map((one) => ({ ...one, name: `Pipeline ${one.name}` })),
-    { name: "Integrity", state: integrity?.state, reason: integrity?.reason },
-    ...(evm?.chains ?? []).map((one) => ({ name: `Chain ${one.network}`, ...one })),
-    ...(evm?.records ?? []).map((one) => ({ name: `Transfer events of ${one.project}`, ...one })),
-  ].filter(({ state }) => state === "stalled");
+  const { reader, notes } = health;
+  const parts = stalledParts(health);
   const doubts = reader.state === "unknown" ? [reader.reason] : [];
-  if (parts.length + doubts.length === 0) return null;
+  if (parts.length + doubts.length + notes.length === 0) return null;
   return (
     <div className="space-y-2">
       {doubts.map((reason) => (
         <Notice key="reader" tone="warn" title="Whether the chain has more is not known">
           {reason ?? "No process said how far it has read."} Look whether the process that indexes
           runs.
+        </Notice>
+      ))}
+      {notes.map((note) => (
+        <Notice key={note} tone="warn" title="Worth a look">
+          {note}
         </Notice>
       ))}
       {parts.map(({ name, reason }) => (
@@ -91,15 +80,16 @@ const Verdict = ({ health }: { readonly health: HealthSeen }) => {
 };
 
 const Summary = ({ health }: { readonly health: HealthSeen }) => {
-  const { status, reader, pipelines } = health;
+  const { reader, pipelines } = health;
+  const { state } = useService();
   const behind = pipelines.reduce((most, { lag }) => ((lag ?? 0n) > most ? (lag ?? 0n) : most), 0n);
   return (
-    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <Figures>
       <Figure
-        label="Everything together"
-        value={WORDS[status].word}
-        tone={WORDS[status].tone}
-        about={`version ${health.version}`}
+        label="Overall"
+        value={state.word}
+        tone={state.tone}
+        about={state.detail ?? `version ${health.version}`}
       />
       <Figure
         label="Read from the chain"
@@ -123,7 +113,7 @@ const Summary = ({ health }: { readonly health: HealthSeen }) => {
         }
         about="of the validators"
       />
-    </div>
+    </Figures>
   );
 };
 

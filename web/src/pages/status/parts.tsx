@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { Card } from "../../blocks/blocks.tsx";
 import type { HealthSeen, Integrity } from "../../data/health.ts";
+import { useService } from "../../data/service.tsx";
 import { countText } from "../../shown/amount.ts";
 import { spanText } from "../../shown/moment.ts";
 import { rateOver, secondsLeft, useMoved } from "./rates.ts";
@@ -14,32 +15,43 @@ const Lines = ({ children }: { readonly children: ReactNode }) => (
 const Line = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
   <div className="flex items-baseline justify-between gap-4 py-1.5">
     <dt className="text-muted">{name}</dt>
-    <dd className="figures min-w-0 text-right break-words">{children}</dd>
+    <dd className="figures text-right">{children}</dd>
   </div>
 );
 
 export const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => {
+  const { lost } = useService();
   const read = useMoved(reader.checkpoint);
   const chain = useMoved(reader.tip);
   const left = secondsLeft(reader.lag, rateOver(read, 60_000), rateOver(chain, 60_000));
   return (
     <Card title="Reader and source" actions={<StateBadge state={reader.state} />}>
       <Lines>
-        <Line name="Source">{reader.source?.source ?? "not told by any reader yet"}</Line>
+        <Line name="Source">
+          <span className="wrap-anywhere">
+            {reader.source?.source ?? "not told by any reader yet"}
+          </span>
+        </Line>
         <Line name="Appended to the log through">
           {reader.checkpoint === null ? "–" : countText(reader.checkpoint)}
         </Line>
-        <Line name="Not read yet">
-          {reader.lag === null ? "not known here" : countText(reader.lag)}
+        <Line name="Backlog">{reader.lag === null ? "not known here" : countText(reader.lag)}</Line>
+        <Line name="Caught up in">
+          {lost
+            ? "–"
+            : reader.state === "ok"
+              ? "caught up"
+              : left === null
+                ? "not known yet"
+                : spanText(left)}
         </Line>
-        <Line name="Time left">
-          {reader.state === "ok" ? "none" : left === null ? "not known yet" : spanText(left)}
-        </Line>
-        <Line name="A question open for">
+        <Line name="Current request waiting">
           {reader.source?.silentSeconds == null ? "–" : spanText(reader.source.silentSeconds)}
         </Line>
         {reader.source?.error == null ? null : (
-          <Line name="Last trouble">{reader.source.error}</Line>
+          <Line name="Last trouble">
+            <span className="wrap-anywhere">{reader.source.error}</span>
+          </Line>
         )}
       </Lines>
     </Card>
@@ -61,7 +73,7 @@ export const IntegrityCard = ({ integrity }: { readonly integrity: Integrity }) 
         <Line name="Log head signed through">
           {integrity.signedThrough === null ? "–" : countText(integrity.signedThrough)}
         </Line>
-        <Line name="Log last found whole">{ago(integrity.log.secondsAgo)}</Line>
+        <Line name="Log last checked">{ago(integrity.log.secondsAgo)}</Line>
         <Line name="Register last reconciled">{ago(integrity.sums.secondsAgo)}</Line>
       </Lines>
     </Card>

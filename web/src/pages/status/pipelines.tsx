@@ -4,6 +4,7 @@ import { Badge, Card } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import type { HealthSeen } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
+import { useService } from "../../data/service.tsx";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { spanText } from "../../shown/moment.ts";
@@ -18,6 +19,7 @@ export const Pipelines = ({
   readonly samples: ReadonlyMap<string, readonly Sample[]>;
 }) => {
   const live = useLive();
+  const { lost } = useService();
   const rows = useMemo(
     () =>
       health.pipelines.map((part) => {
@@ -87,11 +89,12 @@ export const Pipelines = ({
           },
           {
             id: "left",
-            header: "Time left",
+            header: "Caught up in",
             align: "right",
             wideOnly: true,
             cell: ({ lag, rate, state }) => {
-              if (state === "ok") return <span className="text-muted">none</span>;
+              if (lost) return "–";
+              if (state === "ok") return <span className="text-muted">caught up</span>;
               const left = secondsLeft(lag, rate, null);
               return left === null ? "–" : spanText(left);
             },

@@ -7,6 +7,11 @@ const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = 
       "Look at the log of that process. If it hangs, stop it: its standby, or the next start, goes on where it was.",
   },
   {
+    says: /the database does not answer/,
+    remedy:
+      "Look whether Postgres runs and can be reached from this machine. Nothing is lost; the service goes on by itself once it answers.",
+  },
+  {
     says: /gave up/,
     remedy:
       "It will not try again by itself. The reason names what it could not do; mend that, then start the process again.",

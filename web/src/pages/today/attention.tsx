@@ -2,18 +2,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { AsOf } from "../../blocks/answered.tsx";
 import { Failed, type Tone } from "../../blocks/blocks.tsx";
 import { askPath } from "../../data/ask.ts";
-import { useHealth } from "../../data/health.ts";
 import { useTokenSearch } from "../../data/here.ts";
 import { NOW } from "../../data/queries.ts";
 import { reading } from "../../data/read.ts";
+import { useService } from "../../data/service.tsx";
 import { useSession } from "../../data/session.ts";
 import type { Token } from "../../data/tokens.ts";
 import { PAGE_ROWS } from "../../register/load.ts";
 import { useExceptions } from "../../register/use-register.ts";
 import { countText } from "../../shown/amount.ts";
-import { Ago, Amount } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
+import { Ago } from "../../shown/shown.tsx";
 
 const summaryOf = reading("summary", (it) => ({
   failedRequests: it.at("requests").at("failed").number(),
@@ -36,7 +38,7 @@ const useOffice = (since: number) => {
 };
 
 export const Attention = ({ token, since }: { readonly token: Token; readonly since: number }) => {
-  const health = useHealth(5_000);
+  const { state } = useService();
   const office = useOffice(since);
   const exceptions = useExceptions(token.coinType);
   const kept = useTokenSearch();
@@ -47,7 +49,12 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
   );
   const sum = (those: readonly { readonly balance: bigint }[]) =>
     those.reduce((all, { balance }) => all + balance, 0n);
-  const asOf = isLong && timeMs !== undefined ? <Ago ms={timeMs} /> : null;
+  const asOf = (
+    <>
+      {isLong && timeMs !== undefined ? <Ago ms={timeMs} /> : null}
+      <AsOf of={exceptions} flush />
+    </>
+  );
   /** How many were found, and whether there may be more than were read. */
   const found = (wallets: readonly unknown[], rows: readonly unknown[]) =>
     exceptions.data === undefined
@@ -57,28 +64,16 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       : `${countText(wallets.length)}${rows.length === PAGE_ROWS ? " or more" : ""}`;
   const toneOf = (wallets: readonly unknown[]): Tone =>
     exceptions.data === undefined ? "plain" : wallets.length === 0 ? "good" : "warn";
-  const status = health.data?.status;
   return (
     <section
       aria-label="What needs attention"
       className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-4"
     >
       <Item
-        tone={
-          health.error !== null || status === "stalled" ? "bad" : status === "ok" ? "good" : "warn"
-        }
-        label="Everything at the chain's end"
-        value={
-          health.error !== null
-            ? "not answered"
-            : status === undefined
-              ? "…"
-              : status === "ok"
-                ? "yes"
-                : status === "stalled"
-                  ? "no, stalled"
-                  : "catching up"
-        }
+        tone={state.tone}
+        label="Service"
+        value={state.word}
+        about={state.detail}
         link={
           <Link to="/status" search={kept}>
             Status
@@ -87,7 +82,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       />
       <Item
         tone={toneOf(loose)}
-        label="Wallets that hold without a holder"
+        label="Unassigned wallets with a balance"
         value={found(loose, loose)}
         about={
           loose.length === 0 ? (
@@ -106,7 +101,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       />
       <Item
         tone={toneOf(frozen)}
-        label="Frozen wallets that hold"
+        label="Frozen wallets with a balance"
         value={found(frozen, frozenRows)}
         about={
           frozen.length === 0 ? (
@@ -142,9 +137,12 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
               : countText(office.data.failedRequests + office.data.failedDeliveries)
           }
           about={
-            office.data === undefined
-              ? undefined
-              : `${countText(office.data.failedRequests)} requests, ${countText(office.data.failedDeliveries)} deliveries, ${countText(office.data.disabled)} addresses disabled`
+            office.data === undefined ? undefined : (
+              <>
+                {`${countText(office.data.failedRequests)} requests, ${countText(office.data.failedDeliveries)} deliveries, ${countText(office.data.disabled)} addresses disabled`}
+                <AsOf of={office} flush />
+              </>
+            )
           }
           link={
             <Link to="/requests" search={{ ...kept, status: "FAILED" }}>
@@ -165,7 +163,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
           }
         />
       )}
-      {exceptions.error !== null ? (
+      {exceptions.error !== null && exceptions.data === undefined ? (
         <div className="sm:col-span-2 lg:col-span-4">
           <Failed
             error={exceptions.error}
@@ -209,7 +207,7 @@ const Item = ({
       {value}
     </div>
     <div className="mt-0.5 flex flex-wrap justify-between gap-x-3 text-xs text-muted">
-      <span>{about}</span>
+      <span className="min-w-0">{about}</span>
       <span className="text-accent hover:underline">{link}</span>
     </div>
   </div>

@@ -1,14 +1,16 @@
 /** What vesting grants unlock next. */
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { Card, Empty, Failed, Loading } from "../../blocks/blocks.tsx";
+import { Answered } from "../../blocks/answered.tsx";
+import { Card, Empty } from "../../blocks/blocks.tsx";
 import { useTokenSearch } from "../../data/here.ts";
 import { useGraph } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
 import { grantOf, grantsPage } from "../../register/grants.ts";
 import { nextRelease } from "../../register/unlocking.ts";
 import { shortened } from "../../shown/copied.tsx";
-import { Ago, Amount, Moment, useNow } from "../../shown/shown.tsx";
+import { Amount } from "../../shown/fitted.tsx";
+import { Ago, Moment, useNow } from "../../shown/shown.tsx";
 
 const SHOWN = 6;
 
@@ -18,9 +20,9 @@ const READ = 1_000;
 export const NextUnlocks = ({ token }: { readonly token: Token }) => {
   const kept = useTokenSearch();
   const { coinType, decimals } = token;
-  const { data, error, refetch } = useGraph(grantsPage, { coinType }, { long: true });
+  const asked = useGraph(grantsPage, { coinType }, { long: true });
   const now = useNow(5_000);
-  const grants = data?.tokenTimelocks;
+  const grants = asked.data?.tokenTimelocks;
   const next = useMemo(
     () =>
       (grants ?? [])
@@ -43,37 +45,40 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
           : "Tokens of grants that can be claimed then"
       }
     >
-      {error !== null ? (
-        <Failed error={error} what="The grants" onRetry={() => void refetch()} />
-      ) : data === undefined ? (
-        <Loading />
-      ) : next.length === 0 ? (
-        <Empty title="No grant unlocks anything more by time" />
-      ) : (
-        <ul className="divide-y divide-line border-t border-line text-sm">
-          {next.map(({ grant, release }) => (
-            <li key={grant.objectId} className="flex items-center justify-between gap-3 px-4 py-2">
-              <span className="min-w-0">
-                <Moment ms={Number(release.atMs)} />
-                <Link
-                  to="/holder/$holder"
-                  params={{ holder: grant.owner }}
-                  search={kept}
-                  className="block font-mono text-xs text-muted hover:underline"
+      <Answered of={asked} what="The grants">
+        {() =>
+          next.length === 0 ? (
+            <Empty title="No grant unlocks anything more by time" />
+          ) : (
+            <ul className="divide-y divide-line border-t border-line text-sm">
+              {next.map(({ grant, release }) => (
+                <li
+                  key={grant.objectId}
+                  className="flex items-center justify-between gap-3 px-4 py-2"
                 >
-                  {shortened(grant.owner)}
-                </Link>
-              </span>
-              <span className="text-right">
-                <Amount units={release.amount} decimals={decimals} />
-                <span className="block text-xs text-muted">
-                  <Ago ms={Number(release.atMs)} />
-                </span>
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
+                  <span className="min-w-0">
+                    <Moment ms={Number(release.atMs)} />
+                    <Link
+                      to="/holder/$holder"
+                      params={{ holder: grant.owner }}
+                      search={kept}
+                      className="block font-mono text-xs text-muted hover:underline"
+                    >
+                      {shortened(grant.owner)}
+                    </Link>
+                  </span>
+                  <span className="min-w-0 text-right">
+                    <Amount units={release.amount} decimals={decimals} />
+                    <span className="block text-xs text-muted">
+                      <Ago ms={Number(release.atMs)} />
+                    </span>
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answered>
     </Card>
   );
 };

@@ -1,44 +1,27 @@
 /** The first page of the morning: what happened since yesterday's close, and what needs somebody. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Card, Empty, Failed, Figure, Loading, PageHead } from "../../blocks/blocks.tsx";
+import { Answered, type Asked } from "../../blocks/answered.tsx";
+import { Card, Empty, FIGURE_LINK, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
+import { OfToken } from "../../blocks/of-token.tsx";
 import { When } from "../../controls/when.tsx";
 import { useTokenSearch, without } from "../../data/here.ts";
-import { type Token, tokenLabel, useToken, useTokens } from "../../data/tokens.ts";
+import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { saidOf } from "../../register/events.ts";
 import { roleName } from "../../register/role-names.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
+import { Amount } from "../../shown/fitted.tsx";
 import { fromSeconds, yesterdaysClose } from "../../shown/moment.ts";
-import { Ago, Amount, Moment } from "../../shown/shown.tsx";
+import { Ago, Moment } from "../../shown/shown.tsx";
 import { Attention } from "./attention.tsx";
 import { NextUnlocks } from "./next-unlocks.tsx";
-import { type HolderEvent, type RoleEvent, type Sum, useSince } from "./since.ts";
+import { type Sum, type Told, useSince } from "./since.ts";
 
-const TodayPage = () => {
-  const tokens = useTokens();
-  const token = useToken();
-  if (tokens.isPending) return <Loading lines={8} />;
-  if (tokens.error !== null) {
-    return <Failed error={tokens.error} what="The tokens" onRetry={() => void tokens.refetch()} />;
-  }
-  if (token === null) {
-    return (
-      <Empty title="No token was seen yet">
-        As soon as a token of the configured packages moves on the ledger, its register appears
-        here.{" "}
-        <Link to="/status" className="text-accent underline">
-          Status
-        </Link>{" "}
-        says how far the ledger has been read.
-      </Empty>
-    );
-  }
-  return <OfToken token={token} />;
-};
+const TodayPage = () => <OfToken>{(token) => <Today token={token} />}</OfToken>;
 
-const OfToken = ({ token }: { readonly token: Token }) => {
+const Today = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/" });
   const navigate = useNavigate({ from: "/" });
   const { from, to } = useTokenTime(token.coinType);
@@ -73,27 +56,15 @@ const OfToken = ({ token }: { readonly token: Token }) => {
             })
           }
         />
-        {moved.error !== null ? (
-          <Card>
-            <Failed error={moved.error} what="The movements" onRetry={() => void moved.refetch()} />
-          </Card>
-        ) : moved.data === undefined ? (
-          <Card>
-            <Loading lines={3} />
-          </Card>
-        ) : (
-          <Moved token={token} sums={moved.data} whole={moved.data.whole} />
-        )}
+        <div>
+          <Answered of={moved} what="The movements" lines={3} card>
+            {(sums) => <Moved token={token} sums={sums} whole={sums.whole} />}
+          </Answered>
+        </div>
         <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-          {told.error !== null ? (
-            <Card>
-              <Failed error={told.error} what="The events" onRetry={() => void told.refetch()} />
-            </Card>
-          ) : (
-            <HolderNews events={told.data?.holderEvents ?? null} />
-          )}
+          <HolderNews asked={told} />
           <div className="space-y-4">
-            <RoleNews events={told.data?.roleEvents ?? null} />
+            <RoleNews asked={told} />
             <NextUnlocks token={token} />
           </div>
         </div>
@@ -113,25 +84,23 @@ const Moved = ({
 }) => {
   const kept = useTokenSearch();
   const figure = (label: string, kind: string, { count, amount }: Sum, signed = false) => (
-    <Link to="/movements" search={{ ...kept, kind }} className="group block min-w-0">
-      <Figure
-        label={label}
-        value={
-          <span className="group-hover:text-accent">
-            <Amount units={amount} decimals={token.decimals} signed={signed} />
-          </span>
-        }
-        about={`${whole ? "" : "at least "}${countText(count)} ${count === 1 ? "movement" : "movements"}`}
-      />
-    </Link>
+    <Figure
+      label={
+        <Link to="/movements" search={{ ...kept, kind }} className={FIGURE_LINK}>
+          {label}
+        </Link>
+      }
+      value={<Amount units={amount} decimals={token.decimals} signed={signed} />}
+      about={`${whole ? "" : "at least "}${countText(count)} ${count === 1 ? "movement" : "movements"}`}
+    />
   );
   return (
-    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <Figures>
       {figure("Issued", "mint", sums.minted, true)}
       {figure("Burned", "burn", { ...sums.burned, amount: -sums.burned.amount }, true)}
       {figure("Transferred", "transfer", sums.transferred)}
       {figure("Moved by an administrator", "force_transfer", sums.forced)}
-    </div>
+    </Figures>
   );
 };
 
@@ -141,6 +110,7 @@ const SHOWN = 8;
 const List = <Item,>({
   title,
   about,
+  asked,
   items,
   none,
   more,
@@ -148,49 +118,54 @@ const List = <Item,>({
 }: {
   readonly title: string;
   readonly about: string;
-  /** Oldest first; null while being read. */
-  readonly items: readonly Item[] | null;
+  readonly asked: Asked<Told>;
+  /** Which of what was told, oldest first. */
+  readonly items: (told: Told) => readonly Item[];
   readonly none: string;
   readonly more: ReactNode;
   readonly children: (item: Item) => ReactNode;
-}) => (
-  <Card
-    flush
-    title={
-      items === null
-        ? title
-        : `${title}: ${countText(items.length)}${items.length >= 5_000 ? " or more" : ""}`
-    }
-    about={about}
-    actions={more}
-  >
-    {items === null ? (
-      <Loading />
-    ) : items.length === 0 ? (
-      <Empty title={none} />
-    ) : (
-      <ul className="divide-y divide-line border-t border-line text-sm">
-        {items.slice(-SHOWN).reverse().map(children)}
-      </ul>
-    )}
-  </Card>
-);
+}) => {
+  const count = asked.data === undefined ? null : items(asked.data).length;
+  return (
+    <Card
+      flush
+      title={
+        count === null ? title : `${title}: ${countText(count)}${count >= 5_000 ? " or more" : ""}`
+      }
+      about={about}
+      actions={more}
+    >
+      <Answered of={asked} what="The events">
+        {(told) =>
+          items(told).length === 0 ? (
+            <Empty title={none} />
+          ) : (
+            <ul className="divide-y divide-line border-t border-line text-sm">
+              {items(told).slice(-SHOWN).reverse().map(children)}
+            </ul>
+          )
+        }
+      </Answered>
+    </Card>
+  );
+};
 
-const HolderNews = ({ events }: { readonly events: readonly HolderEvent[] | null }) => {
+const HolderNews = ({ asked }: { readonly asked: Asked<Told> }) => {
   const kept = useTokenSearch();
   return (
     <List
       title="Changes of the holder register"
       about="Newest first"
-      items={events}
-      none="Nobody came, left, was frozen or regrouped"
+      asked={asked}
+      items={({ holderEvents }) => holderEvents}
+      none="No holder was added, removed, frozen or regrouped"
       more={
         <Link
           to="/cap-table"
           search={{ ...kept, show: "compare" }}
           className="text-xs text-accent hover:underline"
         >
-          Who came, who left
+          New and exited holders
         </Link>
       }
     >
@@ -213,14 +188,15 @@ const HolderNews = ({ events }: { readonly events: readonly HolderEvent[] | null
   );
 };
 
-const RoleNews = ({ events }: { readonly events: readonly RoleEvent[] | null }) => {
+const RoleNews = ({ asked }: { readonly asked: Asked<Told> }) => {
   const kept = useTokenSearch();
   return (
     <List
       title="Role changes"
       about="Newest first"
-      items={events}
-      none="Nobody's rights changed"
+      asked={asked}
+      items={({ roleEvents }) => roleEvents}
+      none="No role changed"
       more={
         <Link to="/roles" search={kept} className="text-xs text-accent hover:underline">
           All roles
@@ -231,7 +207,7 @@ const RoleNews = ({ events }: { readonly events: readonly RoleEvent[] | null }) 
         <li key={event.eventId} className="flex items-center justify-between gap-3 px-4 py-2">
           <span className="min-w-0">
             <span className="block truncate">
-              {event.granted ? "Given: " : "Taken: "}
+              {event.granted ? "Granted: " : "Revoked: "}
               {roleName(event.role, event.roleBit)}
             </span>
             <span className="text-muted">

@@ -24,8 +24,14 @@ const rolePage = graph(`query RoleNews($coinType: String!, $since: String!, $aft
 }`);
 
 type Moved = NonNullable<ResultOf<typeof movedPage>["tokenActivity"]>[number];
-export type HolderEvent = NonNullable<ResultOf<typeof holderPage>["holderEvents"]>[number];
-export type RoleEvent = NonNullable<ResultOf<typeof rolePage>["roleEvents"]>[number];
+type HolderEvent = NonNullable<ResultOf<typeof holderPage>["holderEvents"]>[number];
+type RoleEvent = NonNullable<ResultOf<typeof rolePage>["roleEvents"]>[number];
+
+/** Events of the register and of roles, oldest first. */
+export type Told = {
+  readonly holderEvents: readonly HolderEvent[];
+  readonly roleEvents: readonly RoleEvent[];
+};
 
 /** Pages of 1,000 that are read at most, of each kind. */
 const MOST_PAGES = 5;
@@ -87,7 +93,7 @@ export const useSince = (coinType: string, since: number) => {
   });
   const told = useQuery({
     queryKey: [NOW, "told", coinType, since],
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Told> => {
       const variables = { coinType, since: String(since + 1) };
       const asking = { key, signal };
       const [holderEvents, roleEvents] = await Promise.all([

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { AsOf } from "../../blocks/answered.tsx";
 import { Card, Empty, Failed, Loading, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { durationText } from "../../blocks/office.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
@@ -80,7 +81,7 @@ const Guided = () => {
           className={buttonClass(id === undefined ? "strong" : "plain")}
           onClick={() => void start()}
         >
-          {starting ? "Signing…" : id === undefined ? "Start the tour" : "Once more"}
+          {starting ? "Signing…" : id === undefined ? "Start the tour" : "Run again"}
         </button>
       </PageHead>
       {fault === null ? null : (
@@ -131,6 +132,7 @@ const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolea
   }
   return (
     <>
+      <AsOf of={asked} flush />
       {slow ? (
         <div className="mb-4">
           <Notice tone="warn" title="This takes longer than it should">
@@ -227,10 +229,10 @@ const Ended = ({ tour }: { readonly tour: Tour }) => {
   const [first, last] = [tour.history[0]?.atMs, tour.history.at(-1)?.atMs];
   return (
     <div className="mt-4">
-      <Notice tone="good" title="The circle is closed">
+      <Notice tone="good" title="Done: the caller has the result">
         {first === undefined || last === undefined
-          ? "The caller knows what the register knows."
-          : `From the signed request to a final result in ${durationText(last - first)}; the caller was told right after. The caller knows what the register knows.`}
+          ? "The caller and the register agree."
+          : `From the signed request to a final result in ${durationText(last - first)}; its signed callback followed at once.`}
       </Notice>
     </div>
   );

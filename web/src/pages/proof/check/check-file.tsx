@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Notice } from "../../../blocks/blocks.tsx";
 import { Button } from "../../../controls/button.tsx";
+import { PartError } from "../../../data/part.ts";
 import { checkFiles } from "./check.ts";
 import { type Files, filesOfDrop, filesOfList } from "./dropped.ts";
 import { type Report, UncheckableError } from "./report.ts";
@@ -78,7 +79,7 @@ export const CheckFile = () => {
 };
 
 const whyNot = (error: unknown): string =>
-  error instanceof UncheckableError
+  error instanceof UncheckableError || error instanceof PartError
     ? error.message
     : `The file could not be read: ${error instanceof Error ? error.message : String(error)}`;
 

@@ -2,17 +2,22 @@
 
 export type { Statement } from "../../../../../client/verify-statement.mjs";
 
+import { part } from "../../../data/part.ts";
+
 /** Statements, and what is signed of roots. */
-export const loadStatements = () => import("../../../../../client/verify-statement.mjs");
+export const loadStatements = part(() => import("../../../../../client/verify-statement.mjs")).load;
 
 /** The tree over a register's rows. */
-export const loadSumTree = () => import("../../../../../client/sum-tree.mjs");
+export const loadSumTree = part(() => import("../../../../../client/sum-tree.mjs")).load;
+
+const noble = part(() => import("../../../../../client/noble.mjs"));
+const canonical = part(() => import("../../../../../client/canonical-json.mjs"));
 
 /** What other things are hashed and signed with: BLAKE2b, Ed25519, RFC 8785 JSON. */
 export const loadSignatures = async () => {
   const [{ blake2b, ed25519 }, { canonicalJson }] = await Promise.all([
-    import("../../../../../client/noble.mjs"),
-    import("../../../../../client/canonical-json.mjs"),
+    noble.load(),
+    canonical.load(),
   ]);
   return { blake2b, ed25519, canonicalJson };
 };

@@ -1,8 +1,8 @@
 /** What checking a file came to. */
 import { Button } from "../../../controls/button.tsx";
 import { LongId } from "../../../shown/copied.tsx";
+import { Amount } from "../../../shown/fitted.tsx";
 import { CheckIcon, CloseIcon } from "../../../shown/icons.tsx";
-import { Amount } from "../../../shown/shown.tsx";
 import { Heading, KeyCompared, RootCompared } from "./compared.tsx";
 import { holds, type Report, type Said, type Step } from "./report.ts";
 

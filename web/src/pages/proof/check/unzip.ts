@@ -1,13 +1,16 @@
 /** The files of a zip. Read in this thread: workers would need a hole in the page's policy. */
+import { part } from "../../../data/part.ts";
 import { type Files, withoutFolder } from "./dropped.ts";
 import { UncheckableError } from "./report.ts";
 
 /** Bytes, unpacked: what a browser holds without trouble. A larger pack is dropped as its folder. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 
+const fflate = part(() => import("fflate"));
+
 /** @throws UncheckableError when it is damaged or too large */
 export const unzipped = async (zip: Blob): Promise<Files> => {
-  const { unzipSync } = await import("fflate");
+  const { unzipSync } = await fflate.load();
   let total = 0;
   try {
     const files = unzipSync(new Uint8Array(await zip.arrayBuffer()), {

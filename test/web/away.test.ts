@@ -1,0 +1,188 @@
+/** What the page does while its service is away: nothing that is shown is lost, called fresh, or left broken. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BUILT_PAGE } from "../../src/web/site.ts";
+import { chromiumHere, openBrowser, type Watched, watch } from "./browser.ts";
+import { type Demo, startDemo } from "./demo.ts";
+
+/** Each view, its heading, and whether the service refreshes what it shows. */
+const VIEWS = [
+  { path: "/", link: "Today", refreshed: true },
+  { path: "/status", link: "Status", refreshed: true },
+  { path: "/cap-table", link: "Cap table", refreshed: true },
+  { path: "/cap-table?show=compare", link: "Cap table", refreshed: true },
+  { path: "/holder/1", link: null, refreshed: true },
+  { path: "/movements", link: "Movements", refreshed: true },
+  { path: "/roles", link: "Roles", refreshed: true },
+  { path: "/proof", link: "Proof", refreshed: true },
+  { path: "/requests", link: "Requests", refreshed: true },
+  { path: "/deliveries", link: "Deliveries", refreshed: true },
+  { path: "/tour", link: "Guided tour", refreshed: false },
+] as const;
+
+const LOST = /^No answer since \d\d:\d\d:\d\d UTC$/;
+const OLD = /^As of \d\d:\d\d:\d\d UTC, not refreshed since$/;
+const BROKEN = /could not be (read|loaded)/;
+
+/** Until someone looks again on a machine with other work, milliseconds. */
+const PATIENCE = { timeout: 60_000 };
+
+describe.skipIf(chromiumHere === undefined)("in a browser", () => {
+  let demo: Demo;
+  let browser: Browser;
+  beforeAll(async () => {
+    [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
+  }, 180_000);
+  afterAll(async () => {
+    await browser?.close();
+    await demo?.[Symbol.asyncDispose]();
+  });
+
+  test("a view whose part cannot be loaded says so in its place, keeps the key, and comes by itself", async () => {
+    await using watched = await watch(browser, "about:blank");
+    const { page, context } = watched;
+    const rolesView = await partWith("query Roles(");
+    await context.route(rolesView, (route) => route.abort());
+    await page.goto(demo.url);
+    await page.getByRole("link", { name: "Roles", exact: true }).click();
+    await page.getByText("This view could not be loaded").waitFor(PATIENCE);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("This view could not be loaded").waitFor();
+    expect(new URL(page.url()).pathname).toBe("/roles");
+    await page.getByText("read key", { exact: false }).last().waitFor();
+    await context.unroute(rolesView);
+    await page.getByRole("heading", { name: "Roles", level: 1 }).waitFor(PATIENCE);
+    await allLoaded(page);
+  }, 120_000);
+
+  test("where the service has a newer page by now, a missing part says so instead of trying for ever", async () => {
+    await using watched = await watch(browser, "about:blank");
+    const { page, context } = watched;
+    await context.route(await partWith("query Roles("), (route) =>
+      route.fulfill({ status: 404, contentType: "application/json", body: "{}" }),
+    );
+    await page.goto(demo.url);
+    const newer = '<div id="page"></div><script type="module" src="/assets/index-new.js"></script>';
+    await context.route(`${demo.url}/`, (route) =>
+      route.fulfill({ contentType: "text/html", body: newer }),
+    );
+    await page.getByRole("link", { name: "Roles", exact: true }).click();
+    await page.getByText("The service has a newer version of this page.").waitFor(PATIENCE);
+    await page.getByRole("button", { name: "Reload" }).waitFor();
+    await page.getByText("read key", { exact: false }).last().waitFor();
+  }, 120_000);
+
+  test("every view keeps what it shows while the service is away, says how old it is, and comes back by itself", async () => {
+    await using opened = new AsyncDisposableStack();
+    const open = async (path: string): Promise<Watched> => {
+      const watched = opened.use(await watch(browser, demo.url + path));
+      await watched.page.locator("#content h1").waitFor(PATIENCE);
+      return watched;
+    };
+    const tabs = await Promise.all(
+      VIEWS.map(async (view) => {
+        const { page } = await open(view.path);
+        if (view.path === "/requests" || view.path === "/deliveries") {
+          await page.getByLabel("Operator key").fill(demo.operatorKey);
+          await page.getByRole("button", { name: "Sign in" }).click();
+          await page.getByText("operator key").first().waitFor(PATIENCE);
+        }
+        await allLoaded(page);
+        return { ...view, page, before: await shapeOf(page) };
+      }),
+    );
+    // One that opened nothing but its first view.
+    const { page: stranger } = await open("/");
+    await allLoaded(stranger);
+
+    await demo.stop();
+    for (const { path, page, refreshed, before } of tabs) {
+      await seen(page, LOST, path);
+      if (refreshed) await seen(page, OLD, path);
+      expect(await sayings(page), path).toEqual({ fresh: [], broken: [] });
+      const { heading, rows } = await shapeOf(page);
+      expect(heading, path).toBe(before.heading);
+      expect(rows, path).toBeGreaterThanOrEqual(before.rows);
+    }
+    for (const { link } of VIEWS) {
+      if (link === null) continue;
+      await pagesOf(stranger).getByRole("link", { name: link, exact: true }).click();
+      await stranger.locator("#content").getByText(/\S/).first().waitFor(PATIENCE);
+      await stranger.getByText("read key", { exact: false }).last().waitFor();
+      expect((await sayings(stranger)).fresh, link).toEqual([]);
+    }
+    await pagesOf(stranger).getByRole("link", { name: "Proof", exact: true }).click();
+    await stranger.getByText("The newest checkpoint could not be read").waitFor(PATIENCE);
+
+    await demo.restart();
+    for (const { path, page } of [...tabs, { path: "never opened", page: stranger }]) {
+      await expect
+        .poll(
+          async () => {
+            const { broken } = await sayings(page);
+            return [...(await visible(page, LOST)), ...(await visible(page, OLD)), ...broken];
+          },
+          { ...PATIENCE, message: path },
+        )
+        .toEqual([]);
+    }
+    await stranger.getByRole("heading", { name: /^Checkpoint / }).waitFor(PATIENCE);
+    await stranger.getByText("read key", { exact: false }).last().waitFor();
+    const status = tabs.find(({ path }) => path === "/status")?.page;
+    await seen(status, /^Up to date$/, "/status");
+  }, 400_000);
+});
+
+const pagesOf = (page: Page) => page.getByRole("navigation", { name: "Pages" });
+
+/** Address of the part of the page that has such a text. */
+const partWith = async (text: string): Promise<string> => {
+  const folder = join(BUILT_PAGE, "assets");
+  for (const name of await readdir(folder)) {
+    if (name.endsWith(".js") && (await readFile(join(folder, name), "utf8")).includes(text)) {
+      return `**/assets/${name}`;
+    }
+  }
+  throw new Error(`no part of the page has ${text}`);
+};
+
+/** Until every part of the page is there: charts are the largest. */
+const allLoaded = (page: Page) =>
+  page.waitForFunction(
+    () =>
+      performance
+        .getEntriesByType("resource")
+        .some(
+          (entry) =>
+            entry.name.includes("echarts") &&
+            "responseEnd" in entry &&
+            Number(entry.responseEnd) > 0,
+        ) && document.querySelector('[aria-label="Loading"]') === null,
+    null,
+    PATIENCE,
+  );
+
+const visible = async (page: Page, text: RegExp): Promise<readonly string[]> =>
+  page.getByText(text).filter({ visible: true }).allTextContents();
+
+const seen = async (page: Page | undefined, text: RegExp, where: string) =>
+  expect
+    .poll(async () => (page === undefined ? [] : visible(page, text)), {
+      ...PATIENCE,
+      message: where,
+    })
+    .not.toEqual([]);
+
+/** What no view may say while nobody answers. */
+const sayings = async (page: Page) => ({
+  fresh: await visible(page, /^(up to date|yes|caught up|.* behind|.*, now)$/i),
+  broken: await visible(page, BROKEN),
+});
+
+/** What stays of a view, whatever its numbers are. */
+const shapeOf = async (page: Page) => ({
+  heading: await page.locator("#content h1").first().textContent(),
+  rows: await page.locator("#content tbody tr, #content li").count(),
+});

@@ -1,0 +1,121 @@
+/**
+ * Parts of the page that come behind its first view, each a chunk of its own. All are loaded once the first view
+ * is there, so that what was never opened opens without the service, too. One that could not be loaded is tried
+ * again by itself: the page is never left for it, as its key would be lost.
+ */
+import { useEffect, useSyncExternalStore } from "react";
+import { heard, pause, unheard } from "./contact.ts";
+
+export type PartState<Module> =
+  | { readonly state: "waiting" }
+  | { readonly state: "loaded"; readonly module: Module }
+  /** Tried again by itself. `replaced`: the service has a newer page, whose parts have other names. */
+  | { readonly state: "failed"; readonly replaced: boolean };
+
+/** A part could not be loaded, which is tried again by itself: ask again in a moment, keep the page open. */
+export class PartError extends Error {
+  override readonly name = "PartError";
+  constructor(replaced: boolean) {
+    super(
+      replaced
+        ? "The service has a newer version of this page, and no longer the part that this needs. Reload the page; you will be asked for the key again."
+        : "A part of this page could not be loaded. It is tried again by itself: try again in a moment, and leave the page open.",
+    );
+  }
+}
+
+export type Part<Module> = {
+  /** @throws PartError */
+  load(): Promise<Module>;
+  /** Tries again at once. */
+  again(): void;
+  snapshot(): PartState<Module>;
+  watch(watcher: () => void): () => void;
+};
+
+/** Between attempts at first and at most, milliseconds. */
+const AGAIN_MS = 1_000;
+const AGAIN_MOST_MS = 15_000;
+
+const all = new Set<{ load(): Promise<unknown> }>();
+let begun = false;
+
+/** Declares a part: `part(() => import("./x.ts"))`. Nothing is loaded by it, unless the others were already. */
+export const part = <Module>(load: () => Promise<Module>): Part<Module> => {
+  let now: PartState<Module> = { state: "waiting" };
+  let loading: Promise<Module> | undefined;
+  let failures = 0;
+  let resting = false;
+  const watchers = new Set<() => void>();
+  const become = (next: PartState<Module>) => {
+    now = next;
+    for (const watcher of [...watchers]) watcher();
+  };
+  const attempt = async (): Promise<Module> => {
+    try {
+      const module = await load();
+      become({ state: "loaded", module });
+      return module;
+    } catch {
+      const replaced = await isReplaced();
+      loading = undefined;
+      become({ state: "failed", replaced });
+      void rest();
+      throw new PartError(replaced);
+    }
+  };
+  const rest = async () => {
+    if (resting) return;
+    resting = true;
+    await pause(Math.min(AGAIN_MS * 2 ** failures, AGAIN_MOST_MS));
+    failures += 1;
+    resting = false;
+    one.again();
+  };
+  const one: Part<Module> = {
+    load: () => {
+      loading ??= attempt();
+      return loading;
+    },
+    again: () => void one.load().catch(() => undefined),
+    snapshot: () => now,
+    watch: (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+  };
+  all.add(one);
+  // A part of a part, which is declared as the outer one comes.
+  if (begun) one.again();
+  return one;
+};
+
+/** Loads everything that is not there yet; marks the time, which ends what counts as the first view. */
+export const loadRest = (): void => {
+  if (begun) return;
+  begun = true;
+  performance.mark("first view");
+  for (const one of all) void one.load().catch(() => undefined);
+};
+
+/** Whether the service has another build of the page by now; false where it does not answer. */
+export const isReplaced = async (): Promise<boolean> => {
+  const own = document.querySelector<HTMLScriptElement>('script[type="module"][src]');
+  if (own === null) return false;
+  try {
+    const answer = await fetch("/", { headers: { accept: "text/html" }, cache: "no-store" });
+    const text = await answer.text();
+    const isPage = answer.ok && text.includes('id="page"');
+    if (isPage) heard();
+    return isPage && !text.includes(new URL(own.src).pathname);
+  } catch {
+    unheard();
+    return false;
+  }
+};
+
+/** A part as it stands; asks for it. */
+export const usePart = <Module>(one: Part<Module>): PartState<Module> => {
+  useEffect(() => one.again(), [one]);
+  return useSyncExternalStore(one.watch, one.snapshot);
+};

@@ -1,0 +1,186 @@
+/** Amounts that never break over two lines: where one does not fit it is rounded, and whole on touch or focus. */
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { type AmountForm, amountIn, isRounded, lastStep } from "./amount.ts";
+import { CopyButton } from "./copied.tsx";
+
+/** How far amounts are shortened, by steps of `amountIn`. */
+type Room = {
+  readonly step: number;
+  /** One step more; `from` is the step that did not fit, so that many at once ask for one. */
+  readonly tighten: (from: number) => void;
+};
+
+const useRoom = (): Room => {
+  const [step, setStep] = useState(0);
+  useEffect(() => {
+    let width = innerWidth;
+    const resized = () => {
+      // Phones change the height while one scrolls.
+      if (innerWidth === width) return;
+      width = innerWidth;
+      setStep(0);
+    };
+    addEventListener("resize", resized);
+    return () => removeEventListener("resize", resized);
+  }, []);
+  const tighten = useCallback(
+    (from: number) => setStep((now) => (now === from ? now + 1 : now)),
+    [],
+  );
+  return useMemo(() => ({ step, tighten }), [step, tighten]);
+};
+
+const SharedRoom = createContext<Room | null>(null);
+
+/** Amounts inside are shortened alike: digits of a column stay below each other. */
+export const FittedAlike = ({ children }: { readonly children: ReactNode }) => (
+  <SharedRoom value={useRoom()}>{children}</SharedRoom>
+);
+
+type Shown = {
+  readonly units: bigint;
+  readonly form: AmountForm;
+  readonly symbol: string | null | undefined;
+};
+
+/** An amount on one line: exact where there is room for it. */
+export const Amount = ({
+  units,
+  decimals,
+  signed = false,
+  fixed = false,
+  symbol,
+}: {
+  readonly units: bigint;
+  readonly decimals: number | null;
+  readonly signed?: boolean;
+  /** With all decimals, for columns. */
+  readonly fixed?: boolean;
+  readonly symbol?: string | null;
+}) => {
+  const shared = useContext(SharedRoom);
+  const shown = { units, form: { decimals, signed, fixed }, symbol };
+  return shared === null ? <Alone {...shown} /> : <Fitted room={shared} {...shown} />;
+};
+
+const Alone = (shown: Shown) => <Fitted room={useRoom()} {...shown} />;
+
+const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) => {
+  const box = useRef<HTMLSpanElement>(null);
+  const step = Math.min(room.step, lastStep(form.decimals));
+  const whole = amountIn(units, form, 0);
+  const text = amountIn(units, form, step);
+  const fit = useCallback(() => {
+    const place = box.current;
+    if (place === null || step >= lastStep(form.decimals)) return;
+    if (place.scrollWidth > place.clientWidth) room.tighten(step);
+  }, [room, step, form.decimals]);
+  // Before anything is painted, so that no digit is ever seen to go.
+  useLayoutEffect(fit);
+  useEffect(() => {
+    if (box.current === null) return;
+    const resized = new ResizeObserver(fit);
+    resized.observe(box.current);
+    return () => resized.disconnect();
+  }, [fit]);
+  const unit = symbol ? <span className="text-muted"> {symbol}</span> : null;
+  return (
+    <span
+      ref={box}
+      data-amount={whole}
+      className="figures inline-block max-w-full align-bottom whitespace-nowrap"
+      title={isRounded(text) ? undefined : `${units} in the smallest unit`}
+    >
+      {isRounded(text) ? (
+        <Rounded text={text} whole={symbol ? `${whole} ${symbol}` : whole}>
+          {unit}
+        </Rounded>
+      ) : (
+        <>
+          {text}
+          {unit}
+        </>
+      )}
+    </span>
+  );
+};
+
+/** Pixels between what is shown whole and what it belongs to, and the edges of the window. */
+const GAP = 6;
+
+/** A rounded amount: the whole one to screen readers, and to everybody on touch, focus or click. */
+const Rounded = ({
+  text,
+  whole,
+  children,
+}: {
+  readonly text: string;
+  readonly whole: string;
+  readonly children: ReactNode;
+}) => {
+  const id = useId();
+  const around = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const shown = useRef<HTMLSpanElement>(null);
+  const hide = useCallback(() => shown.current?.hidePopover(), []);
+  const show = () => {
+    const [from, box] = [button.current, shown.current];
+    if (from === null || box === null) return;
+    box.showPopover();
+    const at = from.getBoundingClientRect();
+    const { width, height } = box.getBoundingClientRect();
+    const below = at.bottom + GAP + height <= innerHeight;
+    box.style.left = `${Math.max(GAP, Math.min(at.right - width, innerWidth - width - GAP))}px`;
+    box.style.top = `${below ? at.bottom + GAP : at.top - GAP - height}px`;
+    addEventListener("scroll", hide, { capture: true, once: true });
+  };
+  useEffect(() => {
+    const both = around.current;
+    const left = ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget instanceof Node && !both?.contains(relatedTarget)) hide();
+    };
+    both?.addEventListener("focusout", left);
+    return () => {
+      both?.removeEventListener("focusout", left);
+      removeEventListener("scroll", hide, { capture: true });
+    };
+  }, [hide]);
+  return (
+    <span ref={around}>
+      <button
+        ref={button}
+        type="button"
+        aria-label={whole}
+        aria-describedby={id}
+        title={whole}
+        className="relative z-10 cursor-help underline decoration-dotted underline-offset-2"
+        onFocus={show}
+        onClick={show}
+      >
+        {text}
+        {children}
+      </button>
+      <span
+        ref={shown}
+        id={id}
+        popover="auto"
+        className="fixed inset-auto m-0 rounded-md border border-line bg-surface py-1 pr-1 pl-2.5 text-sm font-normal tracking-normal text-ink shadow-lg"
+      >
+        <span className="inline-flex items-center gap-1 whitespace-nowrap">
+          {whole} <CopyButton text={whole} what="amount" />
+        </span>
+      </span>
+    </span>
+  );
+};
