@@ -18,7 +18,10 @@ export type SiteFile = LargeText & { readonly contentType: string };
 
 export type Site = {
   readonly index: SiteFile;
-  /** By name below `assets/`: each name holds a digest of the content, so none ever changes. */
+  /**
+   * By name below `assets/`: each name holds a digest of the content, so none ever changes. Those of the build before
+   * are among them: a page that is open asks for its own.
+   */
   readonly assets: ReadonlyMap<string, SiteFile>;
 };
 
@@ -35,13 +38,16 @@ const LOOK_EVERY_MS = 1_000;
 /** The newest page there is when asked; undefined while none was built. */
 export const watchSite = (folder: string = BUILT_PAGE): (() => Promise<Site | undefined>) => {
   let site: Site | undefined;
+  let newest: Site["assets"] | undefined;
   let builtMs = 0;
   let looked: { readonly atMs: number; readonly done: Promise<void> } | undefined;
   const look = async () => {
     const modified = await stat(join(folder, "index.html")).catch(() => undefined);
     // A build takes the place of the one before at once: what is half written is never seen.
     if (modified === undefined || modified.mtimeMs === builtMs) return;
-    site = await readSite(folder);
+    const { index, assets } = await readSite(folder);
+    site = { index, assets: new Map([...(newest ?? []), ...assets]) };
+    newest = assets;
     builtMs = modified.mtimeMs;
   };
   return async () => {

@@ -55,6 +55,22 @@ test("until it is built a line says so, and a build is served without a restart"
   await expect.poll(text).toBe("<p>now</p>");
 });
 
+test("a page that is open finds its files after a newer build, and after two no more", async () => {
+  await using service = await servePage("<p>first</p>");
+  const status = async (name: string) => (await fetch(`${service.url}/assets/${name}`)).status;
+  expect(await status("index-abc.js")).toBe(200);
+  for (const [build, kept] of [
+    ["second", 200],
+    ["third", 404],
+  ] as const) {
+    await putPage(service.folder, `<p>${build}</p>`, `index-${build}.js`);
+    const text = async () => (await fetch(service.url, { headers: HTML })).text();
+    await expect.poll(text).toBe(`<p>${build}</p>`);
+    expect(await status(`index-${build}.js`)).toBe(200);
+    expect(await status("index-abc.js")).toBe(kept);
+  }
+});
+
 test("the server knows every address that the page has", async () => {
   const router = await readFile(new URL("../../web/src/router.tsx", import.meta.url), "utf8");
   const paths = [...router.matchAll(/ path: "([^"]+)"/g)].map(([, path]) =>
@@ -73,13 +89,14 @@ const servePage = async (html: string | undefined) => {
 };
 
 /** As a build does: beside, then in its place at once. */
-const putPage = async (folder: string, html: string) => {
+const putPage = async (folder: string, html: string, script = "index-abc.js") => {
   const made = `${folder}.new`;
   await mkdir(join(made, "assets"), { recursive: true });
-  const files = { "index.html": html, "assets/index-abc.js": "run()" };
+  const files = { "index.html": html, [`assets/${script}`]: "run()" };
   for (const [name, text] of Object.entries(files)) {
     await writeFile(join(made, name), text);
     await writeFile(join(made, `${name}.br`), brotliCompressSync(text));
   }
+  await rm(folder, { recursive: true, force: true });
   await rename(made, folder);
 };

@@ -54,7 +54,7 @@ export const Answered = <Data,>({
   }
   return (
     <>
-      <AsOf of={asked} />
+      <AsOf of={asked} flush={card} />
       {children(data)}
     </>
   );
@@ -66,13 +66,13 @@ export const AsOf = ({
   flush = false,
 }: {
   readonly of: Asked<unknown>;
-  /** Without a margin of its own. */
+  /** Beside what it is about, instead of inside its card. */
   readonly flush?: boolean;
 }) => {
   const { lost } = useService();
   if (data === undefined || (error === null && !(lost && isStale))) return null;
   return (
-    <p role="status" className={`text-xs text-warn ${flush ? "" : "px-4 py-1.5"}`}>
+    <p role="status" className={`text-xs text-warn ${flush ? "mb-2" : "px-4 py-1.5"}`}>
       As of {clockText(dataUpdatedAt, Date.now())}, not refreshed since
       {error === null || lost ? "" : `: ${error.message}`}
     </p>

@@ -89,7 +89,7 @@ const Frame = () => {
           {open ? <CloseIcon /> : <MenuIcon />}
         </Button>
         <Brand />
-        <div className="ml-auto">
+        <div className="ml-auto min-w-0">
           <Freshness short />
         </div>
       </header>
@@ -127,7 +127,7 @@ const Frame = () => {
 };
 
 const Brand = () => (
-  <Link to="/" search={keepToken} className="inline-flex items-center gap-2">
+  <Link to="/" search={keepToken} className="inline-flex shrink-0 items-center gap-2">
     <img src={mark} alt="" width="24" height="24" />
     <span className="font-semibold tracking-tight">Holderbook</span>
   </Link>

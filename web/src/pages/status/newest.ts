@@ -13,7 +13,8 @@ export const broughtUp = (health: HealthSeen, told: readonly Told[] | null): Hea
   const { reader } = health;
   const pipelines = health.pipelines.map((part) => {
     const newer = told?.find(({ pipeline }) => pipeline === part.name)?.checkpoint;
-    return { ...part, checkpoint: newer ?? part.checkpoint };
+    const both = [newer, part.checkpoint].filter((one) => one != null).map(BigInt);
+    return { ...part, checkpoint: both.length === 0 ? null : String(mostOf(both)) };
   });
   const known = [reader.checkpoint, ...pipelines.map(({ checkpoint }) => checkpoint)];
   const reached = known.filter((one) => one !== null).map(BigInt);

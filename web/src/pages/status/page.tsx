@@ -16,7 +16,7 @@ const StatusPage = () => {
   const live = useLive();
   const { lost } = useService();
   const samples = useSamples(live);
-  const data = health.data && broughtUp(health.data, live.state === "live" ? live.pipelines : null);
+  const data = health.data && broughtUp(health.data, live.pipelines);
   return (
     <>
       <PageHead

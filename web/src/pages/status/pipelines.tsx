@@ -74,7 +74,9 @@ export const Pipelines = ({
             align: "right",
             wideOnly: true,
             cell: ({ ageSeconds }) =>
-              ageSeconds === null || ageSeconds > 2_000_000_000 ? "–" : spanText(ageSeconds),
+              lost || ageSeconds === null || ageSeconds > 2_000_000_000
+                ? "–"
+                : spanText(ageSeconds),
           },
           {
             id: "rate",
@@ -83,7 +85,7 @@ export const Pipelines = ({
             cell: ({ rate, samples: own }) => (
               <span className="inline-flex items-center justify-end gap-2">
                 <Sparkline samples={own} />
-                <span className="w-10">{rate === null ? "…" : rate.toFixed(1)}</span>
+                <span className="w-10">{lost ? "–" : rate === null ? "…" : rate.toFixed(1)}</span>
               </span>
             ),
           },

@@ -38,7 +38,7 @@ const useOffice = (since: number) => {
 };
 
 export const Attention = ({ token, since }: { readonly token: Token; readonly since: number }) => {
-  const { state } = useService();
+  const { state, lost } = useService();
   const office = useOffice(since);
   const exceptions = useExceptions(token.coinType);
   const kept = useTokenSearch();
@@ -63,7 +63,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
         : "not answered"
       : `${countText(wallets.length)}${rows.length === PAGE_ROWS ? " or more" : ""}`;
   const toneOf = (wallets: readonly unknown[]): Tone =>
-    exceptions.data === undefined ? "plain" : wallets.length === 0 ? "good" : "warn";
+    exceptions.data === undefined || lost ? "plain" : wallets.length === 0 ? "good" : "warn";
   return (
     <section
       aria-label="What needs attention"
@@ -121,7 +121,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       {kind === "operator" ? (
         <Item
           tone={
-            office.data === undefined
+            office.data === undefined || lost
               ? "plain"
               : office.data.failedRequests + office.data.failedDeliveries + office.data.disabled ===
                   0
