@@ -50,7 +50,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
           expect(complaints, path).toEqual([]);
           expect(elsewhere, path).toEqual([]);
         }
-      });
+      }, 180_000);
     }
   }
 

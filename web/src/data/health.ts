@@ -1,6 +1,6 @@
 /** `/health` as the page reads it: whether everything keeps up, and what does not and why. */
 import { useQuery } from "@tanstack/react-query";
-import { fromSeconds } from "../shown/moment.ts";
+import { fromSeconds, momentText } from "../shown/moment.ts";
 import { askPath } from "./ask.ts";
 import { again } from "./queries.ts";
 import { type Reader, reading } from "./read.ts";
@@ -193,7 +193,11 @@ const healthOf = (it: Reader): HealthSeen => {
   };
 };
 
-const noteOf = (it: Reader): string => it.at("reason").text();
+const noteOf = (it: Reader): string => {
+  const sinceMs = it.at("since").maybe((since) => Date.parse(since.text()));
+  const reason = it.at("reason").text();
+  return sinceMs === null ? reason : `${reason}, since ${momentText(sinceMs)}`;
+};
 
 /** Everything that is stalled, first what stops the others; `stalled` as a whole has one at least. */
 export const stalledParts = ({

@@ -1,18 +1,16 @@
 /** What surrounds every page: where one can go, which token it is about, and how the service is. */
-import { useIsFetching } from "@tanstack/react-query";
-import { Link, Outlet, useLocation, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../controls/button.tsx";
 import { Choose } from "../controls/select.tsx";
-import { onReturn } from "../data/contact.ts";
-import { isReplaced, loadRest } from "../data/part.ts";
-import { useService, WatchedService } from "../data/service.tsx";
+import { WatchedService } from "../data/service.tsx";
 import { useSession, useSessionControl } from "../data/session.ts";
 import { useSettings } from "../data/settings.ts";
 import { tokenLabel, useToken, useTokens } from "../data/tokens.ts";
-import { countText } from "../shown/amount.ts";
 import { CloseIcon, MenuIcon, MoonIcon, SunIcon } from "../shown/icons.tsx";
 import mark from "./mark.svg";
+import { useRest } from "./rest.ts";
+import { Alerts, Freshness } from "./standing.tsx";
 import { useTheme } from "./theme.ts";
 import { UnitsNote } from "./units-note.tsx";
 
@@ -38,24 +36,6 @@ export const Layout = () => (
     <Frame />
   </WatchedService>
 );
-
-/** The first view counts as there once nothing is asked for, or after so many milliseconds. */
-const FIRST_VIEW_MS = 5_000;
-
-/** Loads what other views need as soon as the first one is there: each then opens without the service, too. */
-const useRest = () => {
-  const isAsking = useIsFetching() > 0;
-  const [late, setLate] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), FIRST_VIEW_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  useEffect(() => {
-    if (isAsking && !late) return;
-    const timer = setTimeout(loadRest, 200);
-    return () => clearTimeout(timer);
-  }, [isAsking, late]);
-};
 
 const Frame = () => {
   const [open, setOpen] = useState(false);
@@ -190,65 +170,6 @@ const TokenChoice = () => {
         void navigate({ to: ".", search: (now: object) => ({ ...now, token: coinType }) })
       }
     />
-  );
-};
-
-const DOTS = { plain: "bg-muted", good: "bg-good", warn: "bg-warn", bad: "bg-bad" } as const;
-
-/** How the service is, and how far the register goes: in words, and live. */
-const Freshness = ({ short = false }: { readonly short?: boolean }) => {
-  const {
-    state: { word, tone, detail },
-    checkpoint,
-  } = useService();
-  const search = useSearch({ strict: false });
-  return (
-    <Link
-      to="/status"
-      search={keepToken(search)}
-      className="inline-flex items-center gap-2 rounded-md px-2 py-1 text-xs hover:bg-sunken"
-      aria-live="polite"
-      title={detail ?? undefined}
-    >
-      <span className={`size-2 shrink-0 rounded-full ${DOTS[tone]}`} aria-hidden="true" />
-      <span className="font-medium">{word}</span>
-      {short || checkpoint === null ? null : (
-        <span className="figures text-muted">{countText(checkpoint)}</span>
-      )}
-    </Link>
-  );
-};
-
-/** What concerns every view: nobody answers, or there is a newer page. */
-const Alerts = () => {
-  const {
-    state: { kind, word, detail },
-  } = useService();
-  const [replaced, setReplaced] = useState(false);
-  // A service that was away may have come back as a newer one.
-  useEffect(
-    () =>
-      onReturn(() => {
-        void isReplaced().then((isSo) => isSo && setReplaced(true));
-      }),
-    [],
-  );
-  return (
-    <div role="status">
-      {kind === "lost" ? (
-        <div className="border-b border-line bg-bad-soft px-4 py-1.5 text-xs md:px-7">
-          <strong className="font-semibold text-bad">{word}.</strong> {detail}
-        </div>
-      ) : null}
-      {replaced ? (
-        <div className="border-b border-line bg-warn-soft px-4 py-1.5 text-xs md:px-7">
-          <strong className="font-semibold text-warn">
-            A newer version of this page is there.
-          </strong>{" "}
-          Reload when it suits you; you will be asked for the key again.
-        </div>
-      ) : null}
-    </div>
   );
 };
 

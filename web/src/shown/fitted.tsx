@@ -161,7 +161,7 @@ const Rounded = ({
       <button
         ref={button}
         type="button"
-        aria-label={whole}
+        aria-label={`${text}, exactly ${whole}`}
         aria-describedby={id}
         title={whole}
         className="relative z-10 cursor-help underline decoration-dotted underline-offset-2"
