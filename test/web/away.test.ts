@@ -41,7 +41,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   });
 
   test("a view whose part cannot be loaded says so in its place, keeps the key, and comes by itself", async () => {
-    await using watched = await watch(browser, "about:blank");
+    await using watched = await watch(browser, `${demo.url}/health`);
     const { page, context } = watched;
     const rolesView = await partWith("query Roles(");
     await context.route(rolesView, (route) => route.abort());
@@ -58,7 +58,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   }, 120_000);
 
   test("where the service has a newer page by now, a missing part says so instead of trying for ever", async () => {
-    await using watched = await watch(browser, "about:blank");
+    await using watched = await watch(browser, `${demo.url}/health`);
     const { page, context } = watched;
     await context.route(await partWith("query Roles("), (route) =>
       route.fulfill({ status: 404, contentType: "application/json", body: "{}" }),
