@@ -1,5 +1,5 @@
 /** Values given on the command line, checked. */
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { strictBase64 } from "../../client/ed25519.mjs";
 
 /** A checkpoint number. */
@@ -37,6 +37,33 @@ export const namesArgument = (known: readonly string[]) => (text: string) => {
   }
   return [...new Set(names)];
 };
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** The longest that a command tries again: a day. */
+const LONGEST_RETRY_MS = 24 * 3_600_000;
+
+/** A length of time such as `90s`, `10m` or `1h`, from 0 to a day, in milliseconds. */
+export const durationArgument = (text: string): number => {
+  const [, count = "", unit = "s"] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
+  const ms = Number(count) * (UNIT_MS[unit] ?? 0);
+  if (count === "" || ms > LONGEST_RETRY_MS) {
+    throw new InvalidArgumentError("It must be a time from 0 to 24h, such as 90s, 10m or 1h.");
+  }
+  return ms;
+};
+
+/** How long a command that ends tries again, unless it is told. */
+export const RETRY_FOR_MS = 600_000;
+
+/** How long a command that ends waits for its source. */
+export const retryForOption = () =>
+  new Option(
+    "--retry-for <time>",
+    "how long a source that fails, or says something wrong, is asked again, such as 90s, 10m or 1h; 0: not at all",
+  )
+    .argParser(durationArgument)
+    .default(RETRY_FOR_MS, "10m");
 
 /** A public key of a deployment. */
 export const keyArgument = (text: string): string => {

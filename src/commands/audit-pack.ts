@@ -9,6 +9,9 @@ import type { Manifest, PackHead } from "../audit/pack-form.ts";
 import { verifyPack } from "../audit/pack-verify.ts";
 import type { Db } from "../database/connect.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
+import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
+import { decodeCheckpoint } from "../ledger/decode/decode.ts";
+import { patientSource } from "../ledger/reading/patient-source.ts";
 import { committeeFrom, readTrusted } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { factSource } from "../log/log.ts";
@@ -17,8 +20,9 @@ import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
-import { keyArgument } from "./arguments.ts";
+import { keyArgument, retryForOption } from "./arguments.ts";
 import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
+import { patience } from "./named-source.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -29,6 +33,7 @@ type Options = {
   readonly out?: string;
   readonly opening: PackHead["opening"];
   readonly holderNames?: string;
+  readonly retryFor: number;
 };
 
 /** `holderbook audit-pack`: a register at two moments with what proves it, for an auditor to keep. */
@@ -55,6 +60,7 @@ export const auditPackCommand = () =>
       "--holder-names <file>",
       "the issuer's file of holders' names: its hash becomes part of the pack",
     )
+    .addOption(retryForOption())
     .addHelpText("after", "\nA date without a time ends at 24:00 UTC.")
     .action(async (options: Options) => {
       const { coin, from, to, out } = options;
@@ -73,6 +79,7 @@ const make = async ({
   out,
   opening,
   holderNames,
+  retryFor,
 }: Options & { coin: string; from: Asked; to: Asked; out: string }): Promise<Outcome> => {
   const { config, logger, signal } = await openRuntime();
   await using storage = await openStorage(config, logger, { existing: true });
@@ -89,8 +96,11 @@ const make = async ({
   const { packages } = await factSource(database).highWater();
   const { openLedgerSource } = await import("../service/ledger-source.ts");
   const verify = { ...config.verify, level: "signatures" as const };
-  const { source, demo } = await openLedgerSource({ ...config, verify }, logger);
+  const { source: asked, demo } = await openLedgerSource({ ...config, verify }, logger);
+  const source = patientSource(asked, { ...patience(retryFor, logger), check: whole });
   await using _closing = { [Symbol.asyncDispose]: () => source.close() };
+  // Where several are listed: they have to be of one chain.
+  await source.chainId(signal);
   await assertReaches(source, last.mark.sequence, signal);
   const file = config.verify.committeeFile;
   const committee = file === undefined ? demo?.source.committee : await committeeFrom(file);
@@ -115,6 +125,7 @@ type VerifyOptions = {
   readonly trust?: string;
   readonly key?: string;
   readonly source?: string;
+  readonly retryFor: number;
 };
 
 /** Reads nothing but the folder, and the committee where one is given: no settings, no database. */
@@ -144,7 +155,9 @@ const verifyCommand = () =>
       "--source <url>",
       "read all checkpoints between the two again, from anywhere: then none can have been left out",
     )
-    .action(async (folder: string, { committeeFrom: path, trust, key, source }: VerifyOptions) => {
+    .addOption(retryForOption())
+    .action(async (folder: string, options: VerifyOptions) => {
+      const { committeeFrom: path, trust, key, source, retryFor } = options;
       const committee = path === undefined ? undefined : await committeeFrom(path);
       const known = { committee, digest: trust, publicKey: key };
       const { manifest, outcome } = await verifyPack(folder, known);
@@ -154,15 +167,22 @@ const verifyCommand = () =>
         ...compared(manifest, known),
         source === undefined
           ? "not read again: the checkpoints between, of which the pack has those that concern the token; --source does that"
-          : `${await readFrom(source, folder, manifest)} checkpoints were read again: the pack leaves none of them out that concerns the token`,
+          : `${await readFrom(source, folder, manifest, retryFor)} checkpoints were read again: the pack leaves none of them out that concerns the token`,
       ];
       process.stdout.write(`${lines.join("\n")}\n`);
     });
 
-const readFrom = async (setting: string, folder: string, manifest: Manifest): Promise<bigint> => {
+const readFrom = async (
+  setting: string,
+  folder: string,
+  manifest: Manifest,
+  forMs: number,
+): Promise<bigint> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { signal } = new AbortController();
-  const source = openSource(setting);
+  const onTrouble = ({ message }: Error, pauseMs: number) =>
+    process.stderr.write(`${message}; asking again in ${pauseMs} ms\n`);
+  const source = patientSource(openSource(setting), { forMs, check: whole, onTrouble });
   try {
     await assertReaches(source, manifest.last.checkpoint, signal);
     return await readAgain(folder, manifest, source, signal);
@@ -170,6 +190,9 @@ const readFrom = async (setting: string, folder: string, manifest: Manifest): Pr
     await source.close();
   }
 };
+
+/** Refuses bytes that are not what they say. */
+const whole = (raw: RawCheckpoint): void => void decodeCheckpoint(raw, () => false);
 
 /** A source would wait for what it does not have yet. */
 const assertReaches = async (source: CheckpointSource, last: bigint, signal: AbortSignal) => {

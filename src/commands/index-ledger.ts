@@ -8,7 +8,7 @@ import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { checkpointArgument, namesArgument } from "./arguments.ts";
+import { checkpointArgument, namesArgument, RETRY_FOR_MS, retryForOption } from "./arguments.ts";
 import { progressLine, progressPlace } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -17,6 +17,7 @@ type IndexOptions = {
   readonly pipelines?: readonly string[];
   readonly first?: bigint;
   readonly last?: bigint;
+  readonly retryFor?: number;
 };
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
@@ -35,7 +36,13 @@ export const indexCommand = () =>
       checkpointArgument,
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
-    .action(async ({ pipelines, first, last }: IndexOptions) => {
+    .addOption(retryForOption().default(undefined, "10m with --last, for ever without"))
+    .action(async ({ pipelines, first, last, retryFor }: IndexOptions) => {
+      if (retryFor !== undefined && last === undefined) {
+        throw new UsageError(
+          "--retry-for goes with --last: without an end, what may pass is tried for ever",
+        );
+      }
       const { config, logger, telemetry, giveUp, signal } = await openRuntime("indexing");
       await using _tracing = telemetry.tracing;
       await announceLedger(config, logger);
@@ -76,6 +83,7 @@ export const indexCommand = () =>
         firstCheckpoint,
         last,
         pipelines,
+        retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
         signal,
         onProgress: line.report,
       });

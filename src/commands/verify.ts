@@ -1,9 +1,11 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../ledger/decode/decode-error.ts";
 import { loadBls } from "../ledger/proof/bls.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
-import { CommitteeError } from "../ledger/proof/proof-errors.ts";
+import { CertificateError, CommitteeError } from "../ledger/proof/proof-errors.ts";
 import { committeeAfter, createProver } from "../ledger/proof/prover.ts";
+import { patientSource } from "../ledger/reading/patient-source.ts";
 import {
   committeeAt,
   committeeFrom,
@@ -12,13 +14,17 @@ import {
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
 import {
+  VerificationError,
   type Verified,
   verifyCheckpoints,
   wholeRange,
 } from "../ledger/reading/verify-checkpoints.ts";
-import { readCheckpointFile } from "../ledger/sources/chk-file.ts";
-import { checkpointArgument } from "./arguments.ts";
-import { openNamedSource } from "./named-source.ts";
+import { CheckpointFileError, readCheckpointFile } from "../ledger/sources/chk-file.ts";
+import { CheckpointDamagedError } from "../ledger/sources/source-errors.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { retrying } from "../waiting/retrying.ts";
+import { checkpointArgument, retryForOption } from "./arguments.ts";
+import { openNamedSource, patience } from "./named-source.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -30,6 +36,7 @@ type Options = {
   readonly committeeFrom?: string;
   readonly log?: boolean;
   readonly json?: boolean;
+  readonly retryFor: number;
 };
 
 /** `holderbook verify`: whether checkpoints are what the validators signed. Exit code 1 when they are not. */
@@ -53,6 +60,7 @@ export const verifyCommand = () =>
       "check the log in the database instead: against its hash chain and the heads signed of it; the source then names the facts that do not fit",
     )
     .option("--json", "one JSON document instead of text")
+    .addOption(retryForOption())
     .addHelpText(
       "after",
       "\nEvery digest is recomputed up to the summary, the link to the checkpoint before, and the validators'\n" +
@@ -87,9 +95,18 @@ const trustArgument = (text: string): TrustedCheckpoint => {
   throw new InvalidArgumentError("It must be a digest in base58, or NUMBER:DIGEST.");
 };
 
-/** What may pass, as a source that does not answer, says nothing about checkpoints. */
+/** What says something about checkpoints: a source that does not answer, or refuses, says nothing. */
 const isFinding = (error: unknown): error is Error =>
-  error instanceof Error && "remedy" in error && error.remedy === "stop";
+  FINDINGS.some((finding) => error instanceof finding);
+
+const FINDINGS = [
+  VerificationError,
+  CertificateError,
+  CommitteeError,
+  CheckpointDecodeError,
+  CheckpointDamagedError,
+  CheckpointFileError,
+];
 
 /** What was verified, and what it rests on. */
 type Outcome = { readonly report: Verified; readonly began: string };
@@ -112,53 +129,80 @@ const verifyFiles = async (
   return { report, began: beginning(start, path, trust) };
 };
 
-const verifyRange = async ({
-  from,
-  to,
-  source: setting,
-  trust,
-  committeeFrom: path,
-}: Options): Promise<Outcome> => {
-  if (from === undefined || to === undefined || to < from) {
+const verifyRange = async (options: Options): Promise<Outcome> => {
+  const { from: first, to: last, source: setting, retryFor } = options;
+  if (first === undefined || last === undefined || last < first) {
     throw new UsageError("verify takes files, or a range: --from N --to M");
   }
   const { config, logger, signal } = await openRuntime();
   const verifying = { ...config, verify: { ...config.verify, level: "signatures" as const } };
-  const { source, demo } = await openNamedSource(verifying, setting, logger);
-  try {
-    const newest = await source.latest(signal);
-    if (newest !== null && to > newest) {
-      throw new UsageError(
-        `${source.description} has no checkpoint ${to}; its newest is ${newest}`,
-      );
-    }
-    const own = trust === undefined ? demo?.source.committee : undefined;
-    const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
-    const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };
-    if (known === undefined) {
-      throw new UsageError(
-        "say which validators to trust: --committee-from FILE or --trust DIGEST",
-      );
-    }
-    const bls = await loadBls();
-    const { header } = await fetchCertified(source, from, signal);
-    const start = await committeeAt({ source, bls }, known, header, signal).catch((error) => {
-      // What is trusted by its digest alone may also come by itself, in the range.
-      if (trust?.sequence === null && error instanceof CommitteeError) return error;
+  const { source: asked, demo } = await openNamedSource(verifying, setting, logger);
+  const source = patientSource(asked, patience(retryFor, logger));
+  let found: string | undefined;
+  /** A finding that a second reading has too, from the next source where several are listed, is one. */
+  const remedy = (error: unknown): Remedy => {
+    if (!isFinding(error) || error.message === found || retryFor === 0) return "stop";
+    found = error.message;
+    return "retry";
+  };
+  const attempt = async (): Promise<Outcome> => {
+    const inUse = asked.listed?.inUse ?? 0;
+    try {
+      return await verifyOnce({ first, last }, options, { source, demo }, signal);
+    } catch (error) {
+      if (isFinding(error)) asked.failed?.(error, inUse);
       throw error;
-    });
-    const nowhere = start instanceof CommitteeError;
-    const checkpoints = wholeRange(source, { first: from, last: to }, signal);
-    const committee = nowhere ? null : start.committee;
-    const report = await verifyFrom(committee, checkpoints, trust).catch((error) => {
-      throw nowhere && error instanceof CommitteeError ? start : error;
-    });
+    }
+  };
+  try {
+    const again = { backoff: READ_AGAIN, forMs: retryFor, remedy };
+    const outcome = await retrying(attempt, again, signal);
     signal.throwIfAborted();
-    const where = path ?? (given === undefined ? undefined : "the demo ledger");
-    return { report, began: beginning(given ?? null, where, trust) };
+    if (outcome === undefined) throw signal.reason;
+    return outcome;
   } finally {
     await source.close();
   }
+};
+
+/** Before what does not hold is read once more. */
+const READ_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
+
+const verifyOnce = async (
+  range: { readonly first: bigint; readonly last: bigint },
+  { trust, committeeFrom: path }: Options,
+  { source, demo }: Pick<Awaited<ReturnType<typeof openNamedSource>>, "source" | "demo">,
+  signal: AbortSignal,
+): Promise<Outcome> => {
+  // Where several are listed: they have to be of one chain.
+  await source.chainId(signal);
+  const newest = await source.latest(signal);
+  if (newest !== null && range.last > newest) {
+    throw new UsageError(
+      `${source.description} has no checkpoint ${range.last}; its newest is ${newest}`,
+    );
+  }
+  const own = trust === undefined ? demo?.source.committee : undefined;
+  const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
+  const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };
+  if (known === undefined) {
+    throw new UsageError("say which validators to trust: --committee-from FILE or --trust DIGEST");
+  }
+  const bls = await loadBls();
+  const { header } = await fetchCertified(source, range.first, signal);
+  const start = await committeeAt({ source, bls }, known, header, signal).catch((error) => {
+    // What is trusted by its digest alone may also come by itself, in the range.
+    if (trust?.sequence === null && error instanceof CommitteeError) return error;
+    throw error;
+  });
+  const nowhere = start instanceof CommitteeError;
+  const checkpoints = wholeRange(source, range, signal);
+  const committee = nowhere ? null : start.committee;
+  const report = await verifyFrom(committee, checkpoints, trust).catch((error) => {
+    throw nowhere && error instanceof CommitteeError ? start : error;
+  });
+  const where = path ?? (given === undefined ? undefined : "the demo ledger");
+  return { report, began: beginning(given ?? null, where, trust) };
 };
 
 /** A digest pins the checkpoint file that the committee is taken from; for a committee file it is another. */

@@ -10,7 +10,7 @@ export type SourceNote = {
   readonly source: string;
   /** Which run of a reader says so. */
   readonly reader: string;
-  /** Whether it holds the log. */
+  /** Whether it holds the log and nothing is wrong: what it says wrongly, or not at all, is in `error` then. */
   readonly reading: boolean;
   readonly gaveUp: boolean;
   /** Milliseconds since the last answer to it; null before the first. */

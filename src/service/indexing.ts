@@ -28,6 +28,8 @@ export type IndexingSettings = {
   readonly firstCheckpoint?: bigint | undefined;
   /** End once every pipeline has committed it; absent: never by itself. */
   readonly last?: bigint | undefined;
+  /** How long what may pass is tried again without reading on, milliseconds; absent: for ever. */
+  readonly retryForMs?: number | undefined;
   /** Names of the pipelines to run; absent: all. */
   readonly pipelines?: readonly string[] | undefined;
   readonly signal: AbortSignal;
@@ -78,6 +80,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,
+      retryForMs: settings.retryForMs,
       feed,
       bounds: { facts: config.batchFacts, bytes: config.batchBytes },
       onProgress: (progress) => {

@@ -4,19 +4,22 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Committee } from "../ledger/proof/committee.ts";
-import { Setback } from "../ledger/sources/fetch-attempts.ts";
+import { type OnSetback, Setback } from "../ledger/sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
   createContact,
   type Hearing,
   type SourceContact,
 } from "../ledger/sources/source-contact.ts";
+import type { OpenListed } from "../ledger/sources/source-list.ts";
 import { recordDecimals } from "../log/coins.ts";
 import type { Logger } from "../logging/logger.ts";
 import { type Assets, suiTokens } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
 import { readJsonFile } from "../settings/json-file.ts";
 import { checkLedgerNamed } from "../settings/ledger-named.ts";
+import type { LedgerSource } from "../settings/ledger-sources.ts";
+import { shownUrl } from "../settings/shown-url.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import { canonicalAddress, canonicalType } from "../values/move-type.ts";
 import { assetsOf } from "./assets.ts";
@@ -77,7 +80,11 @@ export const announceLedger = async (config: Config, logger: Logger): Promise<vo
   }
   const { source } = await openLedgerSource(config, logger);
   await source.close();
-  logger.info({ ledger: source.description }, `reading ${source.description}`);
+  const others = config.ledgerSources.slice(1).map(({ setting }) => shownUrl(setting));
+  logger.info(
+    { ledger: source.description, ...(others.length > 0 && { others }) },
+    `reading ${[source.description, ...others].join(", else ")}`,
+  );
 };
 
 const aboutDemo = ({ demo }: Config): string =>
@@ -124,7 +131,10 @@ export const openLedger = async (
 ): Promise<Ledger> => {
   const contact = createContact();
   const hearing = figures === undefined ? contact : countedHearing(contact, figures);
-  const { source, demo, described, about } = await openLedgerSource(config, logger, hearing);
+  const { source, demo, described, about } = await openLedgerSource(config, logger, {
+    hearing,
+    figures,
+  });
   const packages = config.packages ?? described?.packages;
   if (packages === undefined) {
     throw new ConfigError(
@@ -165,7 +175,7 @@ const countedHearing = ({ answered, failed }: Hearing, figures: Figures): Hearin
 export const openLedgerSource = async (
   config: Config,
   logger: Logger,
-  hearing?: Hearing,
+  { hearing, figures }: { readonly hearing?: Hearing; readonly figures?: Figures | undefined } = {},
 ): Promise<{
   readonly source: CheckpointSource;
   readonly demo?: OpenDemo | undefined;
@@ -182,21 +192,56 @@ export const openLedgerSource = async (
       about: `${aboutDemo(config)},`,
     };
   }
+  const source = await openSources(config, logger, { hearing, figures });
+  const described = await Promise.all(
+    config.ledgerSources.map(({ setting }) => describedIn(setting)),
+  );
+  return {
+    source,
+    described: described.find((each) => each !== undefined),
+    about: `${source.description},`,
+  };
+};
+
+/** Opens what is listed, as one source. */
+const openSources = async (
+  config: Config,
+  logger: Logger,
+  {
+    hearing,
+    figures,
+  }: { readonly hearing?: Hearing | undefined; readonly figures?: Figures | undefined },
+): Promise<CheckpointSource> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
-  const source = openSource(config.ledgerSource, {
-    headers: config.ledgerHeaders,
+  const { oneOfSeveralPolicy } = await import("../ledger/sources/fetch-attempts.ts");
+  const shared = {
     maxConcurrency: config.fetchConcurrency,
     windowBytes: config.fetchWindowBytes,
     firstCheckpoint: config.firstCheckpoint,
     certificates: config.verify.level === "signatures",
-    hearing,
-    onSetback: (setback) =>
+    onSetback: (setback: Parameters<OnSetback>[0]) =>
       setback.failures < 3
         ? logger.debug(setback, "fetching again")
         : logger.warn(setback, "the source keeps failing; fetching again"),
+  };
+  const [first, second, ...others] = config.ledgerSources;
+  if (first === undefined || second === undefined) {
+    const { setting, headers } = first ?? { setting: config.ledgerSource, headers: {} };
+    return openSource(setting, { ...shared, headers, hearing });
+  }
+  const open =
+    ({ setting, headers }: LedgerSource): OpenListed =>
+    (own) =>
+      openSource(setting, { ...shared, headers, retry: oneOfSeveralPolicy, hearing: own });
+  const { listSources } = await import("../ledger/sources/source-list.ts");
+  figures?.begin("holderbook_source_changes_total", {});
+  return listSources([open(first), open(second), ...others.map(open)], {
+    hearing,
+    onChange: (change) => {
+      figures?.count("holderbook_source_changes_total", {});
+      logger.warn(change, `reading from another source, ${change.to}`);
+    },
   });
-  const described = await describedIn(config.ledgerSource);
-  return { source, described, about: `${source.description},` };
 };
 
 /** The `ledger.json` of a folder, when there is one. */

@@ -90,14 +90,15 @@ const configuredAccess = async (
 };
 
 /** @throws ConfigError */
-const nodeOf = ({ ta, ledgerSource, ledgerHeaders }: Config): SuiNode | undefined => {
-  const node = ta.node ?? ledgerSource;
-  if (!node.startsWith("grpc+")) return undefined;
-  const address = readGrpcAddress(node);
+const nodeOf = ({ ta, ledgerSources }: Config): SuiNode | undefined => {
+  // Headers are the source's: a provider's key goes to no other host.
+  const own = ta.node === undefined ? undefined : { setting: ta.node, headers: {} };
+  const node = own ?? ledgerSources.find(({ setting }) => setting.startsWith("grpc+"));
+  if (node === undefined) return undefined;
+  const address = readGrpcAddress(node.setting);
   // The ledger's source was opened from the same text: only a TA_NODE can be wrong here.
   if ("problem" in address) throw new ConfigError(`TA_NODE: ${address.problem}`);
-  // Headers are the source's: a provider's key goes to no other host.
-  return openSuiNode({ ...address, headers: ta.node === undefined ? ledgerHeaders : {} });
+  return openSuiNode({ ...address, headers: node.headers });
 };
 
 const suiSignerOf = async ({ ta }: Config): Promise<SuiSigner | undefined> => {

@@ -9,6 +9,7 @@ import { loadEnvFile } from "node:process";
 import { parseEnv } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "./config-error.ts";
+import { type LedgerSource, ledgerSourcesOf } from "./ledger-sources.ts";
 import { ENV_FILE, ENVIRONMENT, mistyped } from "./names.ts";
 import { SECRETS, withSecretFiles } from "./secret-files.ts";
 import { shownUrl } from "./shown-url.ts";
@@ -16,10 +17,10 @@ import {
   checkpointNumber,
   explorerPage,
   flag,
-  header,
+  headers,
   LOG_FORMATS,
   LOG_LEVELS,
-  ledgerSource,
+  ledgerSources,
   origins,
   packages,
   ports,
@@ -44,8 +45,8 @@ const settings = z.object({
   STATEMENT_TIMEOUT_MS: wholeNumber(100, 600_000, "5000").default(5000),
   REDIS_URL: urlOf(["redis", "rediss"], "redis://localhost:6379").optional(),
   DATA_DIR: z.string().default(".holderbook"),
-  LEDGER_SOURCE: ledgerSource.optional(),
-  LEDGER_HEADERS: header.optional(),
+  LEDGER_SOURCE: ledgerSources.optional(),
+  LEDGER_HEADERS: headers.optional(),
   SECURITY_TOKEN_PACKAGES: packages.optional(),
   FIRST_CHECKPOINT: checkpointNumber.optional(),
   VERIFY: z.enum(VERIFY_LEVELS, `must be one of ${VERIFY_LEVELS.join(", ")}`).optional(),
@@ -131,11 +132,12 @@ export type Config = Readonly<{
   statementTimeoutMs: number;
   redisUrl: string | undefined;
   dataDir: string;
+  /** The first source of the ledger. */
   ledgerSource: string;
+  /** All that are listed, of one chain, in the order of preference. */
+  ledgerSources: readonly LedgerSource[];
   /** Whether the settings name it; otherwise it is the demo ledger by default. */
   ledgerSourceNamed: boolean;
-  /** Sent with every request to the source; may hold a provider's key: never logged. */
-  ledgerHeaders: Readonly<Record<string, string>>;
   /** Canonical addresses, original first; absent on the demo ledger, which names its own. */
   packages: readonly string[] | undefined;
   firstCheckpoint: bigint | undefined;
@@ -228,7 +230,8 @@ const shownValue = (name: string, present: Readonly<Record<string, string>>): st
   // A connection string may hold a password: name the variable, not its value.
   if (/URL|HEADERS|KEY|TOKEN|ENDPOINT/.test(name)) return "";
   const value = present[name] ?? "";
-  return ` (is "${/^(LEDGER_SOURCE|TA_NODE)$/.test(name) ? shownUrl(value) : value}")`;
+  const isAddress = /^(LEDGER_SOURCE|TA_NODE)$/.test(name);
+  return ` (is "${isAddress ? value.split(/\s+/).map(shownUrl).join(" ") : value}")`;
 };
 
 /**
@@ -284,7 +287,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     });
     throw new ConfigError(lines.join("\n"));
   }
-  const source = data.LEDGER_SOURCE ?? "demo:";
+  const [source = "demo:", ...others] = data.LEDGER_SOURCE ?? [];
   return {
     port: data.PORT,
     host: data.HOST,
@@ -295,8 +298,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     redisUrl: data.REDIS_URL,
     dataDir: data.DATA_DIR,
     ledgerSource: source,
+    ledgerSources: ledgerSourcesOf([source, ...others], data.LEDGER_HEADERS ?? []),
     ledgerSourceNamed: data.LEDGER_SOURCE !== undefined,
-    ledgerHeaders: data.LEDGER_HEADERS ?? {},
     packages: data.SECURITY_TOKEN_PACKAGES,
     firstCheckpoint: data.FIRST_CHECKPOINT,
     verify: {

@@ -1,5 +1,6 @@
 /** What the values of settings may be, and what is said of those that are not. */
 import { z } from "zod";
+import { type LedgerHeader, splitSources } from "./ledger-sources.ts";
 
 export const wholeNumber = (least: number, most: number, example: string) =>
   z
@@ -37,23 +38,42 @@ export const packages = z.string().transform((text, context) => {
   return [...new Set(padded)];
 });
 
-export const ledgerSource = z
-  .string()
-  .regex(
-    /^(demo:.*|dir:.+|https?:\/\/.+|grpc\+https?:\/\/.+)$/,
-    "must be demo:, dir:/path, https://object-store or grpc+https://full-node, such as grpc+https://fullnode.mainnet.sui.io:443",
-  );
+/** A word behind an address is no source; the name of a folder may have spaces. */
+const SOURCE = /^(demo:.*|dir:.+|https?:\/\/\S+|grpc\+https?:\/\/\S+)$/;
 
-export const header = z.string().transform((text, context) => {
-  const pairs = text.split(";").map((part) => /^\s*([A-Za-z0-9-]+)\s*:\s*(.+?)\s*$/.exec(part));
+/** One source, or several of one chain in the order of preference, separated by spaces. */
+export const ledgerSources = z.string().transform((text, context) => {
+  const sources = splitSources(text);
+  const fault = !sources.every((one) => SOURCE.test(one))
+    ? "must be demo:, dir:/path, https://object-store or grpc+https://full-node, such as grpc+https://fullnode.mainnet.sui.io:443; several of one chain are separated by spaces"
+    : sources.length > 1 && sources.some((one) => one.startsWith("demo:"))
+      ? "lists the demo ledger beside others, which are of another chain; name it alone"
+      : new Set(sources).size < sources.length
+        ? "lists a source twice"
+        : undefined;
+  if (fault === undefined) return sources;
+  context.addIssue({ code: "custom", message: fault });
+  return z.NEVER;
+});
+
+const HEADER =
+  /^\s*(?:([A-Za-z0-9.-]+(?::\d+)?|\[[0-9a-f:]+\](?::\d+)?)\s+)?([A-Za-z0-9-]+)\s*:\s*(.+?)\s*$/;
+
+export const headers = z.string().transform((text, context): readonly LedgerHeader[] => {
+  const pairs = text.split(";").map((part) => HEADER.exec(part));
   if (pairs.some((pair) => pair === null)) {
     context.addIssue({
       code: "custom",
-      message: 'must be "name: value", several separated by ";"',
+      message:
+        'must be "name: value", several separated by ";", where several sources are listed with the host in front: "host name: value"',
     });
     return z.NEVER;
   }
-  return Object.fromEntries(pairs.map((pair) => [pair?.[1]?.toLowerCase() ?? "", pair?.[2] ?? ""]));
+  return pairs.map((pair) => ({
+    host: pair?.[1]?.toLowerCase(),
+    name: pair?.[2]?.toLowerCase() ?? "",
+    value: pair?.[3] ?? "",
+  }));
 });
 
 /** A page of an explorer, or `none`: `placeholder` stands in it once, for what is shown there. */

@@ -14,6 +14,11 @@ export type Retrying = {
   /** Failures in a row after which the last error is thrown although it may pass; no end unless given. */
   readonly attempts?: number;
   /**
+   * Milliseconds of failures in a row after which the last error is thrown although it may pass; no end
+   * unless given. 0: the first failure is the last.
+   */
+  readonly forMs?: number | undefined;
+  /**
    * Told of every failure that is not the last, before the pause.
    *
    * @param pauseMs whole milliseconds
@@ -36,7 +41,7 @@ const LOOK_MS = 1_000;
  *
  * @param attempt does the work; it calls `progressed` when it got somewhere, so that the next failure
  *   counts as the first
- * @throws the error whose remedy is `stop`, or the last one after `attempts`
+ * @throws the error whose remedy is `stop`, or the last one after `attempts` or `forMs`
  */
 export const retrying = async <T>(
   attempt: (progressed: () => void) => Promise<T>,
@@ -46,11 +51,13 @@ export const retrying = async <T>(
     leastMs = () => 0,
     mostMs = () => Number.POSITIVE_INFINITY,
     attempts = Number.POSITIVE_INFINITY,
+    forMs = Number.POSITIVE_INFINITY,
     onTrouble,
   }: Retrying,
   signal: AbortSignal,
 ): Promise<T | undefined> => {
   let failures = 0;
+  let failingSince = 0;
   const progressed = () => {
     failures = 0;
   };
@@ -62,9 +69,13 @@ export const retrying = async <T>(
       const remedy = remedyFor(thrown);
       if (remedy === "stop") throw thrown;
       if (remedy === "retry") failures += 1;
-      if (failures >= attempts) throw thrown;
+      const now = performance.now();
+      if (failures <= 1) failingSince = now;
+      const leftMs = failures === 0 ? Number.POSITIVE_INFINITY : failingSince + forMs - now;
+      if (failures >= attempts || leftMs <= 0) throw thrown;
       const ownMs = remedy === "wait" ? backoffMs(1, LOOKING) : backoffMs(failures, backoff);
-      const pauseMs = Math.round(Math.max(Math.min(ownMs, mostMs(thrown)), leastMs(thrown)));
+      const boundedMs = Math.max(Math.min(ownMs, mostMs(thrown)), leastMs(thrown));
+      const pauseMs = Math.round(Math.min(leftMs, boundedMs));
       onTrouble?.(errorOf(thrown), pauseMs, failures);
       await pause(pauseMs, signal);
     }

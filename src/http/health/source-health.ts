@@ -17,7 +17,7 @@ export type SourceHealth = {
 export const isHeard = ({ saidAgoMs }: SourceSaid, stallAfterMs: number): boolean =>
   saidAgoMs < stallAfterMs;
 
-/** A reader that gave up, or whose source has been silent for too long; null for all others. */
+/** A reader that gave up, or whose source says something wrong or has been silent for too long; null for all others. */
 export const judgeSource = (
   { source, trouble }: ReaderProgress,
   stallAfterMs: number,
@@ -30,7 +30,13 @@ export const judgeSource = (
   if (trouble?.gaveUp && !said?.reading) {
     return { state: "stalled", reason: `gave up: ${trouble.reason}` };
   }
-  if (said === null || said.silentMs < stallAfterMs) return null;
+  if (said === null) return null;
+  if (said.silentMs < stallAfterMs) {
+    // What the source says cannot be used: it is asked again, and until then nothing is read.
+    return said.reading || said.error === null
+      ? null
+      : { state: "stalled", reason: `the source ${said.source}: ${said.error}` };
+  }
   const silent =
     said.answeredAgoMs === null
       ? `has never answered, and was asked for ${seconds(said.silentMs)} s`

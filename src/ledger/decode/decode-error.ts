@@ -5,12 +5,12 @@ import type { Remedy } from "../../waiting/remedy.ts";
  * of an unknown variant, or contradicting a digest they carry. Nothing of that checkpoint was used.
  *
  * `offset` counts from the start of `RawCheckpoint.bytes` (in a `.chk` file the encoding byte comes
- * before it). Fetch the checkpoint again; when the same bytes come back, this version of the decoder
- * does not know them and must be updated.
+ * before it). A reader fetches the checkpoint again; when the same bytes keep coming, from another source too,
+ * this version of the decoder does not know them and must be updated.
  */
 export class CheckpointDecodeError extends Error {
   override readonly name = "CheckpointDecodeError";
-  readonly remedy: Remedy = "stop";
+  readonly remedy: Remedy = "retry";
   /** Number the checkpoint was asked for by; null when it was to be read from the bytes. */
   readonly sequence: bigint | null;
   /** Byte offset at which reading failed. */

@@ -21,7 +21,7 @@ export type { TypeHead } from "./type-tag.ts";
  *   left out, and so are checks of objects that are part of no value. Without it everything is read
  *   and checked.
  * @param verifier what is done with digests, where another than that
- * @throws CheckpointDecodeError (stop) whatever is wrong with the bytes; nothing is returned then
+ * @throws CheckpointDecodeError (retry) whatever is wrong with the bytes; nothing is returned then
  */
 export const decodeCheckpoint = (
   raw: RawCheckpoint,
@@ -43,7 +43,7 @@ export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =
 /**
  * Decodes an excerpt: a protobuf checkpoint of which transactions may be left out. Those say nothing; what
  * is there is claimed to the verifier.
- * @throws CheckpointDecodeError (stop)
+ * @throws CheckpointDecodeError (retry)
  */
 export const decodeExcerpt = (
   { sequence, bytes }: Pick<RawCheckpoint, "sequence" | "bytes">,
@@ -56,7 +56,7 @@ export const decodeExcerpt = (
  * Reads the header of a checkpoint that holds nothing wanted, and makes sure that it is whole: a cut-off
  * checkpoint might have held something in the part that is missing. Digests are checked down to the
  * contents; what transactions hold is walked (BCS) or stepped over by its length (protobuf).
- * @throws CheckpointDecodeError (stop)
+ * @throws CheckpointDecodeError (retry)
  */
 export const skimCheckpoint = (
   raw: RawCheckpoint,
@@ -73,7 +73,7 @@ export const skimCheckpoint = (
 
 /**
  * The number a checkpoint's summary gives itself, for bytes of unknown origin.
- * @throws CheckpointDecodeError (stop)
+ * @throws CheckpointDecodeError (retry)
  */
 export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint => {
   const cursor = new Cursor(bytes, null);

@@ -31,7 +31,7 @@ const SIGNATURE_BYTES = 48;
 
 /**
  * Reads the summary of a raw checkpoint and its certificate. Nothing is verified.
- * @throws CheckpointDecodeError (stop)
+ * @throws CheckpointDecodeError (retry)
  */
 export const readCertified = (raw: RawCheckpoint): CertifiedSummary => {
   const cursor = new Cursor(raw.bytes, raw.sequence);

@@ -31,7 +31,7 @@ const refuse = refusing(false);
 /**
  * Makes an excerpt about these transactions, by their index in the checkpoint. Every digest that leads to
  * them is checked.
- * @throws CheckpointDecodeError (stop), CertificateError (stop) when the checkpoint came without signature
+ * @throws CheckpointDecodeError (retry), CertificateError (retry) when the checkpoint came without signature
  */
 export const makeExcerpt = async (
   raw: RawCheckpoint,
@@ -68,7 +68,7 @@ export const makeExcerpt = async (
 
 /**
  * Makes an excerpt about no transaction: the summary and its signature.
- * @throws CertificateError (stop) when the checkpoint came without signature
+ * @throws CertificateError (retry) when the checkpoint came without signature
  */
 export const summaryExcerpt = (certified: CertifiedSummary): Promise<Uint8Array> =>
   encode(certified, {});
@@ -109,7 +109,7 @@ export type ReadExcerpt = {
 
 /**
  * Reads an excerpt and checks every digest in it. The signature is not verified.
- * @throws CheckpointDecodeError (stop)
+ * @throws CheckpointDecodeError (retry)
  */
 export const readExcerpt = (sequence: bigint, bytes: Uint8Array, wanted: Wanted): ReadExcerpt => {
   const versionsBefore = new Map<number, ReadonlyMap<string, bigint>>();

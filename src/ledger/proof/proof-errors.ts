@@ -2,12 +2,12 @@ import type { Remedy } from "../../waiting/remedy.ts";
 
 /**
  * The validators' certificate of a checkpoint is missing or does not hold: nothing that it should prove was
- * used. Fetch the checkpoint again; when the same comes back, read it from another source, because this one
+ * used. A reader fetches the checkpoint again; when the same keeps coming, read it from another source, because this one
  * says what the validators did not sign.
  */
 export class CertificateError extends Error {
   override readonly name = "CertificateError";
-  readonly remedy: Remedy = "stop";
+  readonly remedy: Remedy = "retry";
   readonly sequence: bigint;
   /** What is wrong, without the checkpoint. */
   readonly what: string;

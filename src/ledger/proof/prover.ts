@@ -22,7 +22,7 @@ export type Prover = {
    * Verifies the certificate of a checkpoint that follows the ones before, and goes on with the next
    * committee when it ends an epoch: the last checkpoint of every epoch has to come by. After an error it
    * stands where it stood.
-   * @throws CertificateError (stop), CommitteeError (stop)
+   * @throws CertificateError (retry), CommitteeError (stop)
    */
   prove(certified: CertifiedSummary): Signed;
 };

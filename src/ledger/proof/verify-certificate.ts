@@ -18,7 +18,7 @@ export type CertificateVerifier = {
   readonly committee: Committee;
   /**
    * Verifies that a quorum of the committee signed a summary: milliseconds.
-   * @throws CertificateError (stop) naming the checkpoint and what does not hold
+   * @throws CertificateError (retry) naming the checkpoint and what does not hold
    */
   verify(certified: CertifiedSummary): Signed;
 };

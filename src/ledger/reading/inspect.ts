@@ -118,7 +118,7 @@ export type DigestReport = DigestCounts & {
 /**
  * Recomputes every digest a checkpoint carries and reports instead of refusing. Signatures are not
  * verified.
- * @throws CheckpointDecodeError (stop) when the bytes cannot be read as a checkpoint at all
+ * @throws CheckpointDecodeError (retry) when the bytes cannot be read as a checkpoint at all
  */
 export const checkDigests = (raw: RawCheckpoint): DigestReport => {
   const counts = {

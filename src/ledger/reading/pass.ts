@@ -11,10 +11,10 @@ import { traced } from "../../telemetry/tracing.ts";
 import { placeOf } from "../../values/place.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
-import type { Remedy } from "../../waiting/remedy.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { heard, type SourceContact } from "../sources/source-contact.ts";
+import { SourceError } from "../sources/source-errors.ts";
 import {
   type BatchBounds,
   createGathering,
@@ -24,10 +24,9 @@ import {
 import { type ProveBatch, REFETCH_PAUSE_MS } from "./proving.ts";
 import type { CheckpointPlace, CheckpointReader, ReadCheckpoint, ReaderOf } from "./read.ts";
 
-/** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used: stop. */
-export class CheckpointOutOfOrderError extends Error {
+/** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used; it is asked again. */
+export class CheckpointOutOfOrderError extends SourceError {
   override readonly name = "CheckpointOutOfOrderError";
-  readonly remedy: Remedy = "stop";
 
   constructor(source: string, expected: bigint, came: bigint) {
     super(`${source}: checkpoint ${came} came where ${expected} was due; this source is defective`);
@@ -35,9 +34,8 @@ export class CheckpointOutOfOrderError extends Error {
 }
 
 /** The source ended although more was asked for. What came is safe; open it again. */
-export class SourceEndedError extends Error {
+export class SourceEndedError extends SourceError {
   override readonly name = "SourceEndedError";
-  readonly remedy: Remedy = "retry";
 
   constructor(source: string, expected: bigint) {
     super(`${source}: ended before checkpoint ${expected}`);
@@ -46,12 +44,14 @@ export class SourceEndedError extends Error {
 
 /**
  * A checkpoint does not follow the one before it: the source mixes two chains, or one of the two was
- * changed. Nothing of it was used: stop. When the log holds the other chain, use another database.
+ * changed. Nothing of it was used. It is read again; `BrokenLinkError` when that confirms it.
  */
-export class CheckpointChainError extends Error {
+export class CheckpointChainError extends SourceError {
   override readonly name = "CheckpointChainError";
-  readonly remedy: Remedy = "stop";
   readonly sequence: bigint;
+  /** Digest of the checkpoint before it: as it says, and as the log has it. */
+  readonly claims: string | null;
+  readonly due: string;
 
   constructor(
     source: string,
@@ -62,6 +62,8 @@ export class CheckpointChainError extends Error {
       `${source}: checkpoint ${sequence} follows one of digest ${previousDigest ?? "none"}, but checkpoint ${sequence - 1n} has ${due}; the source or the log is of another chain, or damaged`,
     );
     this.sequence = sequence;
+    this.claims = previousDigest;
+    this.due = due;
   }
 }
 

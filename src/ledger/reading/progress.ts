@@ -35,7 +35,7 @@ export type ReaderProgress = {
   readonly lag: bigint | null;
   /** Time for that at the present rate, the chain's own pace left out; null while unknown. */
   readonly etaSeconds: number | null;
-  /** Why it stopped or backs off; null otherwise. */
+  /** Why it stopped or backs off, kept until it reads on; null otherwise. */
   readonly error: Error | null;
 };
 
@@ -43,12 +43,15 @@ export type ReaderProgress = {
 const WINDOW_MS = 10_000;
 /** Counts within this long are kept as one. */
 const SLICE_MS = 250;
+/** Reading for this long without a failure is going well: longer than a source tries by itself. */
+const SETTLED_MS = 60_000;
 
 type Slice = { readonly from: number; checkpoints: number; facts: number; bytes: number };
 
 /** Keeps count: changes are told here, `now` puts them together. */
 export type ProgressKeeper = {
-  enter(state: ReaderState, error?: Error | null): void;
+  /** @param error what went wrong; one that was told before stands until something is read, or nothing fails for a while */
+  enter(state: ReaderState, error?: Error): void;
   /** The log was opened; it expects `next`. */
   opened(next: bigint, last: CheckpointMark | null): void;
   tip(newest: bigint): void;
@@ -69,6 +72,7 @@ export const keepProgress = (
   const startedAt = clock();
   const slices: Slice[] = [];
   let state: ReaderState = "opening";
+  let enteredAt = startedAt;
   let error: Error | null = null;
   let next = first;
   let last: CheckpointMark | null = null;
@@ -100,19 +104,26 @@ export const keepProgress = (
   };
 
   return {
-    enter: (entered, reason = null) => {
+    enter: (entered, reason) => {
       state = entered;
-      error = reason;
+      enteredAt = clock();
+      if (reason !== undefined) error = reason;
+      if (entered === "done" || entered === "standby") error = null;
     },
     opened: (expected, mark) => {
       next = expected;
       last = mark;
     },
-    tip: raiseTip,
+    tip: (newest) => {
+      raiseTip(newest);
+      // At the end of a quiet chain nothing is appended that would tell.
+      if (state === "reading" && clock() - enteredAt > SETTLED_MS) error = null;
+    },
     appended: ({ batch, checkpoints, skipped: ruledOut, rawBytes }) => {
       next = batch.last.sequence + 1n;
       last = batch.last;
       raiseTip(batch.last.sequence);
+      error = null;
       read += checkpoints;
       skipped += ruledOut;
       const at = clock();

@@ -34,7 +34,7 @@ export type Verification = {
 
 /**
  * Verifies what proves a batch. A certificate that does not hold is fetched again before that counts.
- * @throws CertificateError (stop), CommitteeError (stop)
+ * @throws CertificateError (retry), CommitteeError (stop)
  */
 export type ProveBatch = (
   gathered: GatheredBatch,

@@ -45,7 +45,7 @@ export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
 
 /**
  * Reads the summary of a raw checkpoint, and makes sure that the rest is whole.
- * @throws CheckpointDecodeError (stop)
+ * @throws CheckpointDecodeError (retry)
  */
 export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
 

@@ -27,6 +27,7 @@ import { fillPastBlocks } from "./past-blocks.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
+import { createDoubts, isOfSource } from "./source-trouble.ts";
 import { askChainId, askPublication, openSourceNotes, watchTip } from "./watch-source.ts";
 
 export type { ReaderProgress, ReaderState } from "./progress.ts";
@@ -56,6 +57,8 @@ export type ReaderOptions = {
   readonly lock?: string | undefined;
   /** The last checkpoint to read; without it the reader stays at the tip. */
   readonly last?: bigint | undefined;
+  /** How long what may pass is tried again without reading on, milliseconds; for ever unless given. */
+  readonly retryForMs?: number | undefined;
   /** Given every batch after its commit, so that pipelines in this process need not read it back. */
   readonly feed?: Pick<Feed, "push"> | undefined;
   readonly bounds?: Partial<BatchBounds> | undefined;
@@ -84,6 +87,8 @@ export type ReaderWaits = {
   readonly lingerMs: number;
   /** How often a checkpoint that cannot be decoded is fetched anew. */
   readonly refetches: number;
+  /** How long after the first time a source has to say again that it is of another chain, before that counts. */
+  readonly confirmMs: number;
 };
 
 /** Bounds that keep two batches in some tens of megabytes and an append around a tenth of a second. */
@@ -95,13 +100,14 @@ const DEFAULT_BOUNDS: BatchBounds = {
 };
 
 const DEFAULT_WAITS: ReaderWaits = {
-  backoff: { firstMs: 500, maxMs: 30_000 },
+  backoff: { firstMs: 500, maxMs: 60_000 },
   tipEveryMs: 5_000,
   noteEveryMs: 5_000,
   decimalsEveryMs: 60_000,
   past: { firstMs: 30_000, maxMs: 3_600_000 },
   lingerMs: 100,
   refetches: 2,
+  confirmMs: 10_000,
 };
 
 /** What a source says and is not believed, as errors; others show when they come. */
@@ -111,11 +117,12 @@ const REFUSALS = ["CertificateError", "CheckpointChainError", "CheckpointDecodeE
 const CATCHING_UP = 50n;
 
 /**
- * Reads until `last` is in the log or `signal` aborts, through everything that may pass: it backs off
- * and begins again at the log's end. Pipelines are not its business; they go on when it stops.
+ * Reads until `last` is in the log or `signal` aborts, through everything that may pass, and whatever a source
+ * says wrongly may: it backs off and begins again at the log's end, from the next source where several are listed.
+ * Pipelines are not its business; they go on when it stops.
  *
- * @throws the error that made it stop, after `onProgress` showed it: a `ChainMismatchError`,
- *   a `CheckpointDecodeError`, `CheckpointChainError`, `CheckpointPrunedError` or any other whose remedy is `stop`
+ * @throws the error that made it stop, after `onProgress` showed it: a `ChainMismatchError`, an `OtherChainError`
+ *   or any other whose remedy is `stop`; the last one after `retryForMs`
  */
 export const runReader = async (options: ReaderOptions, signal: AbortSignal): Promise<void> => {
   const { onProgress = () => {}, onNotice = () => {}, contact = createContact() } = options;
@@ -135,21 +142,35 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
     telemetry.figures.begin("holderbook_verification_refusals_total", { error });
   }
   const context = { options, contact, telemetry, waits, progress, show, onNotice };
-  const attempt = (progressed: () => void): Promise<void> => {
+  const doubts = createDoubts(options.source, waits.confirmMs);
+  const attempt = async (progressed: () => void): Promise<void> => {
     const appended = (gathered: GatheredBatch) => {
       progressed();
+      doubts.clear();
+      const recovered = progress.now().error !== null;
       progress.appended(gathered);
+      if (recovered) void notes.put();
       const met = coinsMet.size;
       for (const { coinType } of gathered.batch.facts) coinsMet.add(coinType);
       if (coinsMet.size > met) newCoins.wake();
       show();
     };
     progress.enter("opening");
-    return readOnce({ ...context, appended }, own.signal);
+    const asked = options.source.listed?.inUse ?? 0;
+    try {
+      await readOnce({ ...context, appended }, own.signal);
+    } catch (error) {
+      if (!own.signal.aborted && isOfSource(error)) {
+        doubts.consider(error);
+        options.source.failed?.(error, asked);
+      }
+      throw error;
+    }
   };
   const onTrouble = (error: Error, pauseMs: number) => {
     telemetry.figures.count("holderbook_reader_retries_total", {});
     progress.enter("backing_off", error);
+    void notes.put();
     show();
     onNotice(`reading again in ${pauseMs} ms`, error);
   };
@@ -180,8 +201,8 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
     ),
   ]);
   try {
-    const { backoff } = waits;
-    await retrying(attempt, { backoff, ...databaseRetries, onTrouble }, own.signal);
+    const again = { ...databaseRetries, backoff: waits.backoff, onTrouble };
+    await retrying(attempt, { ...again, forMs: options.retryForMs }, own.signal);
     progress.enter("done");
     show();
   } catch (error) {

@@ -35,7 +35,7 @@ export const readTrusted = (text: string): TrustedCheckpoint | null => {
  * Reads a committee from a file: a committee file (`.json`), or a checkpoint that ends an epoch, whose
  * next committee it is. The file is believed.
  * @param digest the checkpoint's, when it is pinned
- * @throws CommitteeError (stop), CheckpointFileError (stop), CheckpointDecodeError (stop)
+ * @throws CommitteeError (stop), CheckpointFileError (stop), CheckpointDecodeError (retry)
  */
 export const committeeFrom = async (path: string, digest?: string): Promise<Committee> => {
   if (path.endsWith(".json")) {
@@ -69,7 +69,7 @@ export type NamedCommittee = { readonly committee: Committee; readonly namedBy: 
  * The committee of the epoch of a checkpoint, followed from what is trusted: the end of each epoch between
  * is looked for in the source, and its certificate verified.
  * @param first the checkpoint to be verified first
- * @throws CommitteeError (stop) when what is trusted does not lead there, CertificateError (stop)
+ * @throws CommitteeError (stop) when what is trusted does not lead there, CertificateError (retry)
  */
 export const committeeAt = async (
   { source, bls }: { readonly source: CheckpointSource; readonly bls: Bls },
@@ -121,7 +121,7 @@ const startOf = async (
  * The last checkpoint of an epoch that lies before another checkpoint: looked for from there downwards, in
  * growing steps, then by halving. What the source has no more is taken as older.
  * @param after a checkpoint before the one that is looked for, where one is known
- * @throws CommitteeError (stop), CertificateError (stop)
+ * @throws CommitteeError (stop), CertificateError (retry)
  */
 export const endOfEpoch = async (
   source: CheckpointSource,
@@ -155,7 +155,7 @@ const isGone = (error: unknown): boolean =>
 
 /**
  * Fetches one checkpoint for its summary and certificate.
- * @throws CertificateError (stop) when the source gives none
+ * @throws CertificateError (retry) when the source gives none
  */
 export const fetchCertified = async (
   source: CheckpointSource,

@@ -8,8 +8,9 @@ import { placeOf } from "../../values/place.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import type { CheckpointSource } from "../sources/source.ts";
-import { heard, type SourceContact } from "../sources/source-contact.ts";
+import { heard, type SourceContact, wordsOf } from "../sources/source-contact.ts";
 import type { ProgressKeeper } from "./progress.ts";
+import { isOfSource } from "./source-trouble.ts";
 
 /** A source and how it answers. */
 export type WatchedSource = {
@@ -71,6 +72,8 @@ const ask = async <Answer>(
 export type SourceNotes = {
   /** Puts it down every few seconds until `signal` aborts. */
   keep(signal: AbortSignal): Promise<void>;
+  /** Puts it down now: something has changed. Never rejects. */
+  put(): Promise<void>;
   /** Puts down that this reader gave up. */
   gaveUp(reason: Error): Promise<void>;
 };
@@ -89,21 +92,28 @@ export const openSourceNotes = (
   everyMs: number,
 ): SourceNotes => {
   const reader = crypto.randomUUID();
-  const note = (gaveUp: boolean) =>
-    noteSource(
+  const note = (gaveUp: boolean) => {
+    const { state, error } = progress.now();
+    const said = contact.now();
+    // What keeps it from reading on stands although single questions are answered meanwhile.
+    const trouble = isOfSource(error) ? wordsOf(error) : null;
+    return noteSource(
       database.sql,
       {
         source: placeOf(source.description),
         reader,
-        reading: progress.now().state === "reading",
+        reading: state === "reading" && trouble === null,
         gaveUp,
-        ...contact.now(),
+        ...said,
+        error: said.error ?? trouble,
       },
       MISSED_NOTES * everyMs,
     ).catch(() => {
       // A database that is away shows where it is needed; the next note comes soon.
     });
+  };
   return {
+    put: () => note(false),
     keep: async (signal) => {
       while (!signal.aborted) {
         await note(false);

@@ -37,7 +37,7 @@ export const sequenceInName = (path: string): bigint | null => {
 /**
  * Reads a checkpoint file from disk and opens it.
  * @throws CheckpointFileError (stop) also when the file cannot be read or is larger than `maxBytes`
- * @throws CheckpointDecodeError (stop) when neither its name nor its bytes have a number
+ * @throws CheckpointDecodeError (retry) when neither its name nor its bytes have a number
  */
 export const readCheckpointFile = async (
   path: string,
@@ -49,7 +49,7 @@ export const readCheckpointFile = async (
  * from the name, or, when it has none, from the bytes.
  * @throws CheckpointFileError (stop) for an unknown ending or encoding byte, damaged compression, or
  *   more than `maxBytes` after decompression
- * @throws CheckpointDecodeError (stop) when neither name nor bytes have a number
+ * @throws CheckpointDecodeError (retry) when neither name nor bytes have a number
  */
 export const openCheckpointFile = async (
   path: string,

@@ -2,7 +2,6 @@ import { type FSWatcher, watch } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pause } from "../../waiting/backoff.ts";
-import type { Remedy } from "../../waiting/remedy.ts";
 import { createWaker, type Waker } from "../../waiting/waker.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointFileError, openCheckpointFile } from "./chk-file.ts";
@@ -13,6 +12,7 @@ import {
   CheckpointMissingError,
   CheckpointTooLargeError,
   isTooLarge,
+  SourceError,
 } from "./source-errors.ts";
 
 export type DirectoryOptions = {
@@ -31,10 +31,9 @@ export type DirectoryOptions = {
   readonly rereadMs?: number;
 };
 
-/** The folder itself, or the `ledger.json` in it, cannot be used. */
-export class DirectoryUnreadableError extends Error {
+/** The folder itself, or the `ledger.json` in it, cannot be used. It is looked at again. */
+export class DirectoryUnreadableError extends SourceError {
   override readonly name = "DirectoryUnreadableError";
-  readonly remedy: Remedy = "stop";
 
   constructor(path: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -35,11 +35,18 @@ export type RetryPolicy = {
   readonly backoff: Backoff;
 };
 
-/** About ten minutes of trying; three readings before a checkpoint counts as damaged. */
+/** About half a minute of trying, after which whoever reads begins again; three readings that are damaged. */
 export const defaultRetryPolicy: RetryPolicy = {
-  attempts: 24,
+  attempts: 8,
   damagedAttempts: 3,
-  backoff: { firstMs: 250, maxMs: 30_000 },
+  backoff: { firstMs: 250, maxMs: 15_000 },
+};
+
+/** A second of trying: where another source is listed, that one is asked next. */
+export const oneOfSeveralPolicy: RetryPolicy = {
+  attempts: 3,
+  damagedAttempts: 2,
+  backoff: { firstMs: 250, maxMs: 1_000 },
 };
 
 /** Told of a failed attempt that is followed by another after `waitMs`. */
@@ -108,7 +115,7 @@ export type PatientFetch<T> = Omit<PatientQuestion<T>, "wanted" | "policy"> & {
 /**
  * Fetches one checkpoint patiently, and tells the concurrency how each attempt went. Null: not there.
  *
- * @throws CheckpointDamagedError (stop) after `policy.damagedAttempts` damaged answers
+ * @throws CheckpointDamagedError (retry) after `policy.damagedAttempts` damaged answers
  * @throws as `askPatiently`
  */
 export const fetchPatiently = async <T extends object | null>(

@@ -3,6 +3,7 @@ import { SuiGrpcClient } from "@mysten/sui/grpc";
 import { GrpcTransport } from "@protobuf-ts/grpc-transport";
 import type { RpcOptions, UnaryCall } from "@protobuf-ts/runtime-rpc";
 import { followingAbort } from "../../waiting/following-abort.ts";
+import { Setback } from "./fetch-attempts.ts";
 import { GrpcMessageTooLargeError, grpcFailure, isNotOffered } from "./grpc-failure.ts";
 import {
   getCheckpoint,
@@ -45,7 +46,7 @@ export type GrpcConnection = {
   info(signal: AbortSignal): Promise<NodeInfo>;
   /**
    * Bytes of a `sui.rpc.v2.Checkpoint` as the node sent them; null when it has none of this number.
-   * @throws CheckpointTooLargeError (stop)
+   * @throws CheckpointTooLargeError (retry)
    */
   checkpoint(sequence: bigint, signal: AbortSignal): Promise<Uint8Array | null>;
   /** Starts to listen; aborting `signal` stops it. */
@@ -122,7 +123,7 @@ export const connectGrpc = (
           signal,
         );
         if (answer.chainId === undefined || answer.checkpointHeight === undefined) {
-          throw new Error("the node's service info lacks its chain id or checkpoint height");
+          throw new Setback("push-back", "its service info lacks the chain id or the height");
         }
         const first = answer.lowestAvailableCheckpoint ?? 0n;
         const firstWithObjects = answer.lowestAvailableCheckpointObjects ?? 0n;

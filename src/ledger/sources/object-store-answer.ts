@@ -33,8 +33,8 @@ export type ObjectAnswer = {
 /**
  * Reads one object; null when the store does not have it.
  *
- * @throws Setback when it may go better the next time, SourceRefusedError or CheckpointTooLargeError
- *   (stop) when it will not
+ * @throws Setback when it may go better the next time, SourceRefusedError or CheckpointTooLargeError (retry)
+ *   when that will take longer
  */
 export const readObject = async (
   { client, source, url, sequence, maxObjectBytes, maxCheckpointBytes }: ObjectRequest,
@@ -70,7 +70,7 @@ export const readObject = async (
 /**
  * Asks whether the store has an object, without reading it.
  *
- * @throws Setback when asking may go better the next time, SourceRefusedError (stop) when it will not
+ * @throws Setback when asking may go better the next time, SourceRefusedError (retry) when that will take longer
  */
 export const askObject = async (
   { client, source, url, sequence }: ObjectQuestion,

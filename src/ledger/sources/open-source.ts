@@ -1,7 +1,7 @@
 import { ConfigError } from "../../settings/config-error.ts";
 import { shownUrl } from "../../settings/shown-url.ts";
 import { directorySource } from "./directory.ts";
-import type { OnSetback } from "./fetch-attempts.ts";
+import { defaultRetryPolicy, type OnSetback, type RetryPolicy } from "./fetch-attempts.ts";
 import { grpcSource } from "./grpc.ts";
 import { readGrpcAddress } from "./grpc-address.ts";
 import { objectStoreSource } from "./object-store.ts";
@@ -19,6 +19,8 @@ export type OpenSourceOptions = {
   readonly firstCheckpoint?: bigint | undefined;
   /** Whether checkpoints are to come with the validators' signatures; files always have them. */
   readonly certificates?: boolean | undefined;
+  /** How patiently it is asked; half a minute unless given. */
+  readonly retry?: RetryPolicy | undefined;
   /** Told of every attempt that failed and is followed by another. */
   readonly onSetback?: OnSetback | undefined;
   /** Told of the answers of a network source, and of questions without one. */
@@ -40,7 +42,7 @@ export class SourceSettingError extends ConfigError {
 const MIB = 1024 * 1024;
 
 /**
- * Opens what `LEDGER_SOURCE` names, when that is not the demo ledger; nothing is contacted yet.
+ * Opens one source that `LEDGER_SOURCE` names, when that is not the demo ledger; nothing is contacted yet.
  *
  * @throws SourceSettingError (stop) when the setting fits none of the sources
  */
@@ -52,6 +54,7 @@ export const openSource = (
     windowBytes = 128 * MIB,
     firstCheckpoint = 0n,
     certificates = false,
+    retry = defaultRetryPolicy,
     onSetback = () => {},
     hearing,
   }: OpenSourceOptions = {},
@@ -68,7 +71,7 @@ export const openSource = (
   }
   const concurrency = { min: 1, max: maxConcurrency, start: Math.min(4, maxConcurrency) };
   const window = { checkpoints: Math.max(2 * maxConcurrency, 256), bytes: windowBytes };
-  const shared = { headers, concurrency, window, onSetback, hearing };
+  const shared = { headers, concurrency, window, retry, onSetback, hearing };
   switch (url.protocol) {
     case "http:":
     case "https:":

@@ -109,8 +109,8 @@ export const heard = async <Answer>(
   }
 };
 
-/** The last reason alone where several attempts failed: who failed is told beside it. */
-const wordsOf = (reason: unknown): string => {
+/** What is told of a failure: the last reason alone where several attempts failed, for who failed is told beside it. */
+export const wordsOf = (reason: unknown): string => {
   const last = reason instanceof SourceUnavailableError ? reason.cause : reason;
   return onlyPlaces(last instanceof Error ? last.message : String(last)).slice(0, LONGEST_ERROR);
 };

@@ -2,12 +2,19 @@ import type { Remedy } from "../../waiting/remedy.ts";
 import type { CheckpointFileError } from "./chk-file.ts";
 
 /**
+ * A source says something wrong, or nothing. It is asked again, slower and slower: most of it passes by itself, and
+ * what does not is mended at the source, or by naming another one (LEDGER_SOURCE).
+ */
+export abstract class SourceError extends Error {
+  readonly remedy: Remedy = "retry";
+}
+
+/**
  * The source could not be reached, or kept pushing back, for as many attempts as one call makes.
  * Nothing is lost: open it again later from the same checkpoint.
  */
-export class SourceUnavailableError extends Error {
+export class SourceUnavailableError extends SourceError {
   override readonly name = "SourceUnavailableError";
-  readonly remedy: Remedy = "retry";
 
   constructor(source: string, wanted: string, attempts: number, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -17,10 +24,12 @@ export class SourceUnavailableError extends Error {
   }
 }
 
-/** The source understood and said no: a wrong address, key or permission. Asking again is no use. */
-export class SourceRefusedError extends Error {
+/**
+ * The source understood and said no: a wrong address, key or permission, or a gate in front of it that is unwell. It is
+ * asked again; when it goes on refusing, check LEDGER_SOURCE and the key in LEDGER_HEADERS.
+ */
+export class SourceRefusedError extends SourceError {
   override readonly name = "SourceRefusedError";
-  readonly remedy: Remedy = "stop";
 
   constructor(source: string, wanted: string, answer: string, options?: ErrorOptions) {
     super(
@@ -31,12 +40,11 @@ export class SourceRefusedError extends Error {
 }
 
 /**
- * The bytes of one checkpoint were damaged every time they were fetched. Indexing stops before it;
- * everything earlier is safe.
+ * The bytes of one checkpoint were damaged every time they were fetched. Indexing waits before it and fetches it
+ * again; everything earlier is safe.
  */
-export class CheckpointDamagedError extends Error {
+export class CheckpointDamagedError extends SourceError {
   override readonly name = "CheckpointDamagedError";
-  readonly remedy: Remedy = "stop";
   readonly sequence: bigint;
 
   constructor(source: string, sequence: bigint, attempts: number, cause: unknown) {
@@ -50,10 +58,9 @@ export class CheckpointDamagedError extends Error {
   }
 }
 
-/** A checkpoint is larger than the configured bound. Raise the bound when it is genuine. */
-export class CheckpointTooLargeError extends Error {
+/** A checkpoint is larger than the bound. It is fetched again; one that is genuine needs a version with a larger bound. */
+export class CheckpointTooLargeError extends SourceError {
   override readonly name = "CheckpointTooLargeError";
-  readonly remedy: Remedy = "stop";
   readonly sequence: bigint;
 
   constructor(source: string, sequence: bigint, detail: string, options?: ErrorOptions) {
@@ -68,11 +75,10 @@ export const isTooLarge = ({ cause }: CheckpointFileError): boolean =>
 
 /**
  * A checkpoint is not there although later ones are, and stayed away for longer than a writer that
- * finishes out of order needs. Skipping it would lose facts, so indexing stops before it.
+ * finishes out of order needs. Skipping it would lose facts, so indexing waits before it and looks again.
  */
-export class CheckpointMissingError extends Error {
+export class CheckpointMissingError extends SourceError {
   override readonly name = "CheckpointMissingError";
-  readonly remedy: Remedy = "stop";
   readonly sequence: bigint;
 
   constructor(source: string, sequence: bigint, laterSeen: bigint) {
@@ -84,10 +90,9 @@ export class CheckpointMissingError extends Error {
   }
 }
 
-/** The node no longer keeps checkpoints this old. */
-export class CheckpointPrunedError extends Error {
+/** The node no longer keeps checkpoints this old. It is asked again; list an archive in LEDGER_SOURCE, too. */
+export class CheckpointPrunedError extends SourceError {
   override readonly name = "CheckpointPrunedError";
-  readonly remedy: Remedy = "stop";
   readonly sequence: bigint;
   /** The first checkpoint that the node still serves whole. */
   readonly firstAvailable: bigint;
@@ -102,10 +107,9 @@ export class CheckpointPrunedError extends Error {
   }
 }
 
-/** The address now answers for another chain than it did before. */
-export class SourceChainChangedError extends Error {
+/** The address now answers for another chain than it did before. It is asked again; `OtherChainError` confirms it. */
+export class SourceChainChangedError extends SourceError {
   override readonly name = "SourceChainChangedError";
-  readonly remedy: Remedy = "stop";
 
   constructor(source: string, before: string, now: string) {
     super(
@@ -114,3 +118,18 @@ export class SourceChainChangedError extends Error {
     );
   }
 }
+
+/** LEDGER_SOURCE lists sources of several chains. Nothing of them was read: take out those of the other chain. */
+export class SourceChainsDifferError extends Error {
+  override readonly name = "SourceChainsDifferError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(one: SourceOfChain, other: SourceOfChain) {
+    super(
+      `${one.source} is of chain ${one.chainId}, and ${other.source} of chain ${other.chainId}: LEDGER_SOURCE lists sources of one chain; take the other out`,
+    );
+  }
+}
+
+/** A source by its description, and the chain that it is of. */
+export type SourceOfChain = { readonly source: string; readonly chainId: string };

@@ -15,12 +15,13 @@ export type CheckpointRange = {
  * retried within its own bounds; what it throws carries a remedy (`remedyOf`).
  */
 export type CheckpointSource = {
-  /** For logs and status: the setting it was made from, without secrets. */
+  /** For logs and status: the setting it was made from, without secrets; of several the one in use. */
   readonly description: string;
 
   /**
    * Identifies the chain: base58 digest of its genesis checkpoint, or what the source was told; null
    * when the source cannot know (a folder without `ledger.json`, an object store).
+   * @throws SourceChainsDifferError (stop) where several are listed, of different chains
    */
   chainId(signal: AbortSignal): Promise<string | null>;
 
@@ -52,6 +53,16 @@ export type CheckpointSource = {
    * @param address the package's own, canonical
    */
   publishedAt?(address: string, signal: AbortSignal): Promise<bigint | null>;
+
+  /** How many sources this one stands for, and which is in use, from 0; absent: it is one. */
+  readonly listed?: { readonly count: number; readonly inUse: number };
+
+  /**
+   * Tells that what it said could not be used, or that it said nothing: where several are listed, the next one is
+   * asked from now on. Absent where there is one.
+   * @param asked which was in use when it was asked (`listed.inUse`): one that was left meanwhile is not left again
+   */
+  failed?(error: Error, asked: number): void;
 
   /** Ends connections and timers. Safe to call twice. */
   close(): Promise<void>;

@@ -108,6 +108,10 @@ export const LEDGERS = {
       "Questions to the source that failed, by the name of the error",
       ["error"],
     ),
+    holderbook_source_changes_total: counter(
+      "times",
+      "How often reading went over to another one of the sources listed, back to the first included",
+    ),
   },
   verification: {
     holderbook_verified_checkpoints_total: counter(

@@ -42,6 +42,7 @@ export const start = (database: Database, ledger: Ledger, options: Partial<Reade
         tipEveryMs: 20,
         decimalsEveryMs: 30,
         refetches: 1,
+        confirmMs: 20,
         past: { firstMs: 5, maxMs: 30 },
         ...options.waits,
       },

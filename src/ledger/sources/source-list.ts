@@ -1,0 +1,152 @@
+/**
+ * Several sources of one chain as one: the next is asked when one fails, and the first again later.
+ *
+ * It does not retry by itself. Whoever reads says which errors are the source's (`failed`), begins again, and so
+ * reads from the next one. After some minutes on another one the first is asked whether it is back, and read from
+ * again when it is. Before one is read from, it must be of the same chain as the others, as far as it can tell.
+ */
+import { pause } from "../../waiting/backoff.ts";
+import { withinDeadline } from "../../waiting/deadline.ts";
+import { followingAbort } from "../../waiting/following-abort.ts";
+import type { CheckpointSource } from "./source.ts";
+import { type Hearing, NO_HEARING } from "./source-contact.ts";
+import { SourceChainsDifferError, type SourceOfChain } from "./source-errors.ts";
+
+/** A change of the source that is read from. */
+export type SourceChange = {
+  readonly from: string;
+  readonly to: string;
+  /** Why the one before was left. */
+  readonly reason: string;
+};
+
+export type SourceListOptions = {
+  /** Told of the answers of the one in use, and of questions without one. */
+  readonly hearing?: Hearing | undefined;
+  readonly onChange?: ((change: SourceChange) => void) | undefined;
+  /** How long another one is read from before the first is asked again, milliseconds. */
+  readonly returnAfterMs?: number;
+};
+
+/** Sources that are not in use may take this long to tell their chain; those that do not are asked when used. */
+const CHAIN_MS = 2_000;
+
+/** Opens one of the sources. */
+export type OpenListed = (hearing: Hearing) => CheckpointSource;
+
+/** @param openers of two or more, in the order of preference */
+export const listSources = (
+  openers: readonly [OpenListed, ...OpenListed[]],
+  { hearing = NO_HEARING, onChange = () => {}, returnAfterMs = 300_000 }: SourceListOptions = {},
+): CheckpointSource => {
+  const opened = (open: OpenListed): CheckpointSource => {
+    const source: CheckpointSource = open({
+      answered: () => source === inUse && hearing.answered(),
+      failed: (error) => source === inUse && hearing.failed(error),
+      took: (seconds) => hearing.took?.(seconds),
+    });
+    return source;
+  };
+  const [openFirst, ...openOthers] = openers;
+  const first = opened(openFirst);
+  const sources = [first, ...openOthers.map(opened)];
+  let inUse = first;
+  const chains = new Map<CheckpointSource, string | null>();
+
+  const use = (source: CheckpointSource, reason: string) => {
+    const from = inUse.description;
+    inUse = source;
+    onChange({ from, to: source.description, reason });
+  };
+
+  /** The chain of a source, which must be that of all others that could tell theirs. */
+  const chainOf = async (source: CheckpointSource, signal: AbortSignal): Promise<string | null> => {
+    const chainId = await source.chainId(signal);
+    chains.set(source, chainId);
+    if (chainId === null) return null;
+    for (const [{ description }, known] of chains) {
+      if (known === null || known === chainId) continue;
+      const one: SourceOfChain = { source: description, chainId: known };
+      throw new SourceChainsDifferError(one, { source: source.description, chainId });
+    }
+    return chainId;
+  };
+
+  /** Waits until the first one can be read from again at `next`. */
+  const firstIsBack = async (next: () => bigint, signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      await pause(returnAfterMs, signal);
+      if (signal.aborted) return;
+      try {
+        await chainOf(first, signal);
+        const newest = await first.latest(signal);
+        if (newest !== null && newest + 1n >= next()) return;
+      } catch {
+        // It is not back; the one in use goes on.
+      }
+    }
+  };
+
+  const offering = <Name extends "coinDecimals" | "publishedAt">(name: Name) =>
+    [inUse, ...sources].find((source) => source[name] !== undefined)?.[name];
+
+  return {
+    get description() {
+      return inUse.description;
+    },
+    get listed() {
+      return { count: sources.length, inUse: sources.indexOf(inUse) };
+    },
+    failed: ({ message }, asked) => {
+      if (sources[asked] === inUse) use(sources[(asked + 1) % sources.length] ?? first, message);
+    },
+    chainId: async (signal) => {
+      const asked = inUse;
+      const others = sources.filter((source) => source !== asked && !chains.has(source));
+      const own = chainOf(asked, signal);
+      const heard = await Promise.allSettled([
+        own,
+        ...others.map((each) => withinDeadline(chainOf(each, signal), { ms: CHAIN_MS })),
+      ]);
+      for (const each of heard) {
+        if (each.status === "rejected" && each.reason instanceof SourceChainsDifferError) {
+          throw each.reason;
+        }
+      }
+      const known = [...chains.values()].find((chainId) => chainId !== null);
+      return (await own) ?? known ?? null;
+    },
+    latest: (signal) => inUse.latest(signal),
+    checkpoints: async function* ({ first: from, ...range }, signal) {
+      let next = from;
+      while (range.last === undefined || next <= range.last) {
+        const source = inUse;
+        using turn = followingAbort(signal);
+        if (source !== first) {
+          void firstIsBack(() => next, turn.signal).then(() => {
+            if (turn.signal.aborted || inUse !== source) return;
+            use(first, "the first one listed is back");
+            turn.abort();
+          });
+        }
+        for await (const raw of source.checkpoints({ first: next, ...range }, turn.signal)) {
+          yield raw;
+          next = raw.sequence + 1n;
+          if (inUse !== source) break;
+        }
+        if (signal.aborted || inUse === source) return;
+      }
+    },
+    ...(offering("coinDecimals") && {
+      coinDecimals: async (coinType, signal) =>
+        (await offering("coinDecimals")?.(coinType, signal)) ?? null,
+    }),
+    ...(offering("publishedAt") && {
+      publishedAt: async (address, signal) =>
+        (await offering("publishedAt")?.(address, signal)) ?? null,
+    }),
+    close: async () => {
+      await Promise.all(sources.map((source) => source.close()));
+    },
+  };
+};
