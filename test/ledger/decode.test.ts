@@ -183,7 +183,7 @@ test("an error says which checkpoint, which byte, and to stop", () => {
       return caught;
     }
   })();
-  expect(error).toMatchObject({ sequence: v2.bcs.sequence, remedy: "stop" });
+  expect(error).toMatchObject({ sequence: v2.bcs.sequence, remedy: "retry" });
   expect(error).toHaveProperty("message", expect.stringMatching(/^checkpoint 1001, byte \d+: /));
 });
 

@@ -1,14 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
-import {
-  CheckpointChainError,
-  CheckpointOutOfOrderError,
-} from "../../../src/ledger/reading/pass.ts";
+import { OtherChainError } from "../../../src/ledger/reading/source-trouble.ts";
 import { SourceUnavailableError } from "../../../src/ledger/sources/source-errors.ts";
 import { readHighWater } from "../../../src/log/high-water.ts";
 import { factSource } from "../../../src/log/log.ts";
 import { ChainMismatchError } from "../../../src/log/log-errors.ts";
+import { until } from "../../lanes/until.ts";
 import { contentsOf } from "../../log/contents.ts";
 import { decimalsOf } from "../../log/decimals.ts";
 import { COIN, mark, PACKAGE } from "../../log/facts.ts";
@@ -87,18 +85,40 @@ test("at the tip each checkpoint is in the log by itself, at once", async () => 
   expect(running.seen.latest).toMatchObject({ state: "done", lag: 0n });
 });
 
-test("a checkpoint that stays damaged stops it by name, after everything before it and nothing of it", async () => {
-  const before = await undisturbed(76n);
+test("a checkpoint that stays damaged is waited for with its name, after everything before it and nothing of it", async () => {
+  const [before, whole] = [await undisturbed(76n), await undisturbed(200n)];
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 200n });
   ledger.damaged.set(77n, Number.POSITIVE_INFINITY);
   const running = start(database, ledger);
-  const error = await running.ended.catch((thrown: unknown) => thrown);
-
+  const tried = () => ledger.openedAt.filter((first) => first === 77n).length;
+  // Each round reads it twice: four rounds at the least.
+  await until(
+    "several readings",
+    async () => tried(),
+    (count) => count >= 8,
+  );
+  const { error, next } = running.seen.latest ?? {};
   expect(error).toBeInstanceOf(CheckpointDecodeError);
-  expect(error).toMatchObject({ sequence: 77n, remedy: "stop" });
-  expect(running.seen.latest).toMatchObject({ state: "stopped", next: 77n, error });
+  expect(error).toMatchObject({ sequence: 77n, remedy: "retry" });
+  expect(next).toBe(77n);
   expect(await contentsOf(database)).toBe(before);
+
+  ledger.damaged.clear();
+  await reached(database, 201n);
+  expect(running.seen.latest).toMatchObject({ error: null });
+  expect(await contentsOf(database)).toBe(whole);
+  await running.stop();
+});
+
+test("without reading on for as long as it may try again, it ends with the last error", async () => {
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 60n });
+  ledger.damaged.set(40n, Number.POSITIVE_INFINITY);
+  const running = start(database, ledger, { last: 60n, retryForMs: 200 });
+  await expect(running.ended).rejects.toThrow(CheckpointDecodeError);
+  expect(running.seen.latest).toMatchObject({ state: "stopped", next: 40n });
+  expect(running.notices.length).toBeGreaterThan(0);
 });
 
 test("a checkpoint that was damaged on the way is fetched again", async () => {
@@ -130,18 +150,21 @@ test("a source that fails for a while, or ends early, is opened again from the l
   expect(running.notices).toHaveLength(4);
 });
 
-test("a source that skips or repeats a checkpoint stops it; nothing after the gap is in the log", async () => {
+test("what a source skips or repeats is not used, and asked for again", async () => {
+  const expected = await undisturbed(100n);
   for (const wrong of [31n, 29n]) {
     await using database = await freshDatabase();
     const ledger = createScriptedLedger({ newest: 100n });
-    ledger.deliveredAs = (sequence) => (sequence === 30n ? wrong : sequence);
-    const running = start(database, ledger);
-    await expect(running.ended).rejects.toThrow(CheckpointOutOfOrderError);
-    expect(await nextOf(database)).toBe(30n);
+    let times = 3;
+    ledger.deliveredAs = (sequence) => (sequence === 30n && times-- > 0 ? wrong : sequence);
+    const running = start(database, ledger, { last: 100n });
+    await running.ended;
+    expect(running.notices.join()).toMatch(/CheckpointOutOfOrderError/);
+    expect(await contentsOf(database)).toBe(expected);
   }
 });
 
-test("a checkpoint that does not follow the one before it stops it by name, with nothing of it in the log", async () => {
+test("a checkpoint that does not follow the one before it stops it once it was said again, with nothing of it in the log", async () => {
   const ledger = createScriptedLedger({ newest: 200n });
   const faithful = ledger.follows;
   // One without facts and one with some; the log's own last one comes from an earlier reading.
@@ -158,14 +181,34 @@ test("a checkpoint that does not follow the one before it stops it by name, with
     const running = start(database, ledger);
     const error = await running.ended.catch((thrown: unknown) => thrown);
 
-    expect(error).toBeInstanceOf(CheckpointChainError);
+    expect(error).toBeInstanceOf(OtherChainError);
     expect(error).toMatchObject({ sequence: wrong, remedy: "stop" });
     expect(String(error)).toMatch(
       `digest-of-another, but checkpoint ${wrong - 1n} has ${mark(wrong - 1n).digest}`,
     );
+    // What a person has to do.
+    expect(String(error)).toMatch(/compare the digests .*LEDGER_SOURCE.*DATABASE_URL/);
     expect(running.seen.latest).toMatchObject({ state: "stopped", next: wrong, error });
+    expect(running.notices.length).toBeGreaterThan(0);
     expect(await contentsOf(database)).toBe(before);
   }
+});
+
+test("a link that is broken for a moment, or another way each time, does not stop it", async () => {
+  const expected = await undisturbed(100n);
+  await using database = await freshDatabase();
+  const ledger = createScriptedLedger({ newest: 100n });
+  const faithful = ledger.follows;
+  let readings = 0;
+  ledger.follows = (sequence) => {
+    if (sequence !== 50n || readings >= 12) return faithful(sequence);
+    readings += 1;
+    return `digest-of-another-${Math.floor(readings / 2)}`;
+  };
+  const running = start(database, ledger, { last: 100n });
+  await running.ended;
+  expect(readings).toBe(12);
+  expect(await contentsOf(database)).toBe(expected);
 });
 
 test("a digest that was damaged on the way is fetched again", async () => {

@@ -57,7 +57,7 @@ const startReading = (database: TestDatabase, setting: string) => {
 type Reading = Pick<ReturnType<typeof startReading>, "seen">;
 
 /** What the process that reads says of itself, and what one beside it says that only serves. */
-const watchBoth = (database: TestDatabase, { seen }: Reading) => {
+const watchBoth = (database: TestDatabase, { seen }: Reading, stallAfterMs = STALL_MS) => {
   const settings = { version: "1.2.3", onError: () => undefined, observeEveryMs: 0 };
   const local = () => {
     const { tip = null, state, error } = seen.latest ?? {};
@@ -65,7 +65,7 @@ const watchBoth = (database: TestDatabase, { seen }: Reading) => {
     return { tip, reader, pipelines: new Map() };
   };
   const watch = (progress: ReturnType<typeof databaseProgress>) =>
-    watchHealth({ ...settings, progress, stallAfterMs: STALL_MS });
+    watchHealth({ ...settings, progress, stallAfterMs });
   const reads = watch(databaseProgress(database.db, [], local));
   const serves = watch(databaseProgress(database.db, []));
   return { reads, serves };
@@ -211,28 +211,26 @@ test("a commit that takes long is not the source's silence", async () => {
   await running.stop();
 });
 
-test("a reader that the source refuses after everything was read has given up, for both processes", async () => {
+test("a source that refuses is stalled at once with the reason, for both processes, and heals by itself", async () => {
   await using database = await freshDatabase();
   await using store = await startObjectStore({ newest: 20n });
-  {
-    await using reading = startReading(database, store.base.href);
-    const both = watchBoth(database, reading);
-    await reached(database, 21n);
-    await reported(reading, ({ tip }) => tip === 20n);
-    store.state.misbehave = (_sequence, response) => {
-      response.writeHead(403).end();
-      return true;
-    };
-    for (const { reader } of await bothSay(both, isStalled)) {
-      expect(reader.reason).toMatch(/^gave up: .*HTTP 403/);
-    }
-    const { reader } = await both.serves.report();
-    expect(reader.reason).toContain(store.base.origin);
+  await using reading = startReading(database, store.base.href);
+  const both = watchBoth(database, reading, 600_000);
+  await reached(database, 21n);
+  await reported(reading, ({ tip }) => tip === 20n);
+  // Looks at the newest one are answered all the while.
+  store.state.misbehave = (_sequence, response, method) => {
+    if (method === "GET") response.writeHead(403).end();
+    return method === "GET";
+  };
+  store.state.newest = 21n;
+  for (const { reader } of await bothSay(both, isStalled)) {
+    expect(reader.reason).toMatch(new RegExp(`^the source ${store.base.origin}: .*HTTP 403`));
     expect(reader.reason).not.toContain("archive");
   }
   store.state.misbehave = () => false;
-  await using reading = startReading(database, store.base.href);
-  await bothSay(watchBoth(database, reading), ({ status }) => status !== "stalled");
+  await bothSay(both, ({ status }) => status !== "stalled");
+  await reached(database, 22n);
 });
 
 test("a reader that stands by does not overwrite what the one that reads says of its source", async () => {

@@ -69,7 +69,7 @@ test("a gap with later files present is an error that names both; one that close
   expect(error).toBeInstanceOf(CheckpointMissingError);
   expect(error).toMatchObject({
     sequence: 2n,
-    remedy: "stop",
+    remedy: "retry",
     message: expect.stringContaining("5"),
   });
   expect(taken).toEqual([0n, 1n]);
@@ -95,14 +95,14 @@ test("waits at the end for files that appear, and ignores those that are not don
   expectSamples(await taking, numbers(0, 20));
 });
 
-test("a file that stays damaged stops with its number; one still being written is read again", async () => {
+test("a file that stays damaged is an error with its number; one still being written is read again", async () => {
   await using folder = await temporaryFolder();
   const whole = compressedSample(0n);
   const file = join(folder.path, "0.binpb.zst");
   await writeFile(file, whole.subarray(0, 30));
   const error = await take(open(folder.path), { first: 0n, last: 0n }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(CheckpointDamagedError);
-  expect(error).toMatchObject({ sequence: 0n, remedy: "stop" });
+  expect(error).toMatchObject({ sequence: 0n, remedy: "retry" });
 
   const taking = take(open(folder.path, { rereadMs: 300 }), { first: 0n, last: 0n });
   await writeFile(file, whole);

@@ -105,7 +105,7 @@ test.each([
   status.PERMISSION_DENIED,
   status.INVALID_ARGUMENT,
   status.UNIMPLEMENTED,
-])("a refusal with status %i stops at once, after everything before it", async (code) => {
+])("a refusal with status %i is an error at once, after everything before it", async (code) => {
   await using server = await startGrpcServer({
     newest: 9n,
     onCheckpoint: (sequence) => (sequence === 4n ? { code, details: "no key" } : undefined),
@@ -120,7 +120,10 @@ test.each([
     },
   ).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(SourceRefusedError);
-  expect(error).toMatchObject({ remedy: "stop", message: expect.stringContaining("checkpoint 4") });
+  expect(error).toMatchObject({
+    remedy: "retry",
+    message: expect.stringContaining("checkpoint 4"),
+  });
   expect(taken).toEqual(numbers(0, 3));
 });
 
@@ -142,7 +145,7 @@ test("tells its chain, and stops when the address leads to another one", async (
   await expect(take(source, { first: 0n, last: 3n })).rejects.toThrow(SourceChainChangedError);
 });
 
-test("a message above the limit stops with the checkpoint named", async () => {
+test("a message above the limit is an error with the checkpoint named", async () => {
   await using server = await startGrpcServer({
     newest: 3n,
     checkpoint: (sequence) => sampleCheckpoint(sequence, 50_000),
@@ -152,7 +155,7 @@ test("a message above the limit stops with the checkpoint named", async () => {
   });
   const error = await take(source, { first: 2n, last: 3n }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(CheckpointTooLargeError);
-  expect(error).toMatchObject({ sequence: 2n, remedy: "stop" });
+  expect(error).toMatchObject({ sequence: 2n, remedy: "retry" });
 });
 
 test("a checkpoint announced by one node and unknown to its neighbour is waited for", async () => {

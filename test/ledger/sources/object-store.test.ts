@@ -142,7 +142,7 @@ test.each([
   ["empty", () => Buffer.alloc(0)],
   ["not zstd", () => Buffer.from("<html>maintenance</html>")],
 ])(
-  "an object that stays damaged (%s) stops with its number, after everything before it",
+  "an object that stays damaged (%s) is an error with its number, after everything before it",
   async (_, damage) => {
     let damaged = 2;
     await using store = await startObjectStore({
@@ -162,7 +162,7 @@ test.each([
       take(source, { first: 0n, last: 9n }, { each: ({ sequence }) => taken.push(sequence) }),
     );
     expect(error).toBeInstanceOf(CheckpointDamagedError);
-    expect(error).toMatchObject({ sequence: 6n, remedy: "stop" });
+    expect(error).toMatchObject({ sequence: 6n, remedy: "retry" });
     expect(taken).toEqual(numbers(0, 5));
   },
 );
@@ -185,7 +185,7 @@ test("a body that trickles too slowly, and a server that says nothing, are given
   expect(store.seen.gets.filter((sequence) => sequence === 1n)).toHaveLength(3);
 });
 
-test("objects and checkpoints above their bounds stop with the number named", async () => {
+test("objects and checkpoints above their bounds are errors with the number named", async () => {
   await using store = await startObjectStore({
     newest: 3n,
     misbehave: (sequence, response) => {
@@ -198,7 +198,7 @@ test("objects and checkpoints above their bounds stop with the number named", as
     await using source = open(store.base, bound);
     const error = await failureOf(take(source, { first: 2n, last: 2n }));
     expect(error).toBeInstanceOf(CheckpointTooLargeError);
-    expect(error).toMatchObject({ sequence: 2n, remedy: "stop" });
+    expect(error).toMatchObject({ sequence: 2n, remedy: "retry" });
   }
 });
 
@@ -217,7 +217,7 @@ test("a lost object is waited for, then named with the next one that is there", 
   await using impatient = open(store.base, { missingGraceMs: 50 });
   const error = await failureOf(take(impatient, { first: 0n, last: 60n }));
   expect(error).toBeInstanceOf(CheckpointMissingError);
-  expect(error).toMatchObject({ sequence: 20n, remedy: "stop" });
+  expect(error).toMatchObject({ sequence: 20n, remedy: "retry" });
 
   // Nothing of the neighbourhood was seen: only looking beyond tells.
   store.state.oldest = 21n;
@@ -225,7 +225,7 @@ test("a lost object is waited for, then named with the next one that is there", 
   await expect(take(late, { first: 10n, last: 60n })).rejects.toThrow(/checkpoint 10 is missing/);
 });
 
-test("a store out of reach is an error to retry; one that refuses is not", async () => {
+test("a store out of reach is asked several times; one that refuses once", async () => {
   const gone = await startObjectStore({ newest: 3n });
   await gone[Symbol.asyncDispose]();
   await using unreachable = open(gone.base);
