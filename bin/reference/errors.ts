@@ -9,7 +9,7 @@ type Named = { readonly name: string; readonly remedy: string; readonly about: s
 
 /** A comment, the class behind it, and its body as far as the end of the class or what follows. */
 const CLASS =
-  /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:export )?class (\w+) extends (\w+) \{([\s\S]*?)\n\}/g;
+  /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:export )?(?:abstract )?class (\w+) extends (\w+) \{([\s\S]*?)\n\}/g;
 
 /** The page. @param codes values of `extensions.code` of GraphQL; `reasons` of requests that failed */
 export const errorsPage = (

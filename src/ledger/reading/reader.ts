@@ -12,7 +12,6 @@ import type { Feed } from "../../log/feed.ts";
 import { readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
 import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
-import type { Backoff } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
@@ -27,6 +26,7 @@ import { fillPastBlocks } from "./past-blocks.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
+import { DEFAULT_WAITS, type ReaderWaits } from "./reader-waits.ts";
 import { createDoubts, isOfSource } from "./source-trouble.ts";
 import { askChainId, askPublication, openSourceNotes, watchTip } from "./watch-source.ts";
 
@@ -71,43 +71,12 @@ export type ReaderOptions = {
   readonly waits?: Partial<ReaderWaits>;
 };
 
-/** Milliseconds; shorter in tests. */
-export type ReaderWaits = {
-  /** Between attempts after an error that may pass. */
-  readonly backoff: Backoff;
-  /** Between looks at the newest checkpoint of the chain. */
-  readonly tipEveryMs: number;
-  /** Between two notes of whether the source answers. */
-  readonly noteEveryMs: number;
-  /** Between questions for decimals that are still unknown. */
-  readonly decimalsEveryMs: number;
-  /** Between attempts to learn the times of checkpoints read before the log kept them. */
-  readonly past: Backoff;
-  /** How long a batch waits for an idle source while catching up. */
-  readonly lingerMs: number;
-  /** How often a checkpoint that cannot be decoded is fetched anew. */
-  readonly refetches: number;
-  /** How long after the first time a source has to say again that it is of another chain, before that counts. */
-  readonly confirmMs: number;
-};
-
 /** Bounds that keep two batches in some tens of megabytes and an append around a tenth of a second. */
 const DEFAULT_BOUNDS: BatchBounds = {
   facts: 10_000,
   bytes: 8 * 1024 * 1024,
   checkpoints: 10_000,
   ageMs: 1_000,
-};
-
-const DEFAULT_WAITS: ReaderWaits = {
-  backoff: { firstMs: 500, maxMs: 60_000 },
-  tipEveryMs: 5_000,
-  noteEveryMs: 5_000,
-  decimalsEveryMs: 60_000,
-  past: { firstMs: 30_000, maxMs: 3_600_000 },
-  lingerMs: 100,
-  refetches: 2,
-  confirmMs: 10_000,
 };
 
 /** What a source says and is not believed, as errors; others show when they come. */

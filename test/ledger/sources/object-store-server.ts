@@ -22,8 +22,11 @@ export type StoreState = {
   answerMs: number;
 };
 
-/** An object store over real HTTP: `/archive/{sequence}.binpb.zst`. */
-export const startObjectStore = async (initial: Partial<StoreState> = {}) => {
+/**
+ * An object store over real HTTP: `/archive/{sequence}.binpb.zst`.
+ * @param onPort where one that was closed comes back; any free one unless given
+ */
+export const startObjectStore = async (initial: Partial<StoreState> = {}, onPort = 0) => {
   const state: StoreState = {
     oldest: 0n,
     newest: -1n,
@@ -71,7 +74,7 @@ export const startObjectStore = async (initial: Partial<StoreState> = {}) => {
   server.on("connection", () => {
     seen.connections += 1;
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  await new Promise<void>((listening) => server.listen(onPort, "127.0.0.1", listening));
   const { port } = server.address() as AddressInfo;
   return {
     base: new URL(`http://127.0.0.1:${port}/archive`),

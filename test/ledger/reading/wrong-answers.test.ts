@@ -1,0 +1,263 @@
+/** Sources that say something wrong, over real HTTP and gRPC: reading waits, heals by itself, and the log is right. */
+import { zstdCompressSync } from "node:zlib";
+import { status } from "@grpc/grpc-js";
+import { GrpcTypes } from "@mysten/sui/grpc";
+import { expect, test } from "vitest";
+import { createDemoLedger } from "../../../demo/demo-ledger.ts";
+import { readerAt } from "../../../src/ledger/reading/read.ts";
+import type { ReaderOptions } from "../../../src/ledger/reading/reader.ts";
+import { OtherChainError } from "../../../src/ledger/reading/source-trouble.ts";
+import { openSource } from "../../../src/ledger/sources/open-source.ts";
+import type { CheckpointSource } from "../../../src/ledger/sources/source.ts";
+import { createContact } from "../../../src/ledger/sources/source-contact.ts";
+import {
+  listSources,
+  type SourceChange,
+  type SourceListOptions,
+} from "../../../src/ledger/sources/source-list.ts";
+import { readSource } from "../../../src/log/log-source.ts";
+import { until } from "../../lanes/until.ts";
+import { contentsOf } from "../../log/contents.ts";
+import { freshDatabase, type TestDatabase } from "../../postgres.ts";
+import { startGrpcServer } from "../sources/grpc-server.ts";
+import { type StoreState, startObjectStore } from "../sources/object-store-server.ts";
+import { nextOf, reached, start } from "./running.ts";
+import { createScriptedLedger } from "./scripted-ledger.ts";
+
+const CHECKPOINTS = 60;
+const NEWEST = BigInt(CHECKPOINTS - 1);
+
+const bytesOf = (seed: number) => {
+  const ledger = createDemoLedger({ seed, noise: 0.5 });
+  const bytes = Array.from({ length: CHECKPOINTS }, () => ledger.next().raw("protobuf"));
+  return { ledger, at: (sequence: bigint) => bytes[Number(sequence)] ?? new Uint8Array() };
+};
+
+const { ledger, at } = bytesOf(7);
+const other = bytesOf(8);
+
+const object = (sequence: bigint) => zstdCompressSync(at(sequence));
+
+/** Reads what a source has with the shipping decoder, until `last` or the end of the test. */
+const reading = (
+  database: TestDatabase,
+  source: CheckpointSource,
+  options: Partial<ReaderOptions> = {},
+) => {
+  const running = start(database, createScriptedLedger({ newest: -1n }), {
+    source,
+    read: readerAt("links"),
+    packages: ledger.packages,
+    last: NEWEST,
+    ...options,
+    waits: { noteEveryMs: 20, ...options.waits },
+  });
+  return {
+    ...running,
+    [Symbol.asyncDispose]: async () => {
+      await running.stop().catch(() => undefined);
+      await source.close();
+    },
+  };
+};
+
+/** What a reading leaves in which nothing goes wrong. */
+const undisturbed = async (): Promise<string> => {
+  await using store = await startObjectStore({ newest: NEWEST, object });
+  await using database = await freshDatabase();
+  await using running = reading(database, openSource(store.base.href));
+  await running.ended;
+  return await contentsOf(database);
+};
+
+test("an object store that answers with pages, a refusal, and an old checkpoint, stops nothing", async () => {
+  const expected = await undisturbed();
+  const page = (response: Parameters<StoreState["misbehave"]>[1]) =>
+    response.writeHead(200, { "content-type": "text/html" }).end("<html>maintenance</html>");
+  /** Wrong answers of single checkpoints, in this order; then it answers rightly. */
+  const wrong = new Map<bigint, ((response: Parameters<typeof page>[0]) => unknown)[]>([
+    [10n, [page, page, page, page, page, page]],
+    [20n, [(response) => response.writeHead(403).end("denied")]],
+    [
+      30n,
+      Array(4).fill((response: Parameters<typeof page>[0]) =>
+        response.writeHead(200).end(object(29n)),
+      ),
+    ],
+    [40n, [(response) => response.writeHead(200).end(object(40n).subarray(0, 100)), page, page]],
+    [45n, [(response) => response.writeHead(301, { location: "https://elsewhere.example" }).end()]],
+    [
+      50n,
+      [(response) => response.writeHead(200).end(zstdCompressSync(Buffer.from("no checkpoint")))],
+    ],
+  ]);
+  await using store = await startObjectStore({
+    newest: NEWEST,
+    object,
+    misbehave: (sequence, response, method) => {
+      const answer = method === "GET" ? wrong.get(sequence)?.shift() : undefined;
+      answer?.(response);
+      return answer !== undefined;
+    },
+  });
+  await using database = await freshDatabase();
+  // One at a time: what is fetched ahead of a failure is let go.
+  const source = openSource(store.base.href, { maxConcurrency: 1 });
+  await using running = reading(database, source);
+  await running.ended;
+  expect([...wrong.values()].flat()).toEqual([]);
+  expect(running.seen.latest).toMatchObject({ state: "done", error: null });
+  expect(running.notices.join()).toMatch(/CheckpointDamagedError[\s\S]*SourceRefusedError/);
+  expect(await contentsOf(database)).toBe(expected);
+});
+
+test("a full node that refuses, and gives an old checkpoint under a new number, stops nothing", async () => {
+  const expected = await undisturbed();
+  const refusals = [status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.UNIMPLEMENTED];
+  let old = 5;
+  await using node = await startGrpcServer({
+    chainId: ledger.chainId,
+    newest: NEWEST,
+    onCheckpoint: (sequence) => {
+      const code = sequence === 20n ? refusals.shift() : undefined;
+      return code === undefined ? undefined : { code };
+    },
+    checkpoint: (sequence) =>
+      GrpcTypes.Checkpoint.fromBinary(at(sequence === 30n && old-- > 0 ? 29n : sequence)),
+  });
+  await using database = await freshDatabase();
+  await using running = reading(database, openSource(`grpc+http://${node.host}`));
+  await running.ended;
+  expect(refusals).toEqual([]);
+  expect(old).toBeLessThanOrEqual(0);
+  // The store does not know its chain, and the node does.
+  const chain = (text: string) => text.replaceAll(ledger.chainId, "").replaceAll("null", "");
+  expect(chain(await contentsOf(database))).toBe(chain(expected));
+});
+
+type Store = Awaited<ReturnType<typeof startObjectStore>>;
+
+/** Two stores as one source, as the service lists them. */
+const listed = (stores: readonly [Store, Store], options: SourceListOptions = {}) => {
+  const changes: SourceChange[] = [];
+  const retry = { attempts: 2, damagedAttempts: 2, backoff: { firstMs: 5, maxMs: 10 } };
+  const [one, two] = stores.map(
+    (store) => (hearing: SourceListOptions["hearing"]) =>
+      openSource(store.base.href, { retry, hearing }),
+  );
+  if (one === undefined || two === undefined) throw new Error("two stores");
+  const source = listSources([one, two], {
+    ...options,
+    onChange: (change) => changes.push(change),
+  });
+  return { source, changes };
+};
+
+test("when the first of two sources dies the log goes on from the second, and from the first again once it is back", async () => {
+  const expected = await undisturbed();
+  const first = await startObjectStore({ newest: 24n, object });
+  await using second = await startObjectStore({ newest: 49n, object });
+  await using database = await freshDatabase();
+  const contact = createContact();
+  const { source, changes } = listed([first, second], { hearing: contact, returnAfterMs: 30 });
+  await using running = reading(database, source, { contact });
+  await reached(database, 25n);
+  const used = async () => (await readSource(database.db))?.source;
+  expect(await until("the first", used, (place) => place !== undefined)).toBe(first.base.origin);
+  expect(second.seen.gets).toEqual([]);
+
+  const { port } = first.base;
+  await first[Symbol.asyncDispose]();
+  await reached(database, 50n);
+  await until("the second", used, (place) => place === second.base.origin);
+  expect(changes[0]).toMatchObject({
+    from: `${first.base.origin}/…`,
+    to: `${second.base.origin}/…`,
+  });
+  expect(changes[0]?.reason).toMatch(/ECONNREFUSED|socket hang up/);
+
+  await using back = await startObjectStore({ newest: NEWEST, object }, Number(port));
+  await running.ended;
+  expect(changes.at(-1)).toMatchObject({
+    from: `${second.base.origin}/…`,
+    reason: "the first one listed is back",
+  });
+  expect(back.seen.gets).toContain(NEWEST);
+  expect(await contentsOf(database)).toBe(expected);
+});
+
+test("what one source says wrongly is read from the other, and a broken link of one alone stops nothing", async () => {
+  const expected = await undisturbed();
+  await using first = await startObjectStore({
+    newest: NEWEST,
+    // From here on it is of another chain, whole in itself.
+    object: (sequence) =>
+      sequence < 30n ? object(sequence) : zstdCompressSync(other.at(sequence)),
+  });
+  await using second = await startObjectStore({ newest: NEWEST, object });
+  await using database = await freshDatabase();
+  const { source } = listed([first, second]);
+  await using running = reading(database, source);
+  await running.ended;
+  expect(running.notices.join()).toMatch(/CheckpointChainError: .* checkpoint 30 follows/);
+  expect(await contentsOf(database)).toBe(expected);
+});
+
+test("a broken link that both sources have stops the reader; while the second is away it waits", async () => {
+  const forked = (sequence: bigint) =>
+    sequence < 30n ? object(sequence) : zstdCompressSync(other.at(sequence));
+  await using first = await startObjectStore({ newest: NEWEST, object: forked });
+  await using second = await startObjectStore({
+    newest: NEWEST,
+    object: forked,
+    misbehave: (_, response) => {
+      response.writeHead(503).end();
+      return true;
+    },
+  });
+  await using database = await freshDatabase();
+  const { source } = listed([first, second]);
+  await using running = reading(database, source);
+  const refused = () =>
+    running.notices.filter((one) => one.includes("CheckpointChainError")).length;
+  await until("several readings", refused, (times) => times >= 5);
+  expect(running.seen.latest).not.toMatchObject({ state: "stopped" });
+
+  second.state.misbehave = () => false;
+  await expect(running.ended).rejects.toThrow(OtherChainError);
+  await expect(running.ended).rejects.toThrow(/2 sources say so, so this needs somebody/);
+  expect(await nextOf(database)).toBe(30n);
+});
+
+test("sources of two chains are refused by name, at the start and when the other one can tell only later", async () => {
+  const node = (chainId: string) =>
+    startGrpcServer({
+      chainId,
+      newest: NEWEST,
+      checkpoint: (sequence) => GrpcTypes.Checkpoint.fromBinary(at(sequence)),
+    });
+  await using one = await node(ledger.chainId);
+  await using two = await node(other.ledger.chainId);
+  const open = (host: string) => (hearing: SourceListOptions["hearing"]) =>
+    openSource(`grpc+http://${host}`, {
+      retry: { attempts: 2, damagedAttempts: 2, backoff: { firstMs: 5, maxMs: 10 } },
+      hearing,
+    });
+  const refusal = new RegExp(
+    `${one.host} is of chain ${ledger.chainId}, and grpc.http://${two.host} of chain ${other.ledger.chainId}`,
+  );
+  {
+    await using database = await freshDatabase();
+    await using running = reading(database, listSources([open(one.host), open(two.host)]));
+    await expect(running.ended).rejects.toThrow(refusal);
+    expect(await nextOf(database)).toBe(0n);
+  }
+  two.state.onInfo = () => ({ code: status.UNAVAILABLE });
+  await using database = await freshDatabase();
+  const source = listSources([open(one.host), open(two.host)]);
+  await using running = reading(database, source, { last: undefined });
+  await reached(database, NEWEST + 1n);
+  two.state.onInfo = () => undefined;
+  await one[Symbol.asyncDispose]();
+  await expect(running.ended).rejects.toThrow(refusal);
+});
