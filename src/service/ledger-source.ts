@@ -130,6 +130,7 @@ export const openLedger = async (
   figures?: Figures,
 ): Promise<Ledger> => {
   const contact = createContact();
+  figures?.begin("holderbook_source_changes_total", {});
   const hearing = figures === undefined ? contact : countedHearing(contact, figures);
   const { source, demo, described, about } = await openLedgerSource(config, logger, {
     hearing,
@@ -234,7 +235,6 @@ const openSources = async (
     (own) =>
       openSource(setting, { ...shared, headers, retry: oneOfSeveralPolicy, hearing: own });
   const { listSources } = await import("../ledger/sources/source-list.ts");
-  figures?.begin("holderbook_source_changes_total", {});
   return listSources([open(first), open(second), ...others.map(open)], {
     hearing,
     onChange: (change) => {

@@ -365,7 +365,9 @@ test("what cannot be packed is refused, and leaves no folder behind", async () =
   const gone = join(ledger, `${LAST}.chk`);
   const bytes = await readFile(gone);
   await rm(gone);
-  const missing = await make(range, { COMMITTEE_FILE: join(ledger, "ledger.json") });
+  const missing = await make([...range, "--retry-for", "1s"], {
+    COMMITTEE_FILE: join(ledger, "ledger.json"),
+  });
   await writeFile(gone, bytes);
   expect(missing).toMatchObject({ code: 1, stdout: "" });
   expect(missing.stderr).toMatch(

@@ -132,7 +132,8 @@ test("a provider's key in LEDGER_SOURCE stands in no log line, error text or hea
     await service.ended;
 
     status = 403;
-    const refused = await runProgram(["index", "--first", "5", "--last", "5"], settings);
+    const atOnce = ["index", "--first", "5", "--last", "5", "--retry-for", "0"];
+    const refused = await runProgram(atOnce, settings);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("SourceRefusedError");
     expect(refused.stderr).not.toContain("SECRETKEY0123");
