@@ -1,12 +1,16 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { CHECKS, type Check, type Finding, type State } from "../doctor/finding.ts";
+import type { Service } from "../service/settings-checks.ts";
 import { namesArgument } from "./arguments.ts";
 
 type Options = {
+  readonly for: Service;
   readonly only?: readonly string[];
   readonly strict?: boolean;
   readonly json?: boolean;
 };
+
+const PROCESSES: readonly Service[] = ["start", "index", "serve"];
 
 /** `holderbook doctor`: whether a deployment has what it needs. Exit code 1 when something fails. */
 export const doctorCommand = () =>
@@ -14,7 +18,13 @@ export const doctorCommand = () =>
     .option(
       "--only <checks>",
       `only these, separated by commas: ${CHECKS.join(", ")}`,
-      namesArgument(CHECKS),
+      // As it was called before, too.
+      (text: string) => namesArgument(CHECKS)(text.replaceAll("transfer agent", "transfer-agent")),
+    )
+    .addOption(
+      new Option("--for <process>", "the process that is to run with these settings")
+        .choices(PROCESSES)
+        .default("start"),
     )
     .option("--strict", "end with code 1 on a warning, too")
     .option("--json", "one JSON document instead of text")
@@ -22,9 +32,12 @@ export const doctorCommand = () =>
       "after",
       "\nEach line is ok, warn or fail, with what to do. Nothing is changed; it works beside a running service.",
     )
-    .action(async ({ only, strict = false, json }: Options) => {
+    .action(async ({ for: service, only, strict = false, json }: Options) => {
       const { examine } = await import("../doctor/examine.ts");
-      const findings = await examine(CHECKS.filter((check) => only?.includes(check) ?? true));
+      const findings = await examine(
+        service,
+        CHECKS.filter((check) => only?.includes(check) ?? true),
+      );
       const count = (state: State) => findings.filter((each) => each.state === state).length;
       const [failed, warned] = [count("fail"), count("warn")];
       const text = json

@@ -46,6 +46,7 @@ export const indexCommand = () =>
       const { config, logger, telemetry, giveUp, signal } = await openRuntime("indexing");
       await using _tracing = telemetry.tracing;
       await announceLedger(config, logger);
+      await (await import("../service/settings-checks.ts")).checkSettings(config, "index");
       const found = await findLedger(config, logger, telemetry.figures);
       const firstCheckpoint = first ?? found.firstCheckpoint;
       if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
@@ -60,7 +61,6 @@ export const indexCommand = () =>
         dataDir: storage.kind === "embedded" ? config.dataDir : undefined,
       });
       await using _shown = await shownFigures(config, telemetry, logger);
-      const { configuredAssets } = await import("../service/assets.ts");
       const { startIndexing } = await import("../service/indexing.ts");
       await ledger.recordDecimals(storage);
       await using notes = keepProcessNotes(storage.write, telemetry.figures);
@@ -70,8 +70,6 @@ export const indexCommand = () =>
       await using work = live
         ? await startBackgroundWork({ config, logger, telemetry, storage, notes, ledger, signal })
         : undefined;
-      // A fault in the assets file ends every run.
-      if (work === undefined) await configuredAssets(config);
       await using _agent = await work?.startAgent({ opensData: false });
       const line = progressLine(logger, progressPlace(config));
       const { ended } = startIndexing({

@@ -4,7 +4,6 @@ import { factSource } from "../log/log.ts";
 import { findAssets } from "../service/assets.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
-import { checkLedgerNamed } from "../settings/ledger-named.ts";
 import { aborted } from "../waiting/aborted.ts";
 import { openRuntime } from "./runtime.ts";
 
@@ -17,7 +16,7 @@ export const serveCommand = () =>
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const { config, logger, telemetry, giveUp, signal } = await openRuntime("serving");
       await using _tracing = telemetry.tracing;
-      checkLedgerNamed(config, { packagesAlone: true });
+      await (await import("../service/settings-checks.ts")).checkSettings(config, "serve");
       // A file that cannot be followed, and a port that is taken, end this before there is a database.
       const assetsFound = await findAssets(config);
       await using front = createFront({ logger });

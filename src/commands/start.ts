@@ -19,6 +19,7 @@ export const startCommand = () =>
     const { config, logger, telemetry, giveUp, signal: asked } = await openRuntime("indexing");
     await using _tracing = telemetry.tracing;
     await announceLedger(config, logger);
+    await (await import("../service/settings-checks.ts")).checkSettings(config, "start");
     // Before anything is contacted or made: a port that is taken ends this with nothing begun.
     await using serving = await keepServing({ logger, bodyBytes: config.ta.bodyBytes });
     const found = await findLedger(config, logger, telemetry.figures);

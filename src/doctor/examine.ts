@@ -6,6 +6,7 @@
  */
 import { databaseRemedy } from "../database/connect.ts";
 import { createLogger } from "../logging/logger.ts";
+import type { Service } from "../service/settings-checks.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { lookAtClock } from "./clock.ts";
@@ -21,7 +22,7 @@ import { lookAtPort } from "./port.ts";
 import { lookAtProgram } from "./program.ts";
 import { lookAtRedis } from "./redis.ts";
 import { lookAtSettings } from "./settings.ts";
-import { type Asked, askSource, compareWithLog } from "./source.ts";
+import { type Asked, askSources, compareWithLog } from "./source.ts";
 import { readStanding, type Standing } from "./standing.ts";
 import { lookAtTransferAgent } from "./transfer-agent.ts";
 
@@ -29,9 +30,16 @@ const DATABASE =
   "see whether the server runs and lets us in, and what DATABASE_URL or DATA_DIR says";
 const SOURCE = "see whether LEDGER_SOURCE is right, and whether this machine may reach it";
 
-/** What was found, in the order of the checks. @param only these; unless given, all */
-export const examine = async (only: readonly Check[] = CHECKS): Promise<readonly Finding[]> => {
-  const { config, assets, findings: settings } = await lookAtSettings();
+/**
+ * What was found, in the order of the checks.
+ * @param service the process that is to run here
+ * @param only these checks; unless given, all
+ */
+export const examine = async (
+  service: Service,
+  only: readonly Check[] = CHECKS,
+): Promise<readonly Finding[]> => {
+  const { config, assets, findings: settings } = await lookAtSettings(service);
   const found = [...lookAtProgram(), ...settings];
   if (config !== undefined) {
     const wanted = (check: Check) => only.includes(check);
@@ -58,9 +66,7 @@ const besideDatabase = (config: Config, assets: Assets | undefined, wanted: Want
     ...when("disk", "see DATA_DIR", () => lookAtDisk(config)),
     ...when("evm", "correct the tokens of ASSETS_FILE", (signal) => lookAtEvm(assets, signal)),
     ...when("redis", "see whether Redis runs, and REDIS_URL", () => lookAtRedis(config)),
-    ...when("transfer agent", "correct ASSETS_FILE", async () =>
-      lookAtTransferAgent(config, assets),
-    ),
+    ...when("transfer-agent", "correct ASSETS_FILE", () => lookAtTransferAgent(config, assets)),
     ...when("port", "see what holds the port", (signal) => lookAtPort(config, signal)),
   ];
 };
@@ -76,7 +82,7 @@ const withDatabase = async (
     wanted("source") || wanted("clock")
       ? look("source", SOURCE, async (signal) => {
           const logger = createLogger({ level: "silent", remedyOf: databaseRemedy });
-          asked = await askSource(config, logger, signal);
+          asked = await askSources(config, logger, signal);
           return asked.findings;
         })
       : [];

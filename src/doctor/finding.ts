@@ -16,7 +16,7 @@ export const CHECKS = [
   "keys",
   "evm",
   "redis",
-  "transfer agent",
+  "transfer-agent",
   "port",
 ] as const;
 

@@ -1,7 +1,8 @@
 /** The ports: free, or held by a running Holderbook. */
-import { createServer } from "node:net";
 import { z } from "zod";
+import { addressesOf, freePort, ListenError, type Place } from "../http/listen.ts";
 import type { Config } from "../settings/config.ts";
+import { errorOf } from "../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 /** As `/health` answers, as far as it is looked at. */
@@ -32,19 +33,22 @@ export const lookAtPort = async (
 ];
 
 const lookAtOne = async (
-  setting: string,
+  setting: NonNullable<Place["setting"]>,
   host: string,
   port: number,
   held: (where: string, url: string) => Promise<Finding>,
 ): Promise<Finding> => {
   const { ok, fail } = findingsOf("port");
   if (port === 0) return ok(`a free one is taken at each start (${setting}=0)`);
-  const code = await listening(host, port);
   const where = `${host}:${port}`;
-  if (code === undefined) return ok(`${where} is free`);
-  return code === "EADDRINUSE"
-    ? held(where, urlOf(host, port))
-    : fail(`${where} cannot be listened on (${code})`, `name another HOST or ${setting}`);
+  try {
+    const [first = host] = await addressesOf(host);
+    await freePort({ host: first, port, setting });
+    return ok(`${where} is free`);
+  } catch (error) {
+    if (error instanceof ListenError) return held(where, urlOf(host, port));
+    return fail(errorOf(error).message, `name another HOST or ${setting}`);
+  }
 };
 
 /** Where a server that listens on this address is asked on this machine. */
@@ -52,13 +56,6 @@ const urlOf = (host: string, port: number): string => {
   const asked = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? host;
   return `http://${asked.includes(":") && !asked.startsWith("[") ? `[${asked}]` : asked}:${port}`;
 };
-
-const listening = (host: string, port: number): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(undefined)));
-  });
 
 const metricsHolder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
   const { ok, fail } = findingsOf("port");

@@ -1,9 +1,9 @@
 /** The settings, the assets file, and what one of them asks of another. */
 import { assetsOf } from "../service/assets.ts";
+import { type Service, settingsChecks } from "../service/settings-checks.ts";
 import type { Assets } from "../settings/assets.ts";
-import { type Config, ConfigError, configFromEnvironment } from "../settings/config.ts";
-import { checkLedgerNamed } from "../settings/ledger-named.ts";
-import { taAssets } from "../ta/requests/asset.ts";
+import { type Config, configFromEnvironment } from "../settings/config.ts";
+import { errorOf } from "../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 /** The settings, when they can be used, and the assets, when a file has them. */
@@ -15,26 +15,27 @@ export type Settings = {
 
 const CORRECT = "correct it; .env.example documents every setting";
 
-/** Reads the settings: a finding for each line that is wrong. */
-export const lookAtSettings = async (): Promise<Settings> => {
+/** Reads the settings, and checks what the process checks at its start: a finding for each line that is wrong. */
+export const lookAtSettings = async (service: Service): Promise<Settings> => {
   const { ok, fail } = findingsOf("settings");
   const findings: Finding[] = [];
   const attempt = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      findings.push(...error.message.split("\n").map((line) => fail(line, CORRECT)));
+      const lines = errorOf(error).message.split("\n");
+      // What several checks stand on is told once.
+      const told = new Set(findings.map(({ says }) => says));
+      findings.push(...lines.filter((line) => !told.has(line)).map((line) => fail(line, CORRECT)));
       return undefined;
     }
   };
   const config = await attempt(configFromEnvironment);
   if (config === undefined) return { findings, config, assets: undefined };
-  await attempt(() => checkLedgerNamed(config, { packagesAlone: true }));
+  for (const check of settingsChecks(service)) await attempt(() => check(config));
   const { assetsFile } = config;
   const assets = assetsFile && (await attempt(() => assetsOf(config, assetsFile)));
-  if (assets) await attempt(() => taAssets(assets));
-  findings.push(...trustMissing(config));
+  if (service !== "serve") findings.push(...trustMissing(config));
   const file = assets ? `; ${counted(assets)} in ${assetsFile}` : "";
   return {
     findings: findings.length > 0 ? findings : [ok(`all can be used${file}`)],

@@ -12,29 +12,34 @@ import { ConfigError } from "../settings/config-error.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** An address and a port of it; port 0 picks a free one. */
-export type Place = { readonly port: number; readonly host: string };
+export type Place = {
+  readonly port: number;
+  readonly host: string;
+  /** The setting that names the port; PORT unless given. */
+  readonly setting?: "PORT" | "METRICS_PORT";
+};
 
-/** Another program has the port; nothing else was begun. Stop: end that one, or choose another PORT. */
+/** Another program has the port; nothing else was begun. Stop: end that one, or choose another PORT or METRICS_PORT. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
   readonly remedy: Remedy = "stop";
 
   constructor(place: Place, reason: Error) {
     super(
-      `${failed(place, reason)}; another program has it: set PORT to another one, or to 0 for a free one`,
+      `${failed(place, reason)}; another program has it: set ${place.setting ?? "PORT"} to another one, or to 0 for a free one`,
     );
   }
 }
 
-const failed = ({ port, host }: Place, { message }: Error): string =>
-  `cannot listen on PORT ${port} of HOST ${host} (${message})`;
+const failed = ({ port, host, setting = "PORT" }: Place, { message }: Error): string =>
+  `cannot listen on ${setting} ${port} of HOST ${host} (${message})`;
 
 /** A place that this machine cannot have at all is a matter of settings. */
 const refusal = (place: Place, reason: NodeJS.ErrnoException): Error =>
   reason.code === "EADDRINUSE"
     ? new ListenError(place, reason)
     : new ConfigError(
-        `${failed(place, reason)}; set PORT and HOST to what this machine lets us use`,
+        `${failed(place, reason)}; set ${place.setting ?? "PORT"} and HOST to what this machine lets us use`,
       );
 
 /** Addresses to listen on: all that `localhost` has, and every other host as it is. */
@@ -63,7 +68,7 @@ export const listenOn = async (server: Server, place: Place): Promise<AddressInf
 };
 
 /** The port, if it is free; any free one for 0. @throws ListenError, ConfigError (stop) */
-const freePort = async (place: Place): Promise<number> => {
+export const freePort = async (place: Place): Promise<number> => {
   const alone = createServer((socket) => socket.destroy());
   const { port } = await listening(alone, place, false);
   await alone[Symbol.asyncDispose]();

@@ -42,7 +42,7 @@ export const showMetrics = async (
   // One that does not read its answer gives its connection back.
   server.setTimeout(ASK_WITHIN_MS);
   server.maxConnections = MOST_CONNECTIONS;
-  const { port } = await listenOn(server, place);
+  const { port } = await listenOn(server, { ...place, setting: "METRICS_PORT" });
   return {
     port,
     [Symbol.asyncDispose]: async () => {

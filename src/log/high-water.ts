@@ -85,13 +85,22 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
     where chain_id is null and ${chainId}::text is not null`;
   const stored = await readHighWater(sql);
   if (stored === undefined) throw new Error("log_high_water lost its row");
-  if (chainId !== null && stored.chainId !== null && stored.chainId !== chainId) {
-    throw new ChainMismatchError("the log", stored.chainId, chainId, identity.ifOtherChain);
-  }
-  if (stored.packages[0] !== identity.packages[0]) {
-    throw new PackagesChangedError(stored.packages, identity.packages);
-  }
-  const unmet = identity.packages.filter((address) => !stored.packages.includes(address));
-  if (unmet.length > 0) throw new UnmetPackagesError(stored.packages, unmet);
+  checkIdentity(stored, identity);
   return stored;
+};
+
+/**
+ * Holds what a reader would append against a log that has begun.
+ * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
+ */
+export const checkIdentity = (
+  stored: Pick<HighWater, "chainId" | "packages">,
+  { chainId, packages, ifOtherChain }: LogIdentity,
+): void => {
+  if (chainId !== null && stored.chainId !== null && stored.chainId !== chainId) {
+    throw new ChainMismatchError("the log", stored.chainId, chainId, ifOtherChain);
+  }
+  if (stored.packages[0] !== packages[0]) throw new PackagesChangedError(stored.packages, packages);
+  const unmet = packages.filter((address) => !stored.packages.includes(address));
+  if (unmet.length > 0) throw new UnmetPackagesError(stored.packages, unmet);
 };

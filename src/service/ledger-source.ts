@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Committee } from "../ledger/proof/committee.ts";
-import { type OnSetback, Setback } from "../ledger/sources/fetch-attempts.ts";
+import { type OnSetback, type RetryPolicy, Setback } from "../ledger/sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
   createContact,
@@ -176,7 +176,7 @@ const countedHearing = ({ answered, failed }: Hearing, figures: Figures): Hearin
 export const openLedgerSource = async (
   config: Config,
   logger: Logger,
-  { hearing, figures }: { readonly hearing?: Hearing; readonly figures?: Figures | undefined } = {},
+  opening: Opening = {},
 ): Promise<{
   readonly source: CheckpointSource;
   readonly demo?: OpenDemo | undefined;
@@ -193,7 +193,7 @@ export const openLedgerSource = async (
       about: `${aboutDemo(config)},`,
     };
   }
-  const source = await openSources(config, logger, { hearing, figures });
+  const source = await openSources(config, logger, opening);
   const described = await Promise.all(
     config.ledgerSources.map(({ setting }) => describedIn(setting)),
   );
@@ -204,14 +204,19 @@ export const openLedgerSource = async (
   };
 };
 
+/** How sources are opened. */
+type Opening = {
+  readonly hearing?: Hearing | undefined;
+  readonly figures?: Figures | undefined;
+  /** How patiently one that stands alone is asked. */
+  readonly retry?: RetryPolicy | undefined;
+};
+
 /** Opens what is listed, as one source. */
 const openSources = async (
   config: Config,
   logger: Logger,
-  {
-    hearing,
-    figures,
-  }: { readonly hearing?: Hearing | undefined; readonly figures?: Figures | undefined },
+  { hearing, figures, retry }: Opening,
 ): Promise<CheckpointSource> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { oneOfSeveralPolicy } = await import("../ledger/sources/fetch-attempts.ts");
@@ -228,7 +233,7 @@ const openSources = async (
   const [first, second, ...others] = config.ledgerSources;
   if (first === undefined || second === undefined) {
     const { setting, headers } = first ?? { setting: config.ledgerSource, headers: {} };
-    return openSource(setting, { ...shared, headers, hearing });
+    return openSource(setting, { ...shared, headers, hearing, retry });
   }
   const open =
     ({ setting, headers }: LedgerSource): OpenListed =>

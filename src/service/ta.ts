@@ -1,16 +1,10 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
-import { readGrpcAddress } from "../ledger/sources/grpc-address.ts";
 import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
-import { type Config, ConfigError } from "../settings/config.ts";
-import {
-  type EvmSigner,
-  SigningError,
-  type SuiSigner,
-  suiKeySigner,
-} from "../ta/ledgers/signer.ts";
-import { openSuiNode, type SuiNode } from "../ta/ledgers/sui-relay.ts";
+import type { Config } from "../settings/config.ts";
+import { suiKeySigner } from "../ta/ledgers/signer.ts";
+import { openSuiNode } from "../ta/ledgers/sui-relay.ts";
 import { heldIn } from "../ta/pii/vault.ts";
 import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
 import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
@@ -22,6 +16,7 @@ import type { Ledger } from "./ledger-source.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import { watchGas } from "./signer-gas.ts";
 import type { Storage } from "./storage.ts";
+import { evmSignerOf, nodeAddressOf, suiSignerOf } from "./ta-signers.ts";
 
 export type TransferAgentSettings = {
   readonly config: Config;
@@ -78,7 +73,8 @@ const configuredAccess = async (
 ): Promise<LedgerAccess> => {
   const suiSigner = await suiSignerOf(config);
   const evmSigner = await evmSignerOf(config);
-  const node = nodeOf(config);
+  const address = nodeAddressOf(config);
+  const node = address && openSuiNode(address);
   const packages = watchPackages(storage.write, ledger.packages);
   if (node !== undefined) opened.defer(() => node.close());
   return {
@@ -87,53 +83,6 @@ const configuredAccess = async (
     }),
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
-};
-
-/** @throws ConfigError */
-const nodeOf = ({ ta, ledgerSources }: Config): SuiNode | undefined => {
-  // Headers are the source's: a provider's key goes to no other host.
-  const own = ta.node === undefined ? undefined : { setting: ta.node, headers: {} };
-  const node = own ?? ledgerSources.find(({ setting }) => setting.startsWith("grpc+"));
-  if (node === undefined) return undefined;
-  const address = readGrpcAddress(node.setting);
-  // The ledger's source was opened from the same text: only a TA_NODE can be wrong here.
-  if ("problem" in address) throw new ConfigError(`TA_NODE: ${address.problem}`);
-  return openSuiNode({ ...address, headers: node.headers });
-};
-
-const suiSignerOf = async ({ ta }: Config): Promise<SuiSigner | undefined> => {
-  const { suiKey } = ta;
-  if (suiKey !== undefined) return keyOf("TA_SUI_KEY", () => suiKeySigner(suiKey));
-  if (ta.signerUrl === undefined || ta.suiAddress === undefined) return undefined;
-  const { httpSuiSigner } = await import("../ta/ledgers/http-signer.ts");
-  return httpSuiSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.suiAddress });
-};
-
-const evmSignerOf = async ({ ta }: Config): Promise<EvmSigner | undefined> => {
-  const { evmKey } = ta;
-  if (evmKey !== undefined) {
-    const { evmKeySigner } = await import("../ta/ledgers/evm-key-signer.ts");
-    return keyOf("TA_EVM_KEY", () => evmKeySigner(evmKey));
-  }
-  if (ta.signerUrl === undefined) return undefined;
-  if (ta.evmAddress === undefined && ta.suiAddress === undefined) {
-    throw new ConfigError(
-      "TA_SIGNER_URL: needs TA_SUI_ADDRESS or TA_EVM_ADDRESS, the signer's own",
-    );
-  }
-  if (ta.evmAddress === undefined) return undefined;
-  const { httpEvmSigner } = await import("../ta/ledgers/http-signer.ts");
-  return httpEvmSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.evmAddress });
-};
-
-/** @throws ConfigError naming the setting whose key cannot be read */
-const keyOf = <Signer>(setting: string, read: () => Signer): Signer => {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof SigningError) throw new ConfigError(`${setting}: ${error.message}`);
-    throw error;
-  }
 };
 
 /** The demo ledger's own node, and the registrar of each token as its signer. */
