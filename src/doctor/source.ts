@@ -71,7 +71,7 @@ export const askSources = async (
       // With another one the ledger is read all the same.
       return [
         (first === undefined ? fail : warn)(
-          `${each.place}: ${each.error.message}`,
+          each.says,
           "see whether LEDGER_SOURCE is right, and whether this machine may reach it",
         ),
       ];
@@ -124,7 +124,7 @@ const askOne = async (
     readonly logger: Logger;
   },
   signal: AbortSignal,
-): Promise<Answer | { readonly place: string; readonly error: Error }> => {
+): Promise<Answer | { readonly says: string }> => {
   const contact = createContact();
   const alone = { ...config, ledgerSources: [listed] };
   const { source } = await openLedgerSource(alone, logger, { hearing: contact, retry: ONCE });
@@ -140,7 +140,8 @@ const askOne = async (
   } catch (thrown) {
     const error = errorOf(thrown);
     const why = error instanceof DeadlineError ? contact.now().error : null;
-    return { place, error: why ? new Error(`${error.message}: ${why}`) : error };
+    const message = why === null ? error.message : `${error.message}: ${why}`;
+    return { says: message.startsWith(place) ? message : `${place}: ${message}` };
   } finally {
     await source.close();
   }

@@ -87,7 +87,7 @@ test("a deployment that has everything passes, and nothing of it is changed", as
   const before = await readdir(made.folder, { recursive: true });
   // The test server's fsync is off, which is told.
   const { code, lines } = await examined(
-    "settings,disk,database,migrations,clock,source,keys,evm,redis,transfer agent,port",
+    "settings,disk,database,migrations,clock,source,keys,evm,redis,transfer-agent,port",
     made.settings,
   );
   expect({ code, wrong: lines.filter((line) => !/^ok|fsync/.test(line)) }).toEqual({
@@ -121,8 +121,10 @@ test("a source of another chain fails, and both chains are named", async () => {
     z
       .object({ chainId: z.string() })
       .parse(JSON.parse(await readFile(join(made.folder, name, "ledger.json"), "utf8"))).chainId;
-  expect(lines).toContain(
-    `fail source: the log is of chain ${await chain("ledger")}, the source of ${await chain("other")}`,
+  expect(lines).toContainEqual(
+    expect.stringContaining(
+      `fail source: the log is of chain ${await chain("ledger")}, but the source reads chain ${await chain("other")}; `,
+    ),
   );
 });
 
@@ -277,6 +279,7 @@ test("each RPC endpoint is asked for its chain; one that works is enough", async
   const given = async (...ports: readonly number[]) => {
     const assets = { projects: [{ name: "acme", tokens: [token(ports)] }] };
     await writeFile(ASSETS_FILE, JSON.stringify(assets));
+    // As it was called before.
     return examined("evm,transfer agent", { ASSETS_FILE });
   };
   const two = await given(right.port, wrong.port);
@@ -284,7 +287,7 @@ test("each RPC endpoint is asked for its chain; one that works is enough", async
   expect(two.lines).toEqual([
     `ok evm: avalanche_fuji: http://127.0.0.1:${right.port} is at block 42`,
     expect.stringMatching(/^warn evm: avalanche_fuji: .*chain 1\b/),
-    "warn transfer agent: one: nothing here signs its transactions, so its requests wait",
+    "warn transfer-agent: one: nothing here signs its transactions, so its requests wait",
   ]);
   expect(two.lines.join()).not.toContain("a-providers-key");
   expect((await given(wrong.port)).code).toBe(1);

@@ -1,5 +1,6 @@
 import type { CheckpointMark } from "../../log/fact.ts";
 import type { GatheredBatch } from "./gathering.ts";
+import { isOfSource } from "./source-trouble.ts";
 
 /** What the reader is doing. */
 export type ReaderState =
@@ -108,7 +109,8 @@ export const keepProgress = (
       state = entered;
       enteredAt = clock();
       if (reason !== undefined) error = reason;
-      if (entered === "done" || entered === "standby") error = null;
+      // A source that answers is not yet one that says the right thing.
+      else if (entered !== "opening" && !(entered === "reading" && isOfSource(error))) error = null;
     },
     opened: (expected, mark) => {
       next = expected;
