@@ -96,9 +96,17 @@ test("a wrong key ends a start with code 2 and the name of its setting, and is n
   await ends("PII_KEYS", "one:not-a-key-0123", /PiiKeysError: PII_KEYS: entry 1 must/);
   await ends("TA_EVM_KEY", "not-a-key-0123", /ConfigError: TA_EVM_KEY: the EVM signing key must/);
 
-  // A key of the right form, and another one than the starts before had.
-  const key = randomBytes(32).toString("base64");
-  await ends("CALLBACK_MASTER_KEY", key, /SealedError: .*another master key.*CALLBACK_MASTER_KEY/);
+  // A key of the right form, and another one than the signing keys were sealed with.
+  const key = () => randomBytes(32).toString("base64");
+  expect((await runProgram(["migrate"], settings)).code).toBe(0);
+  const sealing = { ...settings, CALLBACK_MASTER_KEY: key() };
+  const rotate = ["callbacks", "rotate", "--now", "--lost-master-key"];
+  expect((await runProgram(rotate, sealing)).code).toBe(0);
+  await ends(
+    "CALLBACK_MASTER_KEY",
+    key(),
+    /SealedError: .*another master key.*CALLBACK_MASTER_KEY/,
+  );
 }, 240_000);
 
 test("a provider's key in LEDGER_SOURCE stands in no log line, error text or health report", async () => {
