@@ -307,6 +307,8 @@ test("the status shows no pipeline beyond the log, and no log beyond the chain's
     transferAgent: [],
     integrity: null,
     indexing: null,
+    others: [],
+    signers: [],
     reason: null,
     notes: [],
     ageSeconds: 0,

@@ -1,5 +1,6 @@
 /** The one state of the service that the page shows, over everything it can be made of. */
 import { expect, test } from "vitest";
+import { readHealth, stalledParts } from "../../web/src/data/health.ts";
 import {
   OLD_ANSWER_MS,
   OLD_CHECKPOINT_MS,
@@ -110,4 +111,45 @@ test("a chain that has nothing newer is quiet, one that is being read is behind:
   expect(of("catching_up", old)).toMatchObject({ word: "692 d behind", tone: "warn" });
   expect(of("catching_up", NOW)).toMatchObject({ word: "Catching up", tone: "warn" });
   expect(of("catching_up", null)).toMatchObject({ word: "Nothing indexed yet", tone: "warn" });
+});
+
+test("whatever is stalled is named with its reason, also what this page does not know yet", () => {
+  const [ok, stalled] = [{ state: "ok" }, { state: "stalled", reason: "it hangs" }];
+  const pipeline = { pipeline: "role_changes", ...ok };
+  const named = (members: object, details: object = {}) =>
+    stalledParts(
+      readHealth({
+        version: "1",
+        status: "stalled",
+        pipelines: [pipeline],
+        reader: ok,
+        details,
+        ...members,
+      }),
+    );
+  const process = { pid: 7, host: "one" };
+  expect(named({ pipelines: [{ ...pipeline, ...stalled }] })).toEqual([
+    { name: "Pipeline role_changes", reason: "it hangs" },
+  ]);
+  expect(named({ reader: stalled })).toEqual([{ name: "The reader", reason: "it hangs" }]);
+  expect(named({ reason: "it hangs" })).toEqual([{ name: "The service", reason: "it hangs" }]);
+  for (const [detail, name] of [
+    [{ queue: stalled }, "The queue"],
+    [{ processes: [{ ...process, ...stalled }] }, "Process 7 on one"],
+    [{ indexing: stalled }, "The process that indexes"],
+  ] as const) {
+    expect(named({}, detail)).toMatchObject([{ name, reason: "it hangs" }]);
+  }
+  expect(
+    named(
+      {},
+      {
+        processes: [
+          { ...process, ...stalled },
+          { ...process, ...ok },
+        ],
+      },
+    ),
+  ).toEqual([{ name: "The service", reason: null }]);
+  expect(named({}, { "something new": stalled })).toEqual([{ name: "The service", reason: null }]);
 });

@@ -56,6 +56,13 @@ export type HealthSeen = {
   }[];
   readonly integrity: Integrity | null;
   readonly indexing: { readonly state: State; readonly reason: string | null } | null;
+  /** Processes that index, where none of them is alive, and the queue: what else can stall. */
+  readonly others: readonly {
+    readonly name: string;
+    readonly state: State;
+    readonly reason: string | null;
+  }[];
+  readonly signers: readonly { readonly asset: string; readonly transactionsLeft: number }[];
   /** Why it cannot be told how things are now: the rest is of before. Null while it can. */
   readonly reason: string | null;
   /** What wants a look and makes no other `status`, not yet or not at all. */
@@ -143,6 +150,19 @@ const healthOf = (it: Reader): HealthSeen => {
   const detail = <Value>(name: string, read: (one: Reader) => Value): Value | null =>
     details === null ? null : details.at(name).maybe(read);
   const reader = it.at("reader");
+  const processes =
+    detail("processes", (one) =>
+      one.list((process) => ({
+        name: `Process ${process.at("pid").number()} on ${process.at("host").text()}`,
+        state: stateOf(process.at("state")),
+        reason: textOf(process.at("reason")),
+      })),
+    ) ?? [];
+  const queue = detail("queue", (one) => ({
+    name: "The queue",
+    state: stateOf(one.at("state")),
+    reason: textOf(one.at("reason")),
+  }));
   return {
     version: it.at("version").text(),
     status: stateOf(it.at("status")),
@@ -187,6 +207,18 @@ const healthOf = (it: Reader): HealthSeen => {
       state: stateOf(one.at("state")),
       reason: textOf(one.at("reason")),
     })),
+    others: [
+      // Beside one that works a silent one is a note.
+      ...(processes.every(({ state }) => state === "stalled") ? processes : []),
+      ...(queue === null ? [] : [queue]),
+    ],
+    signers:
+      detail("signers", (one) =>
+        one.list((signer) => ({
+          asset: signer.at("asset").text(),
+          transactionsLeft: signer.at("transactionsLeft").number(),
+        })),
+      ) ?? [],
     reason: textOf(it.at("reason")),
     notes: it.at("notes").maybe((notes) => notes.list(noteOf)) ?? [],
     ageSeconds: numberOf(it.at("ageSeconds")) ?? 0,
@@ -199,6 +231,9 @@ const noteOf = (it: Reader): string => {
   return sinceMs === null ? reason : `${reason}, since ${momentText(sinceMs)}`;
 };
 
+/** For `GET /health`. */
+export const readHealth = reading("health", healthOf);
+
 /** Everything that is stalled, first what stops the others; `stalled` as a whole has one at least. */
 export const stalledParts = ({
   status,
@@ -208,8 +243,9 @@ export const stalledParts = ({
   integrity,
   indexing,
   evm,
-}: HealthSeen): readonly { readonly name: string; readonly reason: string | null }[] =>
-  [
+  others,
+}: HealthSeen): readonly { readonly name: string; readonly reason: string | null }[] => {
+  const parts = [
     { name: "The service", state: whole === null ? undefined : status, reason: whole },
     { name: "The process that indexes", state: indexing?.state, reason: indexing?.reason ?? null },
     { name: "The reader", state: reader.state, reason: reader.reason },
@@ -217,7 +253,13 @@ export const stalledParts = ({
     { name: "Integrity", state: integrity?.state, reason: integrity?.reason ?? null },
     ...(evm?.chains ?? []).map((one) => ({ ...one, name: `Chain ${one.network}` })),
     ...(evm?.records ?? []).map((one) => ({ ...one, name: `Transfer events of ${one.project}` })),
+    ...others,
   ].filter(({ state }) => state === "stalled");
+  // One that this page does not know yet.
+  return parts.length === 0 && status === "stalled"
+    ? [{ name: "The service", reason: null }]
+    : parts.map(({ name, reason }) => ({ name, reason }));
+};
 
 /** `/health` answers within two seconds whatever its database does; then nobody is there. Milliseconds. */
 const DEADLINE_MS = 6_000;
@@ -235,5 +277,3 @@ export const useHealth = (everyMs = 2_000) => {
 };
 
 const FAILED_AGAIN_MS = 1_500;
-
-const readHealth = reading("health", healthOf);

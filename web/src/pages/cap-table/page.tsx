@@ -55,7 +55,16 @@ const CapTable = ({ token }: { readonly token: Token }) => {
           <>
             {token.name ?? tokenLabel(token)}
             {isPast && data ? " as it stood at " : ""}
-            {isPast && data ? <Moment ms={Number(at) * 1_000} /> : isPast || lost ? "" : ", now"}
+            {isPast && data ? (
+              <Moment ms={Number(at) * 1_000} />
+            ) : isPast || lost ? (
+              ""
+            ) : data?.isLong ? (
+              " as of "
+            ) : (
+              ", now"
+            )}
+            {!isPast && !lost && data?.isLong ? <Moment ms={data.timeMs} /> : null}
           </>
         }
       >

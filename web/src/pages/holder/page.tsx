@@ -59,7 +59,7 @@ const Holder = ({ token }: { readonly token: Token }) => {
         about={
           <>
             in {token.name ?? tokenLabel(token)}
-            {at === undefined ? (lost ? "" : ", now") : ", at "}
+            {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
             {at === undefined ? null : <Moment ms={Number(at) * 1_000} />}
           </>
         }

@@ -81,7 +81,7 @@ export const IntegrityCard = ({ integrity }: { readonly integrity: Integrity }) 
 };
 
 export const Queues = ({
-  health: { callbacks, transferAgent },
+  health: { callbacks, transferAgent, signers },
 }: {
   readonly health: HealthSeen;
 }) => (
@@ -92,6 +92,11 @@ export const Queues = ({
           {queued + pending === 0
             ? "none open"
             : `${countText(queued)} queued, ${countText(pending)} under way, the oldest for ${spanText(oldestSeconds ?? 0)}${waitingLane === null ? "" : `; one waits: ${waitingLane}`}`}
+        </Line>
+      ))}
+      {signers.map(({ asset, transactionsLeft }) => (
+        <Line key={asset} name={`Gas of the signer of ${asset}`}>
+          {`for ${countText(transactionsLeft)} transactions`}
         </Line>
       ))}
       {callbacks === null ? null : (

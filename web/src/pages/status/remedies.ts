@@ -12,6 +12,11 @@ const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = 
       "Look whether Postgres runs and can be reached from this machine. Nothing is lost; the service goes on by itself once it answers.",
   },
   {
+    says: /\bqueue\b|Redis/,
+    remedy:
+      "Look whether what REDIS_URL names runs and can be reached, or Postgres where that is not set. Requests and callbacks wait; none is lost.",
+  },
+  {
     says: /gave up/,
     remedy:
       "It will not try again by itself. The reason names what it could not do; mend that, then start the process again.",
