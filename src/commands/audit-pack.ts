@@ -82,7 +82,7 @@ const make = async ({
   retryFor,
 }: Options & { coin: string; from: Asked; to: Asked; out: string }): Promise<Outcome> => {
   const { config, logger, signal } = await openRuntime();
-  await using storage = await openStorage(config, logger, { existing: true });
+  await using storage = await openStorage(config, logger, { tables: "current" });
   const database = storage.write;
   const masterKey = await callbackMasterKey(config, { existing: true });
   const key = await openDeploymentKey(database, masterKey);

@@ -26,7 +26,7 @@ export const rotateCommand = () =>
     .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {
       if (lostMasterKey && !now) throw new UsageError("--lost-master-key goes with --now");
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       const masterKey = await callbackMasterKey(config, { existing: !lostMasterKey });
       if (lostMasterKey) await replaceSigningKeys(storage.write, masterKey);
       const keys = await openSigningKeys(storage.write, masterKey);

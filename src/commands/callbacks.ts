@@ -145,7 +145,7 @@ const withAddresses = async (
     throw new UsageError("give --project <name> or --asset <name>");
   }
   const { config, logger } = await openRuntime();
-  await using storage = await openStorage(config, logger, { existing: true });
+  await using storage = await openStorage(config, logger, { tables: "current" });
   const key = project === undefined ? taEndpoint(asset ?? "") : callbackEndpoint(project);
   const addresses = await endpointsUnder(storage.write, key);
   if (addresses.length === 0) {

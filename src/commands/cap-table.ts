@@ -52,7 +52,10 @@ export const capTableCommand = () =>
     .action(async ({ coin, at, ...options }: Options) => {
       const wanted = wantedOf(options);
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       // Without the time limit of callers' queries: a register may be long.
       const db = tableReads(storage.write.db);
       const table = await tableAt(db, coin, at);

@@ -45,7 +45,10 @@ export const compareCommand = () =>
         );
       }
       const { config, logger, signal } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       const compared = await compareDeployments(
         storage.read.db,
         otherDeployment(url, secret, signal),

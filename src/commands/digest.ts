@@ -25,7 +25,10 @@ export const digestCommand = () =>
     .option("--json", "one JSON document instead of text")
     .action(async ({ pipeline, at, json }: Options) => {
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       const { db } = storage.read;
       const checkpoint = at ?? (await readStanding(db)).last;
       const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));

@@ -21,7 +21,10 @@ const listCommand = () =>
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       printList(await loggedTokens(storage.read.db), json);
     });
 
@@ -36,7 +39,7 @@ const rereadCommand = () =>
     .option("--token <address>", "only this token", addressArgument)
     .action(async ({ chain, token }: RereadOptions) => {
       const { config, logger, signal } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       const held = new AbortController();
       // Refuses at once: waiting could empty the log hours later, unexpectedly.
       const acquire = (name: string) =>

@@ -73,7 +73,7 @@ const createCommand = () =>
       }
       const { config, logger } = await openRuntime();
       if (project !== undefined) await checkProject(config, project);
-      await using storage = await openStorage(config, logger);
+      await using storage = await openStorage(config, logger, { tables: "current or new" });
       const { id, secret } = await createKey(storage.write.db, { kind, subject: project, label });
       process.stderr.write(`key ${id} (${kind}): keep it, it is not shown again\n`);
       process.stdout.write(`${secret}\n`);
@@ -91,7 +91,7 @@ const createTaKey = async (key: {
   await checkAsset(config, key.asset);
   const callbackUrl =
     key.callbackUrl === undefined ? undefined : checkedUrl(config, key.callbackUrl);
-  await using storage = await openStorage(config, logger);
+  await using storage = await openStorage(config, logger, { tables: "current or new" });
   const { id, publicKey, secretKey } = await registerKey(storage.write, { ...key, callbackUrl });
   const meaning = key.requireBound ? BOUND : UNBOUND;
   if (secretKey === undefined) {
@@ -138,7 +138,10 @@ const listCommand = () =>
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       printList(await listKeys(storage.write.db), json);
     });
 
@@ -154,7 +157,7 @@ const callbackUrlCommand = () =>
       }
       const { config, logger } = await openRuntime();
       const address = url === undefined ? null : checkedUrl(config, url);
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
       if (key?.kind !== "ta" || key.subject === null) {
         throw new UsageError(`no key of the kind ta has the id ${id}; \`keys list\` shows them`);
@@ -175,7 +178,7 @@ const revokeCommand = () =>
     )
     .action(async (id: string, { to }: { to?: string }) => {
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       if (to !== undefined) {
         if (!(await handOver(storage.write, { id, to }))) {
           throw new UsageError(

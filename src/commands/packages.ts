@@ -25,7 +25,10 @@ export const packagesCommand = () =>
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       const packages = await packagesInLog(storage.read.sql);
       if (json) return printList(packages, json);
       const lines = packages.map(({ address, checkpoint }) =>
@@ -51,7 +54,7 @@ const addCommand = () =>
     .action(async (address: string, { from }: { readonly from?: bigint }) => {
       const { config, logger, signal } = await openRuntime();
       await announceLedger(config, logger);
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       const { source, demo } = await openLedgerSource(config, logger);
       await using _closing = { [Symbol.asyncDispose]: () => source.close() };
       await using locks = await lockEverything(storage, signal);

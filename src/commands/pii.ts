@@ -134,6 +134,6 @@ const withVault = async (
   act: (vault: PiiVault, config: Config) => Promise<void>,
 ): Promise<void> => {
   const { config, logger } = await openRuntime();
-  await using storage = await openStorage(config, logger, { existing: true });
+  await using storage = await openStorage(config, logger, { tables: "current" });
   await act(await configuredVault(config, storage, { existing: true }), config);
 };

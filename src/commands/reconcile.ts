@@ -20,7 +20,7 @@ export const reconcileCommand = () =>
     .addHelpText("after", AT_HELP)
     .action(async ({ at, coin, json }: Options) => {
       const { config, logger, signal } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       const database = storage.write;
       const coinType =
         coin === undefined ? undefined : (await resolveCoin(database.db, coin)).coinType;

@@ -41,7 +41,7 @@ export const statementCommand = () =>
       if (coin === undefined) throw new UsageError("say of which token, with --coin");
       const whose = whoseOf(owner, holder);
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, { tables: "current" });
       const database = storage.write;
       const key = await openDeploymentKey(
         database,

@@ -13,7 +13,10 @@ export const statusCommand = () =>
     .option("--json", "one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
       const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { existing: true });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        readOnly: true,
+      });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);
       const rows = [

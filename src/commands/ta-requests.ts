@@ -40,6 +40,6 @@ export const showRequest = (id: string): Promise<void> =>
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
   const { config, logger } = await openRuntime();
   // The connections for callers' queries would cut off a look at millions of requests.
-  await using storage = await openStorage(config, logger, { existing: true });
+  await using storage = await openStorage(config, logger, { tables: "current", readOnly: true });
   await act(storage.write.sql, config);
 };

@@ -18,7 +18,10 @@ type Named = LogFault & { readonly facts: readonly string[] };
 
 export const verifyWholeLog = async ({ source, json }: LogOptions): Promise<void> => {
   const runtime = await openRuntime();
-  await using storage = await openStorage(runtime.config, runtime.logger, { existing: true });
+  await using storage = await openStorage(runtime.config, runtime.logger, {
+    tables: "current",
+    readOnly: true,
+  });
   const { sql } = storage.write;
   const report = await verifyLog(sql, runtime.signal);
   const { faults, note } = await namedFaults(runtime, storage.write, report.faults, source);

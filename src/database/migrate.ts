@@ -3,18 +3,31 @@
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { readMigrationFiles } from "drizzle-orm/migrator";
+import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Database, Sql } from "./connect.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 
 /** They come with the program, and change with it alone. */
-let files: ReturnType<typeof readMigrationFiles> | undefined;
-const allMigrations = () => {
-  files ??= readMigrationFiles({ migrationsFolder: FOLDER });
+let files: readonly Migration[] | undefined;
+const allMigrations = (): readonly Migration[] => {
+  files ??= readMigrationFiles({ migrationsFolder: FOLDER }).map((migration, place) => ({
+    ...migration,
+    name: migrationNames()[place] ?? "",
+  }));
   return files;
 };
+
+/** One file, and its name, such as `0000_init`. */
+type Migration = MigrationMeta & { readonly name: string };
+
+/** In their order. */
+const migrationNames = (): readonly string[] =>
+  readdirSync(FOLDER)
+    .filter((file) => file.endsWith(".sql"))
+    .map((file) => file.slice(0, -".sql".length))
+    .sort();
 
 /** `server_version_num` of the oldest Postgres we run on. */
 export const OLDEST_VERSION = 150_000;
@@ -61,6 +74,23 @@ export class EditedMigrationError extends Error {
   }
 }
 
+/**
+ * The database is of an older version, and the command does not migrate: stop. `holderbook migrate`, `start`,
+ * `index` and `serve` do, after which processes of the older version may fail.
+ */
+export class MigrationsMissingError extends Error {
+  override readonly name = "MigrationsMissingError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(names: readonly string[]) {
+    const what = names.length === 1 ? "a migration" : `${names.length} migrations`;
+    super(
+      `the database is of an older version: it lacks ${what} (${names.join(", ")}), and this command leaves it as it is; ` +
+        "run `holderbook migrate` once its services may be upgraded, or the command of their version",
+    );
+  }
+}
+
 /** Applies what is missing, in one transaction; services that start together take turns. */
 export const migrate = async (database: Database): Promise<{ readonly applied: number }> => {
   const migrations = allMigrations();
@@ -88,10 +118,21 @@ export const migrate = async (database: Database): Promise<{ readonly applied: n
  * @throws UnknownMigrationError (stop) when the database is ahead of this version
  * @throws EditedMigrationError (stop) when an unreleased version made it
  */
-export const migrationsPending = async (database: Database): Promise<number> => {
+export const migrationsPending = async (database: Pick<Database, "sql">): Promise<number> =>
+  (await pendingMigrations(database)).length;
+
+/**
+ * Refuses a database that is not of this version; changes nothing.
+ * @throws MigrationsMissingError (stop) when it is older, and what `migrationsPending` throws
+ */
+export const requireMigrated = async (database: Pick<Database, "sql">): Promise<void> => {
+  const pending = await pendingMigrations(database);
+  if (pending.length > 0) throw new MigrationsMissingError(pending.map(({ name }) => name));
+};
+
+const pendingMigrations = async (database: Pick<Database, "sql">): Promise<Migrations> => {
   const migrations = allMigrations();
-  if (!(await wasMigrated(database))) return migrations.length;
-  return (await missing(database.sql, migrations)).length;
+  return (await wasMigrated(database)) ? missing(database.sql, migrations) : migrations;
 };
 
 /** Whether this database was ever ours: some version of Holderbook has migrated it. */
@@ -101,7 +142,7 @@ export const wasMigrated = async (database: Pick<Database, "sql">): Promise<bool
   return table?.found ?? false;
 };
 
-type Migrations = ReturnType<typeof allMigrations>;
+type Migrations = readonly Migration[];
 
 const missing = async (sql: Sql, migrations: Migrations): Promise<Migrations> => {
   const rows = await sql<{ hash: string }[]>`
@@ -110,7 +151,7 @@ const missing = async (sql: Sql, migrations: Migrations): Promise<Migrations> =>
   for (const [place, { hash }] of rows.entries()) {
     if (known.has(hash)) continue;
     // A newer version adds behind all of ours; in the place of one of ours stands that one, edited.
-    const name = migrationNames()[place];
+    const name = migrations[place]?.name;
     throw name === undefined
       ? new UnknownMigrationError(hash)
       : new EditedMigrationError(name, hash);
@@ -118,13 +159,6 @@ const missing = async (sql: Sql, migrations: Migrations): Promise<Migrations> =>
   const applied = new Set(rows.map(({ hash }) => hash));
   return migrations.filter(({ hash }) => !applied.has(hash));
 };
-
-/** In their order, such as `0000_init`. */
-const migrationNames = (): readonly string[] =>
-  readdirSync(FOLDER)
-    .filter((file) => file.endsWith(".sql"))
-    .map((file) => file.slice(0, -".sql".length))
-    .sort();
 
 const refuseOldServer = async (sql: Sql) => {
   const [server] = await sql<{ number: number; name: string }[]>`

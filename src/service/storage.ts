@@ -5,7 +5,7 @@ import { connect, type Database } from "../database/connect.ts";
 import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
 import { startEmbeddedPostgres } from "../database/embedded/embedded.ts";
 import { hasCluster } from "../database/embedded/postgres-cluster.ts";
-import { migrate, wasMigrated } from "../database/migrate.ts";
+import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
@@ -46,30 +46,38 @@ export class NoDatabaseError extends Error {
 }
 
 /**
+ * `migrated`: what is missing is applied. `current`: there must be all of this version; the rule for commands
+ * about what is there, which leave an older version's database, and so its services, alone. `current or new`: the
+ * same, but an empty database is begun.
+ */
+export type Tables = "migrated" | "current" | "current or new" | "as they are";
+
+/**
  * Connects, starting the embedded Postgres when `DATABASE_URL` is not set.
  *
- * @param migrated apply missing migrations first; `false` leaves the database as it is
- * @param existing never begin a database: for commands that are about what is there
+ * @param tables what becomes of them first, see `Tables`
+ * @param readOnly `write` refuses every write, too
  * @param onLost told when the embedded Postgres is gone for good: end the process
  * @throws ConfigError when DATA_DIR cannot hold one
  * @throws DatabaseUnreachableError when the server does not answer, or does not let us in
- * @throws NoDatabaseError with `existing`, when there is none, or nothing of ours in it
+ * @throws NoDatabaseError with `current`, when there is none, or nothing of ours in it
+ * @throws MigrationsMissingError when an older version's is to be left as it is
  */
 export const openStorage = async (
   config: Config,
   logger: Logger,
   {
-    migrated = true,
-    existing = false,
+    tables = "migrated",
+    readOnly = false,
     onLost,
   }: {
-    readonly migrated?: boolean;
-    readonly existing?: boolean;
+    readonly tables?: Tables;
+    readonly readOnly?: boolean;
     readonly onLost?: (error: Error) => void;
   } = {},
 ): Promise<Storage> => {
   if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir))) {
-    if (existing) throw new NoDatabaseError(config);
+    if (tables === "current") throw new NoDatabaseError(config);
     makeDataDir(config.dataDir);
   }
   const embedded =
@@ -81,7 +89,7 @@ export const openStorage = async (
         })
       : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? "";
-  const write = connect({ url, max: config.databasePool, applicationName: "holderbook" });
+  const write = connect({ url, max: config.databasePool, applicationName: "holderbook", readOnly });
   const reading = {
     url,
     max: config.databasePool,
@@ -96,8 +104,11 @@ export const openStorage = async (
     await embedded?.stop();
   };
   try {
-    if (existing && !(await wasMigrated(write))) throw new NoDatabaseError(config);
-    if (migrated) {
+    const isOurs = await wasMigrated(write);
+    if (tables === "current" && !isOurs) throw new NoDatabaseError(config);
+    if (tables === "current" || (tables === "current or new" && isOurs)) {
+      await requireMigrated(write);
+    } else if (tables !== "as they are") {
       const { applied } = await migrate(write);
       if (applied > 0) logger.info({ applied }, "migrated the database");
     }

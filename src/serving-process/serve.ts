@@ -23,7 +23,7 @@ export const serve = async (settings: {
   const config = { ...settings.config, databaseUrl };
   await using opened = new AsyncDisposableStack();
   // The indexing process has migrated it.
-  const storage = opened.use(await openStorage(config, logger, { migrated: false }));
+  const storage = opened.use(await openStorage(config, logger, { tables: "as they are" }));
   const serving = { config, logger, telemetry, storage, packages, assets, front, indexing };
   opened.use(await startServing(serving));
   return opened.move();
