@@ -219,7 +219,7 @@ const asking = (
   );
   const query = inQuery.map((one) => `${one.name}=${encodeURIComponent(valueFor(one))}`).join("&");
   const asked = { method, path: query === "" ? path : `${path}?${query}` };
-  if (security.some((one) => "taSignature" in one)) {
+  if (security.some((one) => "taKey" in one)) {
     const signed =
       sent === undefined
         ? signRequest({ secretKey, ...asked })
