@@ -42,6 +42,8 @@ export type Meta = {
   readonly checkpointTimestamp: Seconds | null;
   readonly checkpointDigest: string | null;
   readonly chainId: string | null;
+  /** Behind everything up to that checkpoint: the place to follow events from behind a copy of it. */
+  readonly followPosition: bigint | null;
   /** Where the log begins. */
   readonly firstCheckpoint: bigint | null;
   /** From this one on the past can be asked for. */
@@ -133,6 +135,8 @@ export type CapTable = AsyncIterable<CapTableRow> & {
   readonly issued: bigint;
   readonly holderCount: number;
   readonly root: string;
+  /** The place to follow balance changes from: exactly what comes after this table. */
+  readonly followCursor: string;
 };
 
 export type WalletRole = {
@@ -160,6 +164,7 @@ export type TokenActivity = {
 };
 
 export type BalanceChange = {
+  readonly coinType: string;
   readonly owner: string;
   readonly part: "TOKENS" | "GRANTS";
   readonly cause:
@@ -183,6 +188,7 @@ export type BalanceChange = {
 
 export type HolderEvent = {
   readonly eventId: string;
+  readonly coinType: string;
   readonly eventType: string;
   readonly holderId: bigint | null;
   readonly address: string | null;
@@ -194,6 +200,7 @@ export type HolderEvent = {
 
 export type RoleEvent = {
   readonly eventId: string;
+  readonly coinType: string;
   readonly owner: string;
   readonly role: string;
   readonly roleBit: number;
@@ -208,10 +215,19 @@ export type RoleEvent = {
  * with those that come, over one connection that is made again behind the last event when it is lost, or by
  * asking every two seconds where a service or a proxy offers no streams; false: end with the newest there is.
  */
-type Which<Cursor> = OfToken & {
-  readonly after?: Cursor | undefined;
-  readonly follow?: boolean | undefined;
-};
+type Which<Cursor> = Asking & { readonly after?: Cursor | undefined } & (
+    | {
+        readonly coinType: string;
+        readonly coinTypes?: undefined;
+        readonly follow?: boolean | undefined;
+      }
+    | {
+        readonly coinType?: undefined;
+        /** Up to 100, their events in chain order; all coins without it. These can only be followed. */
+        readonly coinTypes?: readonly string[] | undefined;
+        readonly follow?: true | undefined;
+      }
+  );
 
 export type Book = {
   /**
@@ -223,7 +239,8 @@ export type Book = {
     variables?: Readonly<Record<string, unknown>>,
     asking?: Asking,
   ): Promise<unknown>;
-  meta(asking?: Asking): Promise<Meta>;
+  /** With `at`: of that checkpoint. */
+  meta(asking?: Asking & { readonly at?: At | undefined }): Promise<Meta>;
   tokens(asking?: Asking): AsyncIterable<Token>;
   /** Null for a token that was not seen by then. */
   token(of: OfTokenAt): Promise<CountedToken | null>;

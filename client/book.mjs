@@ -24,7 +24,7 @@ const SILENT_MS = 60_000;
 const POLL_MS = 2_000;
 
 const META =
-  "checkpoint checkpointTimestamp checkpointDigest chainId firstCheckpoint historyCheckpoint";
+  "checkpoint checkpointTimestamp checkpointDigest followPosition chainId firstCheckpoint historyCheckpoint";
 const TOKEN = "coinType name symbol decimals totalSupply firstCheckpoint";
 const ROW = `holderId balance tokens granted unlocked locked share cursor
   wallets { address balance groupId isFrozen }`;
@@ -33,10 +33,11 @@ const GRANT = `objectId owner funder totalAmount leftBalance tokensTransferred c
   releaseScheduleId decimals`;
 const ACTIVITY = `eventId eventSeq activityType amount fromAddress toAddress signer coinType decimals
   tokenObjectId checkpoint checkpointTimestamp txDigest position`;
-const CHANGE = `owner part cause change balanceAfter checkpoint checkpointTimestamp txDigest position
+const CHANGE = `coinType owner part cause change balanceAfter checkpoint checkpointTimestamp txDigest position
   cursor`;
-const HOLDER_EVENT = `eventId eventType holderId address groupId isFrozen checkpointTimestamp position`;
-const ROLE_EVENT = "eventId owner role roleBit granted signer checkpointTimestamp position";
+const HOLDER_EVENT = `eventId coinType eventType holderId address groupId isFrozen checkpointTimestamp position`;
+const ROLE_EVENT =
+  "eventId coinType owner role roleBit granted signer checkpointTimestamp position";
 const STATUS =
   "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo";
 
@@ -118,7 +119,7 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
     }).filter(([, [, value]]) => value !== undefined);
     const which = Object.fromEntries(given.map(([name, [, value]]) => [name, value]));
     const head = `coinType decimals checkpoint checkpointTimestamp checkpointDigest totalSupply issued
-      holderCount root`;
+      holderCount root followCursor`;
     const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String,
         $after: String${given.map(([name, [type]]) => `, $${name}: ${type}`).join("")}) {
       capTable(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
@@ -195,7 +196,7 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
         signal?.throwIfAborted();
         if (error instanceof NoStreamError && !(hasStreamed && error.cause.code === NO_ANSWER)) {
           // Where the question itself is at fault, asking it plainly brings the same refusal.
-          yield* polled(place);
+          yield* polled(place, error.cause);
           return;
         }
         const refusal = error instanceof NoStreamError ? error.cause : error;
@@ -209,19 +210,30 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
   const events = (name, fields, { cursorOf, beginning, byOwner = false }) => {
     const declared = byOwner ? ", $owner: String" : "";
     const given = byOwner ? ", owner: $owner" : "";
-    return async function* each({ coinType, owner, after, follow = true, signal }) {
-      const variables = { coinType, ...(byOwner && { owner }) };
+    return async function* each({ coinType, coinTypes, owner, after, follow = true, signal }) {
+      // One coin type is asked for as a service of a version before knows it.
+      const isOne = coinType !== undefined;
+      if (!isOne && !follow) {
+        throw new BookError("a list is of one coinType; several, or all, can be followed", {
+          code: "BAD_USER_INPUT",
+        });
+      }
+      const variables = { ...(isOne ? { coinType } : { coinTypes }), ...(byOwner && { owner }) };
       const place = after === undefined ? beginning : String(after);
       const asked = `query ($coinType: String!, $after: String${declared}) {
         ${name}(coinType: $coinType, after: $after, limit: ${PAGE}${given}) { ${fields} }
       }`;
       const rest = { rowsOf: (data) => data[name], cursorOf, signal };
       if (follow) {
-        const query = `subscription ($coinType: String!, $after: String${declared}) {
-          ${name}(coinType: $coinType, after: $after${given}) { ${fields} }
+        const [which, passed] = isOne
+          ? ["$coinType: String!", "coinType: $coinType"]
+          : ["$coinTypes: [String!]", "coinTypes: $coinTypes"];
+        const query = `subscription (${which}, $after: String${declared}) {
+          ${name}(${passed}, after: $after${given}) { ${fields} }
         }`;
         const pick = (data) => data[name];
-        const polled = async function* polled(from) {
+        const polled = async function* polled(from, cause) {
+          if (!isOne) throw cause;
           for (let first = from; ; ) {
             const endless = { ...rest, first, attempts: Number.POSITIVE_INFINITY };
             for await (const row of paged(asked, variables, endless)) {
@@ -245,7 +257,13 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
 
   return {
     ask,
-    meta: async ({ signal } = {}) => (await ask(`{ _meta { ${META} } }`, {}, { signal }))._meta,
+    meta: async ({ at, signal } = {}) => {
+      const query = `query ($atCheckpoint: String, $atTimestamp: String) {
+        _meta(atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp) { ${META} }
+      }`;
+      return (await ask(query, at === undefined ? {} : await fixed({ at, signal }), { signal }))
+        ._meta;
+    },
     token: async ({ coinType, at, signal }) => {
       const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String) {
         token(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp) {

@@ -8,9 +8,11 @@ import {
   tokenChangesTable,
 } from "../projections/balance-changes.ts";
 import { endStatements, grownBeyond } from "../projections/beyond.ts";
+import { balanceChangesAcross, changesEnd } from "../projections/changes-across.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
-import type { EventLog } from "./event-log.ts";
+import { badInput } from "./errors.ts";
+import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./event-log.ts";
 import type { Chosen } from "./follow.ts";
 import {
   changeCursorOf,
@@ -46,9 +48,18 @@ const BalanceChangeCause = builder.enumType("BalanceChangeCause", {
   },
 });
 
-const cursorOf = ({ position, owner, part }: ChangePlace): string => `${position}:${owner}:${part}`;
+/** As callers write it in `after`. */
+export const cursorOf = ({ position, owner, part }: ChangePlace): string =>
+  `${position}:${owner}:${part}`;
 
-const BalanceChange = builder.objectRef<Row>("BalanceChange").implement({
+/** As above, and the coin type where events are of several. */
+const cursorAcross = (place: ChangePlace): string =>
+  place.coinType === undefined ? cursorOf(place) : `${cursorOf(place)}:${place.coinType}`;
+
+/** A movement; one that is followed has the place that the subscription gave it. */
+type Shown = Row & { readonly cursor?: string | undefined };
+
+const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
   description:
     "How one transaction changed one part of an owner's balance. Written once, never changed.",
   fields: (t) => ({
@@ -65,6 +76,7 @@ const BalanceChange = builder.objectRef<Row>("BalanceChange").implement({
       resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
     }),
     txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose balance changed." }),
     part: t.expose("part", { type: BalancePart, description: "The part that changed." }),
     cause: t.expose("cause", { type: BalanceChangeCause, description: "Why it changed." }),
@@ -77,8 +89,10 @@ const BalanceChange = builder.objectRef<Row>("BalanceChange").implement({
       resolve: ({ balanceAfter }) => balanceAfter.toString(),
     }),
     cursor: t.string({
-      description: "`<position>:<owner>:<part>`: give it as after for the rows behind this one.",
-      resolve: cursorOf,
+      description:
+        "`<position>:<owner>:<part>`: give it as after for the rows behind this one. Of a subscription to several " +
+        "coin types it ends in `:<coinType>`, and is for such a subscription.",
+      resolve: (row) => row.cursor ?? cursorOf(row),
     }),
   }),
 });
@@ -105,7 +119,7 @@ builder.queryField("balanceChanges", (t) =>
     resolve: async (_root, args, { readsOf, coinType }) => {
       const page = {
         owner: args.owner == null ? undefined : ownerOf(args.owner),
-        after: changeCursorOf(args.after),
+        after: placeInOne(changeCursorOf(args.after)),
         limit: limitOf(args.limit),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
       };
@@ -149,34 +163,68 @@ const changes: EventLog<Row, ChangePlace> = {
   show: cursorOf,
 };
 
-const followChanges = following(changes);
+const across: AcrossLog<Row, ChangePlace> = {
+  pipelines: FOR_BALANCES,
+  page: ({ reads }, _all, after, limit) => balanceChangesAcross(reads, { after, limit }),
+  pageOf: ({ reads }, range) => balanceChangesAcross(reads, range),
+  newest: ({ reads }) => changesEnd(reads),
+  ...OF_ONE_TOPIC,
+  placeOf: ({ coinType, ...row }) => ({ ...placeOf(row), coinType }),
+  compare: (one, other) => changes.compare(one, other) || compareCoins(one, other),
+  show: cursorAcross,
+};
+
+/** A place without a coin type lies behind all coins there. */
+const compareCoins = ({ coinType: one }: ChangePlace, { coinType: other }: ChangePlace): number => {
+  if (one === other) return 0;
+  return other === undefined || (one !== undefined && one < other) ? -1 : 1;
+};
+
+const followChanges = following({ one: changes, across });
 
 /** Those of one owner: read by its own index, and picked out of what is read for all. */
 const changesOf = (owner: string): Chosen<Row, ChangePlace> => ({
   wants: (row) => row.owner === owner,
   page: ({ reads }, coinType, after, limit) =>
     balanceChanges(reads, { coinType, owner, after, limit, order: "asc" }),
+  pageOf: ({ reads }, range) => balanceChangesAcross(reads, { ...range, owner }),
 });
+
+/** @throws BAD_USER_INPUT for a place among several coin types: in one of them it is not known what was seen */
+const placeInOne = (place: ChangePlace | undefined): ChangePlace | undefined => {
+  if (place?.coinType === undefined) return place;
+  throw badInput(
+    "after is the cursor of a subscription to several coin types; give one of this coin type",
+  );
+};
 
 builder.subscriptionField("balanceChanges", (t) =>
   t.field({
     type: BalanceChange,
     description:
-      "Movements of the balances of a coin type, or of one owner; the place of one is its cursor. " +
+      "Movements of the balances of a coin type, of several or of all, or of one owner; the place of one is its " +
+      "cursor. An owner goes together with coinType or coinTypes. " +
       "NOT_YET_INDEXED while the history of an upgraded database is being filled in.",
     args: {
       coinType: t.arg.string(followArguments.coinType),
+      coinTypes: t.arg.stringList(followArguments.coinTypes),
       owner: t.arg.string({ ...ownerArgument, required: false }),
       after: t.arg.string(followArguments.after),
     },
     subscribe: (_root, args, context) => {
+      const { coinType, coinTypes } = args;
       const owner = args.owner == null ? undefined : ownerOf(args.owner);
+      if (owner !== undefined && coinType == null && coinTypes == null) {
+        throw badInput("give coinType or coinTypes together with owner");
+      }
+      const after = changeCursorOf(afterOf(context, args.after));
       return followChanges(context, {
-        coinType: args.coinType,
-        after: changeCursorOf(afterOf(context, args.after)),
+        coinType,
+        coinTypes,
+        after: coinType == null ? after : placeInOne(after),
         chosen: owner === undefined ? undefined : changesOf(owner),
       });
     },
-    resolve: ({ row }) => row,
+    resolve: ({ row, at }) => ({ ...row, cursor: at }),
   }),
 );

@@ -1,6 +1,7 @@
 /** Who owned a coin, holder by holder, at the end of a checkpoint: `capTable`. */
 import { unixSeconds } from "../http/health/health.ts";
 import type { CheckpointMark } from "../log/fact.ts";
+import { followPlace } from "../projections/balance-changes.ts";
 import {
   type CapRow,
   type CapTotals,
@@ -13,6 +14,7 @@ import {
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
+import { cursorOf } from "./balance-changes.ts";
 import { builder } from "./builder.ts";
 import {
   capCursorOf,
@@ -129,6 +131,11 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     checkpointDigest: t.string({
       description: "Digest of that checkpoint, base58.",
       resolve: ({ mark }) => mark.digest,
+    }),
+    followCursor: t.string({
+      description:
+        "Give it as after to balanceChanges, the query or the subscription, for exactly what comes after this cap table.",
+      resolve: ({ mark }) => cursorOf(followPlace(mark.sequence)),
     }),
     totalSupply: t.string({
       nullable: true,

@@ -2,6 +2,11 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Reads } from "../database/readers.ts";
 import type { Soon } from "../database/remembered.ts";
+import {
+  type AcrossRange,
+  type AcrossStatements,
+  newestAcross,
+} from "../projections/across-coins.ts";
 import { endStatements, grownBeyond, newestPosition, type ReadTo } from "../projections/beyond.ts";
 import type { Needed } from "../projections/guarded-reads.ts";
 
@@ -37,6 +42,24 @@ export type EventLog<Row, Place> = {
   show(place: Place): string;
 };
 
+/**
+ * The same log across coin types: as one topic (whose name is `ALL_COINS`) of all of them, in chain order; pages of
+ * a few are read by themselves.
+ */
+export type AcrossLog<Row, Place> = EventLog<Row, Place> & {
+  pageOf(
+    from: LogReads,
+    range: {
+      readonly coinTypes: readonly string[];
+      readonly after: Place | undefined;
+      readonly limit: number;
+    },
+  ): Promise<readonly Row[]>;
+};
+
+/** In the place of a coin type; no coin type is empty. */
+export const ALL_COINS = "";
+
 /** How far a coin type's log was read. */
 export type End<Place> = { readonly coinType: string; readonly after: Place | undefined };
 
@@ -59,10 +82,31 @@ export const logByPosition = <Row extends { readonly position: bigint }>(
     page,
     newest: ({ reads }, coinType) => newestPosition(reads, ends, coinType),
     grown: ({ reads }, read) => grownBeyond(reads, ends, read.map(readTo)),
-    placeOf: ({ position }) => position,
-    compare: (one, other) => (one < other ? -1 : Number(one > other)),
-    show: String,
+    ...BY_POSITION,
   };
+};
+
+/** The log of a table with one event at a position, across coin types. */
+export const acrossByPosition = <Row extends { readonly position: bigint }>(
+  pipelines: readonly Needed[],
+  statements: AcrossStatements,
+  page: (from: LogReads, range: AcrossRange) => Promise<readonly Row[]>,
+): AcrossLog<Row, bigint> => ({
+  pipelines,
+  page: (from, _all, after, limit) => page(from, { after, limit }),
+  pageOf: page,
+  newest: ({ reads }) => newestAcross(reads, statements),
+  ...OF_ONE_TOPIC,
+  ...BY_POSITION,
+});
+
+/** There is nothing to choose from: what is new is of all coins. */
+export const OF_ONE_TOPIC = { grown: async () => new Set([ALL_COINS]) };
+
+const BY_POSITION = {
+  placeOf: ({ position }: { readonly position: bigint }) => position,
+  compare: (one: bigint, other: bigint) => (one < other ? -1 : Number(one > other)),
+  show: String,
 };
 
 const readTo = ({ coinType, after }: End<bigint>): ReadTo => ({ coinType, position: after });

@@ -9,7 +9,7 @@ import type { Backoff } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { createWaker } from "../waiting/waker.ts";
-import { type EventLog, isBefore, type Live } from "./event-log.ts";
+import { type AcrossLog, type EventLog, isBefore, type Live } from "./event-log.ts";
 import type { LogTopics } from "./log-topics.ts";
 import { PAGE_ROWS, type Placed, placed } from "./topic.ts";
 
@@ -17,12 +17,14 @@ import { PAGE_ROWS, type Placed, placed } from "./topic.ts";
 export type Chosen<Row, Place> = {
   wants(row: Row): boolean;
   readonly page: EventLog<Row, Place>["page"];
+  /** The same of a few coin types; all that is wanted of them unless given. */
+  readonly pageOf?: AcrossLog<Row, Place>["pageOf"];
 };
 
 export type Follower<Row, Place> = {
   readonly log: EventLog<Row, Place>;
   readonly topics: LogTopics<Row, Place>;
-  /** Canonical. */
+  /** Canonical, or `ALL_COINS`. */
   readonly coinType: string;
   /** It begins with the events behind this place; undefined: with the first. */
   readonly begin: Place | undefined;

@@ -2,13 +2,15 @@
 
 import { unixSeconds } from "../http/health/health.ts";
 import {
+  HOLDER_EVENTS_ACROSS,
   holderEvents,
+  holderEventsAcross,
   holderEventsTable,
   type HolderEvent as Row,
 } from "../projections/holder-events.ts";
 import { FOR_HOLDERS } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
-import { logByPosition } from "./event-log.ts";
+import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   coinTypeArgument,
   limitArgument,
@@ -40,6 +42,7 @@ const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
         "Place in chain order, decimal; rises with the chain, the same after any replay.",
       resolve: ({ position }) => position.toString(),
     }),
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     holderId: t.string({
       nullable: true,
       description: 'Holder, decimal; "0" is a holder. Null for group and freeze events.',
@@ -94,23 +97,29 @@ builder.queryField("holderEvents", (t) =>
   }),
 );
 
-const followHolders = following(
-  logByPosition<Row>(FOR_HOLDERS, holderEventsTable, ({ reads }, coinType, after, limit) =>
+const followHolders = following({
+  one: logByPosition<Row>(FOR_HOLDERS, holderEventsTable, ({ reads }, coinType, after, limit) =>
     holderEvents(reads, { coinType, after, limit }),
   ),
-);
+  across: acrossByPosition<Row>(FOR_HOLDERS, HOLDER_EVENTS_ACROSS, ({ reads }, range) =>
+    holderEventsAcross(reads, range),
+  ),
+});
 
 builder.subscriptionField("holderEvents", (t) =>
   t.field({
     type: HolderEvent,
-    description: "Changes of a coin type's holder register; the place of one is its position.",
+    description:
+      "Changes of the holder register of a coin type, of several or of all; the place of one is its position.",
     args: {
       coinType: t.arg.string(followArguments.coinType),
+      coinTypes: t.arg.stringList(followArguments.coinTypes),
       after: t.arg.string(followArguments.after),
     },
     subscribe: (_root, args, context) =>
       followHolders(context, {
         coinType: args.coinType,
+        coinTypes: args.coinTypes,
         after: positionOf(afterOf(context, args.after)),
       }),
     resolve: ({ row }) => row,

@@ -45,7 +45,7 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
     rebuildingTo: t.string({
       nullable: true,
       description:
-        "The checkpoint that a rebuild has to come back to: until then fields that need the pipeline " +
+        "The checkpoint that a rebuild has to come back to, decimal: until then fields that need the pipeline " +
         "are the error REBUILDING. Null when none is under way.",
       resolve: ({ rebuildingTo }) => rebuildingTo?.toString() ?? null,
     }),

@@ -128,17 +128,18 @@ export const changeCursorOf = (after: string | null | undefined): ChangePlace | 
   if (after === null || after === undefined) return undefined;
   const [position = "", owner = "", part, ...rest] = after.split(":");
   const isPart = part === "TOKENS" || part === "GRANTS";
-  if (
-    !/^\d{1,19}$/.test(position) ||
-    BigInt(position) > MAX_POSITION ||
-    !isPart ||
-    rest.length > 0
-  ) {
+  if (!/^\d{1,19}$/.test(position) || BigInt(position) > MAX_POSITION || !isPart) {
     throw badInput(
       `after must be the cursor of a row, such as "184220931000020000:0x2a:TOKENS"; it is ${show(after)}`,
     );
   }
-  return { position: BigInt(position), owner: addressIn(owner, "the owner in after"), part };
+  const place: ChangePlace = {
+    position: BigInt(position),
+    owner: addressIn(owner, "the owner in after"),
+    part,
+  };
+  if (rest.length === 0) return place;
+  return { ...place, coinType: coinTypeIn(rest.join(":"), "the coin type in after") };
 };
 
 /** Cursor of the last row of a cap table. @throws BAD_USER_INPUT when it has another form */

@@ -1,7 +1,16 @@
 /** What the answers of a request are of: `_meta`. */
 import { unixSeconds } from "../http/health/health.ts";
 import { type Meta as Row, readMeta } from "../projections/meta.ts";
+import { ALL } from "../projections/needed.ts";
+import { followPosition } from "../projections/position.ts";
 import { builder } from "./builder.ts";
+import {
+  askedOf,
+  atCheckpointArgument,
+  atTimestampArgument,
+  checkpointOf,
+  markOf,
+} from "./past.ts";
 
 const Meta = builder.objectRef<Row>("Meta").implement({
   description: "What all answers of one request are of: they are read from one snapshot.",
@@ -21,6 +30,13 @@ const Meta = builder.objectRef<Row>("Meta").implement({
       nullable: true,
       description: "Digest of that checkpoint, base58; null before the first.",
       resolve: ({ last }) => last?.digest ?? null,
+    }),
+    followPosition: t.string({
+      nullable: true,
+      description:
+        "Position behind everything up to that checkpoint, decimal: give it as after to tokenActivity, holderEvents or " +
+        "roleEvents, the query or the subscription, for exactly what comes after a copy of that checkpoint. Null before the first.",
+      resolve: ({ last }) => (last === null ? null : followPosition(last.sequence).toString()),
     }),
     chainId: t.exposeString("chainId", {
       nullable: true,
@@ -46,7 +62,19 @@ builder.queryField("_meta", (t) =>
   t.field({
     type: Meta,
     nullable: true,
-    description: "The checkpoint up to which every answer of this request is complete.",
-    resolve: async (_root, _args, { watermarkReads }) => readMeta(watermarkReads),
+    description:
+      "The checkpoint up to which every answer of this request is complete; or with an argument the one that it asks " +
+      "for, as soon as all five pipelines have committed it.",
+    args: {
+      atCheckpoint: t.arg.string(atCheckpointArgument),
+      atTimestamp: t.arg.string(atTimestampArgument),
+    },
+    resolve: async (_root, args, { watermarkReads, readsOf }) => {
+      const asked = askedOf(args);
+      const meta = await readMeta(watermarkReads);
+      if (asked === undefined) return meta;
+      const checkpoint = await checkpointOf(readsOf(ALL), asked);
+      return { ...meta, last: await markOf(watermarkReads, checkpoint) };
+    },
   }),
 );

@@ -2,9 +2,15 @@
 
 import { unixSeconds } from "../http/health/health.ts";
 import { FOR_ROLES } from "../projections/needed.ts";
-import { type RoleEvent as Row, roleEvents, roleEventsTable } from "../projections/roles.ts";
+import {
+  ROLE_EVENTS_ACROSS,
+  type RoleEvent as Row,
+  roleEvents,
+  roleEventsAcross,
+  roleEventsTable,
+} from "../projections/roles.ts";
 import { builder } from "./builder.ts";
-import { logByPosition } from "./event-log.ts";
+import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   coinTypeArgument,
   limitArgument,
@@ -28,6 +34,7 @@ const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
         "Place in chain order, decimal; rises with the chain, the same after any replay.",
       resolve: ({ position }) => position.toString(),
     }),
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose role changed." }),
     role: t.exposeString("role", { description: "Canonical type name of the role." }),
     roleBit: t.exposeInt("roleBit", {
@@ -66,26 +73,32 @@ builder.queryField("roleEvents", (t) =>
   }),
 );
 
-const followRoles = following(
-  logByPosition<Row>(
+const followRoles = following({
+  one: logByPosition<Row>(
     FOR_ROLES,
     roleEventsTable,
     async ({ reads, packages }, coinType, after, limit) =>
       roleEvents(reads, { coinType, after, limit, packages: await packages() }),
   ),
-);
+  across: acrossByPosition<Row>(FOR_ROLES, ROLE_EVENTS_ACROSS, async ({ reads, packages }, range) =>
+    roleEventsAcross(reads, { ...range, packages: await packages() }),
+  ),
+});
 
 builder.subscriptionField("roleEvents", (t) =>
   t.field({
     type: RoleEvent,
-    description: "Roles granted and revoked of a coin type; the place of one is its position.",
+    description:
+      "Roles granted and revoked, of a coin type, of several or of all; the place of one is its position.",
     args: {
       coinType: t.arg.string(followArguments.coinType),
+      coinTypes: t.arg.stringList(followArguments.coinTypes),
       after: t.arg.string(followArguments.after),
     },
     subscribe: (_root, args, context) =>
       followRoles(context, {
         coinType: args.coinType,
+        coinTypes: args.coinTypes,
         after: positionOf(afterOf(context, args.after)),
       }),
     resolve: ({ row }) => row,

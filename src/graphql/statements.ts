@@ -67,7 +67,12 @@ export const statementsOf = (
       return { field, args, isPast: args.atCheckpoint != null || args.atTimestamp != null };
     });
     // A checkpoint is looked at together with its rows; that of a time has to be found first.
-    const several = always || each.some(({ args }) => args.atTimestamp != null);
+    const several =
+      always ||
+      each.some(
+        ({ args, field, isPast }) =>
+          args.atTimestamp != null || (isPast && field.name.value === "_meta"),
+      );
     if (!several) return ONE;
     return {
       several,

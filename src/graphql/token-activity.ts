@@ -3,13 +3,15 @@
 import { unixSeconds } from "../http/health/health.ts";
 import { FOR_ACTIVITY } from "../projections/needed.ts";
 import {
+  ACTIVITY_ACROSS,
   ACTIVITY_TYPES,
   type TokenActivity as Row,
   tokenActivity,
+  tokenActivityAcross,
   tokenActivityTable,
 } from "../projections/token-activity.ts";
 import { builder } from "./builder.ts";
-import { logByPosition } from "./event-log.ts";
+import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   activityTypeOf,
   coinTypeArgument,
@@ -127,23 +129,29 @@ builder.queryField("tokenActivity", (t) =>
   }),
 );
 
-const followActivity = following(
-  logByPosition<Row>(FOR_ACTIVITY, tokenActivityTable, ({ reads }, coinType, after, limit) =>
+const followActivity = following({
+  one: logByPosition<Row>(FOR_ACTIVITY, tokenActivityTable, ({ reads }, coinType, after, limit) =>
     tokenActivity(reads, { coinType, after, limit, offset: 0, order: "asc" }),
   ),
-);
+  across: acrossByPosition<Row>(FOR_ACTIVITY, ACTIVITY_ACROSS, ({ reads }, range) =>
+    tokenActivityAcross(reads, range),
+  ),
+});
 
 builder.subscriptionField("tokenActivity", (t) =>
   t.field({
     type: TokenActivity,
-    description: "Movements of a coin type, in chain order; the place of one is its position.",
+    description:
+      "Movements of a coin type, of several or of all, in chain order; the place of one is its position.",
     args: {
       coinType: t.arg.string(followArguments.coinType),
+      coinTypes: t.arg.stringList(followArguments.coinTypes),
       after: t.arg.string(followArguments.after),
     },
     subscribe: (_root, args, context) =>
       followActivity(context, {
         coinType: args.coinType,
+        coinTypes: args.coinTypes,
         after: positionOf(afterOf(context, args.after)),
       }),
     resolve: ({ row }, _args, { coinType }) => {

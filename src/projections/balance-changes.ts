@@ -9,7 +9,7 @@ import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, sumOfU64 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { LAYOUT_WITH_PAST, NotYetIndexedError, STILL_FILLING } from "./past.ts";
-import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
+import { BEFORE_ALL, BEHIND_ALL, followPosition, placeOf } from "./position.ts";
 
 /**
  * Why a balance moved, the earlier in this list the stronger where two explain as much of it. `UNKNOWN`
@@ -53,6 +53,8 @@ const changesTable = <Name extends string>(name: Name) =>
       primaryKey({ columns: [t.coinType, t.owner, t.position] }),
       // A coin's, in chain order.
       index(`${name}_in_order`).on(t.coinType, t.position, t.owner),
+      // Of all coins, in chain order.
+      index(`${name}_by_position`).on(t.position),
     ],
   );
 
@@ -66,7 +68,7 @@ export const grantChangesTable = changesTable("grant_changes");
 export type BalanceChangeRow = typeof tokenChangesTable.$inferSelect;
 
 /** One movement; amounts in the coin's smallest unit, times in milliseconds. */
-export type BalanceChange = Omit<BalanceChangeRow, "coinType"> & {
+export type BalanceChange = BalanceChangeRow & {
   readonly part: ChangedPart;
   readonly checkpoint: bigint;
 };
@@ -76,17 +78,26 @@ export type ChangePlace = {
   readonly position: bigint;
   readonly owner: string;
   readonly part: ChangedPart;
+  /** Where pages are of several coins: the last one of the place that was seen; absent: all of them were. */
+  readonly coinType?: string | undefined;
 };
 
-const COLUMNS = `
+/** The place behind all movements of a checkpoint, and before those of the next; no movement has it. */
+export const followPlace = (checkpoint: bigint): ChangePlace => ({
+  position: followPosition(checkpoint),
+  owner: `0x${"0".repeat(64)}`,
+  part: "GRANTS",
+});
+
+export const COLUMNS = `
   owner, position, cause, change, balance_after as "balanceAfter", tx_digest as "txDigest",
   timestamp_ms as "timestampMs"`;
 
 /** Added to an owner, it sorts behind that one and before all others. */
-const BEHIND_OWNER = "!";
+export const BEHIND_OWNER = "!";
 
 /** What both balance pipelines have committed, and whether both have a past at all. */
-const TOLD = `
+export const TOLD = `
   select least(
            coalesce((select next_checkpoint from shared_token_objects_watermark), 0),
            coalesce((select next_checkpoint from timelock_objects_watermark), 0)
@@ -124,7 +135,10 @@ const PAGES = {
   desc: { all: changesPage("<", "desc", ""), ofOwner: changesPage("<", "desc", "and owner = $6") },
 } as const;
 
-type ListedChange = Omit<BalanceChange, "change" | "balanceAfter" | "checkpoint" | "position"> & {
+export type ListedChange = Omit<
+  BalanceChange,
+  "change" | "balanceAfter" | "checkpoint" | "position"
+> & {
   readonly filled: boolean;
   readonly position: bigint | null;
   readonly change: string;
@@ -156,10 +170,15 @@ export const balanceChanges = async (
   const given = [coinType, limit, position, fromTokens, fromGrants];
   const pages = PAGES[order];
   const rows = await (owner === undefined
-    ? read<ListedChange>(on, pages.all, given)
-    : read<ListedChange>(on, pages.ofOwner, [...given, owner]));
+    ? read<Omit<ListedChange, "coinType">>(on, pages.all, given)
+    : read<Omit<ListedChange, "coinType">>(on, pages.ofOwner, [...given, owner]));
   if (rows[0]?.filled === false) throw new NotYetIndexedError(STILL_FILLING);
-  return rows.flatMap(({ filled: _, position, change, balanceAfter, ...row }) =>
+  return changesIn(rows.map((row) => ({ ...row, coinType })));
+};
+
+/** The rows of a page; that of an empty one has no position. */
+export const changesIn = (rows: readonly ListedChange[]): BalanceChange[] =>
+  rows.flatMap(({ filled: _, position, change, balanceAfter, ...row }) =>
     position === null
       ? []
       : [
@@ -172,4 +191,3 @@ export const balanceChanges = async (
           },
         ],
   );
-};

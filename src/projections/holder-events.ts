@@ -9,6 +9,7 @@ import type { Db, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, together } from "../database/writing.ts";
+import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
 import {
   appendEvents,
   appendEventsAtOnce,
@@ -53,6 +54,8 @@ export const holderEventsTable = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
+    // Of all coin types, in chain order.
+    index("holder_events_by_position").on(t.position),
     index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
     // Which holder a wallet belongs to now.
     index("holder_events_of_member")
@@ -97,18 +100,20 @@ export const clearRegister = async (tx: Tx): Promise<void> => {
 };
 
 /** One event of the register. */
-export type HolderEvent = Omit<HolderEventRow, "coinType"> & {
+export type HolderEvent = HolderEventRow & {
   /** Number of the event inside its transaction, from 0. */
   readonly eventSeq: number;
 };
 
-const EVENTS = rangeStatements(
-  holderEventsTable,
-  `position, event_type as "eventType", tx_digest as "txDigest", holder_id as "holderId", address,
-   group_id as "groupId", is_frozen as "isFrozen", timestamp_ms as "timestampMs"`,
-);
+const COLUMNS = `
+  position, event_type as "eventType", tx_digest as "txDigest", holder_id as "holderId", address,
+  group_id as "groupId", is_frozen as "isFrozen", timestamp_ms as "timestampMs"`;
 
-type EventRow = Omit<HolderEventRow, "coinType" | "holderId" | "groupId"> & {
+const EVENTS = rangeStatements(holderEventsTable, COLUMNS);
+
+export const HOLDER_EVENTS_ACROSS = acrossStatements(holderEventsTable, COLUMNS);
+
+type EventRow = Omit<HolderEventRow, "holderId" | "groupId"> & {
   readonly holderId: string | null;
   readonly groupId: string | null;
 };
@@ -118,14 +123,20 @@ export const holderEvents = async (
   on: Reads,
   query: EventRange & { readonly limit: number },
 ): Promise<HolderEvent[]> => {
-  const rows = await readRange<EventRow>(on, EVENTS, query);
-  return rows.map((row) => ({
-    ...row,
-    holderId: row.holderId === null ? null : BigInt(row.holderId),
-    groupId: row.groupId === null ? null : BigInt(row.groupId),
-    eventSeq: placeOf(row.position).index,
-  }));
+  const rows = await readRange<Omit<EventRow, "coinType">>(on, EVENTS, query);
+  return rows.map((row) => eventOf({ ...row, coinType: query.coinType }));
 };
+
+/** Events across coin types, in chain order. */
+export const holderEventsAcross = async (on: Reads, range: AcrossRange): Promise<HolderEvent[]> =>
+  (await readAcross<EventRow>(on, HOLDER_EVENTS_ACROSS, range)).map(eventOf);
+
+const eventOf = (row: EventRow): HolderEvent => ({
+  ...row,
+  holderId: row.holderId === null ? null : BigInt(row.holderId),
+  groupId: row.groupId === null ? null : BigInt(row.groupId),
+  eventSeq: placeOf(row.position).index,
+});
 
 /** The group a wallet is in after the newest of its group events; null when it is in none. */
 export const newestGroup = async (

@@ -34,6 +34,9 @@ export const placeOf = (position: bigint): Position => {
 /** Positions of a checkpoint, and of all before it, are smaller. */
 export const positionsEnd = (checkpoint: bigint): bigint => (checkpoint + 1n) * CHECKPOINT;
 
+/** Behind every position of a checkpoint, and before those of the next: what follows the checkpoint lies behind it. */
+export const followPosition = (checkpoint: bigint): bigint => positionsEnd(checkpoint) - 1n;
+
 /** Smaller and larger than every position: where pages without a place to begin behind begin. */
 export const BEFORE_ALL = -1n;
 export const BEHIND_ALL = 2n ** 63n - 1n;

@@ -14,6 +14,7 @@ import { type Reads, read } from "../database/readers.ts";
 import { emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, NOTHING, together, type Writing, writeNow } from "../database/writing.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
+import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
 import {
   appendEvents,
   appendEventsAtOnce,
@@ -45,6 +46,8 @@ export const roleEventsTable = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
+    // Of all coin types, in chain order.
+    index("role_events_by_position").on(t.position),
     index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
   ],
 );
@@ -208,17 +211,19 @@ export const walletRoles = async (
 };
 
 /** A role granted or revoked. */
-export type RoleEvent = Omit<RoleEventRow, "coinType"> & {
+export type RoleEvent = RoleEventRow & {
   /** Number of the event inside its transaction, from 0. */
   readonly eventSeq: number;
   /** 0 for a role type of another package. */
   readonly roleBit: number;
 };
 
-const EVENTS = rangeStatements(
-  roleEventsTable,
-  `position, tx_digest as "txDigest", owner, role, granted, signer, timestamp_ms as "timestampMs"`,
-);
+const COLUMNS = `
+  position, tx_digest as "txDigest", owner, role, granted, signer, timestamp_ms as "timestampMs"`;
+
+const EVENTS = rangeStatements(roleEventsTable, COLUMNS);
+
+export const ROLE_EVENTS_ACROSS = acrossStatements(roleEventsTable, COLUMNS);
 
 /** Role events of a coin, oldest first; empty for an unknown coin type. `packages` as in `walletRoles`. */
 export const roleEvents = async (
@@ -226,9 +231,20 @@ export const roleEvents = async (
   query: EventRange & { readonly packages: readonly string[]; readonly limit: number },
 ): Promise<RoleEvent[]> => {
   const rows = await readRange<Omit<RoleEventRow, "coinType">>(on, EVENTS, query);
-  return rows.map((row) => ({
-    ...row,
-    eventSeq: placeOf(row.position).index,
-    roleBit: roleBitOf(row.role, query.packages),
-  }));
+  return rows.map((row) => eventOf({ ...row, coinType: query.coinType }, query.packages));
 };
+
+/** Role events across coin types, in chain order. */
+export const roleEventsAcross = async (
+  on: Reads,
+  { packages, ...range }: AcrossRange & { readonly packages: readonly string[] },
+): Promise<RoleEvent[]> =>
+  (await readAcross<RoleEventRow>(on, ROLE_EVENTS_ACROSS, range)).map((row) =>
+    eventOf(row, packages),
+  );
+
+const eventOf = (row: RoleEventRow, packages: readonly string[]): RoleEvent => ({
+  ...row,
+  eventSeq: placeOf(row.position).index,
+  roleBit: roleBitOf(row.role, packages),
+});

@@ -1,12 +1,13 @@
 /**
  * Mints, burns, transfers and forced transfers: one row each, never updated.
  */
-import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { appendRows, emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, appendAtOnce } from "../database/writing.ts";
+import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 
 /** The event kinds that are logged. */
@@ -34,7 +35,11 @@ export const tokenActivityTable = pgTable(
     signer: identifier("signer").notNull(),
     tokenObjectId: identifier("token_object_id").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.coinType, t.position] })],
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.position] }),
+    // Of all coin types, in chain order.
+    index("token_activity_by_position").on(t.position),
+  ],
 );
 
 /** A row as it is stored; every column is given, null where the kind has none. */
@@ -60,10 +65,13 @@ export type TokenActivity = TokenActivityRow & {
   readonly eventSeq: number;
 };
 
+const COLUMNS = `
+  position, activity_type as "activityType", tx_digest as "txDigest", timestamp_ms as "timestampMs",
+  amount, from_address as "fromAddress", to_address as "toAddress", signer,
+  token_object_id as "tokenObjectId"`;
+
 const page = (beyond: ">" | "<", direction: "asc" | "desc", chosen = "") => `
-  select position, activity_type as "activityType", tx_digest as "txDigest",
-         timestamp_ms as "timestampMs", amount, from_address as "fromAddress",
-         to_address as "toAddress", signer, token_object_id as "tokenObjectId"
+  select ${COLUMNS}
   from token_activity
   where coin_type = $1 and position ${beyond} $2 ${chosen}
   order by position ${direction}
@@ -102,8 +110,21 @@ export const tokenActivity = async (
     activityType === undefined
       ? await read<ActivityRow>(on, all, values)
       : await read<ActivityRow>(on, ofType, [...values, activityType]);
-  return rows.map((row) => {
-    const { checkpoint, index } = placeOf(row.position);
-    return { ...row, coinType, amount: BigInt(row.amount), checkpoint, eventSeq: index };
-  });
+  return rows.map((row) => activityOf({ ...row, coinType }));
+};
+
+const activityOf = (row: ActivityRow & { readonly coinType: string }): TokenActivity => {
+  const { checkpoint, index: eventSeq } = placeOf(row.position);
+  return { ...row, amount: BigInt(row.amount), checkpoint, eventSeq };
+};
+
+export const ACTIVITY_ACROSS = acrossStatements(tokenActivityTable, COLUMNS);
+
+/** The log across coin types, in chain order. */
+export const tokenActivityAcross = async (
+  on: Reads,
+  range: AcrossRange,
+): Promise<TokenActivity[]> => {
+  type Found = ActivityRow & { readonly coinType: string };
+  return (await readAcross<Found>(on, ACTIVITY_ACROSS, range)).map(activityOf);
 };

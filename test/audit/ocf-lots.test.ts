@@ -23,6 +23,7 @@ const step = (
     owner,
     change,
     cause,
+    coinType: "0x2::a::A",
     part,
     position: n * 1_000_000_000n,
     checkpoint: n,

@@ -1,0 +1,57 @@
+/** Logs of events across coin types: all of them, or a few, in chain order from a position on. */
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
+import { asInt8 } from "../database/column-types.ts";
+import { type Reads, read } from "../database/readers.ts";
+import { BEFORE_ALL } from "./position.ts";
+
+/** Which part of a log is asked for. */
+export type AcrossRange = {
+  /** Canonical; all coin types without it. */
+  readonly coinTypes?: readonly string[] | undefined;
+  /** Position of the last event seen. */
+  readonly after?: bigint | undefined;
+  readonly limit: number;
+};
+
+/**
+ * Statements about a table with an index on (position), and one on (coin_type, position).
+ * @param columns what is selected besides the coin type, as SQL
+ */
+export const acrossStatements = (table: PgTable, columns: string) => {
+  const name = getTableName(table);
+  const page = (condition: string) => `
+    select t.coin_type as "coinType", ${columns} from ${name} t
+    where t.position > $1 ${condition}
+    order by t.position limit (select $2::int8)`;
+  return {
+    all: page(""),
+    // A page of each coin type: no row of others is read.
+    some: `
+      select page.* from unnest($3::text[]) as given (coin_type),
+        lateral (${page("and t.coin_type = given.coin_type")}) as page
+      order by page.position limit (select $2::int8)`,
+    newest: `select max(position) as position from ${name}`,
+  };
+};
+
+export type AcrossStatements = ReturnType<typeof acrossStatements>;
+
+export const readAcross = <Row extends object>(
+  on: Reads,
+  { all, some }: AcrossStatements,
+  { coinTypes, after = BEFORE_ALL, limit }: AcrossRange,
+): Promise<Row[]> =>
+  coinTypes === undefined
+    ? read<Row>(on, all, [asInt8(after), limit])
+    : read<Row>(on, some, [asInt8(after), limit, texts(coinTypes)]);
+
+/** Position of the last row of all; undefined while there is none. */
+export const newestAcross = async (
+  on: Reads,
+  { newest }: AcrossStatements,
+): Promise<bigint | undefined> => {
+  const [row] = await read<{ position: bigint | null }>(on, newest, []);
+  return row?.position ?? undefined;
+};

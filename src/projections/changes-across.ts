@@ -1,0 +1,95 @@
+/** Movements of balances across coin types, by position, owner, part and coin type. */
+import { texts } from "../database/column-arrays.ts";
+import { type Reads, read } from "../database/readers.ts";
+import {
+  type BalanceChange,
+  BEHIND_OWNER,
+  type ChangedPart,
+  type ChangePlace,
+  COLUMNS,
+  changesIn,
+  followPlace,
+  type ListedChange,
+  TOLD,
+} from "./balance-changes.ts";
+import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
+import { BEFORE_ALL, placeOf } from "./position.ts";
+
+/** Before every coin type. */
+const NO_COIN = "";
+
+/** From position $1 on: behind an owner and a coin type, ($3, $4) in the tokens' table and ($5, $6) in the grants'. */
+const page = (condition: string) => {
+  const of = (table: string, part: ChangedPart, owner: string, coin: string) => `
+    (select coin_type as "coinType", ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank
+     from ${table}
+     where position >= $1::int8 and position < told.ending
+       and (position, owner, coin_type) > ($1::int8, ${owner}, ${coin}) ${condition}
+     order by ${table}.position, ${table}.owner, ${table}.coin_type
+     limit (select $2::int8))`;
+  return `
+    ${of("token_changes", "TOKENS", "$3", "$4")}
+    union all
+    ${of("grant_changes", "GRANTS", "$5", "$6")}`;
+};
+
+const told = (pages: string) => `
+  select told.filled, changes.* from (${TOLD}) as told
+  left join lateral (
+    select * from (${pages}) as each_change
+    order by position, owner, rank, "coinType" limit (select $2::int8)
+  ) as changes on told.filled`;
+
+// A page of each coin type: no row of others is read.
+const ofEach = (condition: string) => `
+  select one.* from unnest($7::text[]) as given (coin),
+    lateral (${page(`and coin_type = given.coin ${condition}`)}) as one`;
+
+const PAGES = {
+  all: told(page("")),
+  some: told(ofEach("")),
+  ofOwner: told(ofEach("and owner = $8")),
+} as const;
+
+/**
+ * Movements of all coins, or of a few, in chain order, up to the checkpoint that both balance pipelines have
+ * committed: nothing ever appears before a place already given.
+ * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ */
+export const balanceChangesAcross = async (
+  on: Reads,
+  query: {
+    readonly coinTypes?: readonly string[] | undefined;
+    /** Together with coin types alone: there is no index of an owner's movements in all coins. */
+    readonly owner?: string | undefined;
+    readonly limit: number;
+    readonly after?: ChangePlace | undefined;
+  },
+): Promise<BalanceChange[]> => {
+  const { coinTypes, owner, limit, after } = query;
+  const given = [after?.position ?? BEFORE_ALL, limit, ...placesBehind(after)];
+  const rows = await (coinTypes === undefined
+    ? read<ListedChange>(on, PAGES.all, given)
+    : owner === undefined
+      ? read<ListedChange>(on, PAGES.some, [...given, texts(coinTypes)])
+      : read<ListedChange>(on, PAGES.ofOwner, [...given, texts(coinTypes), owner]));
+  if (rows[0]?.filled === false) throw new NotYetIndexedError(STILL_FILLING);
+  return changesIn(rows);
+};
+
+/** Owner and coin type that rows come behind, in the table of tokens and in that of grants. */
+const placesBehind = (after: ChangePlace | undefined): readonly string[] => {
+  if (after === undefined) return ["", NO_COIN, "", NO_COIN];
+  const { owner, part, coinType } = after;
+  const behindOwner = [`${owner}${BEHIND_OWNER}`, NO_COIN];
+  const atPlace = coinType === undefined ? behindOwner : [owner, coinType];
+  return part === "TOKENS" ? [...atPlace, owner, NO_COIN] : [...behindOwner, ...atPlace];
+};
+
+/** The end of what both pipelines have committed; undefined before the first checkpoint. */
+export const changesEnd = async (on: Reads): Promise<ChangePlace | undefined> => {
+  const [row] = await read<{ ending: bigint }>(on, TOLD, []);
+  return row === undefined || row.ending <= 0n
+    ? undefined
+    : followPlace(placeOf(row.ending).checkpoint - 1n);
+};
