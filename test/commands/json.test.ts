@@ -28,7 +28,7 @@ const OTHERS = [
   "start|index|serve|inspect|verify|compare|statement|statement verify|audit-pack|audit-pack verify",
   "migrate|rebuild|packages add|evm reread|keys create|keys callback-url|keys revoke",
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
-  "pii show|pii rotate|pii delete|demo write|completion",
+  "pii show|pii rotate|pii delete|demo write|demo link|completion",
 ].flatMap((line) => line.split("|"));
 
 /** What may be a number: it is never an amount, and never large. */
