@@ -155,7 +155,12 @@ const databaseMostMs = (error: unknown): number => {
   return Number.POSITIVE_INFINITY;
 };
 
-const OWN_ERRORS = [SessionLostError, DatabaseUnavailableError, DatabaseBusyError] as const;
+const OWN_ERRORS = [
+  SessionLostError,
+  ServerSilentError,
+  DatabaseUnavailableError,
+  DatabaseBusyError,
+] as const;
 
 /** For `retrying`, wherever our own database may fail: after a long outage work goes on within seconds. */
 export const databaseRetries = { remedy: databaseRemedy, mostMs: databaseMostMs } as const;

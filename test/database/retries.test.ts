@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect, databaseRetries } from "../../src/database/connect.ts";
-import { SessionLostError } from "../../src/database/database-error.ts";
+import { ServerSilentError, SessionLostError } from "../../src/database/database-error.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
 import { retrying } from "../../src/waiting/retrying.ts";
 import { freePort } from "../lanes/redis-server.ts";
@@ -34,7 +34,9 @@ test("a database that refuses connections, or lost one, is asked again within fi
   expect(await pauseAfter(refused)).toBe(5_000);
   const session = () => database.session().then(() => Promise.reject(new Error("it answers")));
   expect(await pauseAfter(session)).toBe(5_000);
-  expect(await pauseAfter(() => Promise.reject(new SessionLostError("test")))).toBe(5_000);
+  for (const lost of [new SessionLostError("test"), new ServerSilentError(30_000)]) {
+    expect(await pauseAfter(() => Promise.reject(lost))).toBe(5_000);
+  }
 });
 
 test("others are given the time that they may need, also when a connection to them was refused", async () => {

@@ -17,6 +17,11 @@ const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = 
       "Look whether what REDIS_URL names runs and can be reached, or Postgres where that is not set. Requests and callbacks wait; none is lost.",
   },
   {
+    says: /the database takes no writes/,
+    remedy:
+      "Usually its disk is full, or DATABASE_URL leads to a standby. Work goes on by itself once it takes writes again.",
+  },
+  {
     says: /gave up/,
     remedy:
       "It will not try again by itself. The reason names what it could not do; mend that, then start the process again.",
