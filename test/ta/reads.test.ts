@@ -6,7 +6,7 @@ import { type HolderEventType, keepRegister } from "../../src/projections/holder
 import { RebuildingError } from "../../src/projections/past.ts";
 import { holderLifecycleWatermark } from "../../src/projections/watermarks.ts";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
-import { suiRegister } from "../../src/ta/processing/register.ts";
+import { NOT_FINAL, suiRegister } from "../../src/ta/processing/register.ts";
 import { handOver } from "../../src/ta/requests/caller-keys.ts";
 import { appendGroups } from "../../src/transfers/groups.ts";
 import { until } from "../lanes/until.ts";
@@ -113,6 +113,8 @@ test("while the register is rebuilt nobody is told that a wallet is not whitelis
     expect(await register.hasReached(2n)).toBe(false);
     await expect(register.place(wallet)).rejects.toThrow(RebuildingError);
     await expect(register.knowsHolder(0n)).rejects.toThrow(RebuildingError);
+    // Null would say that its transaction did nothing.
+    expect(await register.confirmed(wallet, 7, { txId: "tx", place: null })).toBe(NOT_FINAL);
     await setRebuilding(api.database, holderLifecycleWatermark, null);
     expect((await status()).json).toMatchObject({ isWhitelisted: true });
     expect(await register.hasReached(2n)).toBe(true);

@@ -9,6 +9,7 @@ import {
   wasHolder,
 } from "../../projections/holder-events.ts";
 import { FOR_HOLDERS } from "../../projections/needed.ts";
+import { RebuildingError } from "../../projections/past.ts";
 import type { Executed } from "../ledgers/relay.ts";
 
 /** Where a wallet stands in an asset's register. */
@@ -32,7 +33,7 @@ export type ConfirmedBy = Pick<Executed, "place" | "index"> & { readonly txId: s
  */
 export type Confirmation = "put by it" | "found there";
 
-/** Shown, in a block that a reorganisation may take back. */
+/** Shown, in a block that a reorganisation may take back; or the register is being rebuilt and says nothing. */
 export const NOT_FINAL = "not final" as const;
 
 /** The register of one asset, as far as the projections have come. */
@@ -79,10 +80,17 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
     };
   },
 
-  // The contract refuses to set a group that a wallet is in: what was executed has its event. During a rebuild
-  // it is not shown again yet, which is waited for.
-  confirmed: async (wallet, groupId, { txId }) =>
-    (await joinedGroupBy({ sql }, coinType, wallet, groupId, txId)) ? "put by it" : null,
+  // The contract refuses to set a group that a wallet is in: what was executed has its event.
+  confirmed: async (wallet, groupId, { txId }) => {
+    const reads = guardedReads({ sql }, FOR_HOLDERS);
+    try {
+      return (await joinedGroupBy(reads, coinType, wallet, groupId, txId)) ? "put by it" : null;
+    } catch (error) {
+      // Its event may be among those that are not there again yet: that it is missing says nothing.
+      if (error instanceof RebuildingError) return NOT_FINAL;
+      throw error;
+    }
+  },
 
   knowsHolder: (holderId) => wasHolder(guardedReads({ sql }, FOR_HOLDERS), coinType, holderId),
 });
