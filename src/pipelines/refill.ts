@@ -8,6 +8,7 @@
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
 import type { Database, Session, Sql, Transactor, Tx } from "../database/connect.ts";
 import { columnNames } from "../database/table-rows.ts";
 import type { FactSource } from "../log/log.ts";
@@ -144,7 +145,10 @@ const applyUpTo = async (
   return next;
 };
 
-/** Makes the schema, or takes up the one that an earlier run left, when it is of the same layout. */
+/**
+ * Makes the schema, or takes up the one that an earlier run left, when it is of the same layout and no
+ * migration has changed the tables since.
+ */
 const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise<void> => {
   const schema = fillingSchema(pipeline);
   const watermark = `${schema}.${getTableName(pipeline.watermark)}`;
@@ -153,7 +157,8 @@ const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise
   if (found?.there) {
     const [row] = await session.sql<{ layout: number }[]>`
       select layout from ${session.sql(watermark)}`;
-    if (row === undefined || row.layout === pipeline.layout) return;
+    const isOfLayout = row === undefined || row.layout === pipeline.layout;
+    if (isOfLayout && (await hasSameColumns(session, pipeline))) return;
     await dropFilling(session.sql, pipeline);
   }
   await session.transaction(async ({ sql }) => {
@@ -163,6 +168,17 @@ const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise
       await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
     }
   });
+};
+
+const hasSameColumns = async ({ sql }: Session, pipeline: RunnablePipeline): Promise<boolean> => {
+  const names = tablesOf(pipeline).map(getTableName);
+  const [row] = await sql<{ same: boolean }[]>`
+    select count(*) filter (where table_schema = 'public')
+           = count(*) filter (where table_schema <> 'public') as same
+    from information_schema.columns
+    where table_schema in ('public', ${fillingSchema(pipeline)})
+      and table_name = any(${texts(names)}::text[])`;
+  return row?.same ?? false;
 };
 
 /** Exchanges the rows of the new tables, which are incomplete, for those of the second run. */

@@ -10,6 +10,7 @@ import { LAYOUT, type RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { refill } from "../../src/pipelines/refill.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
+import { balancesTable } from "../../src/projections/balances.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { assertCommitted } from "../../src/projections/past.ts";
@@ -327,6 +328,40 @@ test("a rebuild forgets what was being filled", async () => {
   }
   expect(await schemas(database)).not.toEqual([]);
   for (const pipeline of withPast) await resetPipeline(database, pipeline);
+  expect(await schemas(database)).toEqual([]);
+});
+
+test("filling that a migration of the tables cut off begins again, with the tables as they are now", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(60);
+  await ledger.project(500);
+  const [pipeline] = withPast;
+  assert(pipeline !== undefined);
+  await asBefore(database, [pipeline]);
+  const { sql } = database;
+  const schema = `filling_${pipeline.name}`;
+  await sql`create schema ${sql(schema)}`;
+  for (const name of [...pipeline.tables, balancesTable, pipeline.watermark].map(getTableName)) {
+    await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
+  }
+  const watermark = sql(`${schema}.${getTableName(pipeline.watermark)}`);
+  await sql`alter table ${watermark} drop column rebuilding_to, drop column rebuilds`;
+  await sql`
+    insert into ${watermark} (pipeline, next_checkpoint, layout)
+    values (${pipeline.name}, 20, ${pipeline.layout})`;
+  const errors: Error[] = [];
+  await using _run = running(database, [pipeline], {
+    log: factSource(database),
+    onProgress: ({ fillError }) => fillError && errors.push(fillError),
+  });
+  await until(
+    "the history to be complete",
+    () => layouts(database, [pipeline]),
+    ([row]) => row?.layout === LAYOUT || errors.length > 0,
+    60_000,
+  );
+  expect(errors).toEqual([]);
   expect(await schemas(database)).toEqual([]);
 });
 
