@@ -7,7 +7,7 @@ import { factSource } from "../log/log.ts";
 import { packagesInLog } from "../log/packages.ts";
 import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../log/second-log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { resetPipelineIn } from "../pipelines/register.ts";
+import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
 import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
@@ -105,8 +105,9 @@ const addCommand = () =>
         await exchangeLogs(tx);
         for (const pipeline of ledgerPipelines) await resetPipelineIn(tx, pipeline);
       });
+      for (const pipeline of ledgerPipelines) await vacuumPipeline(locks.session, pipeline);
       process.stderr.write(
-        `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it\n`,
+        `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it, and until then answers that need them are refused (REBUILDING)\n`,
       );
     });
 

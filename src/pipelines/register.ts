@@ -103,9 +103,10 @@ const beginAgain = async ({ sql }: Tx, { watermark, layout }: RunnablePipeline):
       chain_id = log.chain_id, next_checkpoint = log.first_checkpoint,
       last_checkpoint = null, last_digest = null, last_timestamp_ms = null, digest = null,
       layout = ${layout}, filled_checkpoint = null, rebuilds = mark.rebuilds + 1,
-      rebuilding_to = greatest(mark.rebuilding_to, (
-        select least(mark.last_checkpoint, log.next_checkpoint - 1)
-        where mark.last_checkpoint is not null and log.next_checkpoint > log.first_checkpoint)),
+      rebuilding_to = (
+        select least(greatest(mark.rebuilding_to, mark.last_checkpoint), log.next_checkpoint - 1)
+        where coalesce(mark.rebuilding_to, mark.last_checkpoint) is not null
+          and log.next_checkpoint > log.first_checkpoint),
       committed_at = clock_timestamp()
     from ${sql(getTableName(logHighWater))} as log
     returning 1`;

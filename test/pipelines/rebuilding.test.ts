@@ -8,7 +8,7 @@ import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline, vacuumPipeline } from "../../src/pipelines/register.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { setWatermark } from "../projections/set-watermark.ts";
+import { setRebuilding, setWatermark } from "../projections/set-watermark.ts";
 import { follow } from "../service/following.ts";
 
 const standing = async (database: TestDatabase, { watermark }: RunnablePipeline) => {
@@ -63,5 +63,9 @@ test("a rebuild has to come back to where the pipeline was, or to the log's end;
     });
     await resetPipeline(database, pipeline);
     expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 3 });
+    // The same when that came between two rebuilds: there is nothing more to come back to.
+    await setRebuilding(database, pipeline.watermark, 45n);
+    await resetPipeline(database, pipeline);
+    expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 4 });
   }
 });
