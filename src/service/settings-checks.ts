@@ -2,19 +2,10 @@
  * All that the settings and the files they name can be wrong in, before anything is contacted or made: `start`, `index`
  * and `serve` check it first, and `doctor` tells it.
  */
-import { networksOf } from "../evm/contract/network.ts";
-import { createLogger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { checkLedgerNamed } from "../settings/ledger-named.ts";
-import { readPiiKeys } from "../ta/pii/pii-keys.ts";
-import { taAssets } from "../ta/requests/asset.ts";
 import { remedyOf } from "../waiting/remedy.ts";
-import { assetsOf } from "./assets.ts";
-import { callbackMasterKey } from "./callback-master-key.ts";
 import { isDemoLedger, loadDemo } from "./demo.ts";
-import { findLedger } from "./ledger-source.ts";
-import { evmSignerOf, nodeAddressOf, suiSignerOf } from "./ta-signers.ts";
-import { verificationOf } from "./verification.ts";
 
 /** A process of the service. */
 export type Service = "start" | "index" | "serve";
@@ -36,30 +27,51 @@ const named =
   async (config) =>
     checkLedgerNamed(config, allowed);
 
+// A start loads the code of what its settings name, and no other.
+
 const OF_READERS: readonly SettingsCheck[] = [
   // The ledger, its packages, and the demo's data.
   async (config) => {
-    const silent = createLogger({ level: "silent", remedyOf });
-    const found = await findLedger(config, silent);
+    const { createLogger } = await import("../logging/logger.ts");
+    const { findLedger } = await import("./ledger-source.ts");
+    const found = await findLedger(config, createLogger({ level: "silent", remedyOf }));
     if (!isDemoLedger(config)) await (await found.open()).source.close();
   },
-  async (config) =>
-    config.verify.level === "signatures" ? verificationOf(config).trust?.() : null,
-  (config) => suiSignerOf(config),
-  (config) => evmSignerOf(config),
-  async (config) => (isDemoLedger(config) ? undefined : nodeAddressOf(config)),
+  async (config) => {
+    const { level, committeeFile } = config.verify;
+    if (level !== "signatures" || committeeFile === undefined) return;
+    const { verificationOf } = await import("./verification.ts");
+    await verificationOf(config).trust?.();
+  },
+  async (config) => {
+    const { suiKey, evmKey, signerUrl, node } = config.ta;
+    if ([suiKey, evmKey, signerUrl, node].every((given) => given === undefined)) return;
+    const { evmSignerOf, nodeAddressOf, suiSignerOf } = await import("./ta-signers.ts");
+    await suiSignerOf(config);
+    await evmSignerOf(config);
+    if (!isDemoLedger(config)) nodeAddressOf(config);
+  },
 ];
 
 const OF_ALL: readonly SettingsCheck[] = [
   async (config) => {
     if (config.assetsFile === undefined) return;
+    const { assetsOf } = await import("./assets.ts");
+    const { taAssets } = await import("../ta/requests/asset.ts");
+    const { networksOf } = await import("../evm/contract/network.ts");
     const assets = await assetsOf(config, config.assetsFile);
     taAssets(assets);
     const tokens = assets.projects.flatMap((project) => project.tokens);
     networksOf(tokens.filter((token) => token.ledger === "evm"));
   },
   async (config) => isDemoLedger(config) && (await loadDemo(config)).check(),
-  async (config) => config.callbacks.masterKey !== undefined && callbackMasterKey(config),
-  async ({ ta: { piiKeys }, dataDir }) =>
-    piiKeys !== undefined && readPiiKeys({ configured: piiKeys, file: dataDir }),
+  async (config) => {
+    if (config.callbacks.masterKey === undefined) return;
+    await (await import("./callback-master-key.ts")).callbackMasterKey(config);
+  },
+  async ({ ta: { piiKeys }, dataDir }) => {
+    if (piiKeys === undefined) return;
+    const { readPiiKeys } = await import("../ta/pii/pii-keys.ts");
+    await readPiiKeys({ configured: piiKeys, file: dataDir });
+  },
 ];
