@@ -23,19 +23,20 @@ export const checkSettings = async (config: Config, service: Service): Promise<v
 };
 
 const named =
-  (allowed: Parameters<typeof checkLedgerNamed>[1]): SettingsCheck =>
+  (allowed?: Parameters<typeof checkLedgerNamed>[1]): SettingsCheck =>
   async (config) =>
     checkLedgerNamed(config, allowed);
 
 // A start loads the code of what its settings name, and no other.
 
 const OF_READERS: readonly SettingsCheck[] = [
-  // The ledger, its packages, and the demo's data.
+  named(),
   async (config) => {
+    if (isDemoLedger(config)) return;
     const { createLogger } = await import("../logging/logger.ts");
     const { findLedger } = await import("./ledger-source.ts");
     const found = await findLedger(config, createLogger({ level: "silent", remedyOf }));
-    if (!isDemoLedger(config)) await (await found.open()).source.close();
+    await (await found.open()).source.close();
   },
   async (config) => {
     const { level, committeeFile } = config.verify;
@@ -64,7 +65,7 @@ const OF_ALL: readonly SettingsCheck[] = [
     const tokens = assets.projects.flatMap((project) => project.tokens);
     networksOf(tokens.filter((token) => token.ledger === "evm"));
   },
-  async (config) => isDemoLedger(config) && (await loadDemo(config)).check(),
+  async (config) => isDemoLedger(config) && (await loadDemo(config)).isThere(),
   async (config) => {
     if (config.callbacks.masterKey === undefined) return;
     await (await import("./callback-master-key.ts")).callbackMasterKey(config);
