@@ -160,7 +160,10 @@ test("a damaged checkpoint file ends indexing up to a checkpoint with its number
   const bytes = await readFile(file);
   await writeFile(file, bytes.subarray(0, bytes.length - 9));
   const settings = { DATABASE_URL: database.url, LEDGER_SOURCE: `dir:${dir}` };
-  const { code, stderr } = await runCommand(["index", "--last", "39", "--retry-for", "0"], settings);
+  const { code, stderr } = await runCommand(
+    ["index", "--last", "39", "--retry-for", "0"],
+    settings,
+  );
   expect(code).toBe(1);
   expect(stderr).toMatch(/checkpoint 30\b/);
   const status = await runCommand(["status", "--json"], settings);
