@@ -74,6 +74,25 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await page.getByText("read key", { exact: false }).last().waitFor();
   }, 120_000);
 
+  test("a service without its database is stalled with the reason that it gives, and what it says of its parts is of before", async () => {
+    await using watched = await watch(browser, `${demo.url}/health`);
+    const { page, context } = watched;
+    const reason = "the database does not answer";
+    const report: unknown = await (await fetch(`${demo.url}/health`)).json();
+    await context.route(`${demo.url}/health`, (route) =>
+      route.fulfill({
+        status: 503,
+        headers: { "x-request-id": "7d444840-9dc0-11d1-b245-5ffdce74fad2" },
+        json: Object.assign({}, report, { status: "stalled", reason, ageSeconds: 31 }),
+      }),
+    );
+    await page.goto(`${demo.url}/status`);
+    await page.getByText("The service is stalled").waitFor(PATIENCE);
+    await page.locator("#content").getByText(reason).first().waitFor(PATIENCE);
+    await page.locator("#menu").getByText("Stalled", { exact: true }).waitFor(PATIENCE);
+    expect((await sayings(page)).fresh).toEqual([]);
+  }, 120_000);
+
   test("every view keeps what it shows while the service is away, says how old it is, and comes back by itself", async () => {
     await using opened = new AsyncDisposableStack();
     const open = async (path: string): Promise<Watched> => {

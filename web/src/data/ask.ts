@@ -124,7 +124,7 @@ export const ask = async <Data, Variables>(
 /**
  * What a path answers with, as JSON.
  * @param read turns it into a typed value; it throws when the answer is of another form
- * @throws AskError when the answer is not a success
+ * @throws AskError when the answer is not a success, nor `isAnswer`
  */
 export const askPath = async <Value>(
   path: string,
@@ -134,7 +134,13 @@ export const askPath = async <Value>(
     signal,
     body,
     deadlineMs,
-  }: Asking & { readonly body?: unknown; readonly deadlineMs?: number | undefined } = {},
+    isAnswer = () => false,
+  }: Asking & {
+    readonly body?: unknown;
+    readonly deadlineMs?: number | undefined;
+    /** Whether the body of a refusal is what was asked for all the same; none is unless given. */
+    readonly isAnswer?: (body: unknown) => boolean;
+  } = {},
 ): Promise<Value> => {
   const response = await send(path, {
     method: body === undefined ? "GET" : "POST",
@@ -149,7 +155,7 @@ export const askPath = async <Value>(
       : { body: JSON.stringify(body), ...(signal === undefined ? {} : { signal }) }),
   });
   const answer = await parsed(response);
-  if (!response.ok) throw refusal(response, answer);
+  if (!response.ok && !isAnswer(answer)) throw refusal(response, answer);
   return read(answer);
 };
 

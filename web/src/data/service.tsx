@@ -12,12 +12,15 @@ type Service = {
   readonly checkpoint: string | null;
   /** Whether nothing that is shown can be of now. */
   readonly lost: boolean;
+  /** Whether what it says of its parts is of before: it does not answer, or does not know how they are now. */
+  readonly old: boolean;
 };
 
 const ServiceContext = createContext<Service>({
   state: { kind: "connecting", word: "Connecting", tone: "plain", detail: null },
   checkpoint: null,
   lost: false,
+  old: false,
 });
 
 export const useService = (): Service => useContext(ServiceContext);
@@ -55,10 +58,11 @@ export const WatchedService = ({ children }: { readonly children: ReactNode }) =
   );
   const checkpoint = newest?.checkpoint ?? null;
   const lost = lostMs !== null;
+  const old = lost || kind === "unknown" || (data?.reason ?? null) !== null;
   // It is computed each second, and told where it has changed.
   const service = useMemo(
-    () => ({ state: { kind, word, tone, detail }, checkpoint, lost }),
-    [kind, word, tone, detail, checkpoint, lost],
+    () => ({ state: { kind, word, tone, detail }, checkpoint, lost, old }),
+    [kind, word, tone, detail, checkpoint, lost, old],
   );
   return (
     <LiveContext value={live}>

@@ -20,7 +20,7 @@ const Line = ({ name, children }: { readonly name: string; readonly children: Re
 );
 
 export const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => {
-  const { lost } = useService();
+  const { old } = useService();
   const read = useMoved(reader.checkpoint);
   const chain = useMoved(reader.tip);
   const left = secondsLeft(reader.lag, rateOver(read, 60_000), rateOver(chain, 60_000));
@@ -37,7 +37,7 @@ export const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen
         </Line>
         <Line name="Backlog">{reader.lag === null ? "not known here" : countText(reader.lag)}</Line>
         <Line name="Caught up in">
-          {lost
+          {old
             ? "–"
             : reader.state === "ok"
               ? "caught up"

@@ -19,7 +19,7 @@ export const Pipelines = ({
   readonly samples: ReadonlyMap<string, readonly Sample[]>;
 }) => {
   const live = useLive();
-  const { lost } = useService();
+  const { old } = useService();
   const rows = useMemo(
     () =>
       health.pipelines.map((part) => {
@@ -74,9 +74,7 @@ export const Pipelines = ({
             align: "right",
             wideOnly: true,
             cell: ({ ageSeconds }) =>
-              lost || ageSeconds === null || ageSeconds > 2_000_000_000
-                ? "–"
-                : spanText(ageSeconds),
+              old || ageSeconds === null || ageSeconds > 2_000_000_000 ? "–" : spanText(ageSeconds),
           },
           {
             id: "rate",
@@ -85,7 +83,7 @@ export const Pipelines = ({
             cell: ({ rate, samples: own }) => (
               <span className="inline-flex items-center justify-end gap-2">
                 <Sparkline samples={own} />
-                <span className="w-10">{lost ? "–" : rate === null ? "…" : rate.toFixed(1)}</span>
+                <span className="w-10">{old ? "–" : rate === null ? "…" : rate.toFixed(1)}</span>
               </span>
             ),
           },
@@ -95,7 +93,7 @@ export const Pipelines = ({
             align: "right",
             wideOnly: true,
             cell: ({ lag, rate, state }) => {
-              if (lost) return "–";
+              if (old) return "–";
               if (state === "ok") return <span className="text-muted">caught up</span>;
               const left = secondsLeft(lag, rate, null);
               return left === null ? "–" : spanText(left);

@@ -12,11 +12,7 @@ const WORDS: Readonly<Record<State, { readonly word: string; readonly tone: Tone
 
 /** What was so when the service said it last is no colour any more. */
 export const StateBadge = ({ state }: { readonly state: State }) => {
-  const { kind } = useService().state;
+  const { old } = useService();
   const { word, tone } = WORDS[state];
-  return kind === "lost" || kind === "unknown" ? (
-    <Badge>last: {word}</Badge>
-  ) : (
-    <Badge tone={tone}>{word}</Badge>
-  );
+  return old ? <Badge>last: {word}</Badge> : <Badge tone={tone}>{word}</Badge>;
 };
