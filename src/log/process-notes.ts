@@ -53,17 +53,22 @@ export const forgetProcess = async (sql: Sql, id: string): Promise<void> => {
 /** A day later nobody wants to know any more of one that was killed. */
 const FORGOTTEN_AFTER = "1 day";
 
-/** Removes those of a machine that are gone, and all that are long silent. */
+/**
+ * Removes those of the machine of `own` that are gone, and all that are long silent. One that bears the number of `own`
+ * is gone: in containers numbers come again, and so does the machine's name.
+ */
 export const forgetGone = async (
   sql: Sql,
-  host: string,
+  own: ProcessId,
   isRunning: (pid: number) => boolean,
 ): Promise<void> => {
   const rows = await sql<{ id: string; pid: number; old: boolean }[]>`
-    select id, pid, written_at < clock_timestamp() - ${FORGOTTEN_AFTER}::text::interval as old
-    from process_notes where host = ${host} or written_at < clock_timestamp() - ${FORGOTTEN_AFTER}::text::interval`;
+    select id, pid, old from (
+      select id, pid, host, written_at < clock_timestamp() - ${FORGOTTEN_AFTER}::text::interval as old
+      from process_notes) as noted
+    where id <> ${own.id} and (old or host = ${own.host})`;
   for (const { id, pid, old } of rows) {
-    if (old || !isRunning(pid)) await forgetProcess(sql, id);
+    if (old || pid === own.pid || !isRunning(pid)) await forgetProcess(sql, id);
   }
 };
 

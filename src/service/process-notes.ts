@@ -27,7 +27,7 @@ const NOTE_EVERY_MS = 5_000;
 /** Without a note written for so long the database takes none. */
 const UNWRITTEN_MS = 15_000;
 
-/** The size of a database is read off its files: not with each note. */
+/** The size of a database is read off its files: not with each note. Who is gone is looked for as often. */
 const SIZE_EVERY_MS = 60_000;
 
 /** A database that is gone must not keep a process from ending. */
@@ -85,9 +85,9 @@ export const keepProcessNotes = (
     figures.set("holderbook_database_writable", {}, unwrittenMs() < UNWRITTEN_MS ? 1 : 0),
   );
   const kept = Promise.all([
-    forgetGone(sql, own.host, isRunning).catch(() => undefined),
     keep(note, everyMs),
     keep(() => measure().catch(() => undefined), SIZE_EVERY_MS),
+    keep(() => forgetGone(sql, own, isRunning).catch(() => undefined), SIZE_EVERY_MS),
   ]);
   return {
     watchQueues: (given) => {

@@ -87,13 +87,23 @@ test("without any that works it is stalled, and one that ended in order is not m
     members: { processes: [{ pid: 3, state: "stalled" }] },
   });
   // Another one on its machine sees that it is gone.
-  await forgetGone(sql, "here", (pid) => pid === 3);
+  await forgetGone(sql, processAt(5), (pid) => pid === 3);
   expect((await look()).members.processes).toHaveLength(1);
-  await forgetGone(sql, "here", () => false);
+  await forgetGone(sql, processAt(5), () => false);
   expect(await look()).toMatchObject({ state: "ok", members: { processes: [] } });
 
   const ended = processAt(4);
   await noteProcess(sql, ended, NOTHING);
   await forgetProcess(sql, ended.id);
   expect((await look()).members.processes).toEqual([]);
+});
+
+test("a process with the number of one that was killed, as in a container that was started again, takes its place", async () => {
+  await using database = await freshDatabase();
+  const { sql } = database;
+  const [killed, own, elsewhere] = [processAt(7), processAt(7), { ...processAt(7), host: "there" }];
+  for (const one of [killed, own, elsewhere]) await noteProcess(sql, one, NOTHING);
+  await forgetGone(sql, own, () => true);
+  const left = await sql<{ id: string }[]>`select id from process_notes`;
+  expect(left.map(({ id }) => id).sort()).toEqual([own.id, elsewhere.id].sort());
 });
