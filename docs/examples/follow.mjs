@@ -9,7 +9,8 @@ const placeOf = ({ coinType, owner }) => `${coinType} ${owner}`;
 
 // The copy: every cap table of one checkpoint, which never changes.
 const { checkpoint } = await book.meta();
-let after;
+// Where no token was seen by then, everything comes after the copy.
+let after = "0:0x0:TOKENS";
 for await (const { coinType } of book.tokens()) {
   const table = await book.capTable({ coinType, at: { checkpoint } });
   // Not seen by then: all of it comes after the copy.

@@ -253,7 +253,7 @@ test("a process that stood still blames nobody for it: pipelines, source and the
   expect(untilMs - fromMs).toBe(3_600_000);
   expect(standstillNotes({ fromMs, untilMs }, untilMs)).toEqual([
     {
-      reason: `this process (pid ${process.pid}) stood still for 3600 s`,
+      reason: `this process (pid ${process.pid}) did not run for 3600 s`,
       since: new Date(fromMs).toISOString(),
     },
   ]);

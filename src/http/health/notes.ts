@@ -15,7 +15,7 @@ export const noteOf = (reason: string, sinceMs: number): Note => ({
 /** How long a standstill is told of: probes that waited for it ask again within a minute. */
 const TOLD_FOR_MS = 60_000;
 
-/** This process stood still: what seems wrong may only have not been heard. */
+/** This process did not run: what seems wrong may only not have been heard. */
 export const standstillNotes = (
   standstill: Standstill | undefined,
   nowMs: number,
@@ -23,6 +23,6 @@ export const standstillNotes = (
   if (standstill === undefined || nowMs - standstill.untilMs > TOLD_FOR_MS) return [];
   const seconds = Math.round((standstill.untilMs - standstill.fromMs) / 1_000);
   return [
-    noteOf(`this process (pid ${process.pid}) stood still for ${seconds} s`, standstill.fromMs),
+    noteOf(`this process (pid ${process.pid}) did not run for ${seconds} s`, standstill.fromMs),
   ];
 };

@@ -19,7 +19,7 @@ export const isOfSource = (error: unknown): error is Error =>
  * chain. It said so again later, and where several are listed another one says so too. Stop: no retry mends this.
  * Compare the digests named with an explorer of the network, or another node. When the log has the network's, name
  * another source (LEDGER_SOURCE). When the source has it, the log is of another chain, such as a test network that was
- * begun anew: index into another database (DATABASE_URL, DATA_DIR). Then start again.
+ * reset: index into another database (DATABASE_URL, DATA_DIR). Then start again.
  */
 export class OtherChainError extends Error {
   override readonly name = "OtherChainError";
