@@ -50,31 +50,45 @@ export type Owed = {
 };
 
 const type = (letter: string) => letter.charCodeAt(0);
-const [QUERY, SYNC, FLUSH] = [type("Q"), type("S"), type("H")];
-const [READY, PARAMETERS, ERROR, KEY_DATA] = [type("Z"), type("t"), type("E"), type("K")];
+const [QUERY, SYNC, FLUSH, EXECUTE] = [type("Q"), type("S"), type("H"), type("E")];
+const [READY, KEY_DATA, ERROR] = [type("Z"), type("K"), type("E")];
+const DESCRIPTION: readonly number[] = [type("t"), ERROR];
+/** Of a cursor: there is more, or this was the last one. */
+const PIECE: readonly number[] = [type("s"), type("C"), ERROR];
 
 /**
  * Counts what is asked and what is answered: the start, each simple query and each Sync end with one
- * ReadyForQuery; a Flush, which the driver sends after a Describe, with the description or an error.
+ * ReadyForQuery. A Flush, which the driver sends after a Describe and after asking for a piece of a cursor,
+ * ends with the description, the piece or an error; between two pieces the server waits for its client.
  */
 export const owedAnswers = (): Owed => {
   let owed = 0;
-  let describing = false;
+  let executes = false;
+  /** What the last Flush asks for, and how many of the others are answered before it. */
+  let flushed: { before: number; readonly ends: readonly number[] } | undefined;
   let pid: number | undefined;
+  const ready = () => {
+    owed = Math.max(0, owed - 1);
+    if (flushed === undefined) return;
+    if (flushed.before === 0) flushed = undefined;
+    else flushed.before -= 1;
+  };
   return {
     get isOwed() {
-      return owed > 0 || describing;
+      return owed > 0 || flushed !== undefined;
     },
     get pid() {
       return pid;
     },
     sent: walkMessages("untyped", (sent) => {
-      if (sent === 0 || sent === QUERY || sent === SYNC) owed += 1;
-      else if (sent === FLUSH) describing = true;
+      if (sent === EXECUTE) executes = true;
+      else if (sent === FLUSH) flushed = { before: owed, ends: executes ? PIECE : DESCRIPTION };
+      else if (sent === 0 || sent === QUERY || sent === SYNC) owed += 1;
+      if (sent === FLUSH || sent === SYNC) executes = false;
     }),
     received: walkMessages("typed", (received, piece, body) => {
-      if (received === READY) owed = Math.max(0, owed - 1);
-      else if (received === PARAMETERS || received === ERROR) describing = false;
+      if (received === READY) ready();
+      else if (flushed?.before === 0 && flushed.ends.includes(received)) flushed = undefined;
       else if (received === KEY_DATA && piece.length >= body + 4) {
         const { buffer, byteOffset } = piece;
         pid = new DataView(buffer, byteOffset + body, 4).getInt32(0);

@@ -114,6 +114,33 @@ test("a statement that takes long is left alone while the server works on it", a
   expect(session.lost.aborted).toBe(false);
 });
 
+test("a cursor may be read slowly, its connection may idle afterwards, and is lost when it falls silent", async () => {
+  await using made = await behindWay();
+  const { database, way } = made;
+  await using session = await database.session();
+  const pauseMs = 3 * SILENCE_MS;
+  const read = (afterFirst: () => unknown) =>
+    session.transaction(async ({ sql }) => {
+      const seen: number[] = [];
+      const pieces = sql<{ n: number }[]>`select n from generate_series(1, ${25}::int4) as n`;
+      for await (const rows of pieces.cursor(10)) {
+        seen.push(...rows.map(({ n }) => n));
+        if (seen.length === 10) await afterFirst();
+      }
+      return seen.length;
+    });
+  expect(await read(() => delay(pauseMs))).toBe(25);
+  await delay(pauseMs);
+  expect(session.lost.aborted).toBe(false);
+  const failed = failureOf(
+    read(() => {
+      way.fallSilent();
+      setImmediate(way.speakAgain);
+    }),
+  );
+  expect(await failed).toBeInstanceOf(SessionLostError);
+}, 60_000);
+
 test("a statement with a timeout is lost when that has long passed, without asking anybody", async () => {
   await using made = await behindWay({ statementTimeoutMs: 500 });
   const { database, way } = made;
