@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import postgres from "postgres";
 import { errorOf } from "../waiting/remedy.ts";
 import { type SilenceRule, watchForSilence } from "./silence.ts";
-import { CONNECT_TIMEOUT_SECONDS, KEEP_ALIVE_SECONDS, openSocket } from "./socket.ts";
+import { CONNECT_TIMEOUT_SECONDS, KEEP_ALIVE_SECONDS, openSocket, type Target } from "./socket.ts";
 import { isStillWorking } from "./still-working.ts";
 
 /** How JavaScript sees the types of Postgres that postgres.js leaves as text. */
@@ -99,7 +99,6 @@ const sockets = (settings: ConnectionSettings) => {
   const { options } = postgres(settings.url, { max: 1 });
   const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
   const target = { host, port, path, ssl, sslnegotiation };
-  const rule = silenceRule(settings);
   let from = 0;
   const socket = async (): Promise<Socket> => {
     const opened = await openSocket(target, from).catch(errorOf);
@@ -107,7 +106,13 @@ const sockets = (settings: ConnectionSettings) => {
     const { socket: made, index } = opened;
     // The driver hangs up on a host that is not of the kind that was asked for: the next one is next.
     from = options.target_session_attrs ? index + 1 : index;
-    watchForSilence(made, rule);
+    // Of several hosts only this one knows what became of its statements.
+    const at = {
+      ...target,
+      host: host.slice(index, index + 1),
+      port: port.slice(index, index + 1),
+    };
+    watchForSilence(made, silenceRule(settings, at));
     return made;
   };
   return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket };
@@ -127,8 +132,8 @@ const failingSocket = (error: Error): Socket => {
   return socket;
 };
 
-const silenceRule = (settings: ConnectionSettings): SilenceRule => {
+const silenceRule = (settings: ConnectionSettings, at: Target): SilenceRule => {
   const { statementTimeoutMs, silenceMs = SILENCE_MS } = settings;
   if (statementTimeoutMs !== undefined) return { afterMs: statementTimeoutMs + LOST_AFTER_MS };
-  return { afterMs: silenceMs, isWorking: (pid) => isStillWorking(settings.url, pid) };
+  return { afterMs: silenceMs, isWorking: (pid) => isStillWorking(settings.url, at, pid) };
 };

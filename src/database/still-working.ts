@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import type { Working } from "./silence.ts";
-import { openSocket } from "./socket.ts";
+import { openSocket, type Target } from "./socket.ts";
 
 /** How long the server may take to say so. */
 const ANSWER: Deadline = { ms: 10_000 };
@@ -14,21 +14,25 @@ type Activity = { readonly own: number; readonly working: boolean | null };
  *
  * Unknown where the server lets nobody in, or a pooler stands before it and numbers processes by itself.
  *
+ * @param url says who asks, and of which database
+ * @param at the host that the process is of
  * @throws when there is no answer
  */
-export const isStillWorking = async (url: string, pid: number | undefined): Promise<Working> => {
-  const { options } = postgres(url, { max: 1 });
+export const isStillWorking = async (
+  url: string,
+  at: Target,
+  pid: number | undefined,
+): Promise<Working> => {
   const opened: Awaited<ReturnType<typeof openSocket>>[] = [];
-  const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
   const own = {
     max: 1,
     ssl: false,
-    host: host[0] ?? "localhost",
-    port: port[0] ?? 5432,
+    host: at.host[0] ?? "localhost",
+    port: at.port[0] ?? 5432,
     fetch_types: false,
     connect_timeout: ANSWER.ms / 1_000,
     socket: async () => {
-      const made = await openSocket({ host, port, path, ssl, sslnegotiation });
+      const made = await openSocket(at);
       opened.push(made);
       return made.socket;
     },

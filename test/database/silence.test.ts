@@ -231,16 +231,35 @@ test("where none of several hosts answers, a statement hears why", async () => {
   }
 });
 
+test("of several hosts the one that a statement was sent to is asked after it", async () => {
+  await using direct = await freshDatabase();
+  await using away = await breakableWay(direct.url);
+  await using way = await breakableWay(direct.url);
+  const { host } = new URL(away.url);
+  const url = away.url.replace(host, `${host},${new URL(way.url).host}`);
+  await away.leave();
+  await using database = connect({ url, max: 1, applicationName: "hosts", silenceMs: SILENCE_MS });
+  // Longer than the other host would be waited for.
+  const sleeping = database.sql`select 1 as n from pg_sleep(15)`.execute();
+  await expect.poll(() => way.greetings.length).toBe(1);
+  await away.comeBack();
+  away.break();
+  expect(await sleeping).toEqual([{ n: 1 }]);
+}, 60_000);
+
 test("the server says whether it works on a statement", async () => {
   await using database = await freshDatabase();
+  const { hostname, port } = new URL(database.url);
+  const target = { path: null, ssl: false, sslnegotiation: null };
+  const at = { ...target, host: [hostname], port: [Number(port)] };
   await using session = await database.session();
   const [row] = await session.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
   const pid = row?.pid;
-  expect(await isStillWorking(database.url, pid)).toBe("no");
+  expect(await isStillWorking(database.url, at, pid)).toBe("no");
   const sleeping = session.sql`select pg_sleep(60)`.execute();
   sleeping.catch(() => undefined);
-  await expect.poll(() => isStillWorking(database.url, pid)).toBe("yes");
+  await expect.poll(() => isStillWorking(database.url, at, pid)).toBe("yes");
   await database.sql`select pg_cancel_backend(${pid ?? 0})`;
-  await expect.poll(() => isStillWorking(database.url, pid)).toBe("no");
-  expect(await isStillWorking(database.url, 2 ** 30)).toBe("no");
+  await expect.poll(() => isStillWorking(database.url, at, pid)).toBe("no");
+  expect(await isStillWorking(database.url, at, 2 ** 30)).toBe("no");
 });
