@@ -44,7 +44,7 @@ export class SourceEndedError extends SourceError {
 
 /**
  * A checkpoint does not follow the one before it: the source mixes two chains, or one of the two was
- * changed. Nothing of it was used. It is read again; `BrokenLinkError` when that confirms it.
+ * changed. Nothing of it was used. It is read again; `OtherChainError` when that confirms it.
  */
 export class CheckpointChainError extends SourceError {
   override readonly name = "CheckpointChainError";

@@ -125,13 +125,13 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
       show();
     };
     progress.enter("opening");
-    const asked = options.source.listed?.inUse ?? 0;
     try {
       await readOnce({ ...context, appended }, own.signal);
     } catch (error) {
       if (!own.signal.aborted && isOfSource(error)) {
         doubts.consider(error);
-        options.source.failed?.(error, asked);
+        // Not the one it began with: the first one may have come back meanwhile.
+        options.source.failed?.(error, options.source.listed?.inUse ?? 0);
       }
       throw error;
     }

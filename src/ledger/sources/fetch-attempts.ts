@@ -33,6 +33,8 @@ export type RetryPolicy = {
   /** Attempts that may bring damaged bytes before the checkpoint counts as damaged, 1 or more. */
   readonly damagedAttempts: number;
   readonly backoff: Backoff;
+  /** Milliseconds of failures in a row after which it counts as unavailable, too; no end unless given. */
+  readonly forMs?: number;
 };
 
 /** About half a minute of trying, after which whoever reads begins again; three readings that are damaged. */
@@ -42,11 +44,15 @@ export const defaultRetryPolicy: RetryPolicy = {
   backoff: { firstMs: 250, maxMs: 15_000 },
 };
 
-/** A second of trying: where another source is listed, that one is asked next. */
+/**
+ * A second of trying: where another source is listed, that one is asked next. One that says nothing is asked
+ * twice, and one that asks to be left alone for long is.
+ */
 export const oneOfSeveralPolicy: RetryPolicy = {
   attempts: 3,
   damagedAttempts: 2,
   backoff: { firstMs: 250, maxMs: 1_000 },
+  forMs: 2_000,
 };
 
 /** Told of a failed attempt that is followed by another after `waitMs`. */
@@ -68,38 +74,42 @@ export type PatientQuestion<T> = {
   readonly wanted: string;
   /** Throws `Setback` for what may go better the next time. */
   readonly attempt: () => Promise<T>;
-  readonly policy: Pick<RetryPolicy, "attempts" | "backoff">;
+  readonly policy: Pick<RetryPolicy, "attempts" | "backoff" | "forMs">;
   readonly onSetback?: OnSetback;
 };
 
 /**
  * Asks until there is an answer, with backoff between attempts, or as long as the other side asked for.
  *
- * @throws SourceUnavailableError (retry) after `policy.attempts`
+ * @throws SourceUnavailableError (retry) after `policy.attempts` or `policy.forMs`
  * @throws whatever else the attempt throws, at once
  * @throws the reason of `signal`
  */
 export const askPatiently = async <T extends object | boolean | null>(
-  { source, wanted, attempt, policy: { attempts, backoff }, onSetback }: PatientQuestion<T>,
+  { source, wanted, attempt, policy: { attempts, backoff, forMs }, onSetback }: PatientQuestion<T>,
   signal: AbortSignal,
 ): Promise<T> => {
+  let failed = 0;
   try {
     const answer = await retrying(
       attempt,
       {
         backoff,
         attempts,
+        forMs,
         remedy: (error) => (error instanceof Setback ? "retry" : "stop"),
         leastMs: (error) => (error instanceof Setback ? error.pauseMs : 0),
-        onTrouble: ({ message: reason }, waitMs, failures) =>
-          onSetback?.({ source, wanted, failures, reason, waitMs }),
+        onTrouble: ({ message: reason }, waitMs, failures) => {
+          failed = failures;
+          onSetback?.({ source, wanted, failures, reason, waitMs });
+        },
       },
       signal,
     );
     if (answer !== undefined) return answer;
   } catch (error) {
     if (!(error instanceof Setback)) throw error;
-    throw new SourceUnavailableError(source, wanted, attempts, error);
+    throw new SourceUnavailableError(source, wanted, failed + 1, error);
   }
   throw signal.reason;
 };
@@ -134,7 +144,8 @@ export const fetchPatiently = async <T extends object | null>(
       return answer;
     } catch (error) {
       const setback = error instanceof Setback && !signal.aborted ? error : undefined;
-      if (setback?.reason === "push-back") request.pushedBack(setback.pauseMs);
+      if (setback?.reason === "push-back")
+        request.pushedBack(Math.min(setback.pauseMs, policy.forMs ?? Number.POSITIVE_INFINITY));
       else request.ended();
       if (setback?.reason === "damaged") {
         damaged += 1;

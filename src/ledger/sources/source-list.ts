@@ -79,8 +79,13 @@ export const listSources = (
       if (signal.aborted) return;
       try {
         await chainOf(first, signal);
+        const at = next();
         const newest = await first.latest(signal);
-        if (newest !== null && newest + 1n >= next()) return;
+        if (newest === null || newest + 1n < at) continue;
+        // A node that keeps the newest alone, or answers and gives nothing, would be left again at once.
+        const given = newest < at ? [] : first.checkpoints({ first: at, last: at }, signal);
+        for await (const _ of given) break;
+        return;
       } catch {
         // It is not back; the one in use goes on.
       }

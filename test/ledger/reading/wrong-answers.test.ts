@@ -7,6 +7,7 @@ import { createDemoLedger } from "../../../demo/demo-ledger.ts";
 import { readerAt } from "../../../src/ledger/reading/read.ts";
 import type { ReaderOptions } from "../../../src/ledger/reading/reader.ts";
 import { OtherChainError } from "../../../src/ledger/reading/source-trouble.ts";
+import { oneOfSeveralPolicy } from "../../../src/ledger/sources/fetch-attempts.ts";
 import { openSource } from "../../../src/ledger/sources/open-source.ts";
 import type { CheckpointSource } from "../../../src/ledger/sources/source.ts";
 import { createContact } from "../../../src/ledger/sources/source-contact.ts";
@@ -184,6 +185,57 @@ test("when the first of two sources dies the log goes on from the second, and fr
   });
   expect(back.seen.gets).toContain(NEWEST);
   expect(await contentsOf(database)).toBe(expected);
+});
+
+test("a first source that has the newest checkpoints alone is not gone back to before it has the next one", async () => {
+  const expected = await undisturbed();
+  await using first = await startObjectStore({
+    newest: NEWEST,
+    object,
+    // A node answers so for what it has pruned.
+    misbehave: (sequence, response, method) => {
+      if (method !== "GET" || sequence >= 40n) return false;
+      response.writeHead(403).end("pruned");
+      return true;
+    },
+  });
+  await using second = await startObjectStore({ newest: 30n, object });
+  await using database = await freshDatabase();
+  const { source, changes } = listed([first, second], { returnAfterMs: 30 });
+  await using running = reading(database, source);
+  const askedAgain = () => first.seen.gets.filter((sequence) => sequence === 31n).length;
+  await until("several looks at the first one", askedAgain, (times) => times >= 3);
+  expect(changes.map(({ to }) => to)).toEqual([`${second.base.origin}/…`]);
+  expect(running.seen.latest).toMatchObject({ state: "reading" });
+
+  second.state.newest = 44n;
+  await running.ended;
+  expect(changes.map(({ to }) => to)).toEqual(
+    [second, first].map(({ base }) => `${base.origin}/…`),
+  );
+  expect(await contentsOf(database)).toBe(expected);
+});
+
+test("a source that asks to be left alone for an hour is left for the next one at once", async () => {
+  await using first = await startObjectStore({
+    newest: NEWEST,
+    misbehave: (_, response) => {
+      response.writeHead(429, { "retry-after": "3600" }).end();
+      return true;
+    },
+  });
+  await using second = await startObjectStore({ newest: NEWEST, object });
+  await using database = await freshDatabase();
+  const opened = [first, second].map(
+    ({ base }) =>
+      (hearing: SourceListOptions["hearing"]) =>
+        openSource(base.href, { retry: oneOfSeveralPolicy, hearing }),
+  );
+  const [one, two] = opened;
+  if (one === undefined || two === undefined) throw new Error("two stores");
+  await using running = reading(database, listSources([one, two]));
+  await running.ended;
+  expect(running.notices.join()).toMatch(/failed 2 time\(s\) in a row; the last reason: HTTP 429/);
 });
 
 test("what one source says wrongly is read from the other, and a broken link of one alone stops nothing", async () => {
