@@ -66,6 +66,9 @@ export const askSources = async (
   );
   const answers = asked.filter((each) => "latest" in each);
   const [first] = answers;
+  const [known] = answers.flatMap(({ place, identity: { chainId } }) =>
+    chainId === null ? [] : [{ source: place, chainId }],
+  );
   const findings = asked.flatMap((each): readonly Finding[] => {
     if (!("latest" in each)) {
       // With another one the ledger is read all the same.
@@ -77,18 +80,12 @@ export const askSources = async (
       ];
     }
     const { place, identity, latest } = each;
-    const other = answers.find(
-      (one) => one.identity.chainId !== null && one.identity.chainId !== identity.chainId,
-    );
-    if (identity.chainId !== null && other !== undefined && other !== first && each === first) {
-      const one = { source: place, chainId: identity.chainId };
-      const two = { source: other.place, chainId: other.identity.chainId ?? "" };
-      return [
-        fail(
-          new SourceChainsDifferError(one, two).message,
-          "take the one of the other chain out of LEDGER_SOURCE",
-        ),
-      ];
+    if (known !== undefined && identity.chainId !== null && identity.chainId !== known.chainId) {
+      const differ = new SourceChainsDifferError(known, {
+        source: place,
+        chainId: identity.chainId,
+      });
+      return [fail(differ.message, "take the one of the other chain out of LEDGER_SOURCE")];
     }
     if (latest === null) return [warn(`${place} has no checkpoints yet`, "see what fills it")];
     const { chainId } = identity;
@@ -97,7 +94,8 @@ export const askSources = async (
   });
   return {
     findings,
-    identity: first?.identity,
+    // The one in use may not know its chain: then it counts as of that of the others.
+    identity: first && { packages, chainId: known?.chainId ?? null },
     latest: first?.latest ?? null,
     newest: answers.find(({ newest }) => newest !== undefined)?.newest,
   };

@@ -1,7 +1,7 @@
 /** What `holderbook doctor` says of deployments that have what they need, and of those that lack something. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTcpServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -126,6 +126,23 @@ test("a source of another chain fails, and both chains are named", async () => {
       `fail source: the log is of chain ${await chain("ledger")}, but the source reads chain ${await chain("other")}; `,
     ),
   );
+
+  // A folder that cannot tell its chain, first of several.
+  const unnamed = join(made.folder, "unnamed");
+  await cp(join(made.folder, "ledger"), unnamed, { recursive: true });
+  await rm(join(unnamed, "ledger.json"));
+  const listed = (...names: string[]) =>
+    examined("source", {
+      ...made.settings,
+      LEDGER_SOURCE: names.map((name) => `dir:${join(made.folder, name)}`).join(" "),
+    });
+  expect((await listed("unnamed", "ledger")).code).toBe(0);
+  const ofTwo = await listed("unnamed", "ledger", "other");
+  expect(ofTwo.lines.filter((line) => line.startsWith("fail"))).toEqual([
+    expect.stringMatching(/ledger is of chain .*, and .*other of chain .*: LEDGER_SOURCE lists/),
+  ]);
+  const wrong = await listed("unnamed", "other");
+  expect(wrong.lines.join()).toMatch(/fail source: the log is of chain/);
 });
 
 test("a master key that opens nothing fails, and no key is shown", async () => {
