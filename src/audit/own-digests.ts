@@ -2,7 +2,9 @@
 import type { Reads } from "../database/readers.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { type DigestedPipeline, pipelineDigest } from "../projections/digests.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
 import { type Meta, readMeta } from "../projections/meta.ts";
+import { ALL } from "../projections/needed.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
 
 /** The digest of a pipeline, hex without 0x, at the end of a checkpoint. */
@@ -17,10 +19,13 @@ export const digestedOf = ({ name, watermark, digests }: RunnablePipeline): Dige
 /** What the database is of, and the last checkpoint that all pipelines have committed. */
 export type Standing = Omit<Meta, "last"> & { readonly last: bigint };
 
-/** @throws NotYetIndexedError (wait) before the first checkpoint */
+/** @throws NotYetIndexedError (wait) before the first checkpoint, and so RebuildingError */
 export const readStanding = async (on: Reads): Promise<Standing> => {
   const { last, ...meta } = await readMeta(on);
-  if (last === null) throw new NotYetIndexedError("no checkpoint is indexed yet");
+  if (last === null) {
+    await guardedReads(on, ALL).committed();
+    throw new NotYetIndexedError("no checkpoint is indexed yet");
+  }
   return { ...meta, last: last.sequence };
 };
 

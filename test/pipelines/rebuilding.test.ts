@@ -2,11 +2,13 @@
 import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { readStanding } from "../../src/audit/own-digests.ts";
 import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline, vacuumPipeline } from "../../src/pipelines/register.ts";
+import { RebuildingError } from "../../src/projections/past.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { setRebuilding, setWatermark } from "../projections/set-watermark.ts";
 import { follow } from "../service/following.ts";
@@ -45,6 +47,8 @@ test("a rebuild has to come back to where the pipeline was, or to the log's end;
     await resetPipeline(database, pipeline);
     await vacuumPipeline(database, pipeline);
     expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 1 });
+    // What commands begin with: it is not that nothing was ever indexed.
+    await expect(readStanding(database.db)).rejects.toThrow(RebuildingError);
     const half = await apply(0n, 14n);
     expect(half).toMatchObject({ target: 29n, rebuilds: 1 });
     await resetPipeline(database, pipeline);
