@@ -169,8 +169,8 @@ const faultOf = async (asked: Asked, shown: string): Promise<string | undefined>
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     const text = isStream && response.ok ? "" : await response.text();
     if (isStream && response.ok) await response.body?.cancel();
-    // A busy machine refuses some of them: asked again, they are answered.
-    if (response.status === 503 && Date.now() < deadline) continue;
+    // A busy machine refuses some of them, or has not seen yet that streams are gone: asked again, they are answered.
+    if ([429, 503].includes(response.status) && Date.now() < deadline) continue;
     const failed = response.status >= 500 || text.includes("INTERNAL");
     return failed || response.status === 429
       ? `${shown}: ${response.status} ${text.slice(0, 200)}`
