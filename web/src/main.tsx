@@ -7,7 +7,7 @@ import { Failed, Loading } from "./blocks/blocks.tsx";
 import { AskError, askPath } from "./data/ask.ts";
 import { forgetLent, lentKey } from "./data/lent.ts";
 import { isRefused, untilAnswered, worthRetrying } from "./data/queries.ts";
-import { reading } from "./data/read.ts";
+import { reading, text } from "./data/read.ts";
 import { type KeyKind, type Session, SessionContext } from "./data/session.ts";
 import { loadSettings, SettingsContext } from "./data/settings.ts";
 import { router } from "./router.tsx";
@@ -17,7 +17,7 @@ import "./styles.css";
 
 const readSession = reading("session", (it) => ({
   kind: kindOf(it.at("kind").text()),
-  label: it.at("label").maybe((label) => label.text()),
+  label: it.at("label").maybe(text),
 }));
 
 /** @throws AskError for a key of an interface that this page does not show */

@@ -5,35 +5,21 @@ import { NotLoaded } from "../blocks/view.tsx";
 import { part, usePart } from "../data/part.ts";
 import { useTheme } from "../shell/theme.ts";
 
-/** Colours of the theme, for what is drawn on a canvas. */
-export type Colours = Readonly<
-  Record<
-    "ink" | "muted" | "line" | "surface" | "accent" | "good" | "warn" | "bad" | "sunken",
-    string
-  >
->;
-
-const NAMES = [
-  "ink",
-  "muted",
-  "line",
-  "surface",
-  "accent",
-  "good",
-  "warn",
-  "bad",
-  "sunken",
-] as const;
-
-const coloursNow = (): Colours => {
+const coloursNow = () => {
   const style = getComputedStyle(document.documentElement);
-  const found = Object.fromEntries(
-    NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
-  );
-  const { ink = "", muted = "", line = "", surface = "", accent = "" } = found;
-  const { good = "", warn = "", bad = "", sunken = "" } = found;
-  return { ink, muted, line, surface, accent, good, warn, bad, sunken };
+  const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    ink: colour("ink"),
+    muted: colour("muted"),
+    line: colour("line"),
+    surface: colour("surface"),
+    accent: colour("accent"),
+    good: colour("good"),
+  };
 };
+
+/** Colours of the theme, for what is drawn on a canvas. */
+export type Colours = ReturnType<typeof coloursNow>;
 
 /** Large, and of no use where there is no chart. */
 const echarts = part(() => import("./echarts.ts"));

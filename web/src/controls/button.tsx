@@ -1,13 +1,12 @@
 /** Buttons and links that look like them. */
 import type { ButtonHTMLAttributes } from "react";
 
-export type ButtonLook = "plain" | "strong" | "quiet" | "danger";
+export type ButtonLook = "plain" | "strong" | "quiet";
 
 const LOOKS: Readonly<Record<ButtonLook, string>> = {
   plain: "border border-line bg-surface text-ink hover:bg-sunken",
   strong: "border border-transparent bg-accent text-on-accent hover:opacity-90",
   quiet: "border border-transparent text-muted hover:bg-sunken hover:text-ink",
-  danger: "border border-transparent bg-bad text-surface hover:opacity-90",
 };
 
 /** Classes of a button; for elements that are no button but act like one. */

@@ -8,7 +8,6 @@ export const Confirm = ({
   title,
   children,
   action,
-  danger = false,
   busy = false,
   cancel = "Cancel",
   onConfirm,
@@ -20,7 +19,6 @@ export const Confirm = ({
   readonly children: ReactNode;
   /** What the button says: a verb. */
   readonly action: string;
-  readonly danger?: boolean;
   readonly busy?: boolean;
   /** What the button says that closes it. */
   readonly cancel?: string;
@@ -45,7 +43,7 @@ export const Confirm = ({
           <button
             type="button"
             disabled={busy}
-            className={buttonClass(danger ? "danger" : "strong")}
+            className={buttonClass("strong")}
             onClick={onConfirm}
           >
             {action}

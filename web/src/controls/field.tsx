@@ -1,17 +1,15 @@
 /** Labelled inputs. */
-import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+import { type InputHTMLAttributes, useId } from "react";
 
 const INPUT =
   "h-8 w-full rounded-md border border-line bg-surface px-2.5 text-sm placeholder:text-muted";
 
 export const TextField = ({
   label,
-  hint,
   className = "",
   ...rest
 }: InputHTMLAttributes<HTMLInputElement> & {
   readonly label: string;
-  readonly hint?: ReactNode;
 }) => {
   const id = useId();
   return (
@@ -20,7 +18,6 @@ export const TextField = ({
         {label}
       </label>
       <input id={id} className={INPUT} {...rest} />
-      {hint === undefined ? null : <p className="mt-1 text-xs text-muted">{hint}</p>}
     </div>
   );
 };

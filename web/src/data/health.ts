@@ -3,149 +3,57 @@ import { useQuery } from "@tanstack/react-query";
 import { fromSeconds, momentText } from "../shown/moment.ts";
 import { askPath } from "./ask.ts";
 import { again } from "./queries.ts";
-import { type Reader, reading } from "./read.ts";
+import { number, type Reader, reading, text } from "./read.ts";
 
 export type State = "ok" | "catching_up" | "stalled" | "unknown";
-
-export type Part = {
-  readonly name: string;
-  readonly checkpoint: string | null;
-  /** Time of that checkpoint, milliseconds. */
-  readonly timeMs: number | null;
-  /** Checkpoints of work. */
-  readonly lag: bigint | null;
-  readonly state: State;
-  readonly reason: string | null;
-  readonly filledThrough: string | null;
-};
-
-export type HealthSeen = {
-  readonly version: string;
-  readonly status: State;
-  readonly pipelines: readonly Part[];
-  readonly reader: Part & {
-    readonly tip: string | null;
-    readonly source: {
-      readonly source: string;
-      readonly silentSeconds: number | null;
-      readonly error: string | null;
-    } | null;
-  };
-  readonly evm: {
-    readonly chains: readonly EvmChain[];
-    readonly records: readonly {
-      readonly project: string;
-      readonly chainId: number;
-      readonly lag: bigint | null;
-      readonly state: State;
-      readonly reason: string | null;
-    }[];
-  } | null;
-  readonly callbacks: {
-    readonly pending: number;
-    readonly oldestPendingSeconds: number;
-    readonly disabled: number;
-    readonly failing: number;
-  } | null;
-  readonly transferAgent: readonly {
-    readonly asset: string;
-    readonly queued: number;
-    readonly pending: number;
-    readonly oldestSeconds: number | null;
-    readonly waitingLane: string | null;
-  }[];
-  readonly integrity: Integrity | null;
-  readonly indexing: { readonly state: State; readonly reason: string | null } | null;
-  /** Processes that index, where none of them is alive, and the queue: what else can stall. */
-  readonly others: readonly {
-    readonly name: string;
-    readonly state: State;
-    readonly reason: string | null;
-  }[];
-  readonly signers: readonly { readonly asset: string; readonly transactionsLeft: number }[];
-  /** Why it cannot be told how things are now: the rest is of before. Null while it can. */
-  readonly reason: string | null;
-  /** What wants a look and makes no other `status`, not yet or not at all. */
-  readonly notes: readonly string[];
-  /** How old the answer was when it was given, such as while the database does not answer. */
-  readonly ageSeconds: number;
-};
-
-export type EvmChain = {
-  readonly chainId: number;
-  readonly network: string;
-  readonly headBlock: string | null;
-  readonly nextBlock: string | null;
-  readonly headAgeSeconds: number | null;
-  readonly state: State;
-  readonly reason: string | null;
-  readonly warnings: readonly string[];
-};
-
-export type Integrity = {
-  readonly state: State;
-  readonly reason: string | null;
-  readonly provenThrough: string | null;
-  readonly chainedThrough: string | null;
-  readonly signedThrough: string | null;
-  readonly log: Checked;
-  readonly sums: Checked;
-};
-
-export type Checked = {
-  readonly through: string | null;
-  readonly secondsAgo: number | null;
-};
 
 const STATES: readonly State[] = ["ok", "catching_up", "stalled", "unknown"];
 
 const stateOf = (it: Reader): State => {
-  const said = it.maybe((one) => one.text());
+  const said = it.maybe(text);
   return STATES.find((state) => state === said) ?? "unknown";
 };
 
-const textOf = (it: Reader) => it.maybe((one) => one.text());
-const numberOf = (it: Reader) => it.maybe((one) => one.number());
-
-const partOf = (it: Reader, name: string): Part => ({
-  name,
-  checkpoint: textOf(it.at("checkpoint")),
-  timeMs: it.at("checkpointTimestamp").maybe((time) => fromSeconds(time.text())),
+const partOf = (it: Reader) => ({
+  checkpoint: it.at("checkpoint").maybe(text),
+  /** Time of that checkpoint, milliseconds. */
+  timeMs: it.at("checkpointTimestamp").maybe((seconds) => fromSeconds(seconds.text())),
+  /** Checkpoints of work. */
   lag: it.at("lagCheckpoints").maybe((lag) => lag.amount()),
+  ...standing(it),
+});
+
+/** How a part is, and why where it is not well. */
+const standing = (it: Reader) => ({
   state: stateOf(it.at("state")),
-  reason: textOf(it.at("reason")),
-  filledThrough: textOf(it.at("historyFilledThrough")),
+  reason: it.at("reason").maybe(text),
 });
 
-const checkedOf = (it: Reader): Checked => ({
-  through: textOf(it.at("checkedThrough")),
-  secondsAgo: numberOf(it.at("checkedSecondsAgo")),
-});
+const integrityOf = (it: Reader) => {
+  const log = it.at("log");
+  return {
+    ...standing(it),
+    provenThrough: log.at("provenThrough").maybe(text),
+    chainedThrough: log.at("chainedThrough").maybe(text),
+    signedThrough: log.at("signedThrough").maybe(text),
+    logCheckedSecondsAgo: log.at("checkedSecondsAgo").maybe(number),
+    sumsCheckedSecondsAgo: it.at("sums").at("checkedSecondsAgo").maybe(number),
+  };
+};
+export type Integrity = ReturnType<typeof integrityOf>;
 
-const integrityOf = (it: Reader): Integrity => ({
-  state: stateOf(it.at("state")),
-  reason: textOf(it.at("reason")),
-  provenThrough: textOf(it.at("log").at("provenThrough")),
-  chainedThrough: textOf(it.at("log").at("chainedThrough")),
-  signedThrough: textOf(it.at("log").at("signedThrough")),
-  log: checkedOf(it.at("log")),
-  sums: checkedOf(it.at("sums")),
-});
-
-const chainOf = (it: Reader): EvmChain => ({
+const chainOf = (it: Reader) => ({
   chainId: it.at("chainId").number(),
   network: it.at("network").text(),
-  headBlock: textOf(it.at("headBlock")),
-  nextBlock: textOf(it.at("nextBlock")),
-  headAgeSeconds: numberOf(it.at("headAgeSeconds")),
-  state: stateOf(it.at("state")),
-  reason: textOf(it.at("reason")),
-  warnings: it.at("warnings").maybe((list) => list.list((one) => one.text())) ?? [],
+  headBlock: it.at("headBlock").maybe(text),
+  nextBlock: it.at("nextBlock").maybe(text),
+  ...standing(it),
+  warnings: it.at("warnings").maybe((warnings) => warnings.list(text)) ?? [],
 });
 
 const countOf = (it: Reader): number => it.maybe((list) => list.list(() => 1).length) ?? 0;
 
-const healthOf = (it: Reader): HealthSeen => {
+const healthOf = (it: Reader) => {
   const details = it.at("details").maybe((one) => one);
   const detail = <Value>(name: string, read: (one: Reader) => Value): Value | null =>
     details === null ? null : details.at(name).maybe(read);
@@ -154,36 +62,38 @@ const healthOf = (it: Reader): HealthSeen => {
     detail("processes", (one) =>
       one.list((process) => ({
         name: `Process ${process.at("pid").number()} on ${process.at("host").text()}`,
-        state: stateOf(process.at("state")),
-        reason: textOf(process.at("reason")),
+        ...standing(process),
       })),
     ) ?? [];
-  const queue = detail("queue", (one) => ({
-    name: "The queue",
-    state: stateOf(one.at("state")),
-    reason: textOf(one.at("reason")),
-  }));
+  const queue = detail("queue", (one) => ({ name: "The queue", ...standing(one) }));
+  /** Processes that index, where none of them is alive, and the queue: what else can stall. */
+  const others: readonly (typeof processes)[number][] = [
+    // Beside one that works a silent one is a note.
+    ...(processes.every(({ state }) => state === "stalled") ? processes : []),
+    ...(queue === null ? [] : [queue]),
+  ];
   return {
     version: it.at("version").text(),
     status: stateOf(it.at("status")),
-    pipelines: it.at("pipelines").list((one) => partOf(one, one.at("pipeline").text())),
+    pipelines: it.at("pipelines").list((one) => ({
+      name: one.at("pipeline").text(),
+      ...partOf(one),
+      filledThrough: one.at("historyFilledThrough").maybe(text),
+    })),
     reader: {
-      ...partOf(reader, "reader"),
-      tip: textOf(reader.at("tip")),
+      ...partOf(reader),
+      tip: reader.at("tip").maybe(text),
       source: reader.at("source").maybe((one) => ({
         source: one.at("source").text(),
-        silentSeconds: numberOf(one.at("silentSeconds")),
-        error: textOf(one.at("error")),
+        silentSeconds: one.at("silentSeconds").maybe(number),
+        error: one.at("error").maybe(text),
       })),
     },
     evm: detail("evm", (one) => ({
       chains: one.at("chains").list(chainOf),
       records: one.at("transferEvents").list((record) => ({
         project: record.at("project").text(),
-        chainId: record.at("chainId").number(),
-        lag: record.at("lagBlocks").maybe((lag) => lag.amount()),
-        state: stateOf(record.at("state")),
-        reason: textOf(record.at("reason")),
+        ...standing(record),
       })),
     })),
     callbacks: detail("callbacks", (one) => ({
@@ -198,20 +108,13 @@ const healthOf = (it: Reader): HealthSeen => {
           asset: asset.at("asset").text(),
           queued: asset.at("queued").number(),
           pending: asset.at("pending").number(),
-          oldestSeconds: numberOf(asset.at("oldestSeconds")),
+          oldestSeconds: asset.at("oldestSeconds").maybe(number),
           waitingLane: asset.at("waitingLane").maybe((lane) => lane.said()),
         })),
       ) ?? [],
     integrity: detail("integrity", integrityOf),
-    indexing: detail("indexing", (one) => ({
-      state: stateOf(one.at("state")),
-      reason: textOf(one.at("reason")),
-    })),
-    others: [
-      // Beside one that works a silent one is a note.
-      ...(processes.every(({ state }) => state === "stalled") ? processes : []),
-      ...(queue === null ? [] : [queue]),
-    ],
+    indexing: detail("indexing", standing),
+    others,
     signers:
       detail("signers", (one) =>
         one.list((signer) => ({
@@ -219,11 +122,15 @@ const healthOf = (it: Reader): HealthSeen => {
           transactionsLeft: signer.at("transactionsLeft").number(),
         })),
       ) ?? [],
-    reason: textOf(it.at("reason")),
+    /** Why it cannot be told how things are now: the rest is of before. Null while it can. */
+    reason: it.at("reason").maybe(text),
+    /** What wants a look and makes no other `status`, not yet or not at all. */
     notes: it.at("notes").maybe((notes) => notes.list(noteOf)) ?? [],
-    ageSeconds: numberOf(it.at("ageSeconds")) ?? 0,
+    /** How old the answer was when it was given, such as while the database does not answer. */
+    ageSeconds: it.at("ageSeconds").maybe(number) ?? 0,
   };
 };
+export type HealthSeen = ReturnType<typeof healthOf>;
 
 const noteOf = (it: Reader): string => {
   const sinceMs = it.at("since").maybe((since) => Date.parse(since.text()));

@@ -1,4 +1,5 @@
 /** The register as it moves: one subscription per page, and what it makes old. */
+import { print } from "@0no-co/graphql.web";
 import { useQueryClient } from "@tanstack/react-query";
 import { createClient, NetworkError } from "graphql-sse";
 import { createContext, useContext, useEffect, useRef, useState } from "react";
@@ -8,13 +9,13 @@ import { graph, type ResultOf } from "./graph.ts";
 import { NOW, NOW_LONG, PAST } from "./queries.ts";
 import { useSession } from "./session.ts";
 
-export const statusFields = graph(`query PipelineStatus {
+const subscription = graph(`subscription PipelineStatus {
   indexerStatus {
     pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough
   }
 }`);
 
-export type PipelineStatus = NonNullable<ResultOf<typeof statusFields>["indexerStatus"]>[number];
+export type PipelineStatus = NonNullable<ResultOf<typeof subscription>["indexerStatus"]>[number];
 
 /** How the page stands to the service. */
 export type Live = {
@@ -36,12 +37,6 @@ const REFRESH_LONG_MS = 30_000;
 
 /** Before a subscription that the service ended is made again, milliseconds. */
 const AGAIN_MS = 2_000;
-
-const SUBSCRIPTION = `subscription {
-  indexerStatus {
-    pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough
-  }
-}`;
 
 const NOTHING: Live = { pipelines: null, toldAtMs: 0, state: "connecting" };
 
@@ -77,7 +72,7 @@ export const useFollowing = (known: string | null): Live => {
       },
     });
     const stop = client.subscribe<{ indexerStatus: readonly PipelineStatus[] }>(
-      { query: SUBSCRIPTION },
+      { query: print(subscription) },
       {
         next: ({ data, errors }) => {
           if (errors?.some(({ extensions }) => extensions?.code === "UNAUTHENTICATED")) {

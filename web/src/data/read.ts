@@ -76,6 +76,12 @@ export class Reader {
   }
 }
 
+/** For `maybe` and `list`. */
+export const text = (value: Reader): string => value.text();
+export const number = (value: Reader): number => value.number();
+/** A time in ISO 8601 as milliseconds. */
+export const time = (value: Reader): number => Date.parse(value.text());
+
 /** For `askPath` and `usePath`: `reading("health", (it) => ({ status: it.at("status").text() }))`. */
 export const reading =
   <Value>(name: string, read: (value: Reader) => Value) =>

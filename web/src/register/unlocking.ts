@@ -2,6 +2,7 @@
  * What a vesting grant's schedule unlocks and when, as the contract rounds: an initial part with the first
  * release, and the rest in equal steps, each rounded down. Held against the service by a test.
  */
+import { leastOf } from "../shown/amount.ts";
 
 /** A grant as `tokenTimelocks` lists it, with exact numbers; times in milliseconds. */
 export type Grant = {
@@ -45,15 +46,12 @@ export const unlockedAt = (grant: Grant, timeMs: bigint): bigint => {
 export const claimableAt = (grant: Grant, timeMs: bigint): bigint => {
   const due = unlockedAt(grant, timeMs) - grant.tokensTransferred;
   if (due <= 0n) return 0n;
-  // biome-ignore lint/complexity/useMathMinMax: Math.min takes no bigint
-  return due < grant.leftBalance ? due : grant.leftBalance;
+  return leastOf(due, grant.leftBalance);
 };
 
 /** What was or can still become unlocked of it: all of it, unless it was cancelled. */
-export const reachable = ({ tokensTransferred, leftBalance, totalAmount }: Grant): bigint => {
-  const kept = tokensTransferred + leftBalance;
-  return kept < totalAmount ? kept : totalAmount;
-};
+export const reachable = ({ tokensTransferred, leftBalance, totalAmount }: Grant): bigint =>
+  leastOf(tokensTransferred + leftBalance, totalAmount);
 
 /** One release: when, and how much more can be claimed with it. */
 export type Release = { readonly atMs: bigint; readonly amount: bigint };

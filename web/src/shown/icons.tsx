@@ -46,12 +46,3 @@ export const KeyIcon = icon(
   </>,
 );
 export const WarnIcon = icon(<path d="M8 2 14.500 13.500h-13zM8 6.500v3m0 2.200v.1" />);
-export const SearchIcon = icon(
-  <>
-    <circle cx="7" cy="7" r="4.500" />
-    <path d="m10.500 10.500 3.500 3.500" />
-  </>,
-);
-export const SnowIcon = icon(
-  <path d="M8 1.500v13M2.400 4.700l11.200 6.600M2.400 11.300l11.200-6.600" />,
-);

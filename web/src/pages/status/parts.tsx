@@ -73,8 +73,8 @@ export const IntegrityCard = ({ integrity }: { readonly integrity: Integrity }) 
         <Line name="Log head signed through">
           {integrity.signedThrough === null ? "–" : countText(integrity.signedThrough)}
         </Line>
-        <Line name="Log last checked">{ago(integrity.log.secondsAgo)}</Line>
-        <Line name="Register last reconciled">{ago(integrity.sums.secondsAgo)}</Line>
+        <Line name="Log last checked">{ago(integrity.logCheckedSecondsAgo)}</Line>
+        <Line name="Register last reconciled">{ago(integrity.sumsCheckedSecondsAgo)}</Line>
       </Lines>
     </Card>
   );

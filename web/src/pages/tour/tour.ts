@@ -1,50 +1,31 @@
 /** A guided request of the demo ledger, and which part of the circle it has reached. */
-import type { RequestStep } from "../../data/operator.ts";
-import { requestStep } from "../../data/operator.ts";
-import { reading } from "../../data/read.ts";
-
-export type Tour = {
-  readonly wallet: string;
-  readonly asset: string;
-  readonly coinType: string;
-  /** QUEUED, PENDING, SUCCESS or FAILED. */
-  readonly status: string;
-  readonly history: readonly RequestStep[];
-  readonly txId: string | null;
-  readonly checkpoint: string | null;
-  readonly holderEvent: { readonly eventType: string; readonly groupId: string | null } | null;
-  readonly delivery: {
-    readonly id: string;
-    readonly state: string;
-    readonly attempts: number;
-  } | null;
-};
+import { type RequestStep, requestStep } from "../../data/operator.ts";
+import { reading, text } from "../../data/read.ts";
 
 /** For `POST /demo/tour`: the id to follow. */
 export const readStarted = reading("tour", (it) => it.at("tourId").text());
 
 /** For `GET /demo/tour/{id}`. */
-export const readTour = reading(
-  "tour",
-  (it): Tour => ({
-    wallet: it.at("wallet").text(),
-    asset: it.at("asset").text(),
-    coinType: it.at("coinType").text(),
-    status: it.at("request").at("status").text(),
-    history: it.at("request").at("history").list(requestStep),
-    txId: it.at("txId").maybe((id) => id.text()),
-    checkpoint: it.at("checkpoint").maybe((checkpoint) => checkpoint.text()),
-    holderEvent: it.at("holderEvent").maybe((event) => ({
-      eventType: event.at("eventType").text(),
-      groupId: event.at("groupId").maybe((group) => group.text()),
-    })),
-    delivery: it.at("delivery").maybe((delivery) => ({
-      id: delivery.at("id").text(),
-      state: delivery.at("state").text(),
-      attempts: delivery.at("attempts").number(),
-    })),
-  }),
-);
+export const readTour = reading("tour", (it) => ({
+  wallet: it.at("wallet").text(),
+  asset: it.at("asset").text(),
+  coinType: it.at("coinType").text(),
+  /** QUEUED, PENDING, SUCCESS or FAILED. */
+  status: it.at("request").at("status").text(),
+  history: it.at("request").at("history").list(requestStep),
+  txId: it.at("txId").maybe(text),
+  checkpoint: it.at("checkpoint").maybe(text),
+  holderEvent: it.at("holderEvent").maybe((event) => ({
+    eventType: event.at("eventType").text(),
+    groupId: event.at("groupId").maybe(text),
+  })),
+  delivery: it.at("delivery").maybe((delivery) => ({
+    id: delivery.at("id").text(),
+    state: delivery.at("state").text(),
+    attempts: delivery.at("attempts").number(),
+  })),
+}));
+export type Tour = ReturnType<typeof readTour>;
 
 /** The parts of the circle, in the order in which a request passes them. */
 export const STATIONS = [

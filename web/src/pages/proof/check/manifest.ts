@@ -1,33 +1,18 @@
 /** The manifest of an audit pack, as far as the page reads it. */
-import { AnswerFormError, type Reader, reading } from "../../../data/read.ts";
+import { AnswerFormError, type Reader, reading, text } from "../../../data/read.ts";
 
-type Mark = { readonly checkpoint: string; readonly digest: string };
-type Root = { readonly root: string; readonly total: string; readonly signature: string };
-
-export type Manifest = {
-  readonly chainId: string;
-  readonly coinType: string;
-  readonly first: Mark;
-  readonly last: Mark;
-  readonly opening: string;
-  readonly trust: { readonly epoch: string; readonly digest: string | null };
-  readonly roots: { readonly first: Root; readonly last: Root };
-  readonly publicKey: string;
-  readonly files: Readonly<Record<string, { readonly sha256: string; readonly size: bigint }>>;
-};
-
-const mark = (it: Reader): Mark => ({
+const mark = (it: Reader) => ({
   checkpoint: it.at("checkpoint").text(),
   digest: it.at("digest").text(),
 });
 
-const root = (it: Reader): Root => ({
+const root = (it: Reader) => ({
   root: it.at("root").text(),
   total: it.at("total").text(),
   signature: it.at("signature").text(),
 });
 
-const read = reading("manifest", (it): Manifest | null =>
+const read = reading("manifest", (it) =>
   it.at("format").text() === "holderbook-audit-pack" && it.at("version").amount() === 1n
     ? {
         chainId: it.at("chainId").text(),
@@ -37,10 +22,7 @@ const read = reading("manifest", (it): Manifest | null =>
         opening: it.at("opening").text(),
         trust: {
           epoch: it.at("trust").at("epoch").text(),
-          digest: it
-            .at("trust")
-            .at("digest")
-            .maybe((digest) => digest.text()),
+          digest: it.at("trust").at("digest").maybe(text),
         },
         roots: { first: root(it.at("roots").at("first")), last: root(it.at("roots").at("last")) },
         publicKey: it.at("publicKey").text(),
@@ -53,6 +35,7 @@ const read = reading("manifest", (it): Manifest | null =>
       }
     : null,
 );
+export type Manifest = NonNullable<ReturnType<typeof read>>;
 
 /** Null for what has another form, or another version. */
 export const manifestOf = (json: unknown): Manifest | null => {

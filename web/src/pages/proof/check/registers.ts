@@ -1,49 +1,31 @@
 /** The two registers of an audit pack: the roots that they give, and whether the movements lead from one to the other. */
-import { AnswerFormError, type Reader, reading } from "../../../data/read.ts";
+import { AnswerFormError, reading, text } from "../../../data/read.ts";
 import { countText } from "../../../shown/amount.ts";
 import { loadSumTree } from "./client.ts";
 import type { Files } from "./dropped.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Step } from "./report.ts";
 
-type Row = {
-  readonly holderId: string | null;
-  readonly wallets: readonly { readonly address: string; readonly balance: bigint }[];
-  readonly balance: bigint;
-  readonly tokens: bigint;
-  readonly granted: bigint;
-};
-
-type Table = {
-  readonly coinType: string;
-  readonly checkpoint: string;
-  readonly rows: readonly Row[];
-};
-
 /** So many findings are listed. */
 const LISTED = 20;
 
-const readTable = reading(
-  "cap table",
-  (it): Table => ({
-    coinType: it.at("coinType").text(),
-    checkpoint: it.at("checkpoint").text(),
-    rows: it.at("rows").list(
-      (row): Row => ({
-        holderId: row.at("holderId").maybe((id) => id.text()),
-        wallets: row.at("wallets").list((wallet) => ({
-          address: wallet.at("address").text(),
-          balance: wallet.at("balance").amount(),
-        })),
-        balance: row.at("balance").amount(),
-        tokens: row.at("tokens").amount(),
-        granted: row.at("granted").amount(),
-      }),
-    ),
-  }),
-);
+const readTable = reading("cap table", (it) => ({
+  coinType: it.at("coinType").text(),
+  checkpoint: it.at("checkpoint").text(),
+  rows: it.at("rows").list((row) => ({
+    holderId: row.at("holderId").maybe(text),
+    wallets: row.at("wallets").list((wallet) => ({
+      address: wallet.at("address").text(),
+      balance: wallet.at("balance").amount(),
+    })),
+    balance: row.at("balance").amount(),
+    tokens: row.at("tokens").amount(),
+    granted: row.at("granted").amount(),
+  })),
+}));
+type Table = ReturnType<typeof readTable>;
 
-const readMovement = reading("movement", (it: Reader) => ({
+const readMovement = reading("movement", (it) => ({
   owner: it.at("owner").text(),
   change: it.at("change").amount(),
 }));
