@@ -113,7 +113,8 @@ const sockets = (settings: ConnectionSettings) => {
       port: port.slice(index, index + 1),
     };
     watchForSilence(made, silenceRule(settings, at));
-    return made;
+    // The driver's errors name them, as of a socket of its own.
+    return Object.assign(made, { host: host[index], port: port[index] });
   };
   return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket };
 };

@@ -231,6 +231,24 @@ test("where none of several hosts answers, a statement hears why", async () => {
   }
 });
 
+test("a server that takes a connection and says nothing on it is named", async () => {
+  const mute = createServer((socket) => void socket.on("error", () => undefined)).listen(
+    0,
+    "127.0.0.1",
+  );
+  await once(mute, "listening");
+  const at = mute.address();
+  if (at === null || typeof at === "string") throw new Error("no port");
+  const url = `postgres://nobody@127.0.0.1:${at.port}/none`;
+  try {
+    await using database = connect({ url, max: 1, applicationName: "mute" });
+    const failed = await failureOf(database.sql`select 1`.execute());
+    expect(String(failed)).toContain(`CONNECT_TIMEOUT 127.0.0.1:${at.port}`);
+  } finally {
+    mute.close();
+  }
+}, 60_000);
+
 test("of several hosts the one that a statement was sent to is asked after it", async () => {
   await using direct = await freshDatabase();
   await using away = await breakableWay(direct.url);

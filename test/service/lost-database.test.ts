@@ -89,12 +89,9 @@ test("a blink of the database keeps the state, and is a note with its time", asy
   await healthThat("health that is ok", isOk);
   await signalPostgres("SIGSTOP");
   try {
-    const seen = await healthThat("a note", ({ notes }) => notes !== undefined);
+    const seen = await healthThat("a note", ({ notes }) => notes?.[0]?.reason === NO_DATABASE);
     expect(seen).toMatchObject({ code: 200, status: "ok", ageSeconds: expect.any(Number) });
-    expect(seen.notes?.[0]).toMatchObject({
-      reason: NO_DATABASE,
-      since: expect.stringMatching(/Z$/),
-    });
+    expect(seen.notes?.[0]?.since).toMatch(/Z$/);
   } finally {
     await signalPostgres("SIGCONT");
   }
