@@ -47,14 +47,9 @@ export const setAddressFrozen: ContractFunction<{
     }
     writeTreasury(execution, state, treasury);
     announceHolderEvent(
-      execution,
-      state,
-      {
-        by: setAddressFrozen.name,
-        name: "freeze_rule::AddressFrozen",
-        coinType,
-        contents: frozenEvent(wallet, isFrozen),
-      },
+      { execution, state, by: setAddressFrozen.name, coinType },
+      "freeze_rule::AddressFrozen",
+      frozenEvent(wallet, isFrozen),
       { eventType: "address_frozen", address: wallet, isFrozen },
     );
   },

@@ -24,31 +24,40 @@ import {
 type Told = Pick<HolderEventModel, "eventType"> &
   Partial<Pick<HolderEventModel, "holderId" | "address" | "groupId" | "isFrozen">>;
 
-/** Emits an event of the register. */
+/** A call of a function of the register. */
+export type RegisterCall = {
+  readonly execution: Execution;
+  readonly state: Securities;
+  /** Name of the function that was called. */
+  readonly by: string;
+  readonly coinType: string;
+};
+
+/** Emits an event of the register; `name` is `module::Name` of its type. */
 export const announceHolderEvent = (
-  execution: Execution,
-  state: Securities,
-  event: Parameters<typeof announce>[2],
+  { execution, state, by, coinType }: RegisterCall,
+  name: string,
+  contents: Uint8Array,
   told: Told,
 ): void =>
-  announce(execution, state, event, state.model.holderEvents, (place) => ({
-    ...place,
-    holderId: null,
-    address: null,
-    groupId: null,
-    isFrozen: null,
-    ...told,
-  }));
+  announce(
+    execution,
+    state,
+    { by, name, coinType, contents },
+    state.model.holderEvents,
+    (place) => ({
+      ...place,
+      holderId: null,
+      address: null,
+      groupId: null,
+      isFrozen: null,
+      ...told,
+    }),
+  );
 
 /** The wallet now belongs to the holder, who is registered by it when new. */
-export const addWallet = (
-  execution: Execution,
-  state: Securities,
-  by: string,
-  coinType: string,
-  holderId: bigint,
-  wallet: string,
-): void => {
+export const addWallet = (call: RegisterCall, holderId: bigint, wallet: string): void => {
+  const { execution, state, coinType } = call;
   const { holders, wallets } = registerOf(state, coinType);
   ensure(!wallets.has(wallet), {
     name: "group_holder_config::add_wallet",
@@ -75,29 +84,18 @@ export const addWallet = (
   });
   execution.onSuccess(() => enlist(rostersOf(state, coinType).wallets, wallet));
   announceHolderEvent(
-    execution,
-    state,
-    {
-      by,
-      name: "group_holder_config::HolderAddressAdded",
-      coinType,
-      contents: holderAddressEvent(holderId, wallet),
-    },
+    call,
+    "group_holder_config::HolderAddressAdded",
+    holderAddressEvent(holderId, wallet),
     { eventType: "holder_address_added", holderId, address: wallet },
   );
 };
 
 /** The wallet no longer belongs to its holder, nor to its group. */
-export const removeWallet = (
-  execution: Execution,
-  state: Securities,
-  by: string,
-  coinType: string,
-  holderId: bigint,
-  wallet: string,
-): void => {
+export const removeWallet = (call: RegisterCall, holderId: bigint, wallet: string): void => {
+  const { execution, state, coinType } = call;
   const { holders, wallets, groups } = registerOf(state, coinType);
-  if (groups.has(wallet)) leaveGroup(execution, state, by, coinType, wallet);
+  if (groups.has(wallet)) leaveGroup(call, wallet);
   const treasury = treasuryOf(state, coinType);
   const others = (holders.get(holderId) ?? []).filter((other) => other !== wallet);
   setField(execution, holderField(treasury.holders.id, holderId), {
@@ -110,75 +108,49 @@ export const removeWallet = (
   writeTreasury(execution, state, { ...treasury, wallets: grown(treasury.wallets, -1n) });
   execution.onSuccess(() => strike(rostersOf(state, coinType).wallets, wallet));
   announceHolderEvent(
-    execution,
-    state,
-    {
-      by,
-      name: "group_holder_config::HolderAddressRemoved",
-      coinType,
-      contents: holderAddressEvent(holderId, wallet),
-    },
+    call,
+    "group_holder_config::HolderAddressRemoved",
+    holderAddressEvent(holderId, wallet),
     { eventType: "holder_address_removed", holderId, address: wallet },
   );
 };
 
 /** The holder exists, with these wallets; said after the wallets were announced one by one. */
 export const announceHolder = (
-  execution: Execution,
-  state: Securities,
-  by: string,
-  coinType: string,
+  call: RegisterCall,
   holderId: bigint,
   wallets: readonly string[],
 ): void =>
   announceHolderEvent(
-    execution,
-    state,
-    {
-      by,
-      name: "group_holder_config::HolderAdded",
-      coinType,
-      contents: holderAddedEvent(holderId, wallets),
-    },
+    call,
+    "group_holder_config::HolderAdded",
+    holderAddedEvent(holderId, wallets),
     { eventType: "holder_added", holderId },
   );
 
 /** The wallet leaves the group it is in. */
-export const leaveGroup = (
-  execution: Execution,
-  state: Securities,
-  by: string,
-  coinType: string,
-  wallet: string,
-): void => {
+export const leaveGroup = (call: RegisterCall, wallet: string): void => {
+  const { execution, state, coinType } = call;
   const { groups } = registerOf(state, coinType);
   const groupId = groups.get(wallet) ?? 0n;
   const treasury = treasuryOf(state, coinType);
   removeField(execution, walletField(treasury.groups.id, wallet));
   execution.drop(groups, wallet);
   writeTreasury(execution, state, { ...treasury, groups: grown(treasury.groups, -1n) });
-  announceGroup(execution, state, by, coinType, wallet, groupId, "left");
+  announceGroup(call, wallet, groupId, "left");
 };
 
 /** The wallet joined or left the group. */
 export const announceGroup = (
-  execution: Execution,
-  state: Securities,
-  by: string,
-  coinType: string,
+  call: RegisterCall,
   wallet: string,
   groupId: bigint,
   how: "joined" | "left",
 ): void =>
   announceHolderEvent(
-    execution,
-    state,
-    {
-      by,
-      name: `group_holder_config::${how === "joined" ? "AddressJoinedGroup" : "AddressLeftGroup"}`,
-      coinType,
-      contents: groupEvent(wallet, groupId),
-    },
+    call,
+    `group_holder_config::${how === "joined" ? "AddressJoinedGroup" : "AddressLeftGroup"}`,
+    groupEvent(wallet, groupId),
     {
       eventType: how === "joined" ? "address_joined_group" : "address_left_group",
       address: wallet,

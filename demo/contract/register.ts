@@ -44,10 +44,9 @@ export const addHolder: ContractFunction<{
       code: 6n,
       reason: "a holder begins with at least one wallet",
     });
-    for (const wallet of wallets) {
-      addWallet(execution, state, addHolder.name, coinType, holderId, wallet);
-    }
-    announceHolder(execution, state, addHolder.name, coinType, holderId, wallets);
+    const call = { execution, state, by: addHolder.name, coinType };
+    for (const wallet of wallets) addWallet(call, holderId, wallet);
+    announceHolder(call, holderId, wallets);
   },
 };
 
@@ -66,10 +65,9 @@ export const addHolderAddress: ContractFunction<{
   run: (execution, { coinType, holderId, wallet }, state) => {
     ensureRole(execution, state, coinType, "WalletsAdmin");
     const isNew = !registerOf(state, coinType).holders.has(holderId);
-    addWallet(execution, state, addHolderAddress.name, coinType, holderId, wallet);
-    if (isNew) {
-      announceHolder(execution, state, addHolderAddress.name, coinType, holderId, [wallet]);
-    }
+    const call = { execution, state, by: addHolderAddress.name, coinType };
+    addWallet(call, holderId, wallet);
+    if (isNew) announceHolder(call, holderId, [wallet]);
   },
 };
 
@@ -88,7 +86,7 @@ export const removeHolderAddress: ContractFunction<{
       code: 3n,
       reason: "the wallet is not this holder's",
     });
-    removeWallet(execution, state, removeHolderAddress.name, coinType, holderId, wallet);
+    removeWallet({ execution, state, by: removeHolderAddress.name, coinType }, holderId, wallet);
   },
 };
 
@@ -111,24 +109,16 @@ export const removeHolder: ContractFunction<{
       code: 1n,
       reason: "the holder is not registered",
     });
-    for (const wallet of wallets ?? []) {
-      removeWallet(execution, state, removeHolder.name, coinType, holderId, wallet);
-    }
+    const call = { execution, state, by: removeHolder.name, coinType };
+    for (const wallet of wallets ?? []) removeWallet(call, holderId, wallet);
     const treasury = treasuryOf(state, coinType);
     removeField(execution, holderField(treasury.holders.id, holderId));
     execution.drop(holders, holderId);
     writeTreasury(execution, state, { ...treasury, holders: grown(treasury.holders, -1n) });
-    announceHolderEvent(
-      execution,
-      state,
-      {
-        by: removeHolder.name,
-        name: "group_holder_config::HolderRemoved",
-        coinType,
-        contents: holderIdBytes(holderId),
-      },
-      { eventType: "holder_removed", holderId },
-    );
+    announceHolderEvent(call, "group_holder_config::HolderRemoved", holderIdBytes(holderId), {
+      eventType: "holder_removed",
+      holderId,
+    });
   },
 };
 
@@ -158,9 +148,8 @@ export const setAddressGroup: ContractFunction<{
       code: 4n,
       reason: "the wallet is in that group",
     });
-    if (before !== undefined) {
-      announceGroup(execution, state, setAddressGroup.name, coinType, wallet, before, "left");
-    }
+    const call = { execution, state, by: setAddressGroup.name, coinType };
+    if (before !== undefined) announceGroup(call, wallet, before, "left");
     const treasury = treasuryOf(state, coinType);
     setField(execution, walletField(treasury.groups.id, wallet), {
       type: "u64",
@@ -171,7 +160,7 @@ export const setAddressGroup: ContractFunction<{
       ...treasury,
       groups: grown(treasury.groups, before === undefined ? 1n : 0n),
     });
-    announceGroup(execution, state, setAddressGroup.name, coinType, wallet, groupId, "joined");
+    announceGroup(call, wallet, groupId, "joined");
   },
 };
 
@@ -192,6 +181,6 @@ export const clearAddressGroup: ContractFunction<{
       code: 5n,
       reason: "the wallet is in no group",
     });
-    leaveGroup(execution, state, clearAddressGroup.name, coinType, wallet);
+    leaveGroup({ execution, state, by: clearAddressGroup.name, coinType }, wallet);
   },
 };

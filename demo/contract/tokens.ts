@@ -1,6 +1,6 @@
 /** Functions that create, change and destroy `SharedToken` objects. */
 import type { Execution } from "../chain/execution.ts";
-import type { ActivityModel, TokenModel } from "../model.ts";
+import type { ActivityModel, EventPlace, TokenModel } from "../model.ts";
 import { enlist, strike } from "../roster.ts";
 import { address, supplyEvent, tokenContents, u64 } from "./layouts.ts";
 import {
@@ -87,27 +87,7 @@ export const mint: ContractFunction<{
       reason: "the wallet is not registered",
     });
     const id = createToken(execution, state, { coinType, owner: to, balance: amount });
-    const supply = coinOf(state, coinType).supply + amount;
-    writeTreasury(execution, state, treasuryOf(state, coinType), supply);
-    announce(
-      execution,
-      state,
-      {
-        by: mint.name,
-        name: "controlled_treasury::Mint",
-        coinType,
-        contents: supplyEvent(id, to, amount),
-      },
-      state.model.activity,
-      (place): ActivityModel => ({
-        ...place,
-        activityType: "mint",
-        amount,
-        fromAddress: null,
-        toAddress: to,
-        tokenObjectId: id,
-      }),
-    );
+    changeSupply(execution, state, mint.name, { coinType, id, owner: to }, amount);
   },
 };
 
@@ -122,7 +102,7 @@ export const burn: ContractFunction<{ readonly coinType: string; readonly token:
     ensureRole(execution, state, coinType, "ReserveAdmin");
     const token = tokenOf(state, id, coinType, burn.name);
     deleteToken(execution, state, token);
-    reduceSupply(execution, state, burn.name, token, token.balance);
+    changeSupply(execution, state, burn.name, token, -token.balance);
   },
 };
 
@@ -143,40 +123,49 @@ export const burnAmount: ContractFunction<{
     const token = tokenOf(state, id, coinType, burnAmount.name);
     ensureEnough(token, amount);
     writeToken(execution, state, { ...token, balance: token.balance - amount });
-    reduceSupply(execution, state, burnAmount.name, token, amount);
+    changeSupply(execution, state, burnAmount.name, token, -amount);
   },
 };
 
-const reduceSupply = (
+/** Mints a change above zero, burns any other. */
+const changeSupply = (
   execution: Execution,
   state: Securities,
   by: string,
-  token: TokenModel,
-  amount: bigint,
+  { coinType, id, owner }: Pick<TokenModel, "coinType" | "id" | "owner">,
+  change: bigint,
 ): void => {
-  const { coinType, id, owner } = token;
-  const supply = coinOf(state, coinType).supply - amount;
+  const supply = coinOf(state, coinType).supply + change;
   writeTreasury(execution, state, treasuryOf(state, coinType), supply);
-  announce(
+  const isMint = change > 0n;
+  const amount = isMint ? change : -change;
+  announceActivity(
     execution,
     state,
     {
       by,
-      name: "controlled_treasury::Burn",
+      name: `controlled_treasury::${isMint ? "Mint" : "Burn"}`,
       coinType,
       contents: supplyEvent(id, owner, amount),
     },
-    state.model.activity,
-    (place): ActivityModel => ({
-      ...place,
-      activityType: "burn",
+    {
+      activityType: isMint ? "mint" : "burn",
       amount,
-      fromAddress: owner,
-      toAddress: null,
+      fromAddress: isMint ? null : owner,
+      toAddress: isMint ? owner : null,
       tokenObjectId: id,
-    }),
+    },
   );
 };
+
+/** Emits an event of a movement. */
+export const announceActivity = (
+  execution: Execution,
+  state: Securities,
+  event: Parameters<typeof announce>[2],
+  moved: Omit<ActivityModel, keyof EventPlace>,
+): void =>
+  announce(execution, state, event, state.model.activity, (place) => ({ ...place, ...moved }));
 
 /** Moves part of a token into a new one of the same owner. */
 export const split: ContractFunction<{

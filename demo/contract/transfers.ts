@@ -1,9 +1,8 @@
 /** Functions that move tokens from one wallet to another. */
 import type { Execution } from "../chain/execution.ts";
-import type { ActivityModel, TokenModel } from "../model.ts";
+import type { TokenModel } from "../model.ts";
 import { address, transferEvent, u64 } from "./layouts.ts";
 import {
-  announce,
   type ContractFunction,
   ensure,
   ensureRole,
@@ -11,7 +10,14 @@ import {
   type Securities,
   treasuryOf,
 } from "./securities.ts";
-import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
+import {
+  announceActivity,
+  createToken,
+  ensureEnough,
+  ensureOwner,
+  tokenOf,
+  writeToken,
+} from "./tokens.ts";
 
 /** Hands a whole token of the sender to another registered wallet: the object stays the same. */
 export const transfer: ContractFunction<{
@@ -66,35 +72,13 @@ export const forceTransfer: ContractFunction<{
   readonly to: string;
 }> = {
   name: "transfers::force_transfer",
-  inputs: (draft, { coinType, token, to }, state) => [
-    draft.shared(treasuryOf(state, coinType).id, "read"),
-    draft.shared(token, "write"),
-    draft.pure(address(to)),
-  ],
+  inputs: transfer.inputs,
   run: (execution, { coinType, token: id, to }, state) => {
     ensureRole(execution, state, coinType, "TransferAdmin");
     const token = tokenOf(state, id, coinType, forceTransfer.name);
     ensureRegistered(state, coinType, to);
     writeToken(execution, state, { ...token, owner: to });
-    announce(
-      execution,
-      state,
-      {
-        by: forceTransfer.name,
-        name: "shared_token::ForceTransfer",
-        coinType,
-        contents: transferEvent(id, token.owner, to, token.balance),
-      },
-      state.model.activity,
-      (place): ActivityModel => ({
-        ...place,
-        activityType: "force_transfer",
-        amount: token.balance,
-        fromAddress: token.owner,
-        toAddress: to,
-        tokenObjectId: id,
-      }),
-    );
+    announceTransfer(execution, state, forceTransfer.name, token, to, token.balance);
   },
 };
 
@@ -105,26 +89,26 @@ const announceTransfer = (
   token: TokenModel,
   to: string,
   amount: bigint,
-): void =>
-  announce(
+): void => {
+  const isForced = by === forceTransfer.name;
+  announceActivity(
     execution,
     state,
     {
       by,
-      name: "shared_token::Transfer",
+      name: `shared_token::${isForced ? "ForceTransfer" : "Transfer"}`,
       coinType: token.coinType,
       contents: transferEvent(token.id, token.owner, to, amount),
     },
-    state.model.activity,
-    (place): ActivityModel => ({
-      ...place,
-      activityType: "transfer",
+    {
+      activityType: isForced ? "force_transfer" : "transfer",
       amount,
       fromAddress: token.owner,
       toAddress: to,
       tokenObjectId: token.id,
-    }),
+    },
   );
+};
 
 /** Aborts unless the recipient is registered and neither side is frozen. */
 const ensureMayMove = (state: Securities, token: TokenModel, to: string): void => {
