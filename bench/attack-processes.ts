@@ -23,7 +23,7 @@ export const processesOf = async (launcher: number): Promise<ServiceProcesses> =
 };
 
 /** Of the process's main thread, which starts all that ours have. */
-const childrenOf = async (pid: number): Promise<readonly number[]> => {
+export const childrenOf = async (pid: number): Promise<readonly number[]> => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
   return text.split(" ").filter(Boolean).map(Number);
 };

@@ -4,7 +4,7 @@ import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../src/projections/read-watermarks.ts";
 import { lowest } from "../src/values/block-numbers.ts";
 import { processesOf, residentMb, sharedMb } from "./attack-processes.ts";
-import type { StartedService } from "./attack-service.ts";
+import type { StartedService } from "./whole-service.ts";
 
 /** The most that was seen since it was last taken. */
 export type Seen = {

@@ -11,9 +11,9 @@ import { writeDemoLedger } from "../demo/write.ts";
 import { startAttackers } from "./attack-attackers.ts";
 import { phasesOver, type Statuses, smallQuery } from "./attack-attacks.ts";
 import { type Probed, type ProbeKind, startProbes } from "./attack-probes.ts";
-import { type StartedService, startWhole } from "./attack-service.ts";
 import { type Seen, type Standing, standingOf, watchService } from "./attack-watch.ts";
 import { columns, type Figure, quantile } from "./figure.ts";
+import { type StartedService, startWhole } from "./whole-service.ts";
 
 const AIMS = { p99Ms: 500, maxMs: 1_000, nodeMb: 600, behind: 5 } as const;
 
@@ -83,8 +83,8 @@ const attackAll = async (isWanted: (name: string) => boolean): Promise<readonly 
   await using attackers = startAttackers();
   await using service = await startWhole({ DEMO_HISTORY: String(HISTORY), ...RATE_LIMIT });
   await caughtUp(service, ({ ageMs }) => ageMs < 1_000);
-  const target = { port: service.port, key: await service.createKey() };
-  await using probes = probesOf(service, await service.createKey());
+  const target = { port: service.port, key: await service.createKey("--kind", "graphql") };
+  await using probes = probesOf(service, await service.createKey("--kind", "graphql"));
   await using watch = watchService(service);
   const rows: Row[] = [];
   for (const { name, label, attack } of phasesOver(service.coinTypes)) {

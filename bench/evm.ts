@@ -3,18 +3,13 @@
  * beside Ponder indexing the same Transfer events of the same chain over the same RPC into the same
  * Postgres, one after the other.
  */
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pino from "pino";
-import { connect, type Database } from "../src/database/connect.ts";
-import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
-import { migrate } from "../src/database/migrate.ts";
+import type { Database } from "../src/database/connect.ts";
 import { startEvm } from "../src/service/evm.ts";
 import { type BenchChain, benchChain } from "./evm-chain.ts";
 import type { Figure } from "./figure.ts";
 import { installPonder, runPonder } from "./peers/ponder.ts";
+import { scratchPostgres } from "./scratch-postgres.ts";
 
 const DEADLINE_MS = 300_000;
 
@@ -24,42 +19,28 @@ export const evmBench = async ({
   perTransaction = 1,
 } = {}): Promise<Figure> => {
   await installPonder();
-  const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
-  const server = await startEmbeddedPostgres({ dataDir: folder });
-  try {
-    await using chain = await benchChain(transfers, perTransaction);
-    const seconds = await runOurs(await emptyDatabase(server.url), chain);
-    const peer = await runPonder({
-      rpc: chain.anvil.url,
-      token: chain.token,
-      lastBlock: chain.lastBlock,
-      databaseUrl: await emptyDatabase(server.url),
-      rows: transfers + 1,
-    });
-    const rate = (took: number) => Math.round(transfers / took).toLocaleString("en");
-    return {
-      name: `Transfer events from an EVM chain, ${perTransaction} in each transaction, beside Ponder 0.16.10`,
-      reached: `${(peer.indexingSeconds / seconds).toFixed(1)} times as fast`,
-      aim: "5",
-      detail: `${transfers} transfers in ${chain.lastBlock} blocks: ${rate(seconds)} records/s (${seconds.toFixed(1)} s), Ponder ${rate(peer.indexingSeconds)}/s without its start-up, ${rate(peer.seconds)}/s with it`,
-    };
-  } finally {
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
-};
-
-export const emptyDatabase = async (url: string): Promise<string> => {
-  await using database = connect({ url, max: 1, applicationName: "bench" });
-  const name = `bench_${randomBytes(4).toString("hex")}`;
-  await database.sql.unsafe(`create database ${name}`);
-  return Object.assign(new URL(url), { pathname: `/${name}` }).href;
+  await using scratch = await scratchPostgres();
+  await using chain = await benchChain(transfers, perTransaction);
+  const seconds = await runOurs(scratch.database, chain);
+  await scratch.database.sql`create database peer`;
+  const peer = await runPonder({
+    rpc: chain.anvil.url,
+    token: chain.token,
+    lastBlock: chain.lastBlock,
+    databaseUrl: Object.assign(new URL(scratch.url), { pathname: "/peer" }).href,
+    rows: transfers + 1,
+  });
+  const rate = (took: number) => Math.round(transfers / took).toLocaleString("en");
+  return {
+    name: `Transfer events from an EVM chain, ${perTransaction} in each transaction, beside Ponder 0.16.10`,
+    reached: `${(peer.indexingSeconds / seconds).toFixed(1)} times as fast`,
+    aim: "5",
+    detail: `${transfers} transfers in ${chain.lastBlock} blocks: ${rate(seconds)} records/s (${seconds.toFixed(1)} s), Ponder ${rate(peer.indexingSeconds)}/s without its start-up, ${rate(peer.seconds)}/s with it`,
+  };
 };
 
 /** From the start of reading to the last record, seconds. */
-export const runOurs = async (url: string, chain: BenchChain): Promise<number> => {
-  await using database = connect({ url, max: 8, applicationName: "bench" });
-  await migrate(database);
+const runOurs = async (database: Database, chain: BenchChain): Promise<number> => {
   const started = performance.now();
   await using evm = await startEvm({
     config: { evmPollMs: 1_000 },

@@ -9,10 +9,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,13 +20,13 @@ import { openJournal } from "../demo/journal.ts";
 import { timeOf } from "../demo/timeline.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
+import { startWhole } from "./whole-service.ts";
 
 const CHECKPOINTS = 400;
 const PER_SECOND = 10;
 const EVERY_MS = 1_000 / PER_SECOND;
 /** Between two questions, milliseconds; counts towards the figure. */
 const PAUSE_MS = 1;
-const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
 const BARE = fileURLToPath(new URL("./freshness-bare.ts", import.meta.url));
 
 const SEED = "1";
@@ -37,19 +34,28 @@ const INVESTORS = 40;
 const HISTORY = 500;
 const LEDGER = ledgerOptions({ seed: SEED, investors: INVESTORS });
 
+const SERVICE = {
+  LOG_LEVEL: "warn",
+  // What the demo ledger has unless told otherwise; a pairing takes most of a signature's time.
+  VERIFY: process.env.VERIFY ?? "signatures",
+  DEMO_SEED: SEED,
+  DEMO_INVESTORS: String(INVESTORS),
+  DEMO_HISTORY: String(HISTORY),
+  DEMO_CHECKPOINTS_PER_SECOND: String(PER_SECOND),
+  RATE_LIMIT_PER_MINUTE: "10000000",
+};
+
 const answer = z.object({
   data: z.object({ indexerStatus: z.array(z.object({ checkpoint: z.string().nullable() })) }),
 });
 
 export const freshnessBench = async (): Promise<Figure> => {
   await using running = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
-  running.defer(() => rm(folder, { recursive: true, force: true }));
-  const { url, key } = await startService(running, folder);
-  const service = running.use(openQuestion(url, { "x-api-key": key }));
+  const { port, key, dataDir } = running.use(await startWhole(SERVICE));
+  const service = running.use(openQuestion(`http://127.0.0.1:${port}`, { "x-api-key": key }));
   const dueOurs = (sequence: bigint) => {
     // The ledger's own journal says when each checkpoint is due.
-    const timeline = openJournal(folder, LEDGER).readTimeline();
+    const timeline = openJournal(dataDir, LEDGER).readTimeline();
     if (timeline === undefined) throw new Error("the demo ledger keeps no journal");
     return Number(timeOf(timeline, sequence));
   };
@@ -103,37 +109,6 @@ const watchNext = async (
   await delay(Math.max(1, dueMs(next) - Date.now()));
   while ((await ask()) < next) await delay(PAUSE_MS);
   ages.push(performance.timeOrigin + performance.now() - dueMs(next));
-};
-
-/** URL and key, as the service prints them. */
-const startService = async (running: AsyncDisposableStack, folder: string) => {
-  const service = spawn(process.execPath, [LAUNCHER, "start"], {
-    env: {
-      PATH: process.env.PATH,
-      PORT: "0",
-      DATA_DIR: folder,
-      LOG_LEVEL: "warn",
-      // What the demo ledger has unless told otherwise; a pairing takes most of a signature's time.
-      VERIFY: process.env.VERIFY ?? "signatures",
-      DEMO_SEED: SEED,
-      DEMO_INVESTORS: String(INVESTORS),
-      DEMO_HISTORY: String(HISTORY),
-      DEMO_CHECKPOINTS_PER_SECOND: String(PER_SECOND),
-      RATE_LIMIT_PER_MINUTE: "10000000",
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  running.defer(async () => {
-    service.kill("SIGTERM");
-    await once(service, "exit");
-  });
-  const found = { url: "", key: "" };
-  for await (const line of createInterface({ input: service.stdout })) {
-    found.url ||= /GraphQL\s+(http\S+)\/graphql/.exec(line)?.[1] ?? "";
-    found.key ||= /^ {2}Key\s+(\S+)/.exec(line)?.[1] ?? "";
-    if (found.url !== "" && found.key !== "") return found;
-  }
-  throw new Error("the service ended without saying where it listens");
 };
 
 /** Its URL. */

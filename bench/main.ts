@@ -7,10 +7,7 @@
 import type { Figure } from "./figure.ts";
 
 const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Figure[]>>> = {
-  prefilter: async () => {
-    const { name, ratio, detail } = await (await import("./prefilter.ts")).prefilterBench();
-    return [{ name, reached: ratio.toFixed(2), aim: "0.7", detail }];
-  },
+  prefilter: async () => [await (await import("./prefilter.ts")).prefilterBench()],
   decoding: async () => [await (await import("./decoding.ts")).decodingBench()],
   verify: async () => [await (await import("./verify.ts")).verifyBench()],
   commit: async () => [await (await import("./commit.ts")).commitBench()],
@@ -26,7 +23,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
   attack: async (only) => (await import("./attack.ts")).attackBench(only),
   streams: async () => (await import("./streams.ts")).streamsBench(),
   rest: async () => (await import("./rest.ts")).restBench(),
-  callbacks: async () => [await (await import("./callback-figure.ts")).callbackFigure()],
+  callbacks: async () => [await (await import("./callbacks.ts")).callbacksBench()],
   ta: async () => (await import("./ta.ts")).taBench(),
 };
 

@@ -55,6 +55,6 @@ export const scratchPostgres = async (): Promise<Scratch> => {
   };
 };
 
-/** The server's own note of its pid, in the first line of its lock. */
-const postmasterIn = async (folder: string): Promise<number> =>
+/** Pid of the embedded server of a data folder: its own note, in the first line of its lock. */
+export const postmasterIn = async (folder: string): Promise<number> =>
   Number.parseInt(await readFile(join(folder, "postgres", "postmaster.pid"), "utf8"), 10);

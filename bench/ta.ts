@@ -3,13 +3,8 @@
  * checks the same signature over the same canonical body and inserts one row; and the time from 201
  * to the callback on the demo ledger.
  */
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import fastify from "fastify";
 import pino from "pino";
@@ -35,13 +30,13 @@ import { createAcceptance } from "../src/ta/requests/accept.ts";
 import { fingerprints } from "../src/ta/requests/fingerprint.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
+import { startWhole } from "./whole-service.ts";
 
 const ROUNDS = 3;
 const REQUESTS = 1_500;
 const CONNECTIONS = 16;
 const INVESTORS = 200;
 const PATH = "/api/v1/investor/whitelist";
-const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
 const CIRCLES = 20;
 const DEADLINE_MS = 30_000;
 
@@ -214,7 +209,6 @@ const openBare = async ({ sql }: Database) => {
 
 /** The whole service on the demo ledger as `start` runs it, one request after the other. */
 const circle = async (): Promise<Figure> => {
-  const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
   const arrived = new Map<string, number>();
   const receiver = createHttpServer((request, response) => {
     let text = "";
@@ -230,30 +224,17 @@ const circle = async (): Promise<Figure> => {
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
   const address = receiver.address();
   const port = address !== null && typeof address === "object" ? address.port : 0;
-  const env = {
-    PATH: process.env.PATH,
-    HOME: process.env.HOME,
-    DATA_DIR: folder,
-    PORT: "0",
-    DEMO_HISTORY: "200",
-    DEMO_CALLBACK_URL: `http://127.0.0.1:${port}/`,
-  };
-  const child = spawn(process.execPath, [LAUNCHER, "start"], { env, cwd: folder });
-  child.stderr.resume();
-  const closed = new Promise((resolve) => child.once("close", resolve));
   try {
-    const url = await printed(child.stdout, /GraphQL\s+(http\S+)\/graphql/);
-    const keys = spawn(
-      process.execPath,
-      [LAUNCHER, "keys", "create", "--kind", "ta", "--asset", "demo-a"],
-      { env, cwd: folder },
-    );
-    keys.stderr.resume();
-    const secretKey = await printed(keys.stdout, /"secretKey":"([^"]+)"/);
+    await using service = await startWhole({
+      DEMO_HISTORY: "200",
+      DEMO_CALLBACK_URL: `http://127.0.0.1:${port}/`,
+    });
+    const created = await service.createKey("--kind", "ta", "--asset", "demo-a");
+    const secretKey = /"secretKey":"([^"]+)"/.exec(created)?.[1] ?? "";
     const took: number[] = [];
     for (const [n, post] of signedPosts(secretKey, CIRCLES + 1).entries()) {
       const { headers, body } = post;
-      const response = await fetch(`${url}${PATH}`, {
+      const response = await fetch(`http://127.0.0.1:${service.port}${PATH}`, {
         method: "POST",
         headers: { ...headers },
         body,
@@ -271,26 +252,10 @@ const circle = async (): Promise<Figure> => {
       detail: `median of ${took.length}, the slowest ${Math.round(Math.max(...took))}; a checkpoint comes every 250 ms, and the transaction waits for the next one`,
     };
   } finally {
-    child.kill("SIGTERM");
-    await closed;
     receiver.closeAllConnections();
     receiver.close();
-    await rm(folder, { recursive: true, force: true });
   }
 };
-
-const printed = (output: NodeJS.ReadableStream, pattern: RegExp): Promise<string> =>
-  new Promise((resolve, reject) => {
-    let text = "";
-    const late = setTimeout(() => reject(new Error(`no ${pattern} in: ${text}`)), 2 * DEADLINE_MS);
-    output.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-      const found = pattern.exec(text)?.[1];
-      if (found === undefined) return;
-      clearTimeout(late);
-      resolve(found);
-    });
-  });
 
 const arrival = async (
   arrived: ReadonlyMap<string, number>,

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { connect, type Database } from "../src/database/connect.ts";
 import { startEmbeddedPostgres } from "../src/database/embedded/embedded.ts";
+import { postmasterIn } from "./scratch-postgres.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
 
@@ -20,6 +21,7 @@ export type StartedService = AsyncDisposable & {
   readonly pid: number;
   /** Of the embedded server. */
   readonly postgresPid: number;
+  readonly dataDir: string;
   readonly port: number;
   /** The key that `start` shows. */
   readonly key: string;
@@ -27,8 +29,8 @@ export type StartedService = AsyncDisposable & {
   readonly coinTypes: readonly string[];
   /** The service's database, for looking past whatever serves. */
   readonly database: Database;
-  /** One more key of GraphQL. */
-  createKey(): Promise<string>;
+  /** Creates one more key; what `keys create` prints with these options. */
+  createKey(...options: readonly string[]): Promise<string>;
   /** What it said on standard error so far. */
   log(): Promise<string>;
 };
@@ -71,14 +73,14 @@ export const startWhole = async (
     // It runs already: we are its guest.
     const { url } = await startEmbeddedPostgres({ dataDir });
     const database = connect({ url, max: 1, applicationName: "bench" });
-    const lock = await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8");
     return {
       pid,
-      postgresPid: Number.parseInt(lock, 10),
+      postgresPid: await postmasterIn(dataDir),
+      dataDir,
       ...shown,
       database,
-      createKey: async () => {
-        const create = [LAUNCHER, "keys", "create", "--kind", "graphql"];
+      createKey: async (...options) => {
+        const create = [LAUNCHER, "keys", "create", ...options];
         const { stdout } = await promisify(execFile)(process.execPath, create, { cwd, env });
         return stdout.trim();
       },
