@@ -1,5 +1,4 @@
 /** Every movement of a balance: `balanceChanges`. */
-import { unixSeconds } from "../http/health/health.ts";
 import {
   balanceChanges,
   type ChangePlace,
@@ -13,6 +12,7 @@ import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./event-log.ts";
+import { checkpointField, checkpointTimestampField } from "./fields.ts";
 import type { Chosen } from "./follow.ts";
 import {
   changeCursorOf,
@@ -67,14 +67,8 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
       description: "Place of the transaction in chain order, decimal; its last four digits are 0.",
       resolve: ({ position }) => position.toString(),
     }),
-    checkpoint: t.string({
-      description: "Checkpoint that holds the transaction, decimal.",
-      resolve: ({ checkpoint }) => checkpoint.toString(),
-    }),
-    checkpointTimestamp: t.string({
-      description: "Time of the checkpoint, unix seconds, decimal.",
-      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
-    }),
+    checkpoint: t.string(checkpointField),
+    checkpointTimestamp: t.string(checkpointTimestampField),
     txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose balance changed." }),
@@ -206,10 +200,8 @@ builder.subscriptionField("balanceChanges", (t) =>
       "cursor. An owner goes together with coinType or coinTypes. " +
       "NOT_YET_INDEXED while the history of an upgraded database is being filled in.",
     args: {
-      coinType: t.arg.string(followArguments.coinType),
-      coinTypes: t.arg.stringList(followArguments.coinTypes),
+      ...followArguments,
       owner: t.arg.string({ ...ownerArgument, required: false }),
-      after: t.arg.string(followArguments.after),
     },
     subscribe: (_root, args, context) => {
       const { coinType, coinTypes } = args;

@@ -1,6 +1,5 @@
 /** Changes of the holder register: `holderEvents`. */
 
-import { unixSeconds } from "../http/health/health.ts";
 import {
   HOLDER_EVENTS_ACROSS,
   holderEvents,
@@ -11,16 +10,9 @@ import {
 import { FOR_HOLDERS } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { acrossByPosition, logByPosition } from "./event-log.ts";
-import {
-  coinTypeArgument,
-  limitArgument,
-  limitOf,
-  listCost,
-  positionOf,
-  sinceArgument,
-  sinceOf,
-} from "./input.ts";
-import { afterOf, followArguments, following } from "./subscribing.ts";
+import { checkpointTimestampField, eventIdField, logArguments, positionField } from "./fields.ts";
+import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
+import { followArguments, subscribingByPosition } from "./subscribing.ts";
 
 const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
   description:
@@ -33,15 +25,8 @@ const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
         "holder_address_added events of its wallets: read those), holder_removed, " +
         "address_joined_group, address_left_group or address_frozen.",
     }),
-    eventId: t.string({
-      description: "{txDigest}-{eventSeq}; the same after any replay.",
-      resolve: ({ txDigest, eventSeq }) => `${txDigest}-${eventSeq}`,
-    }),
-    position: t.string({
-      description:
-        "Place in chain order, decimal; rises with the chain, the same after any replay.",
-      resolve: ({ position }) => position.toString(),
-    }),
+    eventId: t.string(eventIdField),
+    position: t.string(positionField),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     holderId: t.string({
       nullable: true,
@@ -62,10 +47,7 @@ const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
       description:
         "For address_frozen: true when frozen, false when released; null for other events.",
     }),
-    checkpointTimestamp: t.string({
-      description: "Time of the checkpoint, unix seconds, decimal.",
-      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
-    }),
+    checkpointTimestamp: t.string(checkpointTimestampField),
   }),
 });
 
@@ -76,12 +58,7 @@ builder.queryField("holderEvents", (t) =>
     description:
       "Changes of the holder register, oldest first. sinceTimestamp keeps the events of its own second, " +
       "so a page may repeat events you have; after never does. When both are given both hold.",
-    args: {
-      coinType: t.arg.string(coinTypeArgument),
-      sinceTimestamp: t.arg.string(sinceArgument),
-      limit: t.arg.int(limitArgument),
-      after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
-    },
+    args: logArguments,
     complexity: listCost,
     resolve: async (_root, args, { readsOf, coinType }) => {
       const page = {
@@ -97,7 +74,7 @@ builder.queryField("holderEvents", (t) =>
   }),
 );
 
-const followHolders = following({
+const followHolders = subscribingByPosition({
   one: logByPosition<Row>(FOR_HOLDERS, holderEventsTable, ({ reads }, coinType, after, limit) =>
     holderEvents(reads, { coinType, after, limit }),
   ),
@@ -111,17 +88,8 @@ builder.subscriptionField("holderEvents", (t) =>
     type: HolderEvent,
     description:
       "Changes of the holder register of a coin type, of several or of all; the place of one is its position.",
-    args: {
-      coinType: t.arg.string(followArguments.coinType),
-      coinTypes: t.arg.stringList(followArguments.coinTypes),
-      after: t.arg.string(followArguments.after),
-    },
-    subscribe: (_root, args, context) =>
-      followHolders(context, {
-        coinType: args.coinType,
-        coinTypes: args.coinTypes,
-        after: positionOf(afterOf(context, args.after)),
-      }),
+    args: followArguments,
+    subscribe: followHolders,
     resolve: ({ row }) => row,
   }),
 );

@@ -1,6 +1,5 @@
 /** Grants and revocations of roles: `roleEvents`. */
 
-import { unixSeconds } from "../http/health/health.ts";
 import { FOR_ROLES } from "../projections/needed.ts";
 import {
   ROLE_EVENTS_ACROSS,
@@ -11,29 +10,15 @@ import {
 } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
 import { acrossByPosition, logByPosition } from "./event-log.ts";
-import {
-  coinTypeArgument,
-  limitArgument,
-  limitOf,
-  listCost,
-  positionOf,
-  sinceArgument,
-  sinceOf,
-} from "./input.ts";
-import { afterOf, followArguments, following } from "./subscribing.ts";
+import { checkpointTimestampField, eventIdField, logArguments, positionField } from "./fields.ts";
+import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
+import { followArguments, subscribingByPosition } from "./subscribing.ts";
 
 const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
   description: "A role granted or revoked.",
   fields: (t) => ({
-    eventId: t.string({
-      description: "{txDigest}-{eventSeq}; the same after any replay.",
-      resolve: ({ txDigest, eventSeq }) => `${txDigest}-${eventSeq}`,
-    }),
-    position: t.string({
-      description:
-        "Place in chain order, decimal; rises with the chain, the same after any replay.",
-      resolve: ({ position }) => position.toString(),
-    }),
+    eventId: t.string(eventIdField),
+    position: t.string(positionField),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose role changed." }),
     role: t.exposeString("role", { description: "Canonical type name of the role." }),
@@ -42,10 +27,7 @@ const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
     }),
     granted: t.exposeBoolean("granted", { description: "True when granted, false when revoked." }),
     signer: t.exposeString("signer", { description: "Address that signed the transaction." }),
-    checkpointTimestamp: t.string({
-      description: "Time of the checkpoint, unix seconds, decimal.",
-      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
-    }),
+    checkpointTimestamp: t.string(checkpointTimestampField),
   }),
 });
 
@@ -54,12 +36,7 @@ builder.queryField("roleEvents", (t) =>
     type: [RoleEvent],
     nullable: true,
     description: "Grants and revocations, oldest first; the arguments are those of holderEvents.",
-    args: {
-      coinType: t.arg.string(coinTypeArgument),
-      sinceTimestamp: t.arg.string(sinceArgument),
-      limit: t.arg.int(limitArgument),
-      after: t.arg.string({ description: "Position of the last event seen: only later ones." }),
-    },
+    args: logArguments,
     complexity: listCost,
     resolve: async (_root, args, { readsOf, packages, coinType }) => {
       const page = {
@@ -73,7 +50,7 @@ builder.queryField("roleEvents", (t) =>
   }),
 );
 
-const followRoles = following({
+const followRoles = subscribingByPosition({
   one: logByPosition<Row>(
     FOR_ROLES,
     roleEventsTable,
@@ -90,17 +67,8 @@ builder.subscriptionField("roleEvents", (t) =>
     type: RoleEvent,
     description:
       "Roles granted and revoked, of a coin type, of several or of all; the place of one is its position.",
-    args: {
-      coinType: t.arg.string(followArguments.coinType),
-      coinTypes: t.arg.stringList(followArguments.coinTypes),
-      after: t.arg.string(followArguments.after),
-    },
-    subscribe: (_root, args, context) =>
-      followRoles(context, {
-        coinType: args.coinType,
-        coinTypes: args.coinTypes,
-        after: positionOf(afterOf(context, args.after)),
-      }),
+    args: followArguments,
+    subscribe: followRoles,
     resolve: ({ row }) => row,
   }),
 );

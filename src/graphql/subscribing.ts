@@ -1,28 +1,29 @@
 /** What the fields of the subscription have in common: from their arguments to events. */
+import { builder } from "./builder.ts";
 import type { GraphContext, Subscriber } from "./context.ts";
 import { badInput } from "./errors.ts";
 import { type AcrossLog, ALL_COINS, type EventLog, type Live } from "./event-log.ts";
 import { type Chosen, follow } from "./follow.ts";
 import type { Following } from "./following.ts";
-import { coinTypeArgument } from "./input.ts";
+import { coinTypeArgument, positionOf } from "./input.ts";
 import { createLogTopics, type LogTopics } from "./log-topics.ts";
 
 /** Coin types of one subscription; each page reads as many of each. */
 const MOST_COIN_TYPES = 100;
 
 /** The arguments of all that follow a log. */
-export const followArguments = {
-  coinType: { ...coinTypeArgument, required: false },
-  coinTypes: {
+export const followArguments = builder.args((t) => ({
+  coinType: t.string({ ...coinTypeArgument, required: false }),
+  coinTypes: t.stringList({
     description: `Up to ${MOST_COIN_TYPES} coin types in place of one, their events in chain order. Without coinType and coinTypes: all coins, those that are yet to come too.`,
-  },
-  after: {
+  }),
+  after: t.string({
     description:
       "Place of the last event seen, as each event has it: only those behind it, all of them, and then what " +
       "comes. Without it: what comes from now on. capTable { followCursor } and _meta { followPosition } give the " +
       "place to begin at behind a copy.",
-  },
-} as const;
+  }),
+}));
 
 /** What a caller asks to follow. */
 export type FollowQuery<Row, Place> = {
@@ -68,6 +69,20 @@ export const following = <Row extends { readonly coinType: string }, Place>({
       signal,
     });
   };
+};
+
+/** The `subscribe` of a log whose places are positions. */
+export const subscribingByPosition = <Row extends { readonly coinType: string }>(
+  logs: FollowedLogs<Row, bigint>,
+) => {
+  const follow = following(logs);
+  return (
+    _root: object,
+    args: Pick<FollowQuery<Row, bigint>, "coinType" | "coinTypes"> & {
+      readonly after?: string | null | undefined;
+    },
+    context: GraphContext,
+  ) => follow(context, { ...args, after: positionOf(afterOf(context, args.after)) });
 };
 
 const topicsOf = <Row, Place>(log: EventLog<Row, Place>) => {

@@ -1,6 +1,5 @@
 /** The log of token movements: `tokenActivity`. */
 
-import { unixSeconds } from "../http/health/health.ts";
 import { FOR_ACTIVITY } from "../projections/needed.ts";
 import {
   ACTIVITY_ACROSS,
@@ -13,6 +12,12 @@ import {
 import { builder } from "./builder.ts";
 import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
+  checkpointField,
+  checkpointTimestampField,
+  decimalsField,
+  eventIdField,
+} from "./fields.ts";
+import {
   activityTypeOf,
   coinTypeArgument,
   limitArgument,
@@ -24,7 +29,7 @@ import {
 } from "./input.ts";
 import { SortOrder } from "./sort-order.ts";
 import { SHORT_OFFSET } from "./statements.ts";
-import { afterOf, followArguments, following } from "./subscribing.ts";
+import { followArguments, subscribingByPosition } from "./subscribing.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
@@ -42,33 +47,20 @@ const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
     eventSeq: t.exposeInt("eventSeq", {
       description: "Number of the event inside its transaction, from 0.",
     }),
-    eventId: t.string({
-      description: "{txDigest}-{eventSeq}; the same after any replay.",
-      resolve: ({ txDigest, eventSeq }) => `${txDigest}-${eventSeq}`,
-    }),
+    eventId: t.string(eventIdField),
     position: t.string({
       description:
         "Place in chain order, decimal; the same after any replay. Page with it: see the argument after.",
       resolve: ({ position }) => position.toString(),
     }),
-    checkpoint: t.string({
-      description: "Checkpoint that holds the transaction, decimal.",
-      resolve: ({ checkpoint }) => checkpoint.toString(),
-    }),
-    checkpointTimestamp: t.string({
-      description: "Time of the checkpoint, unix seconds, decimal.",
-      resolve: ({ timestampMs }) => unixSeconds(timestampMs).toString(),
-    }),
+    checkpoint: t.string(checkpointField),
+    checkpointTimestamp: t.string(checkpointTimestampField),
     amount: t.string({
       description: "Tokens moved, in the smallest unit, decimal; divide by 10^decimals to show it.",
       resolve: ({ amount }) => amount.toString(),
     }),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
-    decimals: t.int({
-      nullable: true,
-      description: "Decimals of the coin; null until its metadata is known.",
-      resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
-    }),
+    decimals: t.int(decimalsField),
     fromAddress: t.exposeString("fromAddress", {
       nullable: true,
       description: "Wallet the tokens left; null for a mint.",
@@ -129,7 +121,7 @@ builder.queryField("tokenActivity", (t) =>
   }),
 );
 
-const followActivity = following({
+const followActivity = subscribingByPosition({
   one: logByPosition<Row>(FOR_ACTIVITY, tokenActivityTable, ({ reads }, coinType, after, limit) =>
     tokenActivity(reads, { coinType, after, limit, offset: 0, order: "asc" }),
   ),
@@ -143,17 +135,8 @@ builder.subscriptionField("tokenActivity", (t) =>
     type: TokenActivity,
     description:
       "Movements of a coin type, of several or of all, in chain order; the place of one is its position.",
-    args: {
-      coinType: t.arg.string(followArguments.coinType),
-      coinTypes: t.arg.stringList(followArguments.coinTypes),
-      after: t.arg.string(followArguments.after),
-    },
-    subscribe: (_root, args, context) =>
-      followActivity(context, {
-        coinType: args.coinType,
-        coinTypes: args.coinTypes,
-        after: positionOf(afterOf(context, args.after)),
-      }),
+    args: followArguments,
+    subscribe: followActivity,
     resolve: ({ row }, _args, { coinType }) => {
       // Its decimals may have become known meanwhile.
       const met = coinType(row.coinType);

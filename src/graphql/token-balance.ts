@@ -2,6 +2,7 @@
 import { type TokenBalance as Row, tokenBalance } from "../projections/balances.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
+import { decimalsField } from "./fields.ts";
 import { coinTypeArgument, ownerArgument, ownerOf } from "./input.ts";
 import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
 
@@ -38,11 +39,7 @@ const TokenBalance = builder
           "Number of live grants; tokenTimelocks lists them. Zero while timelocksIncluded is false.",
       }),
       timelocksIncluded: t.exposeBoolean("timelocksIncluded", { description: TIMELOCKS_INCLUDED }),
-      decimals: t.int({
-        nullable: true,
-        description: "Decimals of the coin; null until its metadata is known.",
-        resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
-      }),
+      decimals: t.int(decimalsField),
     }),
   });
 

@@ -2,6 +2,7 @@
 import { FOR_GRANTS } from "../projections/needed.ts";
 import { type TokenTimelock as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
 import { builder } from "./builder.ts";
+import { decimalsField } from "./fields.ts";
 import {
   coinTypeArgument,
   grantCursorOf,
@@ -62,11 +63,7 @@ const TokenTimelock = builder
           "Over all grants of an owner it adds up to timelockBalance.",
         resolve: ({ leftBalance }) => leftBalance.toString(),
       }),
-      decimals: t.int({
-        nullable: true,
-        description: "Decimals of the coin; null until its metadata is known.",
-        resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
-      }),
+      decimals: t.int(decimalsField),
     }),
   });
 

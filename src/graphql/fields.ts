@@ -1,0 +1,44 @@
+/** Fields that several types have, made of a row; and the arguments of logs of events. */
+import { unixSeconds } from "../http/health/health.ts";
+import { builder } from "./builder.ts";
+import type { GraphContext } from "./context.ts";
+import { coinTypeArgument, limitArgument, sinceArgument } from "./input.ts";
+
+export const eventIdField = {
+  description: "{txDigest}-{eventSeq}; the same after any replay.",
+  resolve: ({ txDigest, eventSeq }: { readonly txDigest: string; readonly eventSeq: number }) =>
+    `${txDigest}-${eventSeq}`,
+};
+
+export const positionField = {
+  description: "Place in chain order, decimal; rises with the chain, the same after any replay.",
+  resolve: ({ position }: { readonly position: bigint }) => position.toString(),
+};
+
+export const checkpointField = {
+  description: "Checkpoint that holds the transaction, decimal.",
+  resolve: ({ checkpoint }: { readonly checkpoint: bigint }) => checkpoint.toString(),
+};
+
+export const checkpointTimestampField = {
+  description: "Time of the checkpoint, unix seconds, decimal.",
+  resolve: ({ timestampMs }: { readonly timestampMs: bigint }) =>
+    unixSeconds(timestampMs).toString(),
+};
+
+export const decimalsField = {
+  nullable: true,
+  description: "Decimals of the coin; null until its metadata is known.",
+  resolve: (
+    { coinType }: { readonly coinType: string },
+    _args: object,
+    { decimals }: GraphContext,
+  ) => decimals(coinType),
+} as const;
+
+export const logArguments = builder.args((t) => ({
+  coinType: t.string(coinTypeArgument),
+  sinceTimestamp: t.string(sinceArgument),
+  limit: t.int(limitArgument),
+  after: t.string({ description: "Position of the last event seen: only later ones." }),
+}));
