@@ -28,7 +28,6 @@ import type { Fact } from "../log/fact.ts";
 import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import { holderLifecycleDigests } from "../projections/digests.ts";
 import {
-  clearRegister,
   type HolderEventRow,
   type HolderEventType,
   holderEventsTable,
@@ -162,5 +161,4 @@ export const holderLifecyclePipeline: StatefulPipeline<RegisterRows, Standing> =
   count: ({ events, memberships }) => events.length + memberships.length,
   write: keepRegister,
   writeAtOnce: keepRegisterAtOnce,
-  reset: clearRegister,
 };

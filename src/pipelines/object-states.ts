@@ -1,6 +1,9 @@
 /** How objects stood, fact by fact: what a batch leaves behind of each, and what it replaces. */
+import type { Sql } from "../database/connect.ts";
 import type { Fact, ObjectFact } from "../log/fact.ts";
+import { type BalancePart, type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
 import type { ObjectChange } from "../projections/live-objects.ts";
+import { balanceKey } from "./movements.ts";
 
 /** A state knows the checkpoint that wrote it. */
 type Written = { readonly checkpoint: bigint };
@@ -52,6 +55,30 @@ export class ObjectStates<State extends Written> {
     return this.#ended;
   }
 }
+
+/** What the batch's own facts say, read once, and by `balanceKey` what the owners held before it. */
+export type SaidAndHeld<State> = {
+  readonly said: ReadonlyMap<Fact, State>;
+  readonly balances: Map<string, bigint>;
+};
+
+/** @param before the objects that the batch names, as far as they stood */
+export const saidAndHeld = async <State extends OwnerOfCoin>(
+  sql: Sql,
+  part: BalancePart,
+  before: ReadonlyMap<string, State>,
+  facts: readonly Fact[],
+  stateOf: (fact: ObjectFact) => State,
+): Promise<SaidAndHeld<State>> => {
+  const said = new Map<Fact, State>();
+  for (const fact of facts) if (fact.kind === "object") said.set(fact, stateOf(fact));
+  const owners = new Map<string, OwnerOfCoin>();
+  for (const { coinType, owner } of [...before.values(), ...said.values()]) {
+    owners.set(balanceKey({ coinType, owner }), { coinType, owner });
+  }
+  const balances = await standingBalances(sql, part, [...owners.values()]);
+  return { said, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
+};
 
 /** Every state at the end of a checkpoint that a batch knows of; `until` where it no longer stands. */
 export const statesOf = <State extends Written>(

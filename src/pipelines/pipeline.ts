@@ -46,8 +46,8 @@ export type Pipeline<Row> = {
   write(tx: Tx, rows: readonly Row[]): Promise<void>;
   /** The same for few rows, as parts of the statement that moves the watermark; absent: always `write`. */
   readonly writeAtOnce?: (rows: readonly Row[]) => AtOnce;
-  /** Empties the pipeline's own tables before a rebuild; the caller puts the watermark back. */
-  reset(tx: Tx): Promise<void>;
+  /** What is to be undone before a rebuild beside emptying its own tables. */
+  reset?(tx: Tx): Promise<void>;
 };
 
 /**
@@ -117,7 +117,7 @@ export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
   tables: [...(pipeline.tables ?? []), ...digestTables(pipeline)],
   added: digestTables(pipeline),
   digests: pipeline.digested?.table,
-  reset: (tx) => pipeline.reset(tx),
+  reset: async (tx) => pipeline.reset?.(tx),
   prepare: async (facts) => {
     const rows = pipeline.rows(served(facts));
     return {
@@ -155,7 +155,7 @@ export const runnableStateful = <Rows, Standing>(
   tables: [...pipeline.tables, ...digestTables(pipeline)],
   added: [...pipeline.added, ...digestTables(pipeline)],
   digests: pipeline.digested.table,
-  reset: (tx) => pipeline.reset(tx),
+  reset: async (tx) => pipeline.reset?.(tx),
   prepare: async (all, on) => {
     const facts = served(all);
     if (facts.length === 0) return NO_ROWS;

@@ -91,8 +91,8 @@ export const resetPipelineIn = async (tx: Tx, pipeline: RunnablePipeline): Promi
   // The table first, as every writer does: a batch under way is waited for, and none begins.
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
   await beginAgain(tx, pipeline);
-  await pipeline.reset(tx);
-  if (pipeline.digests !== undefined) await emptyTables(tx.sql, [pipeline.digests]);
+  await emptyTables(tx.sql, pipeline.tables);
+  await pipeline.reset?.(tx);
   await dropFilling(tx.sql, pipeline);
 };
 

@@ -13,7 +13,6 @@ import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import { roleChangesDigests } from "../projections/digests.ts";
 import { placeOf } from "../projections/position.ts";
 import {
-  clearRoles,
   foldRoles,
   foldRolesAtOnce,
   type RoleEventRow,
@@ -87,5 +86,4 @@ export const roleChangesPipeline: StatefulPipeline<RoleRows, Standing> = {
   count: ({ events, ranges }) => events.length + ranges.length,
   write: foldRoles,
   writeAtOnce: foldRolesAtOnce,
-  reset: clearRoles,
 };

@@ -35,11 +35,10 @@ import {
   type Cause,
   tokenChangesTable,
 } from "../projections/balance-changes.ts";
-import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
+import { clearBalances } from "../projections/balances.ts";
 import { checkpointLines, LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import { sharedTokenObjectsDigests } from "../projections/digests.ts";
 import {
-  clearSharedTokens,
   foldSharedTokens,
   foldSharedTokensAtOnce,
   type SharedTokenState,
@@ -56,26 +55,16 @@ import {
   tokensTable,
 } from "../projections/tokens.ts";
 import { sharedTokenObjectsWatermark } from "../projections/watermarks.ts";
-import {
-  balanceKey,
-  type GrantAmounts,
-  grantMovement,
-  Movements,
-  transactionsOf,
-} from "./movements.ts";
-import { ObjectStates, statesOf } from "./object-states.ts";
+import { type GrantAmounts, grantMovement, Movements, transactionsOf } from "./movements.ts";
+import { ObjectStates, type SaidAndHeld, saidAndHeld, statesOf } from "./object-states.ts";
 import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const NAME = "shared_token_objects";
 
-type Standing = {
+type Standing = SaidAndHeld<SharedTokenState> & {
   readonly tokens: Map<string, SharedTokenState>;
-  /** What the batch's own facts say: read once. */
-  readonly said: ReadonlyMap<Fact, SharedTokenState>;
   readonly grants: Map<string, GrantAmounts>;
-  /** By `balanceKey`. */
-  readonly balances: Map<string, bigint>;
 };
 
 const stateOf = (fact: ObjectFact): SharedTokenState => {
@@ -107,20 +96,8 @@ const readStanding: StatefulPipeline<TokenRows, Standing>["standing"] = async (s
     standingTokens(sql, idsOf(SHARED_TOKEN)),
     standingGrants(sql, idsOf(TIMELOCK)),
   ]);
-  // Owners before the batch, and those that it brings.
-  const owners = new Map<string, OwnerOfCoin>();
-  const meet = (of: OwnerOfCoin) => owners.set(balanceKey(of), of);
-  for (const { coinType, owner } of tokens.values()) meet({ coinType, owner });
-  const said = new Map<Fact, SharedTokenState>();
-  for (const fact of facts) {
-    if (fact.kind !== "object" || fact.name !== SHARED_TOKEN) continue;
-    const state = stateOf(fact);
-    said.set(fact, state);
-    meet({ coinType: state.coinType, owner: state.owner });
-  }
-  const balances = await standingBalances(sql, "token", [...owners.values()]);
-  const held = new Map(balances.map((row) => [balanceKey(row), row.held]));
-  return { tokens, said, grants, balances: held };
+  const named = facts.filter(({ name }) => name === SHARED_TOKEN);
+  return { tokens, grants, ...(await saidAndHeld(sql, "token", tokens, named, stateOf)) };
 };
 
 const rowsOf = (
@@ -253,5 +230,5 @@ export const sharedTokenObjectsPipeline: StatefulPipeline<TokenRows, Standing> =
     tokens.supplies.length,
   write: foldSharedTokens,
   writeAtOnce: foldSharedTokensAtOnce,
-  reset: clearSharedTokens,
+  reset: (tx) => clearBalances(tx, "token"),
 };

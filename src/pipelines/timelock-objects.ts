@@ -10,11 +10,10 @@ import { TIMELOCK } from "../ledger/contract/names.ts";
 import { decodeTimelock } from "../ledger/contract/objects.ts";
 import type { Fact, ObjectFact } from "../log/fact.ts";
 import { type BalanceChangeRow, grantChangesTable } from "../projections/balance-changes.ts";
-import { type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
+import { clearBalances } from "../projections/balances.ts";
 import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import { timelockObjectsDigests } from "../projections/digests.ts";
 import {
-  clearTimelocks,
   foldTimelocks,
   foldTimelocksAtOnce,
   type GrantRows,
@@ -24,20 +23,20 @@ import {
   timelockRangesTable,
 } from "../projections/timelock-objects.ts";
 import { timelockObjectsWatermark } from "../projections/watermarks.ts";
-import { balanceKey, grantMovement, Movements, transactionsOf } from "./movements.ts";
-import { ObjectStates, type Step, statesOf } from "./object-states.ts";
+import { grantMovement, Movements, transactionsOf } from "./movements.ts";
+import {
+  ObjectStates,
+  type SaidAndHeld,
+  type Step,
+  saidAndHeld,
+  statesOf,
+} from "./object-states.ts";
 import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const NAME = "timelock_objects";
 
-type Standing = {
-  readonly grants: Map<string, TimelockState>;
-  /** What the batch's own facts say: read once. */
-  readonly said: ReadonlyMap<Fact, TimelockState>;
-  /** By `balanceKey`. */
-  readonly balances: Map<string, bigint>;
-};
+type Standing = SaidAndHeld<TimelockState> & { readonly grants: Map<string, TimelockState> };
 
 const stateOf = (fact: ObjectFact): TimelockState => {
   const { id: _, ...grant } = contentsOf(NAME, fact, decodeTimelock);
@@ -48,20 +47,7 @@ const stateOf = (fact: ObjectFact): TimelockState => {
 const readStanding: StatefulPipeline<GrantRows, Standing>["standing"] = async (sql, facts) => {
   const ids = new Set(facts.flatMap((fact) => (fact.kind === "event" ? [] : [fact.objectId])));
   const grants = await standingTimelocks(sql, [...ids]);
-  const owners = new Map<string, OwnerOfCoin>();
-  const meet = ({ coinType, owner }: OwnerOfCoin) =>
-    owners.set(balanceKey({ coinType, owner }), { coinType, owner });
-  for (const grant of grants.values()) meet(grant);
-  const said = new Map<Fact, TimelockState>();
-  for (const fact of facts) {
-    if (fact.kind !== "object") continue;
-    const state = stateOf(fact);
-    said.set(fact, state);
-    meet(state);
-  }
-  const balances = await standingBalances(sql, "grant", [...owners.values()]);
-  const held = new Map(balances.map((row) => [balanceKey(row), row.held]));
-  return { grants, said, balances: held };
+  return { grants, ...(await saidAndHeld(sql, "grant", grants, facts, stateOf)) };
 };
 
 const rowsOf = (facts: readonly Fact[], { grants, said, balances }: Standing): GrantRows => {
@@ -110,5 +96,5 @@ export const timelockObjectsPipeline: StatefulPipeline<GrantRows, Standing> = {
   count: ({ objects, ended, changes }) => objects.length + ended.length + changes.length,
   write: foldTimelocks,
   writeAtOnce: foldTimelocksAtOnce,
-  reset: clearTimelocks,
+  reset: (tx) => clearBalances(tx, "grant"),
 };

@@ -18,7 +18,6 @@ import {
   type ActivityType,
   appendTokenActivity,
   appendTokenActivityAtOnce,
-  clearTokenActivity,
   type TokenActivityRow,
   tokenActivityTable,
 } from "../projections/token-activity.ts";
@@ -66,5 +65,4 @@ export const tokenActivityPipeline: Pipeline<TokenActivityRow> = {
   rows: (facts) => eventRows(NAME, facts, READERS),
   write: appendTokenActivity,
   writeAtOnce: appendTokenActivityAtOnce,
-  reset: clearTokenActivity,
 };

@@ -7,7 +7,6 @@ import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, together } from "../database/writing.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
 import {
@@ -17,7 +16,7 @@ import {
   rangeStatements,
   readRange,
 } from "./chain-time.ts";
-import { type MembershipRange, membershipRanges, membershipRangesTable } from "./memberships.ts";
+import { type MembershipRange, membershipRanges } from "./memberships.ts";
 import { placeOf } from "./position.ts";
 import { keepingRanges, keepRanges } from "./ranges.ts";
 
@@ -93,11 +92,6 @@ export const keepRegisterAtOnce = ({ events, memberships }: RegisterRows): AtOnc
     appendEventsAtOnce(holderEventsTable, events),
     (first) => keepingRanges(membershipRanges, memberships, first),
   ]);
-
-/** Forgets all of it, before a rebuild. */
-export const clearRegister = async (tx: Tx): Promise<void> => {
-  await emptyTables(tx.sql, [holderEventsTable, membershipRangesTable]);
-};
 
 /** One event of the register. */
 export type HolderEvent = HolderEventRow & {

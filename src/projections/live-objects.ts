@@ -18,7 +18,6 @@ import {
   columnNames,
   columnsByKey,
   copyRows,
-  emptyTables,
   type Row,
   type RowSource,
 } from "../database/table-rows.ts";
@@ -30,7 +29,7 @@ import {
   type Writing,
   writeNow,
 } from "../database/writing.ts";
-import { type BalancePart, clearBalances, foldBalances } from "./balances.ts";
+import { type BalancePart, foldBalances } from "./balances.ts";
 import { planAfresh } from "./plans.ts";
 
 /** What became of an object in a batch: how it stands at the end, or null when it no longer does. */
@@ -143,9 +142,3 @@ export const standing = async <Row extends object>(
         [texts(objectIds)],
         { prepare: true },
       );
-
-/** Empties a live set and takes its part out of the balances, before a rebuild. */
-export const clearLiveSet = async (tx: Tx, { table, part }: LiveSet): Promise<void> => {
-  await emptyTables(tx.sql, [table]);
-  await clearBalances(tx, part);
-};

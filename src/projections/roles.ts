@@ -11,7 +11,6 @@ import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { emptyTables } from "../database/table-rows.ts";
 import { type AtOnce, NOTHING, together, type Writing, writeNow } from "../database/writing.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
@@ -162,11 +161,6 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
 
 /** Names of Move types hold no space. */
 export const roleKey = ({ coinType, owner, role }: RoleKey) => `${coinType} ${owner} ${role}`;
-
-/** Forgets all events and roles, before a rebuild. */
-export const clearRoles = async (tx: Tx): Promise<void> => {
-  await emptyTables(tx.sql, [roleEventsTable, walletRolesTable, roleRangesTable]);
-};
 
 /** An address that may administer a token now. */
 export type WalletRole = {

@@ -5,11 +5,10 @@ import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows, emptyTables } from "../database/table-rows.ts";
+import { appendRows } from "../database/table-rows.ts";
 import { type AtOnce, appendAtOnce, together, writeNow } from "../database/writing.ts";
 import { type BalanceChangeRow, tokenChangesTable } from "./balance-changes.ts";
 import {
-  clearLiveSet,
   foldAtOnce,
   foldChanges,
   type LiveSet,
@@ -23,9 +22,6 @@ import {
   keepTokensAtOnce,
   type SeenGrant,
   type TokenNews,
-  tokenGrantsTable,
-  tokenSuppliesTable,
-  tokensTable,
 } from "./tokens.ts";
 
 export const sharedTokenObjectsTable = pgTable(
@@ -123,18 +119,6 @@ export const foldSharedTokensAtOnce = (rows: TokenRows): AtOnce =>
     keepGrantsAtOnce(rows.grants),
     keepTokensAtOnce(rows.tokens),
   ]);
-
-/** Forgets all of it, and the token part of all balances, before a rebuild. */
-export const clearSharedTokens = async (tx: Tx): Promise<void> => {
-  await emptyTables(tx.sql, [
-    sharedTokenRangesTable,
-    tokenChangesTable,
-    tokenGrantsTable,
-    tokensTable,
-    tokenSuppliesTable,
-  ]);
-  await clearLiveSet(tx, liveSet);
-};
 
 /** A live object of one owner. */
 export type TokenObject = {

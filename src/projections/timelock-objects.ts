@@ -5,12 +5,11 @@ import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows, emptyTables } from "../database/table-rows.ts";
+import { appendRows } from "../database/table-rows.ts";
 import { type AtOnce, appendAtOnce, together } from "../database/writing.ts";
 import { type BalanceChangeRow, grantChangesTable } from "./balance-changes.ts";
 import { GRANTS_INCLUDED, GrantIndexBehindError } from "./grant-lag.ts";
 import {
-  clearLiveSet,
   foldAtOnce,
   foldChanges,
   type LiveSet,
@@ -130,12 +129,6 @@ export const foldTimelocksAtOnce = (rows: GrantRows): AtOnce =>
     appendAtOnce(timelockRangesTable, rows.ended),
     appendAtOnce(grantChangesTable, rows.changes),
   ]);
-
-/** Forgets all of it, and the grant part of all balances, before a rebuild. */
-export const clearTimelocks = async (tx: Tx): Promise<void> => {
-  await emptyTables(tx.sql, [timelockRangesTable, grantChangesTable]);
-  await clearLiveSet(tx, liveSet);
-};
 
 /** A live grant; amounts in the coin's smallest unit. */
 export type TokenTimelock = Omit<

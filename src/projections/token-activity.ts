@@ -5,7 +5,7 @@ import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows, emptyTables } from "../database/table-rows.ts";
+import { appendRows } from "../database/table-rows.ts";
 import { type AtOnce, appendAtOnce } from "../database/writing.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
@@ -52,11 +52,6 @@ export const appendTokenActivity = (tx: Tx, rows: readonly TokenActivityRow[]): 
 /** The same for few rows, as parts of the statement that moves the watermark. */
 export const appendTokenActivityAtOnce = (rows: readonly TokenActivityRow[]): AtOnce =>
   appendAtOnce(tokenActivityTable, rows);
-
-/** Forgets all activity, before a rebuild. */
-export const clearTokenActivity = async (tx: Tx): Promise<void> => {
-  await emptyTables(tx.sql, [tokenActivityTable]);
-};
 
 /** One logged movement. Amounts in the coin's smallest unit, times in milliseconds. */
 export type TokenActivity = TokenActivityRow & {
