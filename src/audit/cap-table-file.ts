@@ -83,7 +83,7 @@ export const capTableFile = (
 };
 
 /**
- * `ACME-cap-table-250`: symbol and checkpoint. Anybody may name a token as they like: what is not a letter,
+ * `ACME-cap-table-250`: symbol and checkpoint. Anyone may name a token anything: what is not a letter,
  * a digit or `_` is `-`, and where nothing is left the name of the type stands.
  */
 export const fileNameOf = ({ symbol, coinType, mark }: SeenTableOf): string => {

@@ -53,7 +53,7 @@ export const durationArgument = (text: string): number => {
   return ms;
 };
 
-/** How long a command that ends tries again, unless it is told. */
+/** How long a command that ends tries again by default. */
 export const RETRY_FOR_MS = 600_000;
 
 /** How long a command that ends waits for its source. */

@@ -13,7 +13,7 @@ const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
 
 /**
  * `holderbook rebuild`: empties a pipeline, so that its next run fills it from the log; answers that need it
- * are refused until it is back where it was. Transfer events stay listed until those made anew take their place.
+ * are refused until it is back where it was. Transfer events stay listed until the regenerated ones replace them.
  */
 export const rebuildCommand = () =>
   new Command("rebuild")

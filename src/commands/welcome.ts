@@ -75,7 +75,7 @@ const anotherLink = (config: Config, host: string): readonly string[] => {
   return [`            opens signed in, once; another such link: ${command}${where}`];
 };
 
-/** Where `demo link` leads unless it is told. */
+/** Where `demo link` leads by default. */
 const USUAL_HOST = "http://localhost:4000";
 
 const graphqlCall = (host: string, key: string | undefined): string =>

@@ -91,7 +91,7 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
 });
 
 /**
- * Sockets of our own making. The driver's would be TLS behind our back, where nobody can tell whether an
+ * Sockets of our own making. The driver's would be TLS behind our back, where it cannot be seen whether an
  * answer is due; and with several hosts a statement would never hear that none of them answers.
  */
 const sockets = (settings: ConnectionSettings) => {

@@ -139,7 +139,7 @@ export const databaseRemedy = (error: unknown): Remedy => {
   return "stop";
 };
 
-/** Asking our own database costs nobody anything, and everything waits for it. */
+/** Asking our own database is free, and everything waits for it. */
 const DATABASE_MOST_MS = 5_000;
 
 /** Longest pause after an error, milliseconds: bounded where it is our own database that failed. */

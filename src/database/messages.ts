@@ -6,8 +6,8 @@ const HEADER_BYTES = 5;
 /**
  * Walks a stream of messages, in whatever pieces it comes; nothing is kept of them.
  *
- * @param first a client's first message has no type; it is told as type 0
- * @param each is told a message's type, and where its body begins in the piece that ended its header
+ * @param first a client's first message has no type; it is reported as type 0
+ * @param each gets a message's type, and where its body begins in the piece that ended its header
  */
 export const walkMessages = (
   first: "typed" | "untyped",
@@ -43,7 +43,7 @@ export const walkMessages = (
 /** Whether a connection owes its client an answer, and the number of the server process behind it. */
 export type Owed = {
   readonly isOwed: boolean;
-  /** As the server told it; undefined before it did. Behind some poolers it is a made-up number. */
+  /** As the server sent it; undefined before. Some poolers make the number up. */
   readonly pid: number | undefined;
   sent(piece: Uint8Array): void;
   received(piece: Uint8Array): void;

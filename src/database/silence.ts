@@ -5,7 +5,7 @@
  * A connection that owes an answer and moves no byte, in either direction, is destroyed: at once where its
  * server would have cancelled the statement by then, and otherwise when the server, asked over a new
  * connection, does not work on it or does not answer. A migration or an index build may take hours. What
- * ran on it fails as on any lost connection, and whoever sent it does what they do then.
+ * ran on it fails as on any lost connection, and its sender does what it does then.
  */
 import type { Socket } from "node:net";
 import { ServerSilentError } from "./database-error.ts";

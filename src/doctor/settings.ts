@@ -24,7 +24,7 @@ export const lookAtSettings = async (service: Service): Promise<Settings> => {
       return await work();
     } catch (error) {
       const lines = errorOf(error).message.split("\n");
-      // What several checks stand on is told once.
+      // What several checks share is reported once.
       const told = new Set(findings.map(({ says }) => says));
       findings.push(...lines.filter((line) => !told.has(line)).map((line) => fail(line, CORRECT)));
       return undefined;

@@ -35,7 +35,7 @@ export type Asked = {
 /** How long one source may take. */
 const ANSWER_MS = 8_000;
 
-/** A source that does not answer is told of, not waited for. */
+/** A source that does not answer is reported, not waited for. */
 const ONCE: RetryPolicy = {
   attempts: 1,
   damagedAttempts: 1,

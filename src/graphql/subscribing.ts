@@ -15,7 +15,7 @@ const MOST_COIN_TYPES = 100;
 export const followArguments = builder.args((t) => ({
   coinType: t.string({ ...coinTypeArgument, required: false }),
   coinTypes: t.stringList({
-    description: `Up to ${MOST_COIN_TYPES} coin types in place of one, their events in chain order. Without coinType and coinTypes: all coins, those that are yet to come too.`,
+    description: `Up to ${MOST_COIN_TYPES} coin types in place of one, their events in chain order. Without coinType and coinTypes: all coins, including those issued later.`,
   }),
   after: t.string({
     description:

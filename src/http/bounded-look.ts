@@ -61,7 +61,7 @@ export const boundedLook = <Seen>(
       newest !== undefined && (underWay !== undefined || now() - newest.atMs < FRESH_MS)
         ? newest
         : begin();
-    // One that is overdue is not waited for by everybody anew.
+    // Nobody waits a second time for a look that is overdue.
     const leftMs = Math.max(0, (underWay?.untilMs ?? 0) - performance.now());
     const late = { ms: WITHIN_MS };
     await withinDeadline(ended, { ms: leftMs }, () => new DeadlineError(late)).catch((error) => {

@@ -50,7 +50,7 @@ export const forgetProcess = async (sql: Sql, id: string): Promise<void> => {
   await sql`delete from process_notes where id = ${id}`;
 };
 
-/** A day later nobody wants to know any more of one that was killed. */
+/** After a day one that was killed is no longer news. */
 const FORGOTTEN_AFTER = "1 day";
 
 /**
@@ -77,7 +77,7 @@ export type ProcessNote = ProcessId & {
   readonly said: ProcessSaid;
   /** Milliseconds since this was said. */
   readonly saidAgoMs: number;
-  /** When it was said, as text: another one means that it was said anew. */
+  /** When it was said, as text: a different one means that it was said again. */
   readonly saidAt: string;
 };
 

@@ -234,7 +234,7 @@ export const logSource = pgTable(
 );
 
 /**
- * What each process that indexes says of itself, so that processes that only serve know it too: one row a
+ * What each process that indexes says of itself, so that processes that only serve know it as well: one row a
  * process, written every few seconds, and removed when it ends in order. A row that is not written any more is of
  * one that hangs, was killed, or cannot write.
  */

@@ -40,7 +40,7 @@ export const lentSessionAnswer = z.object({
   key: z.string().describe("A key of the kind graphql."),
 });
 
-/** What the demo ledger lends to whoever opens the link that `start` printed. */
+/** What the demo ledger lends to the browser that opens the link `start` printed. */
 export type DemoAccess = {
   /** Uses up the token of the newest link: a key of the kind graphql that opens. Null for every other token. */
   lend(token: string): Promise<string | null>;

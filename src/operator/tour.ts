@@ -1,5 +1,5 @@
 /**
- * `POST /demo/tour`: the whole circle of a whitelist request on the demo ledger, for whoever has a key of the
+ * `POST /demo/tour`: the whole circle of a whitelist request on the demo ledger, for anyone with a key of the
  * page. A real request, signed with the demo's own key, for an investor that is made up; then
  * `GET /demo/tour/{id}` tells how far it is: request, transaction, register, callback.
  */

@@ -1,4 +1,4 @@
-/** What the demo ledger lends to whoever opens the link that `start` printed, and its guided tour. */
+/** What the demo ledger lends to the browser that opens the link `start` printed, and its guided tour. */
 import type { Reads } from "../database/readers.ts";
 import { findKey, verifyKey } from "../http/keys.ts";
 import type { DemoAccess } from "../operator/page-settings.ts";

@@ -1,6 +1,6 @@
 /**
- * The link that opens the page of the demo ledger signed in. Whoever can read what `start` prints has it, and nobody
- * else: not who reaches the port through a proxy, whatever the proxy says of them.
+ * The link that opens the page of the demo ledger signed in. Only those who can read what `start` prints have it;
+ * reaching the port is not enough, through a proxy or not.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFile, unlink } from "node:fs/promises";

@@ -148,7 +148,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
 };
 
 /**
- * `/health` shows it to everybody: of URLs the place alone, for the rest may hold a provider's key.
+ * `/health` shows it to everyone: of URLs only scheme and host, since the rest may hold a provider's key.
  * @param before trouble that it goes on with
  */
 const troubleOf = (

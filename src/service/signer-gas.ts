@@ -18,8 +18,8 @@ const LOOK_LOW_MS = 5_000;
 const ENOUGH = 1_000_000n;
 
 /**
- * Looks once a minute, and more often while gas is low, until `signal` aborts. Never rejects: a node that does not answer is told of, and what was
- * seen last stands.
+ * Looks once a minute, and more often while gas is low, until `signal` aborts. Never rejects: a node that does not
+ * answer is logged, and what was seen last stands.
  */
 export const watchGas = async (
   assets: readonly Paying[],

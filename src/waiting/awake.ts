@@ -3,14 +3,14 @@
  * round knows nothing of the meantime: what it waited for may have been there all along, and must not be blamed.
  */
 
-/** When this process last stood still. */
+/** When this process last did not run. */
 export type Standstill = {
   /** Milliseconds since the Unix epoch. */
   readonly fromMs: number;
   readonly untilMs: number;
 };
 
-/** Counts time, but not the time in which the process stood still. */
+/** Counts time, but not the time in which the process did not run. */
 export type AwakeClock = Disposable & {
   /** Milliseconds from a fixed point. */
   now(): number;

@@ -5,7 +5,7 @@
  * things move: a backfill, never a reason for an alarm. `stalled`: a part has work and does not do
  * it, or its source has not answered for a minute, with the reason beside its name.
  *
- * Without the database the last report is told with its age: as it was for ten seconds, then as `stalled`.
+ * Without the database the last report is repeated with its age: unchanged for ten seconds, then as `stalled`.
  */
 import type { Mark } from "../../projections/read-watermarks.ts";
 import { awake } from "../../waiting/awake.ts";
@@ -57,7 +57,7 @@ export type ReaderHealth = Standing & {
 export type HealthReport = {
   readonly status: State;
   readonly version: string;
-  /** Why it cannot be told how things are now: what follows is of before. Absent while it can. */
+  /** Why the current state is unknown: what follows is the last that was known. Absent while it is known. */
   readonly reason?: string;
   /** Since when, ISO 8601. */
   readonly since?: string;
@@ -114,10 +114,10 @@ export type HealthSettings = {
   readonly observeEveryMs?: number;
 };
 
-/** Trouble that lasts less keeps the former state: an alarm for each blink would be heard by nobody. */
+/** Shorter trouble keeps the former state: an alarm for each blink would soon be ignored. */
 export const GRACE_MS = 10_000;
 
-/** What a driver says of a lost database may name hosts and users: that goes to the log. */
+/** What the driver says of a lost database may name hosts and users: that goes only to the log. */
 export const NO_DATABASE = "the database does not answer";
 
 /** Watches progress from now on. */
@@ -175,7 +175,7 @@ const LAST_LOOK: Deadline = { ms: 2_000 };
 /** A report and when it was made. */
 type Seen = { readonly report: HealthReport; readonly atMs: number };
 
-/** What is told of the last look: while there is trouble, with its age. */
+/** The report of the last look: while there is trouble, with its age. */
 const reportOf = (
   { last, trouble }: Looked<Seen>,
   version: string,
@@ -255,7 +255,7 @@ type At = {
   readonly stallAfterMs: number;
 };
 
-/** What tries again: it is told at once, though it is no stall yet. */
+/** What is being retried: reported at once, though it is no stall yet. */
 const troubleNotes = (
   name: string,
   trouble: Trouble | undefined,

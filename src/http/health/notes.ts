@@ -12,7 +12,7 @@ export const noteOf = (reason: string, sinceMs: number): Note => ({
   since: new Date(sinceMs).toISOString(),
 });
 
-/** How long a standstill is told of: probes that waited for it ask again within a minute. */
+/** How long a standstill is reported: probes that waited during it ask again within a minute. */
 const TOLD_FOR_MS = 60_000;
 
 /** This process did not run: what seems wrong may only not have been heard. */

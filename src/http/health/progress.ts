@@ -48,7 +48,7 @@ export type ReaderProgress = {
 export type Progress = {
   readonly pipelines: readonly PipelineProgress[];
   readonly reader: ReaderProgress;
-  /** Why nothing moves that one process does, whatever troubled it before; absent while it answers. */
+  /** Why no work of one process moves, whatever troubled it before; absent while the process answers. */
   readonly process?: Trouble | undefined;
 };
 

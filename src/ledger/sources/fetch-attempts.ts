@@ -37,7 +37,7 @@ export type RetryPolicy = {
   readonly forMs?: number;
 };
 
-/** About half a minute of trying, after which whoever reads begins again; three readings that are damaged. */
+/** About half a minute of trying, after which the reader begins again; three readings that are damaged. */
 export const defaultRetryPolicy: RetryPolicy = {
   attempts: 8,
   damagedAttempts: 3,

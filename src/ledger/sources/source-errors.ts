@@ -2,7 +2,7 @@ import type { Remedy } from "../../waiting/remedy.ts";
 import type { CheckpointFileError } from "./chk-file.ts";
 
 /**
- * A source says something wrong, or nothing. It is asked again, slower and slower: most of it passes by itself, and
+ * A source says something wrong, or nothing. It is asked again at growing intervals: most of it passes by itself, and
  * what does not is mended at the source, or by naming another one (LEDGER_SOURCE).
  */
 export abstract class SourceError extends Error {

@@ -1,7 +1,7 @@
 /**
  * Several sources of one chain as one: the next is asked when one fails, and the first again later.
  *
- * It does not retry by itself. Whoever reads says which errors are the source's (`failed`), begins again, and so
+ * It does not retry by itself. The reader says which errors are the source's (`failed`), begins again, and so
  * reads from the next one. After some minutes on another one the first is asked whether it is back, and read from
  * again when it is. Before one is read from, it must be of the same chain as the others, as far as it can tell.
  */
