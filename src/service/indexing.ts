@@ -12,8 +12,8 @@ import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { onlyPlaces } from "../values/place.ts";
 import type { Ledger } from "./ledger-source.ts";
+import { shownReason } from "./shown-reason.ts";
 import type { Storage } from "./storage.ts";
 import { verificationOf } from "./verification.ts";
 
@@ -147,10 +147,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   };
 };
 
-/**
- * `/health` shows it to everyone: of URLs only scheme and host, since the rest may hold a provider's key.
- * @param before trouble that it goes on with
- */
+/** @param before trouble that it goes on with */
 const troubleOf = (
   error: Error | null,
   gaveUp: boolean,
@@ -158,4 +155,4 @@ const troubleOf = (
 ): Trouble | undefined =>
   error === null
     ? undefined
-    : { gaveUp, reason: onlyPlaces(error.message), sinceMs: before?.sinceMs ?? Date.now() };
+    : { gaveUp, reason: shownReason(error), sinceMs: before?.sinceMs ?? Date.now() };

@@ -10,6 +10,7 @@ import { awakeMs } from "../waiting/awake.ts";
 import { pause } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { errorOf } from "../waiting/remedy.ts";
+import { shownReason } from "./shown-reason.ts";
 
 /** Disposing of it removes what was said: the process ends in order. */
 export type ProcessNotes = AsyncDisposable & {
@@ -98,7 +99,7 @@ export const keepProcessNotes = (
     },
     unwritable: () => {
       if (unwrittenMs() < UNWRITTEN_MS) return undefined;
-      const why = refused === undefined ? "" : `: ${refused.message}`;
+      const why = refused === undefined ? "" : `: ${shownReason(refused)}`;
       const reason = `the database takes no writes${why}`;
       return { gaveUp: false, reason, sinceMs: Date.now() - unwrittenMs() };
     },
