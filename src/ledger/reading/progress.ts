@@ -81,10 +81,6 @@ export const keepProgress = (
   let read = 0;
   let skipped = 0;
 
-  const raiseTip = (newest: bigint) => {
-    if (tip === null || newest > tip) tip = newest;
-  };
-
   const rates = () => {
     const at = clock();
     while (slices[0] !== undefined && slices[0].from < at - WINDOW_MS) slices.shift();
@@ -117,14 +113,15 @@ export const keepProgress = (
       last = mark;
     },
     tip: (newest) => {
-      raiseTip(newest);
+      // What was said before may have been wrong, or of another source.
+      tip = last !== null && last.sequence > newest ? last.sequence : newest;
       // At the end of a quiet chain nothing is appended that would tell.
       if (state === "reading" && clock() - enteredAt > SETTLED_MS) error = null;
     },
     appended: ({ batch, checkpoints, skipped: ruledOut, rawBytes }) => {
       next = batch.last.sequence + 1n;
       last = batch.last;
-      raiseTip(batch.last.sequence);
+      if (tip === null || last.sequence > tip) tip = last.sequence;
       error = null;
       read += checkpoints;
       skipped += ruledOut;

@@ -56,6 +56,9 @@ const LOOK_BEYOND_EVERY_POLLS = 20;
 /** How far beyond the awaited checkpoint to look: one lost upload, a lost batch, a late start. */
 const LOOK_BEYOND = [1n, 16n, 256n] as const;
 
+/** Checkpoints have no larger numbers. */
+const LARGEST = 2n ** 63n - 1n;
+
 /**
  * An archive of checkpoints in an object store: zstd-compressed protobuf, one object each.
  *
@@ -83,7 +86,7 @@ export const objectStoreSource = ({
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
   // Two more than fetches may run at once: looking for the newest must not wait behind them.
   const client = createHttpClient({ ...http, sockets: concurrencyBounds.max + 2 }, headers);
-  /** The highest checkpoint seen: where the next look for the newest starts. */
+  /** The highest checkpoint read: where the next look for the newest starts. */
   let highestSeen: bigint | null = null;
 
   const urlOf = (sequence: bigint): URL => {
@@ -126,12 +129,18 @@ export const objectStoreSource = ({
       return heard(hearing, askObject(wanted, signal), signal);
     };
     const wanted = `asking for ${sequence}`;
-    const there = await askPatiently(
-      { source: description, wanted, attempt, policy: LOOK },
-      signal,
-    );
-    if (there) seen(sequence);
-    return there;
+    return await askPatiently({ source: description, wanted, attempt, policy: LOOK }, signal);
+  };
+
+  const latest = async (signal: AbortSignal): Promise<bigint | null> => {
+    const look = (from: bigint) =>
+      newestPresent(async (at) => at <= LARGEST && (await isThere(at, signal)), from);
+    const found = (highestSeen === null ? null : await look(highestSeen)) ?? (await look(startsAt));
+    // A page in place of the store says "there" to every question: only what can be read is.
+    const isRead = found !== null && highestSeen !== null && found <= highestSeen;
+    if (found !== null && !isRead && (await fetchOne(found, signal)) === null) return null;
+    highestSeen = found;
+    return found;
   };
 
   /** Waits at the tip until `sequence` is there; null when `signal` aborts first. */
@@ -162,8 +171,7 @@ export const objectStoreSource = ({
   return {
     description,
     chainId: async () => chainId,
-    latest: (signal) =>
-      newestPresent((sequence) => isThere(sequence, signal), highestSeen ?? startsAt),
+    latest,
     checkpoints: async function* ({ first, last, atOnce }, signal) {
       try {
         // At the tip nearly everything ahead is absent: begin with one and double while they come.

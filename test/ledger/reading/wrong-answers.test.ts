@@ -136,6 +136,25 @@ test("a full node that refuses, and gives an old checkpoint under a new number, 
   expect(chain(await contentsOf(database))).toBe(chain(expected));
 });
 
+test("a newest checkpoint that was said wrongly is corrected with what is said next", async () => {
+  const newest = [10n ** 15n];
+  await using store = await startObjectStore({ newest: NEWEST, object });
+  await using database = await freshDatabase();
+  const source = openSource(store.base.href);
+  const told: CheckpointSource = {
+    ...source,
+    latest: async (signal) => newest.shift() ?? (await source.latest(signal)),
+  };
+  const options = { last: undefined, waits: { tipEveryMs: 50 } };
+  await using running = reading(database, told, options);
+  await reached(database, NEWEST + 1n);
+  await until(
+    "the tip",
+    () => running.seen.latest?.tip,
+    (tip) => tip === NEWEST,
+  );
+});
+
 type Store = Awaited<ReturnType<typeof startObjectStore>>;
 
 /** Two stores as one source, as the service lists them. */

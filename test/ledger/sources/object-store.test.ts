@@ -255,7 +255,8 @@ test("finds the newest checkpoint with a number of questions that grows with the
   const { signal } = new AbortController();
   expect(await source.latest(signal)).toBe(275_761_458n);
   expect(store.seen.heads.length).toBeLessThan(65);
-  expect(store.seen.gets).toEqual([]);
+  // What is there is read once: a page in place of the store would say so of everything.
+  expect(store.seen.gets).toEqual([275_761_458n]);
 
   const before = store.seen.heads.length;
   store.state.newest += 20n;
@@ -290,4 +291,24 @@ test("ends quietly when told to, at the tip and in the middle of fetching", asyn
     }
     expect(newest).toBeGreaterThanOrEqual(stopAt);
   }
+});
+
+test("a page that answers every question in place of the store is not believed, and forgotten once it is gone", async () => {
+  await using store = await startObjectStore({ newest: 50n });
+  await using source = open(store.base, {
+    retry: { attempts: 2, damagedAttempts: 2, backoff: { firstMs: 1, maxMs: 1 } },
+  });
+  const { signal } = new AbortController();
+  expect(await source.latest(signal)).toBe(50n);
+  store.state.misbehave = (_, response) => {
+    response.writeHead(200, { "content-type": "text/html" }).end("<html>maintenance</html>");
+    return true;
+  };
+  await expect(source.latest(signal)).rejects.toThrow(CheckpointDamagedError);
+  // Something that can be read in place of each.
+  store.state.misbehave = () => false;
+  store.state.newest = 2n ** 70n;
+  expect(await source.latest(signal)).toBe(2n ** 63n - 1n);
+  store.state.newest = 52n;
+  expect(await source.latest(signal)).toBe(52n);
 });
