@@ -6,7 +6,6 @@ import { z } from "zod";
 import type { Database } from "../src/database/connect.ts";
 import { columns, type Figure, quantile } from "./figure.ts";
 import { emptyTable, fillTable, writeBasics } from "./graphql-fill.ts";
-import { type Load, startLoad } from "./graphql-load.ts";
 import type { QueryName, Question, Variables } from "./graphql-queries.ts";
 import {
   BUSY_OBJECTS,
@@ -20,6 +19,7 @@ import {
   wallet,
 } from "./graphql-rows.ts";
 import { type Server, startService } from "./graphql-servers.ts";
+import { type Load, startLoad } from "./load.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 import { somewhere } from "./somewhere.ts";
 

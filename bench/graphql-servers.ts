@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createKey } from "../src/http/keys.ts";
-import type { Call } from "./graphql-load.ts";
 import { bodyOf, type Question } from "./graphql-queries.ts";
+import { type Call, callOf } from "./load.ts";
 import type { Scratch } from "./scratch-postgres.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
@@ -138,13 +138,8 @@ const client = (port: number, address: Address): Pick<Server, "ask" | "call"> =>
     },
     call: (question, length) => {
       const body = bodyOf(question);
-      const lines = Object.entries({
-        host: `127.0.0.1:${port}`,
-        ...headers,
-        "content-length": Buffer.byteLength(body),
-      }).map(([name, value]) => `${name}: ${value}\r\n`);
-      const head = `POST ${address.path(question)} HTTP/1.1\r\n${lines.join("")}\r\n`;
-      return { port, bytes: Buffer.from(head + body), length };
+      const all = { ...headers, "content-length": Buffer.byteLength(body) };
+      return callOf(port, `POST ${address.path(question)}`, all, body, length);
     },
   };
 };

@@ -6,10 +6,10 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { columns, type Figure, quantile } from "./figure.ts";
 import { fillTable, writeBasics } from "./graphql-fill.ts";
-import { type Call, type Load, startLoad } from "./graphql-load.ts";
 import type { Question, Variables } from "./graphql-queries.ts";
 import { COIN, coinOfOwners, GROWING, wallet } from "./graphql-rows.ts";
 import { type Server, startBare, startService } from "./graphql-servers.ts";
+import { type Call, type Load, startLoad } from "./load.ts";
 import { processorMs } from "./processor-time.ts";
 import { type Scratch, scratchPostgres } from "./scratch-postgres.ts";
 

@@ -4,10 +4,10 @@
  */
 import { columns, type Figure, quantile } from "./figure.ts";
 import { fillHistory, fillTable, MIDDLE, writeBasics } from "./graphql-fill.ts";
-import { startLoad } from "./graphql-load.ts";
 import type { QueryName, Variables } from "./graphql-queries.ts";
 import { COIN, GROWING, wallet } from "./graphql-rows.ts";
 import { startService } from "./graphql-servers.ts";
+import { startLoad } from "./load.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 
 const ROWS = 10_000;

@@ -14,7 +14,7 @@ import { LIST_PATH } from "../src/rest/names.ts";
 import { restPart } from "../src/rest/part.ts";
 import { pageStatement } from "../src/transfers/list-page.ts";
 import { remedyOf } from "../src/waiting/remedy.ts";
-import type { Call } from "./rest-load.ts";
+import { type Call, callOf } from "./load.ts";
 import { benchTokens, PROJECT } from "./rest-records.ts";
 import type { Scratch } from "./scratch-postgres.ts";
 
@@ -68,10 +68,11 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
   bare.get(LIST_PATH, () => read(db, text, parameters));
   const where = { port: 0, host: "127.0.0.1" };
   const { secret: key } = await createKey(database, { kind: "project", subject: PROJECT });
-  const [ourUrl, bareUrl] = [await server.listen(where), await bare.listen(where)];
+  const callTo = (url: string) => (query: string) =>
+    callOf(Number(new URL(url).port), `GET ${LIST_PATH}?${query}`, { "x-project-api-key": key });
   return {
-    ours: (query) => ({ url: `${ourUrl}${LIST_PATH}?${query}`, key }),
-    bare: (query) => ({ url: `${bareUrl}${LIST_PATH}?${query}`, key }),
+    ours: callTo(await server.listen(where)),
+    bare: callTo(await bare.listen(where)),
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await bare.close();

@@ -3,7 +3,7 @@
  * sends the rows; and how long each kind of request takes with few records and with many.
  */
 import { type Figure, quantile } from "./figure.ts";
-import { type Load, startLoad } from "./rest-load.ts";
+import { type Call, type Load, startLoad } from "./load.ts";
 import { type KnownRecords, writeRecords } from "./rest-records.ts";
 import { openServers, type Servers } from "./rest-servers.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
@@ -71,11 +71,15 @@ const served = async (count: number): Promise<Served> => {
 
 const rateFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
   const over = { connections: CONNECTIONS, forMs: RATE_ROUND_MS };
+  const rateOf = async (call: Call) => {
+    const { millis, tookMs } = await load.rate(call, over);
+    return (millis.length / tookMs) * 1_000;
+  };
   const ours: number[] = [];
   const bare: number[] = [];
   for (let round = 0; round <= RATE_ROUNDS; round += 1) {
-    bare.push(await load.rate([servers.bare("limit=100")], over));
-    ours.push(await load.rate([servers.ours("limit=100")], over));
+    bare.push(await rateOf(servers.bare("limit=100")));
+    ours.push(await rateOf(servers.ours("limit=100")));
     // The first round warms everything up.
     if (round === 0) for (const each of [ours, bare]) each.length = 0;
   }
@@ -104,7 +108,7 @@ const timeFigures = async (
   }));
   // As many connections to either database: one alone would be the quicker.
   for (const { servers } of [small, large]) {
-    await load.rate([servers.ours("limit=10")], { connections: CONNECTIONS, forMs: RATE_ROUND_MS });
+    await load.rate(servers.ours("limit=10"), { connections: CONNECTIONS, forMs: RATE_ROUND_MS });
   }
   for (let round = 0; round <= ROUNDS; round += 1) {
     const asked = Array.from({ length: OF_A_KIND }, (_, n) =>

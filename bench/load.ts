@@ -12,6 +12,24 @@ export type Call = {
   readonly length: number | null;
 };
 
+/** The call that a request is, to a port of this machine; its headers are sent as they are given. */
+export const callOf = (
+  port: number,
+  request: string,
+  headers: Readonly<Record<string, string | number>>,
+  body = "",
+  length: number | null = null,
+): Call => {
+  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  return {
+    port,
+    bytes: Buffer.from(`${request} HTTP/1.1\r\n${lines.join("")}\r\n${body}`),
+    length,
+  };
+};
+
 /** What the thread is told to do. */
 export type Work =
   | {
@@ -42,7 +60,7 @@ export type Load = AsyncDisposable & {
 };
 
 export const startLoad = (): Load => {
-  const worker = new Worker(new URL("./graphql-load-worker.ts", import.meta.url));
+  const worker = new Worker(new URL("./load-worker.ts", import.meta.url));
   const ask = async (work: Work): Promise<Answers> => {
     const answered: Promise<Reply[]> = once(worker, "message");
     worker.postMessage(work);

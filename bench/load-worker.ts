@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import { parentPort } from "node:worker_threads";
-import type { Answers, Call, Work } from "./graphql-load.ts";
+import type { Answers, Call, Work } from "./load.ts";
 
 type Connection = {
   /** One call at a time; rejects when the answer is not the one that is expected. */
