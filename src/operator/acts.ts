@@ -23,7 +23,7 @@ import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { resultEndpoint } from "../ta/requests/callback-address.ts";
-import { cursorOf, nameAsked, time, timedPlace } from "./cursor.ts";
+import { nameAsked, pageOf, time, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 import { NOTHING, type Route, route } from "./route.ts";
@@ -184,8 +184,7 @@ export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
           place.left();
         }
         tell(request, key, { redelivered, since, until, receiver: endpoint, states: body.states });
-        const last = found.slice(0, limit).at(-1);
-        const next = found.length > limit && last !== undefined ? cursorOf(last.place) : null;
+        const { next } = pageOf(found, limit, ({ id }) => id);
         return { dryRun, matched, redelivered, waiting, next };
       },
     }),

@@ -10,7 +10,7 @@ import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
-import { nameAsked, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
+import { nameAsked, pageAnswer, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
@@ -42,10 +42,7 @@ const item = z.object({
   lastAttempt: attempt.nullable(),
 });
 
-export const operatorDeliveriesAnswer = z.object({
-  items: z.array(item).describe("The newest first."),
-  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-});
+export const operatorDeliveriesAnswer = pageAnswer(item, "The newest first.");
 
 export const operatorDeliveryAnswer = item.extend({
   attempts: z.array(attempt).describe("Oldest first; the newest hundred."),

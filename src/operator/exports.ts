@@ -41,7 +41,7 @@ import { guardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
 import type { SuiToken } from "../settings/assets.ts";
-import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
+import { canonicalAddress } from "../values/move-type.ts";
 import {
   makeArchiveFolder,
   removeArchiveFolder,
@@ -50,7 +50,7 @@ import {
 import type { DescribedRoute } from "./describe.ts";
 import type { Entrance } from "./entrance.ts";
 import { NOTHING } from "./route.ts";
-import { tableAsked, tableParameters } from "./table-asked.ts";
+import { canonicalBy, tableAsked, tableParameters } from "./table-asked.ts";
 
 const CAP_TABLE = "/exports/cap-table";
 const STATEMENT = "/exports/statement";
@@ -75,15 +75,7 @@ const statementQuery = z.strictObject({
   owner: z
     .string()
     .max(80, "is too long")
-    .transform((text, context) => {
-      try {
-        return canonicalAddress(text);
-      } catch (error) {
-        if (!(error instanceof MoveTypeError)) throw error;
-        context.addIssue({ code: "custom", message: `is ${error.message}` });
-        return z.NEVER;
-      }
-    })
+    .transform(canonicalBy(canonicalAddress))
     .optional()
     .meta({ description: "The row of this wallet, or of the holder it belongs to." }),
   holderId: z

@@ -5,7 +5,7 @@ import type { Db } from "../database/connect.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
-import { nameAsked, pageLimit } from "./cursor.ts";
+import { nameAsked, pageAnswer, pageLimit } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const item = z.object({
@@ -27,10 +27,7 @@ const item = z.object({
   pending: z.int().describe(`Messages that wait; ${MOST_PENDING} means that many or more.`),
 });
 
-export const operatorReceiversAnswer = z.object({
-  items: z.array(item).describe("By id."),
-  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-});
+export const operatorReceiversAnswer = pageAnswer(item, "By id.");
 
 const receiversQuery = z.strictObject({
   after: nameAsked.optional().meta({ description: "`next` of the page before." }),

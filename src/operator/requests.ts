@@ -8,7 +8,7 @@ import {
   REQUEST_STATUSES,
   requestHistory,
 } from "../ta/requests/overview.ts";
-import { nameAsked, pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { nameAsked, pageAnswer, pageLimit, pageOf, timedPlace } from "./cursor.ts";
 import { NOTHING, type Route, route } from "./route.ts";
 
 const item = z.object({
@@ -24,10 +24,7 @@ const item = z.object({
   updatedAt: z.iso.datetime(),
 });
 
-export const operatorRequestsAnswer = z.object({
-  items: z.array(item).describe("The newest first."),
-  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-});
+export const operatorRequestsAnswer = pageAnswer(item, "The newest first.");
 
 export const operatorRequestAnswer = item.extend({
   history: z

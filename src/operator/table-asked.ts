@@ -16,20 +16,25 @@ const decimal = (what: string, mostDigits: number) =>
     .transform(BigInt)
     .optional();
 
+/** Brings a text into its canonical form; one that has none is refused. */
+export const canonicalBy =
+  (canonical: (text: string) => string) =>
+  (text: string, context: z.RefinementCtx): string => {
+    try {
+      return canonical(text);
+    } catch (error) {
+      if (!(error instanceof MoveTypeError)) throw error;
+      context.addIssue({ code: "custom", message: `is ${error.message}` });
+      return z.NEVER;
+    }
+  };
+
 /** Parameters of every download. */
 export const tableParameters = {
   coinType: z
     .string()
     .max(2_000, "is too long")
-    .transform((text, context) => {
-      try {
-        return canonicalType(text);
-      } catch (error) {
-        if (!(error instanceof MoveTypeError)) throw error;
-        context.addIssue({ code: "custom", message: `is ${error.message}` });
-        return z.NEVER;
-      }
-    })
+    .transform(canonicalBy(canonicalType))
     .meta({ description: "Coin type; addresses in it in short form, too." }),
   // Nine digits fewer than 63 bits have: positions are made of checkpoints.
   atCheckpoint: decimal("a checkpoint", 9).meta({

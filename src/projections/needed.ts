@@ -1,32 +1,19 @@
 /** Which pipelines an answer needs: each field of the API names one of these. */
 import type { Needed } from "./guarded-reads.ts";
+import type { WatermarkTable } from "./watermark.ts";
 import * as watermarks from "./watermarks.ts";
 
-const TOKENS: Needed = {
-  name: "shared_token_objects",
-  watermark: watermarks.sharedTokenObjectsWatermark,
-  hasLayout: true,
-};
-const GRANTS: Needed = {
-  name: "timelock_objects",
-  watermark: watermarks.timelockObjectsWatermark,
-  hasLayout: true,
-};
-const HOLDERS: Needed = {
-  name: "holder_lifecycle",
-  watermark: watermarks.holderLifecycleWatermark,
-  hasLayout: true,
-};
-const ROLES: Needed = {
-  name: "role_changes",
-  watermark: watermarks.roleChangesWatermark,
-  hasLayout: true,
-};
-const ACTIVITY: Needed = {
-  name: "token_activity",
-  watermark: watermarks.tokenActivityWatermark,
-  hasLayout: false,
-};
+const needed = (name: string, watermark: WatermarkTable, hasLayout = true): Needed => ({
+  name,
+  watermark,
+  hasLayout,
+});
+
+const TOKENS = needed("shared_token_objects", watermarks.sharedTokenObjectsWatermark);
+const GRANTS = needed("timelock_objects", watermarks.timelockObjectsWatermark);
+const HOLDERS = needed("holder_lifecycle", watermarks.holderLifecycleWatermark);
+const ROLES = needed("role_changes", watermarks.roleChangesWatermark);
+const ACTIVITY = needed("token_activity", watermarks.tokenActivityWatermark, false);
 
 export const FOR_BALANCES: readonly Needed[] = [TOKENS, GRANTS];
 export const FOR_TOKEN_OBJECTS: readonly Needed[] = [TOKENS];

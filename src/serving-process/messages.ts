@@ -4,6 +4,7 @@
  * arrive as they were; each message is checked where it arrives.
  */
 import { z } from "zod";
+import { endpointSaid } from "../evm/log/chain-notes.ts";
 import type { Snapshot } from "../http/health/indexing-process.ts";
 import { assetsFile } from "../settings/assets.ts";
 
@@ -13,18 +14,9 @@ const trouble = z.object({
   sinceMs: z.number().optional(),
 });
 
-const endpoint = z.object({
-  endpoint: z.string(),
-  state: z.enum(["unused", "good", "paused", "wrong chain"]),
-  failures: z.number(),
-  lastError: z
-    .object({ name: z.string(), kind: z.string(), message: z.string(), secondsAgo: z.number() })
-    .nullable(),
-});
-
 const chain = z.object({
   trouble: trouble.optional(),
-  endpoints: z.array(endpoint),
+  endpoints: z.array(endpointSaid),
   doubts: z.map(z.string(), z.array(z.string())),
 });
 

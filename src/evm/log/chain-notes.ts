@@ -7,7 +7,7 @@ import { bigints } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 
 /** An endpoint by its label: the rest of its URL may hold keys. */
-const endpoint = z.object({
+export const endpointSaid = z.object({
   endpoint: z.string(),
   state: z.enum(["unused", "good", "paused", "wrong chain"]),
   failures: z.number(),
@@ -25,7 +25,7 @@ export type ChainNote = {
   /** Why it does not read; undefined while it does. */
   readonly trouble: { readonly gaveUp: boolean; readonly reason: string } | undefined;
   /** In order of preference. */
-  readonly endpoints: readonly Readonly<z.infer<typeof endpoint>>[];
+  readonly endpoints: readonly Readonly<z.infer<typeof endpointSaid>>[];
   /** By address; tokens without are absent. */
   readonly doubts: ReadonlyMap<string, readonly string[]>;
 };
@@ -55,7 +55,7 @@ const row = z.object({
   chainId: z.coerce.number(),
   gaveUp: z.boolean(),
   reason: z.string().nullable(),
-  endpoints: z.array(endpoint),
+  endpoints: z.array(endpointSaid),
   doubts,
   saidAgoMs: z.number(),
 });
