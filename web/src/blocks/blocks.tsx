@@ -219,7 +219,7 @@ export const Failed = ({
         {keyGone
           ? "The service no longer knows the key that this page is signed in with: it was revoked or has expired."
           : isRebuilding
-            ? "The service is making it again from its log, and shows it when that is complete. Nothing is lost."
+            ? "The service is rebuilding it from its log, and shows it once that is complete. Nothing is lost."
             : error.message}
         {!keyGone && !isRebuilding && onRetry !== undefined && !isRefused(error)
           ? " It is asked for again by itself."

@@ -42,7 +42,7 @@ export const NotLoaded = ({
       <div className="mx-auto mt-1 max-w-prose text-muted">
         {replaced
           ? "The service has a newer version of this page. Reload it; you will be asked for the key again."
-          : "It is tried again by itself. Leave the page open: reloading forgets the key."}
+          : "The page keeps trying. Leave it open: reloading forgets the key."}
       </div>
       <Button className="mt-3" onClick={replaced ? () => location.reload() : one.again}>
         {replaced ? "Reload" : "Try again"}

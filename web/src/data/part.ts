@@ -19,7 +19,7 @@ export class PartError extends Error {
     super(
       replaced
         ? "The service has a newer version of this page, and no longer the part that this needs. Reload the page; you will be asked for the key again."
-        : "A part of this page could not be loaded. It is tried again by itself: try again in a moment, and leave the page open.",
+        : "A part of this page could not be loaded. The page keeps trying: ask again in a moment, and leave it open.",
     );
   }
 }

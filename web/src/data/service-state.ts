@@ -60,7 +60,7 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
       kind: "lost",
       word: `No answer since ${clockText(lostMs, nowMs)}`,
       tone: "bad",
-      detail: "It is asked again by itself; what is shown is from before.",
+      detail: "The page keeps asking; what it shows is from before.",
     };
   }
   if (refused) {
@@ -77,7 +77,7 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
       : unknown(fault);
   }
   const knownMs = health.atMs - health.ageSeconds * 1_000;
-  const since = `It last knew its state at ${clockText(knownMs, nowMs)}.`;
+  const since = `The service last knew its state at ${clockText(knownMs, nowMs)}.`;
   // Not asked for a while, such as by a machine that slept.
   if (nowMs - health.atMs > OLD_ANSWER_MS) return unknown(fault ?? since);
   if (health.status === "stalled") {
@@ -85,7 +85,8 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
   }
   if (fault !== null) return unknown(fault);
   if (nowMs - knownMs > OLD_ANSWER_MS) return unknown(since);
-  if (health.status === "unknown") return unknown("It names a state that this page does not know.");
+  if (health.status === "unknown")
+    return unknown("The service reports a state that this page does not know.");
   if (health.doubt !== null) return unknown(health.doubt);
   const ageMs = newestMs === null ? null : nowMs - newestMs;
   if (health.status === "catching_up") {

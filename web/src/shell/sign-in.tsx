@@ -35,7 +35,7 @@ const DemoLink = ({ fault }: { readonly fault: Error | null }) => (
           <code>npm start</code> printed a link that opens this page signed in, once. Another one:
         </>
       ) : (
-        <>It was used before, or another was made since. Another one:</>
+        <>It was already used, or a newer one was made. To get another:</>
       )}
       <Command text="npm run holderbook -- demo link" />
     </Notice>

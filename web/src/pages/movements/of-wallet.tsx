@@ -63,7 +63,7 @@ export const OfWallet = ({
             keyOf={({ cursor }) => cursor}
             empty={
               <Empty title="Nothing ever moved here">
-                This wallet never held this token. Look whether another token was meant.
+                This wallet never held this token. Check that the right token is chosen.
               </Empty>
             }
             columns={[

@@ -58,7 +58,7 @@ const Verdict = ({ health }: { readonly health: HealthSeen }) => {
     <div className="space-y-2">
       {doubts.map((reason) => (
         <Notice key="reader" tone="warn" title="Whether the chain has more is not known">
-          {reason ?? "No process said how far it has read."} Look whether the process that indexes
+          {reason ?? "No process said how far it has read."} Check that the process that indexes
           runs.
         </Notice>
       ))}

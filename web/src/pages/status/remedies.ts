@@ -9,12 +9,12 @@ const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = 
   {
     says: /the database does not answer/,
     remedy:
-      "Look whether Postgres runs and can be reached from this machine. Nothing is lost; the service goes on by itself once it answers.",
+      "Check that Postgres runs and can be reached from this machine. Nothing is lost; the service resumes by itself once it answers.",
   },
   {
     says: /\bqueue\b|Redis/,
     remedy:
-      "Look whether what REDIS_URL names runs and can be reached, or Postgres where that is not set. Requests and callbacks wait; none is lost.",
+      "Check that the server in REDIS_URL, or Postgres where that is not set, runs and can be reached. Requests and callbacks wait; none is lost.",
   },
   {
     says: /the database takes no writes/,
