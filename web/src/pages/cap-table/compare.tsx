@@ -1,12 +1,13 @@
 /** Two dates of one token: new, exited, increased and decreased holders, adding up to what was issued between. */
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, type Tone } from "../../blocks/blocks.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { WhenInAddress } from "../../blocks/when-in-address.tsx";
 import { Button } from "../../controls/button.tsx";
-import { When } from "../../controls/when.tsx";
-import { type MomentSearch, useTokenSearch, without } from "../../data/here.ts";
+import { type MomentSearch, useTokenSearch } from "../../data/here.ts";
 import type { Token } from "../../data/tokens.ts";
 import { type ChangeKind, compareRegisters, type Difference } from "../../register/compare.ts";
 import type { Register } from "../../register/register.ts";
@@ -37,7 +38,6 @@ export const Compare = ({
   readonly token: Token;
 }) => {
   const search = useSearch({ from: "/cap-table" });
-  const navigate = useNavigate({ from: "/cap-table" });
   const { from, to } = useTokenTime(token.coinType);
   // Yesterday's close, or the beginning of a token that is younger.
   const usual = Math.max(yesterdaysClose(to * 1_000), from ?? 0);
@@ -46,20 +46,13 @@ export const Compare = ({
   return (
     <>
       <Card>
-        <When
+        <WhenInAddress
+          name="with"
           label="Compared with"
           at={Number(against)}
           from={from}
           to={to}
           nowLabel="Yesterday's close"
-          onChange={(chosen) =>
-            void navigate({
-              search:
-                chosen === undefined
-                  ? without(search, "with")
-                  : { ...search, with: String(chosen) },
-            })
-          }
         />
       </Card>
       <Answered of={other} what="The other date" card>
@@ -181,30 +174,22 @@ const columnsOf = (
       </span>
     ),
   },
-  {
+  amountColumn(decimals, ({ before }) => before, {
     id: "before",
     header: "Before",
-    align: "right",
-    amount: true,
     wideOnly: true,
-    order: ({ before }) => before,
-    cell: ({ before }) => <Amount units={before} decimals={decimals} fixed />,
-  },
-  {
+    sorted: true,
+  }),
+  amountColumn(decimals, ({ after }) => after, {
     id: "after",
     header: "After",
-    align: "right",
-    amount: true,
     wideOnly: true,
-    order: ({ after }) => after,
-    cell: ({ after }) => <Amount units={after} decimals={decimals} fixed />,
-  },
-  {
+    sorted: true,
+  }),
+  amountColumn(decimals, ({ change }) => change, {
     id: "change",
     header: "Change",
-    align: "right",
-    amount: true,
-    order: ({ change }) => change,
-    cell: ({ change }) => <Amount units={change} decimals={decimals} fixed signed />,
-  },
+    sorted: true,
+    signed: true,
+  }),
 ];

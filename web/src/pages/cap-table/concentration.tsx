@@ -2,14 +2,14 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { Card } from "../../blocks/blocks.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import { useMomentSearch } from "../../data/here.ts";
-import { curve, largest } from "../../register/concentration.ts";
+import { curve, type Largest, largest } from "../../register/concentration.ts";
 import { type Register, rowId } from "../../register/register.ts";
 import { amountText, countText, proportion, shareText } from "../../shown/amount.ts";
 import { shortened } from "../../shown/copied.tsx";
-import { Amount } from "../../shown/fitted.tsx";
 
 /** Holders with an area of their own; the others share one. */
 const OWN_AREA = 60;
@@ -122,13 +122,10 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
           keyOf={({ count }) => String(count)}
           columns={[
             { id: "count", header: "Largest", cell: ({ count }) => countText(count) },
-            {
+            amountColumn(decimals, ({ held }: Largest) => held, {
               id: "held",
               header: "Hold together",
-              align: "right",
-              amount: true,
-              cell: ({ held }) => <Amount units={held} decimals={decimals} fixed />,
-            },
+            }),
             {
               id: "share",
               header: "Share",

@@ -1,6 +1,7 @@
 /** The register as a file, of the very checkpoint that is shown. */
 import { useState } from "react";
 import { Button } from "../../controls/button.tsx";
+import { Fault, useDoing } from "../../controls/doing.tsx";
 import { askFile, save } from "../../data/ask.ts";
 import { useSession } from "../../data/session.ts";
 import type { Register } from "../../register/register.ts";
@@ -26,40 +27,25 @@ export const Downloads = ({
   readonly label: string;
 }) => {
   const { key } = useSession();
-  const [busy, setBusy] = useState<string | null>(null);
-  const [failed, setFailed] = useState<string | null>(null);
-  const download = async (format: string) => {
-    setBusy(format);
-    setFailed(null);
-    try {
+  const { busy, fault, during } = useDoing();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const download = (format: string) =>
+    during(async () => {
+      setChosen(format);
       const { coinType, checkpoint } = register;
       const asked = new URLSearchParams({ coinType, atCheckpoint: checkpoint, format });
       save(await askFile(`/exports/cap-table?${asked}`, { key }));
-    } catch (error) {
-      setFailed(error instanceof Error ? error.message : String(error));
-    } finally {
-      setBusy(null);
-    }
-  };
+    });
   return (
     <fieldset
       className="flex flex-wrap items-center gap-2"
       aria-label={`Download the cap table of ${label}`}
     >
-      {failed === null ? null : (
-        <span role="alert" className="text-xs text-bad">
-          {failed}
-        </span>
-      )}
+      <Fault text={fault} />
       {FORMATS.map(({ format, label: name, title }) => (
-        <Button
-          key={format}
-          title={title}
-          disabled={busy !== null}
-          onClick={() => void download(format)}
-        >
+        <Button key={format} title={title} disabled={busy} onClick={() => void download(format)}>
           <SaveIcon />
-          {busy === format ? "Preparing…" : name}
+          {busy && chosen === format ? "Preparing…" : name}
         </Button>
       ))}
     </fieldset>

@@ -4,9 +4,9 @@ import { type ReactNode, useMemo, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import { OfToken } from "../../blocks/of-token.tsx";
+import { WhenInAddress } from "../../blocks/when-in-address.tsx";
 import { Button } from "../../controls/button.tsx";
 import { TextField } from "../../controls/field.tsx";
-import { When } from "../../controls/when.tsx";
 import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
 import { useService } from "../../data/service.tsx";
 import { type Token, tokenLabel } from "../../data/tokens.ts";
@@ -41,7 +41,6 @@ const CapTablePage = () => <OfToken>{(token) => <CapTable token={token} />}</OfT
 const CapTable = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/cap-table" });
   const { at, show } = search;
-  const navigate = useNavigate({ from: "/cap-table" });
   const register = useRegister(token.coinType, at);
   const { from, to } = useTokenTime(token.coinType);
   const { data, loading } = register;
@@ -71,17 +70,12 @@ const CapTable = ({ token }: { readonly token: Token }) => {
         {data ? <Downloads register={data} label={tokenLabel(token)} /> : null}
       </PageHead>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
-        <When
+        <WhenInAddress
+          name="at"
           label="At"
           at={isPast ? Number(at) : undefined}
           from={from}
           to={to}
-          onChange={(chosen) =>
-            void navigate({
-              search:
-                chosen === undefined ? without(search, "at") : { ...search, at: String(chosen) },
-            })
-          }
         />
         <Views current={show} search={search} />
       </div>

@@ -4,6 +4,7 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Card, Notice } from "../../blocks/blocks.tsx";
 import { Button, buttonClass } from "../../controls/button.tsx";
 import { Confirm } from "../../controls/confirm.tsx";
+import { useDoing } from "../../controls/doing.tsx";
 import { TextField } from "../../controls/field.tsx";
 import { Choose } from "../../controls/select.tsx";
 import { askPath } from "../../data/ask.ts";
@@ -36,8 +37,7 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   const [until, setUntil] = useState("");
   const [receiver, setReceiver] = useState("");
   const [states, setStates] = useState<ReadonlySet<RangeState>>(new Set(["failed", "disabled"]));
-  const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string | null>(null);
+  const { busy, fault, setFault, during } = useDoing();
   const [counted, setCounted] = useState<Counted | null>(null);
   const [soFar, setSoFar] = useState(0);
   const [ended, setEnded] = useState<Ended | null>(null);
@@ -45,18 +45,6 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   const running = useRef<AbortController>(null);
   // The service goes on for as long as somebody waits for its answer.
   useEffect(() => () => running.current?.abort(), []);
-
-  const during = async (act: () => Promise<void>) => {
-    setBusy(true);
-    setFault(null);
-    try {
-      await act();
-    } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
-    } finally {
-      setBusy(false);
-    }
-  };
 
   const count = async (event: FormEvent) => {
     event.preventDefault();

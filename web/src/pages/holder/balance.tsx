@@ -1,16 +1,13 @@
 /** A holder's balance over time, and the movements it is made of. */
 import { useCallback, useMemo } from "react";
 import { Answered } from "../../blocks/answered.tsx";
-import { Card, Cut, Empty } from "../../blocks/blocks.tsx";
+import { Card, Empty } from "../../blocks/blocks.tsx";
+import { changeColumns } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
-import { CAUSES } from "../../register/causes.ts";
 import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
-import { LongId } from "../../shown/copied.tsx";
-import { Amount } from "../../shown/fitted.tsx";
 import { momentText } from "../../shown/moment.ts";
-import { Moment } from "../../shown/shown.tsx";
 import { balancesOver, useChanges } from "./changes.ts";
 
 export const BalanceOverTime = ({
@@ -95,41 +92,7 @@ export const BalanceOverTime = ({
               rows={newestFirst}
               keyOf={({ cursor }) => cursor}
               empty={<Empty title="Nothing ever moved here" />}
-              columns={[
-                { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} brief /> },
-                { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
-                {
-                  id: "part",
-                  header: "Part",
-                  wideOnly: true,
-                  cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
-                },
-                {
-                  id: "change",
-                  header: "Change",
-                  align: "right",
-                  amount: true,
-                  cell: ({ change }) => <Amount units={change} decimals={decimals} signed fixed />,
-                },
-                {
-                  id: "after",
-                  header: "Balance after",
-                  align: "right",
-                  amount: true,
-                  wideOnly: true,
-                  cell: ({ balanceAfter }) => (
-                    <Amount units={balanceAfter} decimals={decimals} fixed />
-                  ),
-                },
-                {
-                  id: "tx",
-                  header: "Transaction",
-                  wideOnly: true,
-                  cell: ({ txDigest }) => (
-                    <LongId text={txDigest} what="digest" explorer="transaction" />
-                  ),
-                },
-              ]}
+              columns={changeColumns(decimals)}
             />
           </Card>
         </>

@@ -1,5 +1,6 @@
 /** Every change of the balances of a few wallets, and the line they draw together. */
 import { useQuery } from "@tanstack/react-query";
+import { allPages } from "../../data/all-pages.ts";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
 import { NOW } from "../../data/queries.ts";
@@ -29,29 +30,19 @@ const changesOf = async (
   owner: string,
   asking: { readonly key: string; readonly signal: AbortSignal },
 ): Promise<{ readonly changes: readonly Change[]; readonly whole: boolean }> => {
-  const changes: Change[] = [];
-  let after: string | null = null;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const variables: { coinType: string; owner: string; after: string | null } = {
-      coinType,
-      owner,
-      after,
-    };
-    const rows: readonly Listed[] =
-      (await ask(changesPage, variables, asking)).balanceChanges ?? [];
-    for (const row of rows) {
-      changes.push({
-        ...row,
-        change: BigInt(row.change),
-        balanceAfter: BigInt(row.balanceAfter),
-        position: BigInt(row.position),
-        timeMs: fromSeconds(row.checkpointTimestamp),
-      });
-    }
-    after = rows.at(-1)?.cursor ?? null;
-    if (rows.length < 1_000) return { changes, whole: true };
-  }
-  return { changes, whole: false };
+  const { rows, whole } = await allPages<Listed>(
+    MOST_PAGES,
+    async (after) => (await ask(changesPage, { coinType, owner, after }, asking)).balanceChanges,
+    ({ cursor }) => cursor,
+  );
+  const changes = rows.map((row) => ({
+    ...row,
+    change: BigInt(row.change),
+    balanceAfter: BigInt(row.balanceAfter),
+    position: BigInt(row.position),
+    timeMs: fromSeconds(row.checkpointTimestamp),
+  }));
+  return { changes, whole };
 };
 
 /** Of all these wallets, in chain order. */

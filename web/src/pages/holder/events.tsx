@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Card, Empty } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
+import { allPages } from "../../data/all-pages.ts";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
 import { NOW } from "../../data/queries.ts";
@@ -42,22 +43,16 @@ export const Events = ({
   const asked = useQuery({
     queryKey: [NOW, "events", coinType, holderId, addresses],
     queryFn: async ({ signal }) => {
-      const found: Event[] = [];
-      let after: string | null = null;
-      for (let page = 0; page < MOST_PAGES; page += 1) {
-        const variables: { coinType: string; after: string | null } = { coinType, after };
-        const answer = await ask(eventsPage, variables, { key, signal });
-        const rows: readonly Event[] = answer.holderEvents ?? [];
-        found.push(
-          ...rows.filter(
-            ({ address, holderId: of }) =>
-              (of !== null && of === holderId) || (address !== null && addresses.includes(address)),
-          ),
-        );
-        if (rows.length < 1_000) return { events: found.reverse(), whole: true };
-        after = rows.at(-1)?.position ?? null;
-      }
-      return { events: found.reverse(), whole: false };
+      const { rows, whole } = await allPages<Event>(
+        MOST_PAGES,
+        async (after) => (await ask(eventsPage, { coinType, after }, { key, signal })).holderEvents,
+        ({ position }) => position,
+      );
+      const events = rows.filter(
+        ({ address, holderId: of }) =>
+          (of !== null && of === holderId) || (address !== null && addresses.includes(address)),
+      );
+      return { events: events.reverse(), whole };
     },
   });
   const { data } = asked;

@@ -2,6 +2,7 @@
 import { useCallback, useMemo } from "react";
 import { Answered, AsOf } from "../../blocks/answered.tsx";
 import { Badge, Card } from "../../blocks/blocks.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
@@ -86,45 +87,25 @@ export const Grants = ({
             header: "Grant",
             cell: ({ objectId }) => <LongId text={objectId} what="object id" explorer="object" />,
           },
-          {
+          amountColumn(decimals, ({ totalAmount }: Grant) => totalAmount, {
             id: "total",
             header: "Granted",
             className: "max-[359px]:hidden",
-            align: "right",
-            amount: true,
-            cell: ({ totalAmount }) => <Amount units={totalAmount} decimals={decimals} fixed />,
-          },
-          {
+          }),
+          amountColumn(decimals, ({ tokensTransferred }: Grant) => tokensTransferred, {
             id: "claimed",
             header: "Claimed",
-            align: "right",
-            amount: true,
             wideOnly: true,
-            cell: ({ tokensTransferred }) => (
-              <Amount units={tokensTransferred} decimals={decimals} fixed />
-            ),
-          },
-          {
+          }),
+          amountColumn(decimals, (grant: Grant) => claimableAt(grant, now), {
             id: "claimable",
             header: "Can be claimed",
-            align: "right",
-            amount: true,
             wideOnly: true,
-            cell: (grant) => <Amount units={claimableAt(grant, now)} decimals={decimals} fixed />,
-          },
-          {
+          }),
+          amountColumn(decimals, (grant: Grant) => grant.leftBalance - claimableAt(grant, now), {
             id: "locked",
             header: "Locked",
-            align: "right",
-            amount: true,
-            cell: (grant) => (
-              <Amount
-                units={grant.leftBalance - claimableAt(grant, now)}
-                decimals={decimals}
-                fixed
-              />
-            ),
-          },
+          }),
           {
             id: "next",
             header: "Next unlock",

@@ -1,16 +1,17 @@
 /** One holder, or one wallet that belongs to none: what it holds, since when, and what comes next. */
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { OfToken } from "../../blocks/of-token.tsx";
+import { WhenInAddress } from "../../blocks/when-in-address.tsx";
 import { Button } from "../../controls/button.tsx";
-import { When } from "../../controls/when.tsx";
-import { useTokenSearch, without } from "../../data/here.ts";
+import { useTokenSearch } from "../../data/here.ts";
 import { useService } from "../../data/service.tsx";
 import { type Token, tokenLabel } from "../../data/tokens.ts";
-import type { Register, Row } from "../../register/register.ts";
+import type { Register, Row, Wallet } from "../../register/register.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { useRow } from "../../register/use-register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
@@ -33,9 +34,7 @@ const canonical = (holder: string): string =>
 const Holder = ({ token }: { readonly token: Token }) => {
   const { holder: asked } = useParams({ from: "/holder/$holder" });
   const holder = canonical(asked);
-  const search = useSearch({ from: "/holder/$holder" });
-  const { at } = search;
-  const navigate = useNavigate({ from: "/holder/$holder" });
+  const { at } = useSearch({ from: "/holder/$holder" });
   const register = useRow(token.coinType, at, holder);
   const { from, to } = useTokenTime(token.coinType);
   const { lost } = useService();
@@ -79,17 +78,12 @@ const Holder = ({ token }: { readonly token: Token }) => {
         )}
       </PageHead>
       <div className="mb-4">
-        <When
+        <WhenInAddress
+          name="at"
           label="At"
           at={at === undefined ? undefined : Number(at)}
           from={from}
           to={to}
-          onChange={(chosen) =>
-            void navigate({
-              search:
-                chosen === undefined ? without(search, "at") : { ...search, at: String(chosen) },
-            })
-          }
         />
       </div>
       <Answered of={register} what="The register" lines={8} card>
@@ -195,13 +189,10 @@ const Wallets = ({ register, row }: { readonly register: Register; readonly row:
           wideOnly: true,
           cell: ({ groupId }) => groupId ?? <span className="text-muted">none</span>,
         },
-        {
+        amountColumn(register.decimals, ({ balance }: Wallet) => balance, {
           id: "balance",
           header: "Balance",
-          align: "right",
-          amount: true,
-          cell: ({ balance }) => <Amount units={balance} decimals={register.decimals} fixed />,
-        },
+        }),
       ]}
     />
   );

@@ -1,6 +1,6 @@
 /** What a holder can keep and check without trusting anybody: the row with its path to the register's root. */
-import { useState } from "react";
 import { Button } from "../../controls/button.tsx";
+import { Fault, useDoing } from "../../controls/doing.tsx";
 import { askFile, save } from "../../data/ask.ts";
 import { useSession } from "../../data/session.ts";
 import { type Register, type Row, rowId } from "../../register/register.ts";
@@ -14,30 +14,18 @@ export const StatementDownload = ({
   readonly row: Row;
 }) => {
   const { key } = useSession();
-  const [busy, setBusy] = useState(false);
-  const [failed, setFailed] = useState<string | null>(null);
-  const download = async () => {
-    setBusy(true);
-    setFailed(null);
-    try {
+  const { busy, fault, during } = useDoing();
+  const download = () =>
+    during(async () => {
       const { coinType, checkpoint: atCheckpoint } = register;
       const whose: Record<string, string> =
         row.holderId === null ? { owner: rowId(row) } : { holderId: row.holderId };
       const asked = new URLSearchParams({ coinType, atCheckpoint, ...whose });
       save(await askFile(`/exports/statement?${asked}`, { key }));
-    } catch (error) {
-      setFailed(error instanceof Error ? error.message : String(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   return (
     <>
-      {failed === null ? null : (
-        <span role="alert" className="text-xs text-bad">
-          {failed}
-        </span>
-      )}
+      <Fault text={fault} />
       <Button disabled={busy} onClick={() => void download()}>
         <SaveIcon />
         {busy ? "Preparing…" : "Statement"}

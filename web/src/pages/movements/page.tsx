@@ -1,9 +1,9 @@
 /** What moved: every issue, burn and transfer of a token, or of one wallet, page by page. */
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Cut, Empty, Failed, PageHead, type Tone } from "../../blocks/blocks.tsx";
+import { Badge, Card, Cut, Empty, PageHead, type Tone } from "../../blocks/blocks.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { OfToken } from "../../blocks/of-token.tsx";
 import { Button, buttonClass } from "../../controls/button.tsx";
@@ -12,14 +12,13 @@ import { Choose } from "../../controls/select.tsx";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
 import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
-import { PAST, useGraph } from "../../data/queries.ts";
-import { useSession } from "../../data/session.ts";
+import { useGraph } from "../../data/queries.ts";
 import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { LongId, shortened } from "../../shown/copied.tsx";
-import { Amount } from "../../shown/fitted.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
 import { Moment } from "../../shown/shown.tsx";
 import { OfWallet } from "./of-wallet.tsx";
+import { NextPage, PAGE, usePages } from "./pages.tsx";
 
 const movementsPage = graph(`query MovementsPage(
   $coinType: String!, $after: String, $order: SortOrder!, $limit: Int!, $type: String
@@ -32,10 +31,7 @@ const movementsPage = graph(`query MovementsPage(
   }
 }`);
 
-export type Movement = NonNullable<ResultOf<typeof movementsPage>["tokenActivity"]>[number];
-
-/** Rows of a page. */
-const PAGE = 200;
+type Movement = NonNullable<ResultOf<typeof movementsPage>["tokenActivity"]>[number];
 
 const KINDS = [
   { value: "all", label: "All movements" },
@@ -54,7 +50,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   force_transfer: "warn",
 };
 
-export const kindLabel = (kind: string): string =>
+const kindLabel = (kind: string): string =>
   KINDS.find(({ value }) => value === kind)?.label ?? kind;
 
 const MovementsPage = () => <OfToken>{(token) => <Movements token={token} />}</OfToken>;
@@ -158,23 +154,17 @@ const OfAll = ({
   readonly kind: Kind;
   readonly order: "ASC" | "DESC";
 }) => {
-  const { key } = useSession();
   const kept = useTokenSearch();
   const { coinType } = token;
   const type = kind === "all" ? null : kind;
-  const pages = useInfiniteQuery({
-    // Rows are written once and never changed: what is read stays, and nothing moves under the hand.
-    queryKey: [PAST, "movements", coinType, order, type],
-    initialPageParam: null as string | null,
-    queryFn: async ({ pageParam, signal }) => {
-      const variables = { coinType, order, after: pageParam, limit: PAGE, type };
-      return (await ask(movementsPage, variables, { key, signal })).tokenActivity ?? [];
+  const { pages, rows, about } = usePages(
+    ["movements", coinType, order, type],
+    async (after, asking) => {
+      const variables = { coinType, order, after, limit: PAGE, type };
+      return (await ask(movementsPage, variables, asking)).tokenActivity;
     },
-    getNextPageParam: (last) => (last.length < PAGE ? undefined : last.at(-1)?.position),
-    staleTime: 0,
-    gcTime: 0,
-  });
-  const rows = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
+    ({ position }) => position,
+  );
   const newest = order === "DESC" ? rows[0]?.position : undefined;
   const arrived = useGraph(
     newerMovements,
@@ -191,7 +181,7 @@ const OfAll = ({
         <Card
           flush
           title={order === "DESC" ? "Newest first" : "Oldest first"}
-          about={pages.hasNextPage ? `First ${rows.length} shown` : `All ${rows.length} shown`}
+          about={about}
           actions={
             fresh > 0 ? (
               <Button look="strong" onClick={() => void pages.refetch()}>
@@ -209,23 +199,7 @@ const OfAll = ({
               <Empty title={type === null ? "Nothing ever moved" : "No movement of this type"} />
             }
           />
-          {pages.isFetchNextPageError ? (
-            <Failed
-              error={pages.error}
-              what="The next page"
-              onRetry={() => void pages.fetchNextPage()}
-            />
-          ) : null}
-          {pages.hasNextPage ? (
-            <div className="border-t border-line p-3 text-center">
-              <Button
-                disabled={pages.isFetchingNextPage}
-                onClick={() => void pages.fetchNextPage()}
-              >
-                {pages.isFetchingNextPage ? "Reading…" : `Read ${PAGE} more`}
-              </Button>
-            </div>
-          ) : null}
+          <NextPage of={pages} />
         </Card>
       )}
     </Answered>
@@ -263,13 +237,10 @@ const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[]
         </Cut>
       ),
     },
-    {
+    amountColumn(token.decimals, ({ amount }) => BigInt(amount), {
       id: "amount",
       header: "Amount",
-      align: "right",
-      amount: true,
-      cell: ({ amount }) => <Amount units={BigInt(amount)} decimals={token.decimals} fixed />,
-    },
+    }),
     {
       id: "from",
       header: "From",

@@ -1,8 +1,8 @@
 /** The validators' signature: how much stake stands behind it, and whose. */
-import { useState } from "react";
 import { Badge, Card } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { Button } from "../../controls/button.tsx";
+import { Fault, useDoing } from "../../controls/doing.tsx";
 import { askFile, save } from "../../data/ask.ts";
 import type { Certificate, CheckpointProof, Validator } from "../../data/proof.ts";
 import { useSession } from "../../data/session.ts";
@@ -64,23 +64,15 @@ export const Signature = ({
 
 const SaveProof = ({ checkpoint }: { readonly checkpoint: string }) => {
   const { key } = useSession();
-  const [fault, setFault] = useState<string | null>(null);
-  const keep = async () => {
-    setFault(null);
-    try {
+  const { fault, during } = useDoing();
+  const keep = () =>
+    during(async () => {
       const { blob } = await askFile(`/proofs/${encodeURIComponent(checkpoint)}`, { key });
       save({ blob, name: `checkpoint-${checkpoint}-proof.json` });
-    } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
-    }
-  };
+    });
   return (
     <span className="flex items-center gap-2">
-      {fault === null ? null : (
-        <span role="alert" className="text-xs text-bad">
-          {fault}
-        </span>
-      )}
+      <Fault text={fault} />
       <Button onClick={() => void keep()}>
         <SaveIcon />
         Save the proof

@@ -1,15 +1,16 @@
 /** Who may administer a token, since when and by which transaction; and how that came to be. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, PageHead } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { OfToken } from "../../blocks/of-token.tsx";
-import { When } from "../../controls/when.tsx";
+import { WhenInAddress } from "../../blocks/when-in-address.tsx";
+import { allPages } from "../../data/all-pages.ts";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
-import { useTokenSearch, without } from "../../data/here.ts";
+import { useTokenSearch } from "../../data/here.ts";
 import { NOW, useGraph } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
 import { type Token, tokenLabel } from "../../data/tokens.ts";
@@ -35,9 +36,7 @@ type Event = NonNullable<ResultOf<typeof eventsQuery>["roleEvents"]>[number];
 const RolesPage = () => <OfToken>{(token) => <Roles token={token} />}</OfToken>;
 
 const Roles = ({ token }: { readonly token: Token }) => {
-  const search = useSearch({ from: "/roles" });
-  const { at } = search;
-  const navigate = useNavigate({ from: "/roles" });
+  const { at } = useSearch({ from: "/roles" });
   const { coinType } = token;
   const { from, to } = useTokenTime(coinType);
   const roles = useGraph(
@@ -55,17 +54,12 @@ const Roles = ({ token }: { readonly token: Token }) => {
         about={`Who may administer ${token.name ?? tokenLabel(token)}, and how that came to be`}
       />
       <div className="mb-4">
-        <When
+        <WhenInAddress
+          name="at"
           label="At"
           at={at === undefined ? undefined : Number(at)}
           from={from}
           to={to}
-          onChange={(chosen) =>
-            void navigate({
-              search:
-                chosen === undefined ? without(search, "at") : { ...search, at: String(chosen) },
-            })
-          }
         />
       </div>
       <div className="space-y-4">
@@ -152,22 +146,17 @@ const useRoleEvents = (coinType: string) => {
   return useQuery({
     queryKey: [NOW, "role events", coinType],
     queryFn: async ({ signal }) => {
-      const found: Event[] = [];
-      let after: string | null = null;
-      while (found.length < MOST_EVENTS) {
-        const variables: { coinType: string; after: string | null } = { coinType, after };
-        const answer = await ask(eventsQuery, variables, { key, signal });
-        const rows: readonly Event[] = answer.roleEvents ?? [];
-        found.push(...rows);
-        if (rows.length < 1_000) break;
-        after = rows.at(-1)?.position ?? null;
-      }
-      return found;
+      const { rows } = await allPages<Event>(
+        MOST_PAGES,
+        async (after) => (await ask(eventsQuery, { coinType, after }, { key, signal })).roleEvents,
+        ({ position }) => position,
+      );
+      return rows;
     },
   });
 };
 
-const MOST_EVENTS = 20_000;
+const MOST_PAGES = 20;
 
 /** An event's id begins with its transaction's digest. */
 const transactionOf = ({ eventId }: Event) => {

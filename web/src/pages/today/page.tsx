@@ -1,11 +1,11 @@
 /** The first page of the morning: what happened since yesterday's close, and what needs somebody. */
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Answered, type Asked } from "../../blocks/answered.tsx";
 import { Card, Empty, FIGURE_LINK, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import { OfToken } from "../../blocks/of-token.tsx";
-import { When } from "../../controls/when.tsx";
-import { useTokenSearch, without } from "../../data/here.ts";
+import { WhenInAddress } from "../../blocks/when-in-address.tsx";
+import { useTokenSearch } from "../../data/here.ts";
 import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { saidOf } from "../../register/events.ts";
 import { roleName } from "../../register/role-names.ts";
@@ -23,7 +23,6 @@ const TodayPage = () => <OfToken>{(token) => <Today token={token} />}</OfToken>;
 
 const Today = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/" });
-  const navigate = useNavigate({ from: "/" });
   const { from, to } = useTokenTime(token.coinType);
   const usual = yesterdaysClose(to * 1_000);
   const since = search.since === undefined ? usual : Number(search.since);
@@ -40,21 +39,14 @@ const Today = ({ token }: { readonly token: Token }) => {
       />
       <div className="space-y-4">
         <Attention token={token} since={since} />
-        <When
+        <WhenInAddress
+          name="since"
           label="Changes since"
           at={search.since === undefined ? undefined : since}
           shown={since}
           from={from}
           to={to}
           nowLabel="Yesterday's close"
-          onChange={(chosen) =>
-            void navigate({
-              search:
-                chosen === undefined
-                  ? without(search, "since")
-                  : { ...search, since: String(chosen) },
-            })
-          }
         />
         <div>
           <Answered of={moved} what="The movements" lines={3} card>
@@ -150,6 +142,31 @@ const List = <Item,>({
   );
 };
 
+const News = ({
+  wallet,
+  at,
+  children,
+}: {
+  readonly wallet: string | null;
+  /** Unix seconds. */
+  readonly at: string;
+  readonly children: ReactNode;
+}) => (
+  <li className="flex items-center justify-between gap-3 px-4 py-2">
+    <span className="min-w-0">
+      <span className="block truncate">{children}</span>
+      {wallet === null ? null : (
+        <span className="text-muted">
+          <LongId text={wallet} what="address" explorer="account" />
+        </span>
+      )}
+    </span>
+    <span className="shrink-0 text-xs text-muted">
+      <Ago ms={fromSeconds(at)} />
+    </span>
+  </li>
+);
+
 const HolderNews = ({ asked }: { readonly asked: Asked<Told> }) => {
   const kept = useTokenSearch();
   return (
@@ -170,19 +187,9 @@ const HolderNews = ({ asked }: { readonly asked: Asked<Told> }) => {
       }
     >
       {(event) => (
-        <li key={event.eventId} className="flex items-center justify-between gap-3 px-4 py-2">
-          <span className="min-w-0">
-            <span className="block truncate">{saidOf(event)}</span>
-            {event.address === null ? null : (
-              <span className="text-muted">
-                <LongId text={event.address} what="address" explorer="account" />
-              </span>
-            )}
-          </span>
-          <span className="shrink-0 text-xs text-muted">
-            <Ago ms={fromSeconds(event.checkpointTimestamp)} />
-          </span>
-        </li>
+        <News key={event.eventId} wallet={event.address} at={event.checkpointTimestamp}>
+          {saidOf(event)}
+        </News>
       )}
     </List>
   );
@@ -204,20 +211,10 @@ const RoleNews = ({ asked }: { readonly asked: Asked<Told> }) => {
       }
     >
       {(event) => (
-        <li key={event.eventId} className="flex items-center justify-between gap-3 px-4 py-2">
-          <span className="min-w-0">
-            <span className="block truncate">
-              {event.granted ? "Granted: " : "Revoked: "}
-              {roleName(event.role, event.roleBit)}
-            </span>
-            <span className="text-muted">
-              <LongId text={event.owner} what="address" explorer="account" />
-            </span>
-          </span>
-          <span className="shrink-0 text-xs text-muted">
-            <Ago ms={fromSeconds(event.checkpointTimestamp)} />
-          </span>
-        </li>
+        <News key={event.eventId} wallet={event.owner} at={event.checkpointTimestamp}>
+          {event.granted ? "Granted: " : "Revoked: "}
+          {roleName(event.role, event.roleBit)}
+        </News>
       )}
     </List>
   );

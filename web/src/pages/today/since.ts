@@ -1,5 +1,6 @@
 /** What happened to a token since a time, read from its events: newest first, so many at most. */
 import { useQuery } from "@tanstack/react-query";
+import { allPages } from "../../data/all-pages.ts";
 import { ask } from "../../data/ask.ts";
 import { graph, type ResultOf } from "../../data/graph.ts";
 import { NOW } from "../../data/queries.ts";
@@ -76,19 +77,13 @@ export const useSince = (coinType: string, since: number) => {
   const moved = useQuery({
     queryKey: [NOW, "moved", coinType, since],
     queryFn: async ({ signal }): Promise<Sums> => {
-      const movements: Moved[] = [];
-      let after: string | null = null;
-      for (let page = 0; page < MOST_PAGES; page += 1) {
-        const variables: { coinType: string; after: string | null } = { coinType, after };
-        const answer = await ask(movedPage, variables, { key, signal });
-        const rows: readonly Moved[] = answer.tokenActivity ?? [];
-        movements.push(...rows);
-        const last = rows.at(-1);
-        const isPast = last === undefined || Number(last.checkpointTimestamp) <= since;
-        if (isPast || rows.length < 1_000) return { ...sumUp(movements, since), whole: true };
-        after = last.position;
-      }
-      return { ...sumUp(movements, since), whole: false };
+      const { rows, whole } = await allPages<Moved>(
+        MOST_PAGES,
+        async (after) => (await ask(movedPage, { coinType, after }, { key, signal })).tokenActivity,
+        ({ position }) => position,
+        ({ checkpointTimestamp }) => Number(checkpointTimestamp) <= since,
+      );
+      return { ...sumUp(rows, since), whole };
     },
   });
   const told = useQuery({
@@ -96,30 +91,20 @@ export const useSince = (coinType: string, since: number) => {
     queryFn: async ({ signal }): Promise<Told> => {
       const variables = { coinType, since: String(since + 1) };
       const asking = { key, signal };
-      const [holderEvents, roleEvents] = await Promise.all([
-        allPages<HolderEvent>(async (after) => {
-          return (await ask(holderPage, { ...variables, after }, asking)).holderEvents ?? [];
-        }),
-        allPages<RoleEvent>(async (after) => {
-          return (await ask(rolePage, { ...variables, after }, asking)).roleEvents ?? [];
-        }),
+      const [holders, roles] = await Promise.all([
+        allPages<HolderEvent>(
+          MOST_PAGES,
+          async (after) => (await ask(holderPage, { ...variables, after }, asking)).holderEvents,
+          ({ position }) => position,
+        ),
+        allPages<RoleEvent>(
+          MOST_PAGES,
+          async (after) => (await ask(rolePage, { ...variables, after }, asking)).roleEvents,
+          ({ position }) => position,
+        ),
       ]);
-      return { holderEvents, roleEvents };
+      return { holderEvents: holders.rows, roleEvents: roles.rows };
     },
   });
   return { moved, told };
-};
-
-const allPages = async <Row extends { readonly position: string }>(
-  page: (after: string | null) => Promise<readonly Row[]>,
-): Promise<readonly Row[]> => {
-  const found: Row[] = [];
-  let after: string | null = null;
-  for (let number = 0; number < MOST_PAGES; number += 1) {
-    const rows = await page(after);
-    found.push(...rows);
-    if (rows.length < 1_000) break;
-    after = rows.at(-1)?.position ?? null;
-  }
-  return found;
 };

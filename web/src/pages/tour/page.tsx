@@ -7,6 +7,7 @@ import { Card, Empty, Failed, Loading, Notice, PageHead } from "../../blocks/blo
 import { durationText } from "../../blocks/office.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
 import { buttonClass } from "../../controls/button.tsx";
+import { useDoing } from "../../controls/doing.tsx";
 import { AskError, askPath } from "../../data/ask.ts";
 import { again } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
@@ -52,23 +53,15 @@ const Guided = () => {
   const { tour: id } = useSearch({ strict: false });
   const { key } = useSession();
   const navigate = useNavigate();
-  const [starting, setStarting] = useState(false);
-  const [fault, setFault] = useState<string | null>(null);
+  const { busy: starting, fault, during } = useDoing();
   // Only one that began here is walked; one from a link is shown as it ended.
   const [begun, setBegun] = useState<string | null>(null);
-  const start = async () => {
-    setStarting(true);
-    setFault(null);
-    try {
+  const start = () =>
+    during(async () => {
       const next = await askPath("/demo/tour", readStarted, { body: {}, key });
       setBegun(next);
       await navigate({ to: "/tour", search: (now: object) => ({ ...now, tour: next }) });
-    } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
-    } finally {
-      setStarting(false);
-    }
-  };
+    });
   return (
     <>
       <PageHead
