@@ -12,7 +12,13 @@ const text = (value: unknown): string | undefined =>
       ? String(value)
       : undefined;
 
-/** Only those that were given: an address holds nothing that says nothing. */
+/** Those that are unix seconds. */
+const TIMES: ReadonlySet<string> = new Set(["at", "since", "with"]);
+
+/** Within any calendar. */
+const isTime = (value: string): boolean => /^\d{1,13}$/.test(value) && Number(value) <= 8.64e12;
+
+/** Only those that were given, and say something: an address holds nothing that says nothing. */
 const given = <Names extends string>(
   search: Record<string, unknown>,
   names: readonly Names[],
@@ -20,23 +26,8 @@ const given = <Names extends string>(
   const found: { [Name in Names]?: string } = {};
   for (const name of names) {
     const value = text(search[name]);
-    if (value !== undefined) found[name] = value;
+    if (value !== undefined && (!TIMES.has(name) || isTime(value))) found[name] = value;
   }
-  return found;
-};
-
-/** Unix seconds within any calendar; whatever else stands there is left out. */
-const isTime = (value: string | undefined): boolean =>
-  value === undefined || (/^\d{1,13}$/.test(value) && Number(value) <= 8.64e12);
-
-/** The same where some of them are times. */
-const withTimes = <Names extends string, Times extends Names>(
-  search: Record<string, unknown>,
-  names: readonly Names[],
-  times: readonly Times[],
-): { [Name in Names]?: string } => {
-  const found = given(search, names);
-  for (const name of times) if (!isTime(found[name])) delete found[name];
   return found;
 };
 
@@ -58,7 +49,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/",
-    validateSearch: (search) => withTimes(search, ["since"], ["since"]),
+    validateSearch: (search) => given(search, ["since"]),
     component: view(() => import("./pages/today/page.tsx")),
   }),
   createRoute({
@@ -70,14 +61,14 @@ const routeTree = root.addChildren([
     getParentRoute,
     path: "/cap-table",
     // `at`, `with`: unix seconds, two dates to compare; `show`: which view, `only`: which rows.
-    validateSearch: (search) => withTimes(search, ["at", "with", "show", "only"], ["at", "with"]),
+    validateSearch: (search) => given(search, ["at", "with", "show", "only"]),
     component: view(() => import("./pages/cap-table/page.tsx")),
   }),
   createRoute({
     getParentRoute,
     // A holder's number, or a wallet's address.
     path: "/holder/$holder",
-    validateSearch: (search) => withTimes(search, ["at"], ["at"]),
+    validateSearch: (search) => given(search, ["at"]),
     component: view(() => import("./pages/holder/page.tsx")),
   }),
   createRoute({
@@ -89,7 +80,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/roles",
-    validateSearch: (search) => withTimes(search, ["at"], ["at"]),
+    validateSearch: (search) => given(search, ["at"]),
     component: view(() => import("./pages/roles/page.tsx")),
   }),
   createRoute({

@@ -1,4 +1,5 @@
 /** States of requests, deliveries and addresses in words, the same on every page. */
+import type { Choice } from "../controls/select.tsx";
 import type { Attempt } from "../data/operator.ts";
 import { countText } from "../shown/amount.ts";
 import { relativeText } from "../shown/moment.ts";
@@ -55,6 +56,20 @@ const SaidBadge = ({ said: { tone, word, means } }: { readonly said: Said }) => 
 const saidOf = (words: Readonly<Record<string, Said>>, state: string): Said =>
   words[state] ?? { tone: "plain", word: state, means: state };
 
+const choicesOf = (words: Readonly<Record<string, Said>>): readonly Choice<string>[] =>
+  Object.entries(words).map(([value, { word }]) => ({ value, label: word }));
+
+/** For choosing one of them, or all. */
+export const REQUEST_CHOICES: readonly Choice<string>[] = [
+  { value: "", label: "All requests" },
+  { value: "OPEN", label: "Not final yet" },
+  ...choicesOf(REQUEST),
+];
+export const DELIVERY_CHOICES: readonly Choice<string>[] = [
+  { value: "", label: "All states" },
+  ...choicesOf(DELIVERY),
+];
+
 /** Of `TaRequest.status`. */
 export const RequestBadge = ({ of }: { readonly of: string }) => (
   <SaidBadge said={saidOf(REQUEST, of)} />
@@ -69,16 +84,14 @@ export const ReceiverBadge = ({ of }: { readonly of: string }) => (
 );
 
 /** `whitelist` as people say it. */
-export const kindText = (kind: string): string =>
-  kind === "kyc"
-    ? "KYC status"
-    : kind === "transfer_event"
-      ? "Transfer event"
-      : kind === "test"
-        ? "Test event"
-        : kind === "whitelist"
-          ? "Whitelist"
-          : kind;
+export const kindText = (kind: string): string => KINDS[kind] ?? kind;
+
+const KINDS: Readonly<Record<string, string>> = {
+  kyc: "KYC status",
+  transfer_event: "Transfer event",
+  test: "Test event",
+  whitelist: "Whitelist",
+};
 
 /** How an attempt ended: `204`, `500 · the answer was no success`, `the receiver refused the connection`. */
 export const attemptText = ({ statusCode, error }: Attempt): string =>

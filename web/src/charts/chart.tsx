@@ -57,7 +57,7 @@ export const Chart = ({
       ...option(colours),
     });
     chart.on("click", ({ data }) => {
-      const id: unknown = typeof data === "object" && data !== null && Reflect.get(data, "id");
+      const id = member(data, "id");
       if (typeof id === "string" && id !== "") chosen.current?.(id);
     });
     const resized = new ResizeObserver(() => chart.resize());
@@ -79,4 +79,48 @@ export const tooltip = (colours: Colours, formatter: (point: unknown) => string)
   borderColor: colours.line,
   textStyle: { color: colours.ink, fontSize: 12 },
   formatter,
+});
+
+/** A member of what ECharts hands out; undefined without it. */
+export const member = (of: unknown, name: string): unknown =>
+  typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;
+
+/** The numbers of the point that a tooltip is about. */
+export const pointOf = (shown: unknown): readonly [number, number] | null => {
+  const value = Array.isArray(shown) ? member(shown[0], "value") : undefined;
+  return Array.isArray(value) ? [Number(value[0]), Number(value[1])] : null;
+};
+
+/** A line and the area below it. */
+export const filled = (color: string) => ({
+  lineStyle: { color, width: 2 },
+  itemStyle: { color },
+  areaStyle: { color, opacity: 0.12 },
+});
+
+/** What draws a share of the most over time, in steps. */
+export const overTime = (
+  colours: Colours,
+  colour: string,
+  points: readonly (readonly [number, number])[],
+  /** What the tooltip says of a moment, milliseconds. */
+  said: (atMs: number) => string,
+) => ({
+  grid: { left: 12, right: 16, top: 20, bottom: 28 },
+  useUTC: true,
+  tooltip: {
+    ...tooltip(colours, (shown) => {
+      const point = pointOf(shown);
+      return point === null ? "" : said(point[0]);
+    }),
+    trigger: "axis",
+  },
+  xAxis: { type: "time", axisLabel: { color: colours.muted, hideOverlap: true } },
+  yAxis: {
+    type: "value",
+    max: 1,
+    axisLabel: { show: false },
+    splitLine: { lineStyle: { color: colours.line } },
+  },
+  series: { type: "line", step: "end", showSymbol: false, data: points, ...filled(colour) },
 });

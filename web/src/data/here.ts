@@ -5,9 +5,13 @@ import { useMemo } from "react";
 export type TokenSearch = { readonly token?: string };
 
 /** For links to other pages: they go on with the token in view, and nothing else of this page. */
+export const keepToken = ({ token }: { readonly token?: string | undefined }): TokenSearch =>
+  token === undefined ? {} : { token };
+
+/** The same where it is wanted beforehand. */
 export const useTokenSearch = (): TokenSearch => {
   const { token } = useSearch({ strict: false });
-  return useMemo(() => (token === undefined ? {} : { token }), [token]);
+  return useMemo(() => keepToken({ token }), [token]);
 };
 
 export type MomentSearch = TokenSearch & { readonly at?: string };

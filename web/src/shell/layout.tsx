@@ -3,6 +3,7 @@ import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../controls/button.tsx";
 import { Choose } from "../controls/select.tsx";
+import { keepToken } from "../data/here.ts";
 import { WatchedService } from "../data/service.tsx";
 import { useSession, useSessionControl } from "../data/session.ts";
 import { useSettings } from "../data/settings.ts";
@@ -112,10 +113,6 @@ const Brand = () => (
     <span className="font-semibold tracking-tight">Holderbook</span>
   </Link>
 );
-
-/** Links go on with the token in view, and nothing else of the page before. */
-const keepToken = ({ token }: { token?: string | undefined }) =>
-  token === undefined ? {} : { token };
 
 const Group = ({
   title,

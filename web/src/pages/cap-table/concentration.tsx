@@ -4,7 +4,7 @@ import { useCallback, useMemo } from "react";
 import { Card } from "../../blocks/blocks.tsx";
 import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
-import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
+import { Chart, type Colours, filled, member, pointOf, tooltip } from "../../charts/chart.tsx";
 import { useMomentSearch } from "../../data/here.ts";
 import { curve, type Largest, largest } from "../../register/concentration.ts";
 import { type Register, rowId } from "../../register/register.ts";
@@ -89,9 +89,7 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
           type: "line",
           showSymbol: false,
           data: curve({ rows, issued }),
-          lineStyle: { color: colours.accent, width: 2 },
-          itemStyle: { color: colours.accent },
-          areaStyle: { color: colours.accent, opacity: 0.12 },
+          ...filled(colours.accent),
         },
       ],
     }),
@@ -145,10 +143,7 @@ const textOf = (point: unknown): string => {
 };
 
 const curveText = (points: unknown): string => {
-  const value = Array.isArray(points) ? member(points[0], "value") : undefined;
-  if (!Array.isArray(value)) return "";
-  return `largest ${countText(Number(value[0]))}: ${(Number(value[1]) * 100).toFixed(2)} %`;
+  const point = pointOf(points);
+  if (point === null) return "";
+  return `largest ${countText(point[0])}: ${(point[1] * 100).toFixed(2)} %`;
 };
-
-const member = (of: unknown, name: string): unknown =>
-  typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;

@@ -7,6 +7,7 @@ import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import {
   attemptText,
   boundedText,
+  DELIVERY_CHOICES,
   DeliveryBadge,
   durationText,
   kindText,
@@ -27,18 +28,6 @@ const NEWEST_MS = 3_000;
 const OLDER_MS = 30_000;
 /** Counts end there. */
 const COUNTED = 10_000;
-
-const STATES = [
-  { value: "", label: "All states" },
-  { value: "pending", label: "On its way" },
-  { value: "delivered", label: "Delivered" },
-  { value: "failed", label: "Given up" },
-  { value: "disabled", label: "Address disabled" },
-  { value: "withdrawn", label: "On hold" },
-] as const;
-
-const isState = (value: string): value is (typeof STATES)[number]["value"] =>
-  STATES.some((one) => one.value === value);
 
 const Page = () => (
   <OperatorsOnly
@@ -64,7 +53,7 @@ const Deliveries = () => {
       ),
     [navigate],
   );
-  const chosen = isState(state) ? state : "";
+  const chosen = DELIVERY_CHOICES.find(({ value }) => value === state)?.value ?? "";
   const list = usePath(
     pathWith("/operator/deliveries", { state: chosen || undefined, receiver, after }),
     readDeliveries,
@@ -93,7 +82,7 @@ const Deliveries = () => {
               <Choose
                 label="State"
                 value={chosen}
-                choices={STATES}
+                choices={DELIVERY_CHOICES}
                 onChange={(value) => search({ after: undefined, state: value || undefined })}
               />
               <ReceiverChoice

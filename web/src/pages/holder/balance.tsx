@@ -4,7 +4,7 @@ import { Answered } from "../../blocks/answered.tsx";
 import { Card, Empty } from "../../blocks/blocks.tsx";
 import { changeColumns } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
-import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
+import { Chart, type Colours, overTime } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
 import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
 import { momentText } from "../../shown/moment.ts";
@@ -33,34 +33,16 @@ export const BalanceOverTime = ({
       const line = balancesOver(changes);
       const most = mostOf(line.map(({ balance }) => balance));
       const end = line.at(-1);
-      const points = line.map(({ timeMs, balance }) => [timeMs, proportion(balance, most)]);
+      const points = line.map(
+        ({ timeMs, balance }) => [timeMs, proportion(balance, most)] as const,
+      );
       if (end !== undefined) points.push([untilMs ?? Date.now(), proportion(end.balance, most)]);
-      return {
-        grid: { left: 12, right: 16, top: 16, bottom: 28 },
-        tooltip: {
-          ...tooltip(colours, (shown) => textOf(shown, line, decimals)),
-          trigger: "axis",
-        },
-        xAxis: { type: "time", axisLabel: { color: colours.muted, hideOverlap: true } },
-        yAxis: {
-          type: "value",
-          max: 1,
-          axisLabel: { show: false },
-          splitLine: { lineStyle: { color: colours.line } },
-        },
-        useUTC: true,
-        series: [
-          {
-            type: "line",
-            step: "end",
-            showSymbol: false,
-            data: points,
-            lineStyle: { color: colours.accent, width: 2 },
-            itemStyle: { color: colours.accent },
-            areaStyle: { color: colours.accent, opacity: 0.12 },
-          },
-        ],
-      };
+      return overTime(colours, colours.accent, points, (atMs) => {
+        const at = line.findLast(({ timeMs }) => timeMs <= atMs);
+        return at === undefined
+          ? ""
+          : `${amountText(at.balance, decimals)}\nfrom ${momentText(at.timeMs)}`;
+      });
     },
     [changes, untilMs, decimals],
   );
@@ -99,18 +81,4 @@ export const BalanceOverTime = ({
       )}
     </Answered>
   );
-};
-
-const textOf = (
-  shown: unknown,
-  line: readonly { readonly timeMs: number; readonly balance: bigint }[],
-  decimals: number | null,
-): string => {
-  const first: unknown = Array.isArray(shown) ? shown[0] : undefined;
-  const value: unknown =
-    typeof first === "object" && first !== null ? Reflect.get(first, "value") : undefined;
-  const timeMs = Array.isArray(value) ? Number(value[0]) : Number.NaN;
-  const at = line.findLast((point) => point.timeMs <= timeMs);
-  if (at === undefined) return "";
-  return `${amountText(at.balance, decimals)}\nfrom ${momentText(at.timeMs)}`;
 };

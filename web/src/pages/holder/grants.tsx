@@ -4,7 +4,7 @@ import { Answered, AsOf } from "../../blocks/answered.tsx";
 import { Badge, Card } from "../../blocks/blocks.tsx";
 import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
-import { Chart, type Colours, tooltip } from "../../charts/chart.tsx";
+import { Chart, type Colours, overTime } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
 import { useGrants } from "../../register/grants.ts";
 import {
@@ -134,43 +134,24 @@ const unlockingChart = (
   const total = grants.reduce((sum, grant) => sum + reachable(grant), 0n);
   const unlocked = (at: bigint) =>
     grants.reduce((sum, grant) => sum + leastOf(unlockedAt(grant, at), reachable(grant)), 0n);
+  const drawn = overTime(
+    colours,
+    colours.good,
+    times.map((at) => [Number(at), proportion(unlocked(at), total)]),
+    (atMs) =>
+      `${momentText(atMs)}\n${amountText(unlocked(BigInt(atMs)), decimals)} unlocked\nof ${amountText(total, decimals)}`,
+  );
   return {
-    grid: { left: 12, right: 16, top: 20, bottom: 28 },
-    useUTC: true,
-    tooltip: {
-      ...tooltip(colours, (shown) => {
-        const first: unknown = Array.isArray(shown) ? shown[0] : undefined;
-        const value: unknown =
-          typeof first === "object" && first !== null ? Reflect.get(first, "value") : undefined;
-        const at = Array.isArray(value) ? Number(value[0]) : 0;
-        return `${momentText(at)}\n${amountText(unlocked(BigInt(at)), decimals)} unlocked\nof ${amountText(total, decimals)}`;
-      }),
-      trigger: "axis",
-    },
-    xAxis: { type: "time", axisLabel: { color: colours.muted, hideOverlap: true } },
-    yAxis: {
-      type: "value",
-      max: 1,
-      axisLabel: { show: false },
-      splitLine: { lineStyle: { color: colours.line } },
-    },
-    series: [
-      {
-        type: "line",
-        step: "end",
-        showSymbol: false,
-        data: times.map((at) => [Number(at), proportion(unlocked(at), total)]),
-        lineStyle: { color: colours.good, width: 2 },
-        itemStyle: { color: colours.good },
-        areaStyle: { color: colours.good, opacity: 0.12 },
-        markLine: {
-          symbol: "none",
-          silent: true,
-          lineStyle: { color: colours.muted, type: "dashed" },
-          label: { formatter: "now", color: colours.muted },
-          data: [{ xAxis: Number(now) }],
-        },
+    ...drawn,
+    series: {
+      ...drawn.series,
+      markLine: {
+        symbol: "none",
+        silent: true,
+        lineStyle: { color: colours.muted, type: "dashed" },
+        label: { formatter: "now", color: colours.muted },
+        data: [{ xAxis: Number(now) }],
       },
-    ],
+    },
   };
 };

@@ -3,9 +3,17 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Answered, AsOf } from "../../blocks/answered.tsx";
 import { Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { boundedText, durationText, kindText, RequestBadge, Since } from "../../blocks/office.tsx";
+import {
+  boundedText,
+  durationText,
+  kindText,
+  REQUEST_CHOICES,
+  RequestBadge,
+  Since,
+} from "../../blocks/office.tsx";
 import { Older } from "../../blocks/older.tsx";
 import { Choose } from "../../controls/select.tsx";
+import { keepToken } from "../../data/here.ts";
 import {
   pathWith,
   readReceivers,
@@ -24,18 +32,6 @@ const OLDER_MS = 30_000;
 /** Counts end there. */
 const COUNTED = 10_000;
 
-const STATUSES = [
-  { value: "", label: "All requests" },
-  { value: "OPEN", label: "Not final yet" },
-  { value: "QUEUED", label: "Queued" },
-  { value: "PENDING", label: "In progress" },
-  { value: "SUCCESS", label: "Done" },
-  { value: "FAILED", label: "Failed" },
-] as const;
-
-const isStatus = (value: string): value is (typeof STATUSES)[number]["value"] =>
-  STATUSES.some((one) => one.value === value);
-
 const Page = () => (
   <OperatorsOnly
     title={TITLE}
@@ -53,7 +49,7 @@ const Requests = () => {
       to: "/requests",
       search: (now: object) => ({ ...now, after: undefined, ...change }),
     });
-  const chosen = isStatus(status) ? status : "";
+  const chosen = REQUEST_CHOICES.find(({ value }) => value === status)?.value ?? "";
   const list = usePath(
     pathWith("/operator/requests", { status: chosen || undefined, asset, after }),
     readRequests,
@@ -68,7 +64,7 @@ const Requests = () => {
         <Choose
           label="Status"
           value={chosen}
-          choices={STATUSES}
+          choices={REQUEST_CHOICES}
           onChange={(value) => search({ status: value || undefined })}
         />
         <AssetChoice asset={asset} onChange={(value) => search({ asset: value })} />
@@ -93,7 +89,7 @@ const Requests = () => {
                   )
                 }
                 onRow={({ id }) =>
-                  void navigate({ to: "/requests/$id", params: { id }, search: keep })
+                  void navigate({ to: "/requests/$id", params: { id }, search: keepToken })
                 }
               />
               <Older
@@ -109,9 +105,6 @@ const Requests = () => {
     </>
   );
 };
-
-/** What goes along to the page of one: the token in view alone. */
-const keep = ({ token }: { token?: string | undefined }) => (token === undefined ? {} : { token });
 
 const Counts = () => {
   const asked = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
@@ -204,7 +197,7 @@ const COLUMNS: readonly Column<TaRequest>[] = [
       <Link
         to="/requests/$id"
         params={{ id }}
-        search={keep}
+        search={keepToken}
         className="whitespace-nowrap hover:underline"
       >
         <span className="font-medium text-accent">{kindText(kind)}</span>{" "}

@@ -10,19 +10,22 @@ const KEPT = 600;
 
 export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
+/** The same samples where the last is younger than a second. */
+const withSample = (before: readonly Sample[], sample: Sample): readonly Sample[] => {
+  const last = before.at(-1);
+  return last !== undefined && sample.atMs - last.atMs < 1_000
+    ? before
+    : [...before.slice(1 - KEPT), sample];
+};
+
 /** Adds what was told; the same map when it says nothing new. */
 export const withTold = (samples: Samples, { pipelines, toldAtMs }: Live): Samples => {
   if (pipelines === null) return samples;
   const next = new Map(samples);
   for (const { pipeline, checkpoint } of pipelines) {
     if (checkpoint === null) continue;
-    const before = samples.get(pipeline) ?? [];
-    const last = before.at(-1);
-    if (last !== undefined && toldAtMs - last.atMs < 1_000) continue;
-    next.set(pipeline, [
-      ...before.slice(1 - KEPT),
-      { atMs: toldAtMs, checkpoint: Number(checkpoint) },
-    ]);
+    const sample = { atMs: toldAtMs, checkpoint: Number(checkpoint) };
+    next.set(pipeline, withSample(samples.get(pipeline) ?? [], sample));
   }
   return next;
 };
@@ -59,11 +62,7 @@ export const useMoved = (checkpoint: string | null): readonly Sample[] => {
   useEffect(() => {
     if (checkpoint === null) return;
     const sample = { atMs: Date.now(), checkpoint: Number(checkpoint) };
-    setSamples((before) => {
-      const last = before.at(-1);
-      if (last !== undefined && sample.atMs - last.atMs < 1_000) return before;
-      return [...before.slice(1 - KEPT), sample];
-    });
+    setSamples((before) => withSample(before, sample));
   }, [checkpoint]);
   return samples;
 };

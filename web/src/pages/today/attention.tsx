@@ -47,23 +47,49 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
   const frozen = frozenRows.flatMap(({ wallets }) =>
     wallets.filter(({ isFrozen, balance }) => isFrozen && balance > 0n),
   );
-  const sum = (those: readonly { readonly balance: bigint }[]) =>
-    those.reduce((all, { balance }) => all + balance, 0n);
   const asOf = (
     <>
       {isLong && timeMs !== undefined ? <Ago ms={timeMs} /> : null}
       <AsOf of={exceptions} flush />
     </>
   );
-  /** How many were found, and whether there may be more than were read. */
-  const found = (wallets: readonly unknown[], rows: readonly unknown[]) =>
-    exceptions.data === undefined
-      ? exceptions.error === null
-        ? "…"
-        : "not answered"
-      : `${countText(wallets.length)}${rows.length === PAGE_ROWS ? " or more" : ""}`;
-  const toneOf = (wallets: readonly unknown[]): Tone =>
-    exceptions.data === undefined || lost ? "plain" : wallets.length === 0 ? "good" : "warn";
+  /** Wallets that somebody should look at; of the rows that were read there may be more. */
+  const wallets = (
+    label: string,
+    only: "loose" | "frozen",
+    found: readonly { readonly balance: bigint }[],
+    rows: readonly unknown[],
+  ) => (
+    <Item
+      tone={exceptions.data === undefined || lost ? "plain" : found.length === 0 ? "good" : "warn"}
+      label={label}
+      value={
+        exceptions.data === undefined
+          ? exceptions.error === null
+            ? "…"
+            : "not answered"
+          : `${countText(found.length)}${rows.length === PAGE_ROWS ? " or more" : ""}`
+      }
+      about={
+        found.length === 0 ? (
+          asOf
+        ) : (
+          <>
+            <Amount
+              units={found.reduce((sum, { balance }) => sum + balance, 0n)}
+              decimals={token.decimals}
+            />{" "}
+            {asOf}
+          </>
+        )
+      }
+      link={
+        <Link to="/cap-table" search={{ ...kept, only }}>
+          Show them
+        </Link>
+      }
+    />
+  );
   return (
     <section
       aria-label="What needs attention"
@@ -80,44 +106,8 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
           </Link>
         }
       />
-      <Item
-        tone={toneOf(loose)}
-        label="Unassigned wallets with a balance"
-        value={found(loose, loose)}
-        about={
-          loose.length === 0 ? (
-            asOf
-          ) : (
-            <>
-              <Amount units={sum(loose)} decimals={token.decimals} /> {asOf}
-            </>
-          )
-        }
-        link={
-          <Link to="/cap-table" search={{ ...kept, only: "loose" }}>
-            Show them
-          </Link>
-        }
-      />
-      <Item
-        tone={toneOf(frozen)}
-        label="Frozen wallets with a balance"
-        value={found(frozen, frozenRows)}
-        about={
-          frozen.length === 0 ? (
-            asOf
-          ) : (
-            <>
-              <Amount units={sum(frozen)} decimals={token.decimals} /> {asOf}
-            </>
-          )
-        }
-        link={
-          <Link to="/cap-table" search={{ ...kept, only: "frozen" }}>
-            Show them
-          </Link>
-        }
-      />
+      {wallets("Unassigned wallets with a balance", "loose", loose, loose)}
+      {wallets("Frozen wallets with a balance", "frozen", frozen, frozenRows)}
       {kind === "operator" ? (
         <Item
           tone={

@@ -6,8 +6,7 @@ import type { Files } from "./dropped.ts";
 import { type Manifest, manifestOf } from "./manifest.ts";
 import { memberTwice } from "./members.ts";
 import { registerSteps, skippedRegisters } from "./registers.ts";
-import type { Report, Said, Step } from "./report.ts";
-import { UncheckableError } from "./report.ts";
+import { type Report, type Said, type Step, stepOf, UncheckableError } from "./report.ts";
 
 /** Told while files are hashed: how many of how many. */
 export type Progress = (done: number, of: number) => void;
@@ -88,22 +87,18 @@ const signatureStep = async (
   signature: string,
   twice: string | null,
 ): Promise<Step> => {
-  const title = "The deployment signed the manifest";
-  if (twice !== null) {
-    return { title, result: "fails", details: [`the member ${twice} is there twice`] };
-  }
   const signed = { purpose: "holderbook-audit-pack-v1", manifestSha256: await sha256(bytes) };
-  return (await isSigned(publicKey, signature, signed))
-    ? {
-        title,
-        result: "holds",
-        details: ["The signature fits the key that the manifest names: nothing in it was changed."],
-      }
-    : {
-        title,
-        result: "fails",
-        details: ["manifest.sig.json is no signature of the manifest by the key that it names"],
-      };
+  const faults =
+    twice !== null
+      ? [`the member ${twice} is there twice`]
+      : (await isSigned(publicKey, signature, signed))
+        ? []
+        : ["manifest.sig.json is no signature of the manifest by the key that it names"];
+  return stepOf(
+    "The deployment signed the manifest",
+    faults,
+    "The signature fits the key that the manifest names: nothing in it was changed.",
+  );
 };
 
 const rootsStep = async ({
@@ -126,18 +121,12 @@ const rootsStep = async ({
       details.push(`the signature of the ${name} root does not hold`);
     }
   }
-  return {
-    title: "The deployment signed both registers' roots",
-    result: details.length === 0 ? "holds" : "fails",
-    details:
-      details.length === 0
-        ? [`Those of checkpoints ${first.checkpoint} and ${last.checkpoint}.`]
-        : details,
-  };
+  return stepOf(
+    "The deployment signed both registers' roots",
+    details,
+    `Those of checkpoints ${first.checkpoint} and ${last.checkpoint}.`,
+  );
 };
-
-/** So many findings are listed; a pack that was packed wrongly has thousands. */
-const LISTED = 20;
 
 const filesStep = async (files: Files, manifest: Manifest, told: Progress): Promise<Step> => {
   const details: string[] = [];
@@ -159,19 +148,11 @@ const filesStep = async (files: Files, manifest: Manifest, told: Progress): Prom
     done += 1;
     told(done, entries.length);
   }
-  const more = details.length - LISTED;
-  return {
-    title: "Every file is the one that was signed",
-    result: details.length === 0 ? "holds" : "fails",
-    details:
-      details.length === 0
-        ? [
-            `${entries.length} files, ${countText(size)} bytes, all with the SHA-256 of the manifest, and no other.`,
-          ]
-        : more > 0
-          ? [...details.slice(0, LISTED), `and ${more} more`]
-          : details,
-  };
+  return stepOf(
+    "Every file is the one that was signed",
+    details,
+    `${entries.length} files, ${countText(size)} bytes, all with the SHA-256 of the manifest, and no other.`,
+  );
 };
 
 const sha256 = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>

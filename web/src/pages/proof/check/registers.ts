@@ -4,10 +4,10 @@ import { countText } from "../../../shown/amount.ts";
 import { loadSumTree } from "./client.ts";
 import type { Files } from "./dropped.ts";
 import type { Manifest } from "./manifest.ts";
-import type { Step } from "./report.ts";
+import { type Step, skipped, stepOf } from "./report.ts";
 
-/** So many findings are listed. */
-const LISTED = 20;
+const ROOTS = "Both registers give the roots that were signed";
+const MOVEMENTS = "The movements lead from the first register to the last";
 
 const readTable = reading("cap table", (it) => ({
   coinType: it.at("coinType").text(),
@@ -32,8 +32,6 @@ const readMovement = reading("movement", (it) => ({
 
 /** Both steps; of files that were found to be those that were signed. */
 export const registerSteps = async (files: Files, manifest: Manifest): Promise<readonly Step[]> => {
-  const roots = "Both registers give the roots that were signed";
-  const movements = "The movements lead from the first register to the last";
   try {
     const [first, last] = [await tableIn(files, "first"), await tableIn(files, "last")];
     const faults = [
@@ -43,47 +41,27 @@ export const registerSteps = async (files: Files, manifest: Manifest): Promise<r
     const moved = await movedIn(files);
     return [
       stepOf(
-        roots,
+        ROOTS,
         faults,
         `${countText(first.rows.length)} and ${countText(last.rows.length)} rows were hashed and added up.`,
       ),
       stepOf(
-        movements,
+        MOVEMENTS,
         movementFaults(first, last, moved.changes),
         `${countText(moved.count)} movements account for every change of every wallet.`,
       ),
     ];
   } catch (error) {
     if (!(error instanceof AnswerFormError) && !(error instanceof SyntaxError)) throw error;
-    const details = ["A register or movement is not in the form that this page knows."];
     return [
-      { title: roots, result: "fails", details },
-      { title: movements, result: "skipped", details: [] },
+      stepOf(ROOTS, ["A register or movement is not in the form that this page knows."], ""),
+      skipped(MOVEMENTS),
     ];
   }
 };
 
 /** When the files are not those that were signed. */
-export const skippedRegisters: readonly Step[] = [
-  { title: "Both registers give the roots that were signed", result: "skipped", details: [] },
-  {
-    title: "The movements lead from the first register to the last",
-    result: "skipped",
-    details: [],
-  },
-];
-
-const stepOf = (title: string, faults: readonly string[], found: string): Step =>
-  faults.length === 0
-    ? { title, result: "holds", details: [found] }
-    : {
-        title,
-        result: "fails",
-        details:
-          faults.length > LISTED
-            ? [...faults.slice(0, LISTED), `and ${faults.length - LISTED} more`]
-            : faults,
-      };
+export const skippedRegisters: readonly Step[] = [skipped(ROOTS), skipped(MOVEMENTS)];
 
 const tableIn = async (files: Files, name: "first" | "last"): Promise<Table> =>
   readTable(JSON.parse((await files.get(`${name}/cap-table.json`)?.text()) ?? "null"));

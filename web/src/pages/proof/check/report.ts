@@ -8,6 +8,25 @@ export type Step = {
   readonly details: readonly string[];
 };
 
+/** So many findings are listed; a pack that was packed wrongly has thousands. */
+const LISTED = 20;
+
+/** A step that holds where nothing speaks against it. */
+export const stepOf = (title: string, faults: readonly string[], found: string): Step =>
+  faults.length === 0
+    ? { title, result: "holds", details: [found] }
+    : {
+        title,
+        result: "fails",
+        details:
+          faults.length > LISTED
+            ? [...faults.slice(0, LISTED), `and ${faults.length - LISTED} more`]
+            : faults,
+      };
+
+/** A step behind one that failed. */
+export const skipped = (title: string): Step => ({ title, result: "skipped", details: [] });
+
 export type Report = {
   readonly kind: "statement" | "audit pack";
   /** What it comes to when every step holds, and no more than that. */

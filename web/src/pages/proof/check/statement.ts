@@ -3,8 +3,7 @@ import { fromSeconds, momentText } from "../../../shown/moment.ts";
 import { shortened } from "../../../shown/shorten.ts";
 import { loadStatements, type Statement } from "./client.ts";
 import { memberTwice } from "./members.ts";
-import type { Report, Said, Step } from "./report.ts";
-import { UncheckableError } from "./report.ts";
+import { type Report, type Said, type Step, skipped, UncheckableError } from "./report.ts";
 
 /** Steps in the order in which they are shown; what the checker says is told apart by its words. */
 const STEPS: readonly { readonly title: string; readonly about: RegExp; readonly found: string }[] =
@@ -97,9 +96,7 @@ export const stepsOf = (failures: readonly string[]): readonly Step[] => {
   const [form, ...rest] = steps;
   // The checker stops at a form that it does not know.
   const known =
-    form?.result === "fails"
-      ? [form, ...rest.map(({ title }): Step => ({ title, result: "skipped", details: [] }))]
-      : steps;
+    form?.result === "fails" ? [form, ...rest.map(({ title }) => skipped(title))] : steps;
   return left.size === 0
     ? known
     : [...known, { title: "Something else", result: "fails", details: [...left] }];
