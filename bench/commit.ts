@@ -7,6 +7,7 @@
  * binary format and already in memory, into tables with the same keys and indexes.
  */
 import { once } from "node:events";
+import { getTableName } from "drizzle-orm";
 import pino from "pino";
 import { createDemoLedger } from "../demo/demo-ledger.ts";
 import type { Database } from "../src/database/connect.ts";
@@ -29,28 +30,9 @@ const TABLES = [
   "log_facts",
   "log_checkpoints",
   "log_blocks",
-  "token_activity",
-  "shared_token_objects",
-  "shared_token_ranges",
-  "token_changes",
-  "token_grants",
-  "tokens",
-  "token_supplies",
-  "timelock_objects",
-  "timelock_ranges",
-  "grant_changes",
   "balances",
-  "holder_events",
-  "membership_ranges",
-  "role_events",
-  "wallet_roles",
-  "role_ranges",
-  "token_activity_digests",
-  "shared_token_objects_digests",
-  "timelock_objects_digests",
-  "holder_lifecycle_digests",
-  "role_changes_digests",
-] as const;
+  ...ledgerPipelines.flatMap(({ tables }) => tables.map(getTableName)),
+];
 
 type Prepared = { readonly batch: AppendBatch; readonly coins: readonly CoinDecimals[] };
 
@@ -152,7 +134,7 @@ const counting = (pipeline: RunnablePipeline, made: (rows: number) => void): Run
 const copyAgain = async (database: Database) => {
   await using session = await database.session();
   const { sql } = session;
-  const contents = new Map<string, Buffer>();
+  const contents = new Map<string, { readonly names: string; readonly bytes: Buffer }>();
   let rows = 0;
   for (const table of TABLES) {
     const [{ count } = { count: 0n }] = await sql<{ count: bigint }[]>`
@@ -166,15 +148,11 @@ const copyAgain = async (database: Database) => {
     const chunks: Buffer[] = [];
     const out = await sql.unsafe(`copy ${table} (${names}) to stdout (format binary)`).readable();
     for await (const chunk of out) chunks.push(chunk);
-    contents.set(table, Buffer.concat(chunks));
+    contents.set(table, { names, bytes: Buffer.concat(chunks) });
     await sql.unsafe(`create table twin_${table} (like ${table} including all)`);
   }
   const started = performance.now();
-  for (const [table, bytes] of contents) {
-    const columns = await sql<{ name: string }[]>`
-      select attname as name from pg_attribute
-      where attrelid = ${table}::regclass and attnum > 0 and attgenerated = '' order by attnum`;
-    const names = columns.map(({ name }) => `"${name}"`).join(", ");
+  for (const [table, { names, bytes }] of contents) {
     const into = await sql
       .unsafe(`copy twin_${table} (${names}) from stdin (format binary)`)
       .writable();

@@ -4,17 +4,14 @@ import { join } from "node:path";
 import fastify from "fastify";
 import { createReaders, read } from "../src/database/readers.ts";
 import { createRateLimit } from "../src/http/edge/rate-limit.ts";
-import { watchHealth } from "../src/http/health/health.ts";
-import { databaseProgress } from "../src/http/health/progress.ts";
 import { createKey } from "../src/http/keys.ts";
-import { createMetrics } from "../src/http/metrics.ts";
-import { createServer } from "../src/http/server.ts";
 import { createLogger } from "../src/logging/logger.ts";
 import { LIST_PATH } from "../src/rest/names.ts";
 import { restPart } from "../src/rest/part.ts";
 import { pageStatement } from "../src/transfers/list-page.ts";
 import { remedyOf } from "../src/waiting/remedy.ts";
 import { type Call, callOf } from "./load.ts";
+import { serveParts } from "./parts-server.ts";
 import { benchTokens, PROJECT } from "./rest-records.ts";
 import type { Scratch } from "./scratch-postgres.ts";
 
@@ -32,12 +29,6 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
   const readers = createReaders({ url, max: READERS, applicationName: "bench", readOnly: true });
   const limit = (policy: string) =>
     createRateLimit({ policy, quota: 1_000_000_000, windowSeconds: 60 });
-  const health = watchHealth({
-    progress: databaseProgress(db, []),
-    version: "bench",
-    onError: () => undefined,
-    observeEveryMs: 0,
-  });
   const log = openSync(join(folder, "rest.log"), "a");
   // As the service writes it: every request a line.
   const logger = createLogger({
@@ -45,7 +36,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
     remedyOf,
     write: (lines) => void writeSync(log, lines),
   });
-  const server = await createServer({
+  const server = await serveParts(database, {
     parts: [
       restPart({
         keys: readers.for(undefined, 1),
@@ -57,30 +48,23 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
       }),
     ],
     logger,
-    version: "bench",
-    health,
-    metrics: createMetrics(health),
-    unready: async () => null,
-    trustProxy: false,
   });
   const bare = fastify();
   const { text, parameters } = pageStatement({ project: PROJECT, order: "asc", limit: 100 });
   bare.get(LIST_PATH, () => read(db, text, parameters));
-  const where = { port: 0, host: "127.0.0.1" };
   const { secret: key } = await createKey(database, { kind: "project", subject: PROJECT });
   const callTo = (url: string) => (query: string) =>
     callOf(Number(new URL(url).port), `GET ${LIST_PATH}?${query}`, { "x-project-api-key": key });
   return {
-    ours: callTo(await server.listen(where)),
-    bare: callTo(await bare.listen(where)),
+    ours: callTo(server.url),
+    bare: callTo(await bare.listen({ port: 0, host: "127.0.0.1" })),
     [Symbol.asyncDispose]: async () => {
-      await server.close();
+      await server[Symbol.asyncDispose]();
       await bare.close();
       await readers.close();
       // The last lines wait for a moment to be written together.
       logger.flush();
       closeSync(log);
-      await health[Symbol.asyncDispose]();
     },
   };
 };

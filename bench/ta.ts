@@ -18,17 +18,14 @@ import {
 import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
 import type { Database } from "../src/database/connect.ts";
 import { createRateLimit } from "../src/http/edge/rate-limit.ts";
-import { watchHealth } from "../src/http/health/health.ts";
-import { databaseProgress } from "../src/http/health/progress.ts";
 import { registerPublicKey } from "../src/http/keys.ts";
-import { createMetrics } from "../src/http/metrics.ts";
-import { createServer } from "../src/http/server.ts";
 import { taPart } from "../src/ta/api/part.ts";
 import { ringOf } from "../src/ta/pii/pii-keys.ts";
 import { openVault } from "../src/ta/pii/vault.ts";
 import { createAcceptance } from "../src/ta/requests/accept.ts";
 import { fingerprints } from "../src/ta/requests/fingerprint.ts";
 import { type Figure, quantile } from "./figure.ts";
+import { serveParts } from "./parts-server.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 import { startWhole } from "./whole-service.ts";
 
@@ -130,15 +127,9 @@ const signedPosts = (secretKey: string, count: number): readonly Post[] =>
   });
 
 const openOurs = async (database: Database) => {
-  const health = watchHealth({
-    progress: databaseProgress(database.db, []),
-    version: "bench",
-    onError: () => undefined,
-    observeEveryMs: 0,
-  });
   const unlimited = () => createRateLimit({ policy: "bench", quota: 1e9, windowSeconds: 60 });
   const MIB = 1024 * 1024;
-  const server = await createServer({
+  return serveParts(database, {
     parts: [
       taPart({
         database,
@@ -170,20 +161,7 @@ const openOurs = async (database: Database) => {
       }),
     ],
     logger: pino({ level: "silent" }),
-    version: "bench",
-    health,
-    metrics: createMetrics(health),
-    unready: async () => null,
-    trustProxy: false,
   });
-  const url = await server.listen({ port: 0, host: "127.0.0.1" });
-  return {
-    url,
-    [Symbol.asyncDispose]: async () => {
-      await server.close();
-      await health[Symbol.asyncDispose]();
-    },
-  };
 };
 
 /** The least that any service would have to do: the signature over the canonical body, and one row. */

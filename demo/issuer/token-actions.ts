@@ -59,6 +59,19 @@ export const burnOne = (stage: Stage, coinType: string, reserve: string): void =
   transact(stage, reserve, [{ function: "burn", args: { coinType, token: token.id } }]);
 };
 
+/** A whole token goes to another wallet: its owner hands it over, or the officer does. */
+const moveWhole = (weight: number, name: "transfer" | "forceTransfer"): Action => ({
+  weight,
+  run: (stage, { coinType }, { officer }) => {
+    const token = drawToken(stage, coinType);
+    const to = drawWallet(stage, coinType, (wallet) => wallet !== token?.owner);
+    if (token === undefined || to === undefined) return;
+    transact(stage, name === "transfer" ? token.owner : officer, [
+      { function: name, args: { coinType, token: token.id, to } },
+    ]);
+  },
+});
+
 export const tokenActions: readonly Action[] = [
   {
     weight: 14,
@@ -73,28 +86,8 @@ export const tokenActions: readonly Action[] = [
       ]);
     },
   },
-  {
-    weight: 10,
-    run: (stage, { coinType }) => {
-      const token = drawToken(stage, coinType);
-      const to = drawWallet(stage, coinType, (wallet) => wallet !== token?.owner);
-      if (token === undefined || to === undefined) return;
-      transact(stage, token.owner, [
-        { function: "transfer", args: { coinType, token: token.id, to } },
-      ]);
-    },
-  },
-  {
-    weight: 3,
-    run: (stage, { coinType }, { officer }) => {
-      const token = drawToken(stage, coinType);
-      const to = drawWallet(stage, coinType, (wallet) => wallet !== token?.owner);
-      if (token === undefined || to === undefined) return;
-      transact(stage, officer, [
-        { function: "forceTransfer", args: { coinType, token: token.id, to } },
-      ]);
-    },
-  },
+  moveWhole(10, "transfer"),
+  moveWhole(3, "forceTransfer"),
   {
     weight: 5,
     run: (stage, { coinType }) => {

@@ -1,6 +1,9 @@
 /** Figures of what is read from ledgers, and of what is made of it. */
 import { COUNTS, counter, histogram, known, QUICK, REMOTE } from "./describing.ts";
 
+/** Labels of what is known of an EVM chain. */
+const OF_CHAIN = ["chain", "network"];
+
 /** By part, in the order of the documentation. */
 export const LEDGERS = {
   ingest: {
@@ -157,31 +160,20 @@ export const LEDGERS = {
     holderbook_sums_age_seconds: known("seconds", "Since the register was last added up"),
   },
   evm: {
-    holderbook_evm_head_block: known("block", "Newest block known of an EVM chain", [
-      "chain",
-      "network",
-    ]),
-    holderbook_evm_next_block: known("block", "Next block of an EVM chain to read", [
-      "chain",
-      "network",
-    ]),
-    holderbook_evm_final_block: known("block", "Newest final block of an EVM chain", [
-      "chain",
-      "network",
-    ]),
-    holderbook_evm_stalled: known("1", "1 while an EVM chain should be read and is not", [
-      "chain",
-      "network",
-    ]),
+    holderbook_evm_head_block: known("block", "Newest block known of an EVM chain", OF_CHAIN),
+    holderbook_evm_next_block: known("block", "Next block of an EVM chain to read", OF_CHAIN),
+    holderbook_evm_final_block: known("block", "Newest final block of an EVM chain", OF_CHAIN),
+    holderbook_evm_stalled: known("1", "1 while an EVM chain should be read and is not", OF_CHAIN),
     holderbook_evm_final_blocks_replaced: known(
       "times",
       "How often an EVM chain replaced blocks that were final",
-      ["chain", "network"],
+      OF_CHAIN,
     ),
-    holderbook_evm_warnings: known("warnings", "What an operator should look at, see /health", [
-      "chain",
-      "network",
-    ]),
+    holderbook_evm_warnings: known(
+      "warnings",
+      "What an operator should look at, see /health",
+      OF_CHAIN,
+    ),
     holderbook_evm_endpoint_usable: known("1", "0 while an RPC endpoint is set aside", [
       "chain",
       "network",

@@ -1,0 +1,34 @@
+/** The server of the service with some of its parts, for measuring them in this process. */
+import type { Database } from "../src/database/connect.ts";
+import { watchHealth } from "../src/http/health/health.ts";
+import { databaseProgress } from "../src/http/health/progress.ts";
+import { createMetrics } from "../src/http/metrics.ts";
+import { createServer, type ServerSettings } from "../src/http/server.ts";
+
+export const serveParts = async (
+  { db }: Pick<Database, "db">,
+  { parts, logger }: Pick<ServerSettings, "parts" | "logger">,
+): Promise<AsyncDisposable & { readonly url: string }> => {
+  const health = watchHealth({
+    progress: databaseProgress(db, []),
+    version: "bench",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  });
+  const server = await createServer({
+    parts,
+    logger,
+    version: "bench",
+    health,
+    metrics: createMetrics(health),
+    unready: async () => null,
+    trustProxy: false,
+  });
+  return {
+    url: await server.listen({ port: 0, host: "127.0.0.1" }),
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await health[Symbol.asyncDispose]();
+    },
+  };
+};
