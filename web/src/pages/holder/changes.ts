@@ -15,12 +15,14 @@ const changesPage = graph(`query ChangesPage($coinType: String!, $owner: String!
 
 type Listed = NonNullable<ResultOf<typeof changesPage>["balanceChanges"]>[number];
 
-export type Change = Omit<Listed, "change" | "balanceAfter" | "position"> & {
-  readonly change: bigint;
-  readonly balanceAfter: bigint;
-  readonly position: bigint;
-  readonly timeMs: number;
-};
+const changeOf = (row: Listed) => ({
+  ...row,
+  change: BigInt(row.change),
+  balanceAfter: BigInt(row.balanceAfter),
+  position: BigInt(row.position),
+  timeMs: fromSeconds(row.checkpointTimestamp),
+});
+export type Change = ReturnType<typeof changeOf>;
 
 /** Changes of one wallet that are read: beyond them the oldest are shown, and said to be all that are. */
 const MOST_PAGES = 10;
@@ -35,14 +37,7 @@ const changesOf = async (
     async (after) => (await ask(changesPage, { coinType, owner, after }, asking)).balanceChanges,
     ({ cursor }) => cursor,
   );
-  const changes = rows.map((row) => ({
-    ...row,
-    change: BigInt(row.change),
-    balanceAfter: BigInt(row.balanceAfter),
-    position: BigInt(row.position),
-    timeMs: fromSeconds(row.checkpointTimestamp),
-  }));
-  return { changes, whole };
+  return { changes: rows.map(changeOf), whole };
 };
 
 /** Of all these wallets, in chain order. */

@@ -6,8 +6,8 @@ import { AsOf } from "../../blocks/answered.tsx";
 import { Failed, type Tone } from "../../blocks/blocks.tsx";
 import { askPath } from "../../data/ask.ts";
 import { useTokenSearch } from "../../data/here.ts";
+import { readSummary } from "../../data/operator.ts";
 import { NOW } from "../../data/queries.ts";
-import { reading } from "../../data/read.ts";
 import { useService } from "../../data/service.tsx";
 import { useSession } from "../../data/session.ts";
 import type { Token } from "../../data/tokens.ts";
@@ -17,13 +17,6 @@ import { countText } from "../../shown/amount.ts";
 import { Amount } from "../../shown/fitted.tsx";
 import { Ago } from "../../shown/shown.tsx";
 
-const summaryOf = reading("summary", (it) => ({
-  failedRequests: it.at("requests").at("failed").number(),
-  openRequests: it.at("requests").at("open").number(),
-  failedDeliveries: it.at("deliveries").at("failed").number(),
-  disabled: it.at("receivers").at("disabled").number(),
-}));
-
 /** Failed requests and deliveries since a time; null where the key does not show them. */
 const useOffice = (since: number) => {
   const { key, kind } = useSession();
@@ -31,7 +24,7 @@ const useOffice = (since: number) => {
     queryKey: [NOW, "summary", since],
     queryFn: ({ signal }) => {
       const asked = new URLSearchParams({ since: new Date(since * 1_000).toISOString() });
-      return askPath(`/operator/summary?${asked}`, summaryOf, { key, signal });
+      return askPath(`/operator/summary?${asked}`, readSummary, { key, signal });
     },
     enabled: kind === "operator",
   });
@@ -40,6 +33,11 @@ const useOffice = (since: number) => {
 export const Attention = ({ token, since }: { readonly token: Token; readonly since: number }) => {
   const { state, lost } = useService();
   const office = useOffice(since);
+  const failures = office.data && {
+    requests: office.data.requests.failed,
+    deliveries: office.data.deliveries.failed,
+    receivers: office.data.receivers.disabled,
+  };
   const exceptions = useExceptions(token.coinType);
   const kept = useTokenSearch();
   const { kind } = useSession();
@@ -111,25 +109,24 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       {kind === "operator" ? (
         <Item
           tone={
-            office.data === undefined || lost
+            failures === undefined || lost
               ? "plain"
-              : office.data.failedRequests + office.data.failedDeliveries + office.data.disabled ===
-                  0
+              : failures.requests + failures.deliveries + failures.receivers === 0
                 ? "good"
                 : "bad"
           }
           label="Failed requests and deliveries"
           value={
-            office.data === undefined
+            failures === undefined
               ? office.error === null
                 ? "…"
                 : "not answered"
-              : countText(office.data.failedRequests + office.data.failedDeliveries)
+              : countText(failures.requests + failures.deliveries)
           }
           about={
-            office.data === undefined ? undefined : (
+            failures === undefined ? undefined : (
               <>
-                {`${countText(office.data.failedRequests)} requests, ${countText(office.data.failedDeliveries)} deliveries, ${countText(office.data.disabled)} addresses disabled`}
+                {`${countText(failures.requests)} requests, ${countText(failures.deliveries)} deliveries, ${countText(failures.receivers)} addresses disabled`}
                 <AsOf of={office} flush />
               </>
             )
