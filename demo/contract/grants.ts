@@ -5,6 +5,7 @@ import type { GrantModel } from "../model.ts";
 import { enlist, strike } from "../roster.ts";
 import { address, grantContents, u64 } from "./layouts.ts";
 import {
+  argumentOf,
   type ContractFunction,
   ensure,
   ensureRole,
@@ -74,7 +75,7 @@ export const claim: ContractFunction<{ readonly coinType: string; readonly grant
   name: "timelock::claim",
   inputs: (draft, { grant }) => [draft.shared(grant, "write"), draft.shared(CLOCK, "read")],
   run: (execution, { coinType, grant: id }, state) => {
-    const { amount } = takeClaim(execution, state, coinType, id, claim.name);
+    const amount = takeClaim(execution, state, coinType, id, claim.name);
     createToken(execution, state, { coinType, owner: execution.sender, balance: amount });
   },
 };
@@ -92,7 +93,7 @@ export const claimInto: ContractFunction<{
     draft.shared(CLOCK, "read"),
   ],
   run: (execution, { coinType, grant: id, token: tokenId }, state) => {
-    const { amount } = takeClaim(execution, state, coinType, id, claimInto.name);
+    const amount = takeClaim(execution, state, coinType, id, claimInto.name);
     const token = tokenOf(state, tokenId, coinType, claimInto.name);
     ensureOwner(execution, token);
     writeToken(execution, state, { ...token, balance: token.balance + amount });
@@ -105,7 +106,7 @@ const takeClaim = (
   coinType: string,
   id: string,
   by: string,
-): { readonly amount: bigint } => {
+): bigint => {
   const grant = grantOf(state, id, coinType, by);
   ensure(grant.owner === execution.sender, {
     name: "timelock::take_claim",
@@ -119,7 +120,7 @@ const takeClaim = (
     tokensTransferred: grant.tokensTransferred + amount,
     leftBalance: grant.leftBalance - amount,
   });
-  return { amount };
+  return amount;
 };
 
 /** Takes back what is still locked, into a new token of the reclaimer. */
@@ -165,16 +166,8 @@ export const destroyEmpty: ContractFunction<{
   },
 };
 
-const grantOf = (state: Securities, id: string, coinType: string, by: string): GrantModel => {
-  const grant = state.model.grants.get(id);
-  ensure(grant !== undefined && grant.coinType === coinType, {
-    name: by,
-    // The network refuses the argument before any code runs; here it is an abort like others.
-    code: 6n,
-    reason: "no such grant",
-  });
-  return grant;
-};
+const grantOf = (state: Securities, id: string, coinType: string, by: string): GrantModel =>
+  argumentOf(state.model.grants.get(id), coinType, by, "no such grant");
 
 const writeGrant = (execution: Execution, state: Securities, grant: GrantModel): void => {
   execution.set(state.model.grants, grant.id, grant);

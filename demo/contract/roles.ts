@@ -79,9 +79,12 @@ type RoleArguments = {
   readonly role: string;
 };
 
-/** Gives a wallet a role. */
-export const grantRole: ContractFunction<RoleArguments> = {
-  name: "controlled_treasury::grant_role",
+const roleFunction = (
+  name: string,
+  granted: boolean,
+  refusal: { readonly code: bigint; readonly reason: string },
+): ContractFunction<RoleArguments> => ({
+  name,
   inputs: (draft, { coinType, owner }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
     draft.pure(address(owner)),
@@ -89,30 +92,22 @@ export const grantRole: ContractFunction<RoleArguments> = {
   moreTypes: ({ role }) => [role],
   run: (execution, { coinType, owner, role }, state) => {
     ensureRole(execution, state, coinType, "ContractAdmin");
-    ensure(!hasRole(state, coinType, owner, role), {
-      name: grantRole.name,
-      code: 1n,
-      reason: "the wallet has the role",
-    });
-    changeRole(execution, state, grantRole.name, { coinType, owner, role, granted: true });
+    ensure(hasRole(state, coinType, owner, role) !== granted, { name, ...refusal });
+    changeRole(execution, state, name, { coinType, owner, role, granted });
   },
-};
+});
+
+/** Gives a wallet a role. */
+export const grantRole = roleFunction("controlled_treasury::grant_role", true, {
+  code: 1n,
+  reason: "the wallet has the role",
+});
 
 /** Takes a role from a wallet. */
-export const revokeRole: ContractFunction<RoleArguments> = {
-  name: "controlled_treasury::revoke_role",
-  inputs: grantRole.inputs,
-  moreTypes: ({ role }) => [role],
-  run: (execution, { coinType, owner, role }, state) => {
-    ensureRole(execution, state, coinType, "ContractAdmin");
-    ensure(hasRole(state, coinType, owner, role), {
-      name: revokeRole.name,
-      code: 2n,
-      reason: "the wallet does not have the role",
-    });
-    changeRole(execution, state, revokeRole.name, { coinType, owner, role, granted: false });
-  },
-};
+export const revokeRole = roleFunction("controlled_treasury::revoke_role", false, {
+  code: 2n,
+  reason: "the wallet does not have the role",
+});
 
 const changeRole = (
   execution: Execution,

@@ -116,6 +116,18 @@ export function ensure(
   throw new MoveAbort(location, error.code, error.reason);
 }
 
+/** The object that an argument names; aborts when there is none of this coin type. */
+export const argumentOf = <Model extends { readonly coinType: string }>(
+  object: Model | undefined,
+  coinType: string,
+  by: string,
+  reason: string,
+): Model => {
+  // The network refuses the argument before any code runs; here it is an abort like others.
+  ensure(object?.coinType === coinType, { name: by, code: 6n, reason });
+  return object;
+};
+
 /** Aborts unless the sender has the role. */
 export const ensureRole = (
   execution: Execution,

@@ -5,6 +5,7 @@ import { enlist, strike } from "../roster.ts";
 import { address, supplyEvent, tokenContents, u64 } from "./layouts.ts";
 import {
   announce,
+  argumentOf,
   type ContractFunction,
   coinOf,
   ensure,
@@ -50,21 +51,8 @@ const deleteToken = (execution: Execution, state: Securities, token: TokenModel)
 };
 
 /** The token of that id; aborts when it is none of this coin type. */
-export const tokenOf = (
-  state: Securities,
-  id: string,
-  coinType: string,
-  by: string,
-): TokenModel => {
-  const token = state.model.tokens.get(id);
-  ensure(token !== undefined && token.coinType === coinType, {
-    name: by,
-    // The network refuses the argument before any code runs; here it is an abort like others.
-    code: 6n,
-    reason: "no such token",
-  });
-  return token;
-};
+export const tokenOf = (state: Securities, id: string, coinType: string, by: string): TokenModel =>
+  argumentOf(state.model.tokens.get(id), coinType, by, "no such token");
 
 /** Creates tokens out of nothing, for a registered wallet. */
 export const mint: ContractFunction<{
