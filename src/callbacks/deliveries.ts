@@ -27,6 +27,7 @@ export type Delivery = {
   readonly reference: string | null;
   readonly status: DeliveryStatus;
   readonly createdAt: string;
+  /** First success. */
   readonly deliveredAt: string | null;
   /** Oldest first; the newest hundred. */
   readonly attempts: readonly DeliveryAttempt[];
@@ -44,7 +45,7 @@ export type DeliveryAttempt = {
 };
 
 /** Attempts shown of one message; more can only come from many redeliveries. */
-const MOST_ATTEMPTS = 100;
+export const MOST_ATTEMPTS = 100;
 
 /** Whose messages: those of endpoints, or those that answer the requests of keys (`api_keys.id`). */
 export type Whose =

@@ -1,7 +1,12 @@
 /** What an operator sees of all callbacks: whose, where, what became of them; never what is in them. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
-import type { DeliveryAttempt, DeliveryStatus } from "./deliveries.ts";
+import {
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryStatus,
+  MOST_ATTEMPTS,
+} from "./deliveries.ts";
 
 /** Anything that runs statements. */
 type Statements = { readonly sql: Sql };
@@ -13,20 +18,8 @@ export type DeliveryPlace = {
   readonly sequence: bigint;
 };
 
-/** A message; times are ISO 8601 in UTC. */
-export type DeliveryOverview = {
-  /** `webhook-id`. */
-  readonly id: string;
-  /** Key of the endpoint. */
-  readonly endpoint: string;
-  /** Where it goes now, or would go; it may hold secrets of its receiver. */
-  readonly url: string;
-  readonly type: string;
-  readonly reference: string | null;
-  readonly status: DeliveryStatus;
-  readonly createdAt: string;
-  /** First success. */
-  readonly deliveredAt: string | null;
+/** A message; its URL may hold secrets of its receiver. */
+export type DeliveryOverview = Omit<Delivery, "attempts"> & {
   readonly givenUpAt: string | null;
   readonly attemptCount: number;
   readonly lastAttempt: DeliveryAttempt | null;
@@ -71,16 +64,12 @@ export const deliveryOverviews = async (
   return rows.map(shown);
 };
 
-/** Attempts shown of one message; more can only come from many redeliveries. */
-const MOST_ATTEMPTS = 100;
-
 /** A message with what was, and will be, tried. */
-export type DeliveryDetail = DeliveryOverview & {
-  /** Oldest first, the newest hundred. */
-  readonly attempts: readonly DeliveryAttempt[];
-  /** When it is tried next, ISO 8601; null when it is not its turn, or nothing more is tried. */
-  readonly nextAttemptAt: string | null;
-};
+export type DeliveryDetail = DeliveryOverview &
+  Pick<Delivery, "attempts"> & {
+    /** When it is tried next, ISO 8601; null when it is not its turn, or nothing more is tried. */
+    readonly nextAttemptAt: string | null;
+  };
 
 /** A message; null when there is none of this id. */
 export const deliveryWithAttempts = async (
