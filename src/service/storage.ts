@@ -48,9 +48,27 @@ export class NoDatabaseError extends Error {
 /**
  * `migrated`: what is missing is applied. `current`: there must be all of this version; the rule for commands
  * about what is there, which leave an older version's database, and so its services, alone. `current or new`: the
- * same, but an empty database is begun.
+ * same, but an empty database is begun. `as they are`: nothing is asked, so the database may be away.
  */
 export type Tables = "migrated" | "current" | "current or new" | "as they are";
+
+const prepareTables = async (
+  write: Database,
+  {
+    tables,
+    config,
+    logger,
+  }: { readonly tables: Tables; readonly config: Config; readonly logger: Logger },
+): Promise<void> => {
+  if (tables === "as they are") return;
+  if (tables !== "migrated") {
+    const isOurs = await wasMigrated(write);
+    if (isOurs) return await requireMigrated(write);
+    if (tables === "current") throw new NoDatabaseError(config);
+  }
+  const { applied } = await migrate(write);
+  if (applied > 0) logger.info({ applied }, "migrated the database");
+};
 
 /**
  * Connects, starting the embedded Postgres when `DATABASE_URL` is not set.
@@ -104,14 +122,7 @@ export const openStorage = async (
     await embedded?.stop();
   };
   try {
-    const isOurs = await wasMigrated(write);
-    if (tables === "current" && !isOurs) throw new NoDatabaseError(config);
-    if (tables === "current" || (tables === "current or new" && isOurs)) {
-      await requireMigrated(write);
-    } else if (tables !== "as they are") {
-      const { applied } = await migrate(write);
-      if (applied > 0) logger.info({ applied }, "migrated the database");
-    }
+    await prepareTables(write, { tables, config, logger });
   } catch (error) {
     await close();
     throw isUnreachable(error) ? new DatabaseUnreachableError(error) : error;

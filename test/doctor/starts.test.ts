@@ -7,6 +7,7 @@ import { zstdCompressSync } from "node:zlib";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { factSource } from "../../src/log/log.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { startObjectStore } from "../ledger/sources/object-store-server.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -196,9 +197,9 @@ test("packages that the log does not know fail, as an index refuses them", async
   expect((await runCommand(write, {})).code).toBe(0);
   const settings = { DATABASE_URL: database.url, LEDGER_SOURCE: `dir:${ledger}`, PORT: "0" };
   expect((await runCommand(["index", "--last", "39"], settings)).code).toBe(0);
-  const [row] = await database.sql<{ first: string }[]>`
-    select packages[1] as first from log_high_water`;
-  const first = row?.first ?? "";
+  const {
+    packages: [first = ""],
+  } = await factSource(database).highWater();
   const unmet = { ...settings, SECURITY_TOKEN_PACKAGES: `${first},0x77` };
   const refused = await runCommand(["index", "--last", "39"], unmet);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/UnmetPackagesError/) });

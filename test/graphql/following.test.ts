@@ -1,16 +1,14 @@
 import { createSourceEventStream, parse, validateSubscriptionArgs } from "graphql";
 import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
-import { emptyTables } from "../../src/database/table-rows.ts";
 import { contextsOver, type GraphSources } from "../../src/graphql/context.ts";
 import { createEngine } from "../../src/graphql/engine.ts";
 import { Live } from "../../src/graphql/event-log.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { LOG_CHANNEL } from "../../src/log/channel.ts";
-import { tokenChangesTable } from "../../src/projections/balance-changes.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
-import { tokenActivityTable } from "../../src/projections/token-activity.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { emptyActivity, emptyChanges } from "../projections/damage.ts";
 import { tokenRows } from "../projections/object-rows.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
 import {
@@ -154,7 +152,7 @@ test("while its log is rebuilt a coin type keeps nobody busy, and everybody has 
   await read(before, 40);
   const rows = (checkpoint: bigint) =>
     Array.from({ length: 20 }, (_, index) => activity(checkpoint, { index }));
-  await database.transaction((tx) => emptyTables(tx.sql, [tokenActivityTable]));
+  await emptyActivity(database);
   await addActivity(database, rows(1n));
   const during = await service.follow(ACME, "0");
   await read(during, 20);
@@ -196,7 +194,7 @@ test("what a rebuild brings back of an owner is followed, though others had it b
     `balanceChanges(coinType: $coin, after: $after ${more}) { cursor }`;
   const all = await service.follow(ACME, first, selection(""));
   await until("all are there", () => all.length === 3);
-  await database.transaction((tx) => emptyTables(tx.sql, [tokenChangesTable]));
+  await emptyChanges(database);
   await add(1n);
   const bobs = await service.follow(ACME, first, selection(`owner: "${BOB}"`));
   await until("what is there", () => bobs.length === 1);

@@ -4,7 +4,12 @@ import { expect, test } from "vitest";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { processDetails } from "../../src/http/health/process-health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
-import { forgetGone, forgetProcess, noteProcess } from "../../src/log/process-notes.ts";
+import {
+  forgetGone,
+  forgetProcess,
+  noteProcess,
+  readProcesses,
+} from "../../src/log/process-notes.ts";
 import { roleChangesWatermark } from "../../src/projections/watermarks.ts";
 import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
@@ -104,6 +109,6 @@ test("a process with the number of one that was killed, as in a container that w
   const [killed, own, elsewhere] = [processAt(7), processAt(7), { ...processAt(7), host: "there" }];
   for (const one of [killed, own, elsewhere]) await noteProcess(sql, one, NOTHING);
   await forgetGone(sql, own, () => true);
-  const left = await sql<{ id: string }[]>`select id from process_notes`;
+  const left = await readProcesses(database);
   expect(left.map(({ id }) => id).sort()).toEqual([own.id, elsewhere.id].sort());
 });

@@ -10,14 +10,13 @@ import { LAYOUT, type RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { refill } from "../../src/pipelines/refill.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
-import { balancesTable } from "../../src/projections/balances.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { assertCommitted } from "../../src/projections/past.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { projectedRows } from "../projections/projected-rows.ts";
+import { BALANCES, projectedRows } from "../projections/projected-rows.ts";
 import { follow } from "../service/following.ts";
 import { running } from "./running.ts";
 
@@ -342,7 +341,8 @@ test("filling that a migration of the tables cut off begins again, with the tabl
   const { sql } = database;
   const schema = `filling_${pipeline.name}`;
   await sql`create schema ${sql(schema)}`;
-  for (const name of [...pipeline.tables, balancesTable, pipeline.watermark].map(getTableName)) {
+  const own = [...pipeline.tables, pipeline.watermark].map(getTableName);
+  for (const name of [...own, BALANCES]) {
     await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
   }
   const watermark = sql(`${schema}.${getTableName(pipeline.watermark)}`);

@@ -49,5 +49,9 @@ export const whileChangesAreLocked = <T>(
   work: (waiting: () => Promise<number>) => Promise<T>,
 ) => whileLocked(database, "token_changes", work);
 
+/** Empties the tables that a rebuild of the activity, or of movements of tokens, empties. */
+export const emptyActivity = ({ sql }: TestDatabase) => sql`delete from token_activity`;
+export const emptyChanges = ({ sql }: TestDatabase) => sql`delete from token_changes`;
+
 /** Changes rows as anybody with a connection can. */
 export const alterRows = ({ sql }: TestDatabase, statement: string) => sql.unsafe(statement);

@@ -25,6 +25,9 @@ const tables = [
   tokens,
 ].flatMap((module) => Object.values(module).filter((value) => is(value, PgTable)));
 
+/** The name of the table that several pipelines write. */
+export const BALANCES = getTableName(balances.balancesTable);
+
 /** Every row of every projection of the ledger, as Postgres writes it, by table. */
 export const projectedRows = async (
   database: Database,

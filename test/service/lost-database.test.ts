@@ -38,6 +38,7 @@ afterAll(async () => {
 const signalPostgres = async (signal: "SIGSTOP" | "SIGCONT") => {
   const lock = await readFile(join(folder.path, "postgres", "postgres", "postmaster.pid"), "utf8");
   const postmaster = Number(lock.split("\n", 1)[0]);
+  if (!(postmaster > 0)) throw new Error(`no pid in postmaster.pid: ${lock}`);
   // The postmaster first: then no backend comes after those that are found.
   process.kill(postmaster, signal);
   for (const { pid } of await processesOf(postmaster)) process.kill(pid, signal);

@@ -98,8 +98,9 @@ const isQuiet = ({ status, notes }: Seen) => status === "ok" && notes.length ===
 
 /** The process that does the work, below the launcher. */
 const indexing = async () => {
-  const all = await processesOf(index.pid);
-  return all.at(-1)?.pid ?? 0;
+  const pid = (await processesOf(index.pid)).at(-1)?.pid;
+  if (pid === undefined) throw new Error(`no process runs below ${index.pid}`);
+  return pid;
 };
 
 test("while nothing is lost, health names the process that indexes, its queue and what signers can pay", async () => {

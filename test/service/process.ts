@@ -45,13 +45,16 @@ export const startProgram = (
   child.stderr.on("data", (chunk: Buffer) => {
     printed.stderr += chunk.toString();
   });
+  const { pid } = child;
+  // A signal to pid 0 would stop or end this whole run.
+  if (pid === undefined) throw new Error(`${args.join(" ")} could not be started`);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   let running = true;
   void ended.then(() => {
     running = false;
   });
   return {
-    pid: child.pid ?? 0,
+    pid,
     printed,
     ended,
     sees: async (pattern, withinMs = 120_000) => {

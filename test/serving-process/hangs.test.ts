@@ -5,10 +5,16 @@ import { keepServing } from "../../src/serving-process/keep.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
 import { processesOf } from "../service/processes.ts";
 
-const servingBelowUs = async () =>
-  (await processesOf(process.pid)).find(
-    ({ parent, command }) => parent === process.pid && command.includes("serving-process/main.ts"),
-  );
+/** The pid of the process that serves, once it is another one than `former`. */
+const servingBelowUs = (log: readonly unknown[], former?: number) =>
+  eventually("a process that serves", async () => {
+    const found = (await processesOf(process.pid)).find(
+      ({ parent, command }) =>
+        parent === process.pid && command.includes("serving-process/main.ts"),
+    );
+    const isOther = found !== undefined && found.pid !== former;
+    return isOther ? { done: found.pid } : { seen: JSON.stringify(log) };
+  });
 
 /** As long as there is no database every request is answered 503, and the process is well. */
 const OPENING = {
@@ -48,13 +54,9 @@ test("a serving process that hangs without ending is killed, and replaced on its
       (error: Error) => error.message,
     );
   expect(await status()).toBe(503);
-  const hanging = await servingBelowUs();
-  process.kill(hanging?.pid ?? 0, "SIGSTOP");
-  await eventually("another process that serves", async () => {
-    const other = await servingBelowUs();
-    const isOther = other !== undefined && other.pid !== hanging?.pid;
-    return isOther ? { done: other.pid } : { seen: JSON.stringify(log) };
-  });
+  const hanging = await servingBelowUs(log);
+  process.kill(hanging, "SIGSTOP");
+  await servingBelowUs(log, hanging);
   expect(log).toContainEqual(expect.objectContaining({ signal: "SIGKILL" }));
   await eventually("an answer from the same port", async () => {
     const seen = await status();
