@@ -93,6 +93,8 @@ export const keepProcessNotes = (
   return {
     watchQueues: (given) => {
       queues = given;
+      // Now, and not with the next note: until then nothing shows whether it works.
+      void queueSaid();
     },
     saySigners: (given) => {
       signers = given;

@@ -160,6 +160,7 @@ export const modelOf = (facts: readonly Fact[]) => {
         .filter(({ fact }) => fact.timestampMs / 1000n >= sinceSeconds)
         .map(({ fact, said }) => ({
           ...placeOf(fact),
+          coinType,
           eventType: said.eventType,
           holderId: said.holderId ?? null,
           address: said.addr ?? null,
@@ -182,6 +183,7 @@ export const modelOf = (facts: readonly Fact[]) => {
         .filter(({ fact }) => fact.timestampMs / 1000n >= sinceSeconds)
         .map(({ fact, said }) => ({
           ...placeOf(fact),
+          coinType,
           ...said,
           roleBit: roleBitOf(String(said.role), packages),
           signer: fact.sender,

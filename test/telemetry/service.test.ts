@@ -189,7 +189,10 @@ test("/metrics shows the figures of both processes, and none that is not in the 
     const seen = await scrape();
     const attempts = sumOf(seen, "holderbook_callback_attempt_seconds_count");
     const answered = sumOf(seen, "holderbook_http_request_duration_seconds_count");
-    return attempts > 0 && answered > 0 ? { done: seen } : { seen: { attempts, answered } };
+    const queue = sumOf(seen, "holderbook_queue_up");
+    return attempts > 0 && answered > 0 && queue > 0
+      ? { done: seen }
+      : { seen: { attempts, answered, queue } };
   });
   const shown = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   expect(new Set(shown.map(([, name]) => name)).size).toBe(shown.length);
