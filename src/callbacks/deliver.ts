@@ -31,7 +31,7 @@ export const delivered = ({ error }: Attempt): boolean => error === null;
 export const unwanted = ({ statusCode }: Attempt): boolean => statusCode === 410;
 
 /**
- * Posts the message. Whatever the receiver does becomes an attempt.
+ * Posts the message. Every outcome at the receiver becomes an attempt.
  * @throws the reason of `signal` when that aborts: nothing is known then, nothing is to be recorded
  * @throws what is wrong on our side, such as SealedError
  */

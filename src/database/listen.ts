@@ -8,8 +8,8 @@ import { openSession } from "./session.ts";
 const RECONNECT: Backoff = { firstMs: 1_000, maxMs: 1_000 };
 
 /**
- * How often a connection that only listens is used, milliseconds: nobody would miss what it does not hear
- * once it has gone silent.
+ * How often a connection that only listens is used, milliseconds: a connection that
+ * died silently would otherwise go unnoticed.
  */
 const USE_EVERY_MS = 15_000;
 

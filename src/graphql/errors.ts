@@ -53,10 +53,10 @@ export const errorResult = (statusCode: number, message: string, requestId: stri
   };
 };
 
-/** What a caller is told of an error. */
+/** An error as a caller sees it. */
 type Told = { readonly message: string; readonly extensions: Readonly<Record<string, unknown>> };
 
-/** Told of an error that is masked, and where in the answer it happened. */
+/** Called with an error that is masked, and where in the answer it happened. */
 export type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
 
 /** Logs it, unless the caller hung up: then statements end early, and there is nothing to report. */

@@ -1,4 +1,4 @@
-/** What is told of every request, however it was answered: a log line and a metric. */
+/** The log line and the metric of every request, however it was answered. */
 import type { ServerResponse } from "node:http";
 import { type Logger, requestLines } from "../logging/logger.ts";
 import { namesOneHost } from "./edge/refused-by-node.ts";

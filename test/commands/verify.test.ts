@@ -125,7 +125,7 @@ test("a range is verified epoch by epoch, whatever it is followed from", async (
 
   const lost = await verify("--from", "90", "--to", "95", ...source, "--trust", end);
   expect(lost.code).toBe(1);
-  expect(lost.stderr).toMatch(/CommitteeError: checkpoint 79 of dir:.* not the trusted/);
+  expect(lost.stderr).toMatch(/TrustNotReachedError: dir:.* not the trusted/);
 
   // A checkpoint of another ledger in the middle: the links break there.
   const other = join(folder.path, "other");

@@ -24,6 +24,23 @@ export class CertificateError extends Error {
  * or the digest of a checkpoint that ends an epoch.
  */
 export class CommitteeError extends Error {
-  override readonly name = "CommitteeError";
+  override readonly name: string = "CommitteeError";
   readonly remedy: Remedy = "stop";
+}
+
+/**
+ * What a source says does not lead to the committee or the checkpoint that is trusted: the source is wrong, lacks old
+ * checkpoints, or the setting is wrong. A reader asks again, and the next source where several are listed;
+ * `CommitteeError` when that confirms it.
+ */
+export class TrustNotReachedError extends CommitteeError {
+  override readonly name = "TrustNotReachedError";
+  override readonly remedy: Remedy = "retry";
+  /** What is wrong, without the source: two sources can say the same. */
+  readonly what: string;
+
+  constructor(source: string, what: string) {
+    super(`${source}: ${what}`);
+    this.what = what;
+  }
 }

@@ -88,7 +88,7 @@ export type Pass = {
   readonly bounds: BatchBounds;
   /** How long an idle source is waited for before a batch goes, milliseconds: 0 at the tip. */
   readonly lingerMs: () => number;
-  /** How often a checkpoint that cannot be decoded is fetched anew before that counts, 0 or more. */
+  /** How often a checkpoint that cannot be decoded is fetched again before that counts, 0 or more. */
   readonly refetches: number;
   /** How much is checked: from links on, each checkpoint must name the digest of the one before it. */
   readonly level: VerifyLevel;

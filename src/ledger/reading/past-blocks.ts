@@ -50,12 +50,12 @@ const REST_MS = 9 * LONGEST_STRETCH_MS;
 /** A block that takes longer is written as far as it came, milliseconds: so much a restart may lose. */
 const LONGEST_BLOCK_MS = 30_000;
 
-/** A source that gives nothing for this long is asked anew, milliseconds: some wait for what never comes. */
+/** A source that gives nothing for this long is asked again, milliseconds: some wait for what never comes. */
 const LONGEST_SILENCE_MS = 120_000;
 
 /**
- * Fills in what is left, and returns when nothing is, or when `signal` aborts. Never rejects: what goes wrong
- * is told of and tried again.
+ * Fills in what is left, and returns when nothing is, or when `signal` aborts. Never rejects: failures
+ * go to `onNotice` and are tried again.
  */
 export const fillPastBlocks = async (past: PastBlocks, signal: AbortSignal): Promise<void> => {
   const { backoff, onNotice } = past;

@@ -19,7 +19,7 @@ import type { CheckpointSource } from "../sources/source.ts";
 import type { GatheredBatch } from "./gathering.ts";
 import { committeeAt, fetchCertified, type Trust } from "./trust.ts";
 
-/** Pause before a checkpoint that could not be decoded or proven is fetched anew, milliseconds. */
+/** Pause before a checkpoint that could not be decoded or proven is fetched again, milliseconds. */
 export const REFETCH_PAUSE_MS = 500;
 
 /** Checkpoints of a stretch that grows at the head: what somebody has to read to follow its digests. */

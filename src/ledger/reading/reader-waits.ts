@@ -15,7 +15,7 @@ export type ReaderWaits = {
   readonly past: Backoff;
   /** How long a batch waits for an idle source while catching up. */
   readonly lingerMs: number;
-  /** How often a checkpoint that cannot be decoded is fetched anew. */
+  /** How often a checkpoint that cannot be decoded is fetched again. */
   readonly refetches: number;
   /** How long after the first time a source has to say again that it is of another chain, before that counts. */
   readonly confirmMs: number;

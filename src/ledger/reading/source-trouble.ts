@@ -1,7 +1,7 @@
 /** What is done about errors of a source: nearly all pass, and only what is said again in earnest stops a reader. */
 import type { Remedy } from "../../waiting/remedy.ts";
 import { CheckpointDecodeError } from "../decode/decode-error.ts";
-import { CertificateError } from "../proof/proof-errors.ts";
+import { CertificateError, CommitteeError, TrustNotReachedError } from "../proof/proof-errors.ts";
 import { Setback } from "../sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { SourceChainChangedError, SourceError } from "../sources/source-errors.ts";
@@ -12,7 +12,8 @@ export const isOfSource = (error: unknown): error is Error =>
   error instanceof SourceError ||
   error instanceof Setback ||
   error instanceof CheckpointDecodeError ||
-  error instanceof CertificateError;
+  error instanceof CertificateError ||
+  error instanceof TrustNotReachedError;
 
 /**
  * The source is of another chain than the log: what it says does not follow the log's last checkpoint, or it changed its
@@ -27,25 +28,45 @@ export class OtherChainError extends Error {
   /** The checkpoint that does not follow; null when the source changed its chain. */
   readonly sequence: bigint | null;
 
-  constructor(cause: Doubt, seconds: number, sources: number) {
-    const again = sources > 1 ? `${sources} sources say so` : "it says so again";
+  constructor(cause: OtherChain, again: string) {
     super(
-      `${cause.message}. After ${seconds} s ${again}, so this needs somebody: compare the digests with an explorer of the network. If the log's is right, name another LEDGER_SOURCE; if the source's is, the log is of another chain: use another database (DATABASE_URL, DATA_DIR). Then start again`,
+      `${cause.message}. ${again}: compare the digests with an explorer of the network. If the log's is right, name another LEDGER_SOURCE; if the source's is, the log is of another chain: use another database (DATABASE_URL, DATA_DIR). Then start again`,
       { cause },
     );
     this.sequence = cause instanceof CheckpointChainError ? cause.sequence : null;
   }
 }
 
+type OtherChain = CheckpointChainError | SourceChainChangedError;
+
 /** What stops a reader once it is confirmed. */
-type Doubt = CheckpointChainError | SourceChainChangedError;
+type Doubt = OtherChain | TrustNotReachedError;
 
 const isDoubt = (error: unknown): error is Doubt =>
-  error instanceof CheckpointChainError || error instanceof SourceChainChangedError;
+  error instanceof CheckpointChainError ||
+  error instanceof SourceChainChangedError ||
+  error instanceof TrustNotReachedError;
+
+/** What sources have to say alike for it to count as said again. */
+const claimOf = (doubt: Doubt): string => {
+  if (doubt instanceof TrustNotReachedError) return doubt.what;
+  if (doubt instanceof SourceChainChangedError) return doubt.name;
+  return `${doubt.sequence} ${doubt.claims} ${doubt.due}`;
+};
+
+const confirmed = (doubt: Doubt, seconds: number, sources: number): Error => {
+  const who = sources > 1 ? `${sources} sources say so` : "it says so again";
+  const again = `After ${seconds} s ${who}, so this needs somebody`;
+  if (!(doubt instanceof TrustNotReachedError)) return new OtherChainError(doubt, again);
+  return new CommitteeError(
+    `${doubt.message}. ${again}: compare TRUSTED_CHECKPOINT or COMMITTEE_FILE with an explorer of the network, or name a LEDGER_SOURCE that has what is missing. Then start again`,
+    { cause: doubt },
+  );
+};
 
 /** Remembers what sources said that would stop a reader. */
 export type Doubts = {
-  /** @throws OtherChainError (stop) when `error` confirms what was said before */
+  /** @throws OtherChainError, CommitteeError (both stop) when `error` confirms what was said before */
   consider(error: unknown): void;
   /** Reading went on: nothing said before counts. */
   clear(): void;
@@ -61,16 +82,13 @@ export const createDoubts = (
   return {
     consider: (error) => {
       if (!isDoubt(error)) return;
-      const what =
-        error instanceof CheckpointChainError
-          ? `${error.sequence} ${error.claims} ${error.due}`
-          : error.name;
+      const what = claimOf(error);
       if (said?.what !== what) said = { what, atMs: performance.now(), by: new Set() };
       said.by.add(source.listed?.inUse ?? 0);
       const sinceMs = performance.now() - said.atMs;
       const enough = Math.min(2, source.listed?.count ?? 1);
       if (sinceMs < confirmMs || said.by.size < enough) return;
-      throw new OtherChainError(error, Math.round(sinceMs / 1_000), said.by.size);
+      throw confirmed(error, Math.round(sinceMs / 1_000), said.by.size);
     },
     clear: () => {
       said = null;

@@ -5,7 +5,7 @@ import type { Bls } from "../proof/bls.ts";
 import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import type { Committee } from "../proof/committee.ts";
 import { readCommitteeFile } from "../proof/committee-file.ts";
-import { CertificateError, CommitteeError } from "../proof/proof-errors.ts";
+import { CertificateError, CommitteeError, TrustNotReachedError } from "../proof/proof-errors.ts";
 import { committeeAfter, createProver } from "../proof/prover.ts";
 import { readCheckpointFile } from "../sources/chk-file.ts";
 import type { CheckpointSource } from "../sources/source.ts";
@@ -45,16 +45,22 @@ export const committeeFrom = async (path: string, digest?: string): Promise<Comm
     return readCommitteeFile(path, text);
   }
   const certified = readCertified(await readCheckpointFile(path));
-  return handingOver(certified, path, digest);
+  const differs = differingDigest(certified, digest);
+  if (differs !== null) throw new CommitteeError(`${path}: ${differs}`);
+  return handingOver(certified);
 };
 
-const handingOver = (certified: CertifiedSummary, from: string, digest?: string): Committee => {
-  const { sequence, digest: found } = certified.header;
-  if (digest !== undefined && found !== digest) {
-    throw new CommitteeError(
-      `checkpoint ${sequence} of ${from} has digest ${found}, not the trusted ${digest}; one of the two is wrong`,
-    );
-  }
+/** How a checkpoint differs from the one that is trusted; null when it is that one, or none is named. */
+const differingDigest = (
+  { header: { sequence, digest } }: CertifiedSummary,
+  trusted: string | undefined,
+): string | null =>
+  trusted === undefined || digest === trusted
+    ? null
+    : `checkpoint ${sequence} has digest ${digest}, not the trusted ${trusted}; one of the two is wrong`;
+
+const handingOver = (certified: CertifiedSummary): Committee => {
+  const { sequence } = certified.header;
   const committee = committeeAfter(certified);
   if (committee !== null) return committee;
   throw new CommitteeError(
@@ -69,7 +75,8 @@ export type NamedCommittee = { readonly committee: Committee; readonly namedBy: 
  * The committee of the epoch of a checkpoint, followed from what is trusted: the end of each epoch between
  * is looked for in the source, and its certificate verified.
  * @param first the checkpoint to be verified first
- * @throws CommitteeError (stop) when what is trusted does not lead there, CertificateError (retry)
+ * @throws TrustNotReachedError (retry) when what is trusted does not lead there, CertificateError (retry),
+ *   CommitteeError (stop) when the checkpoint that is trusted names no committee
  */
 export const committeeAt = async (
   { source, bls }: { readonly source: CheckpointSource; readonly bls: Bls },
@@ -80,7 +87,8 @@ export const committeeAt = async (
   const { sequence, epoch } = first;
   const start = await startOf(source, trust, first, signal);
   if (start.committee.epoch > epoch) {
-    throw new CommitteeError(
+    throw new TrustNotReachedError(
+      source.description,
       `checkpoint ${sequence} is of epoch ${epoch}, but the trusted committee is that of epoch ${start.committee.epoch}; trust one of epoch ${epoch} or before`,
     );
   }
@@ -105,7 +113,8 @@ const startOf = async (
   if ("committee" in trust) return { committee: trust.committee, namedBy: null };
   const { digest, sequence } = trust.checkpoint;
   if (first.epoch === 0n) {
-    throw new CommitteeError(
+    throw new TrustNotReachedError(
+      source.description,
       "the committee of epoch 0 is named by no checkpoint: give it as a committee file",
     );
   }
@@ -113,15 +122,16 @@ const startOf = async (
     sequence === null
       ? await endOfEpoch(source, first.epoch - 1n, first.sequence, signal)
       : await fetchCertified(source, sequence, signal);
-  const committee = handingOver(certified, source.description, digest);
-  return { committee, namedBy: certified.header.sequence };
+  const differs = differingDigest(certified, digest);
+  if (differs !== null) throw new TrustNotReachedError(source.description, differs);
+  return { committee: handingOver(certified), namedBy: certified.header.sequence };
 };
 
 /**
  * The last checkpoint of an epoch that lies before another checkpoint: looked for from there downwards, in
  * growing steps, then by halving. What the source has no more is taken as older.
  * @param after a checkpoint before the one that is looked for, where one is known
- * @throws CommitteeError (stop), CertificateError (retry)
+ * @throws TrustNotReachedError (retry) when the source has none, CertificateError (retry)
  */
 export const endOfEpoch = async (
   source: CheckpointSource,
@@ -146,7 +156,7 @@ export const endOfEpoch = async (
     }
   }
   if (found?.header.epoch === epoch && found.nextCommittee !== null) return found;
-  throw new CommitteeError(`${source.description} has no checkpoint that ends epoch ${epoch}`);
+  throw new TrustNotReachedError(source.description, `no checkpoint of it ends epoch ${epoch}`);
 };
 
 /** Nodes forget old checkpoints, and a folder may begin anywhere. */

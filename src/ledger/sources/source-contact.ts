@@ -109,7 +109,7 @@ export const heard = async <Answer>(
   }
 };
 
-/** What is told of a failure: the last reason alone where several attempts failed, for who failed is told beside it. */
+/** How a failure is shown: by its last reason alone where several attempts failed; the source is named beside it. */
 export const wordsOf = (reason: unknown): string => {
   const last = reason instanceof SourceUnavailableError ? reason.cause : reason;
   return onlyPlaces(last instanceof Error ? last.message : String(last)).slice(0, LONGEST_ERROR);

@@ -124,13 +124,13 @@ export const LEDGERS = {
     ),
     holderbook_verification_seconds: histogram(
       "seconds",
-      "Verifying the validators' signatures on a batch, fetching anew included",
+      "Verifying the validators' signatures on a batch, repeated fetches included",
       [],
       QUICK,
     ),
     holderbook_verification_refusals_total: counter(
       "times",
-      "What the source said and was not believed, by the name of the error; each is fetched anew first",
+      "What the source said and was not believed, by the name of the error; each is fetched again first",
       ["error"],
     ),
     holderbook_log_proven_checkpoint: known(

@@ -4,6 +4,8 @@ import { status } from "@grpc/grpc-js";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../../demo/demo-ledger.ts";
+import { readCertified } from "../../../src/ledger/proof/certificate.ts";
+import { CommitteeError } from "../../../src/ledger/proof/proof-errors.ts";
 import { readerAt } from "../../../src/ledger/reading/read.ts";
 import type { ReaderOptions } from "../../../src/ledger/reading/reader.ts";
 import { OtherChainError } from "../../../src/ledger/reading/source-trouble.ts";
@@ -17,6 +19,7 @@ import {
   type SourceListOptions,
 } from "../../../src/ledger/sources/source-list.ts";
 import { readSource } from "../../../src/log/log-source.ts";
+import { proofOf } from "../../../src/log/proofs.ts";
 import { until } from "../../lanes/until.ts";
 import { contentsOf } from "../../log/contents.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
@@ -28,8 +31,10 @@ import { createScriptedLedger } from "./scripted-ledger.ts";
 const CHECKPOINTS = 60;
 const NEWEST = BigInt(CHECKPOINTS - 1);
 
+const EPOCH = 20;
+
 const bytesOf = (seed: number) => {
-  const ledger = createDemoLedger({ seed, noise: 0.5 });
+  const ledger = createDemoLedger({ seed, noise: 0.5, epochLength: EPOCH });
   const bytes = Array.from({ length: CHECKPOINTS }, () => ledger.next().raw("protobuf"));
   return { ledger, at: (sequence: bigint) => bytes[Number(sequence)] ?? new Uint8Array() };
 };
@@ -298,6 +303,75 @@ test("a broken link that both sources have stops the reader; while the second is
   await expect(running.ended).rejects.toThrow(OtherChainError);
   await expect(running.ended).rejects.toThrow(/2 sources say so, so this needs somebody/);
   expect(await nextOf(database)).toBe(30n);
+});
+
+/** Reads from the last epoch on, and proves each batch from a checkpoint that is trusted by its digest. */
+const provingFrom = (digest: string): Partial<ReaderOptions> => ({
+  read: readerAt("signatures"),
+  verification: {
+    level: "signatures",
+    trust: async () => ({ checkpoint: { digest, sequence: null } }),
+  },
+  firstCheckpoint: NEWEST - 9n,
+});
+
+test("wrong answers while the first committee is looked for stop nothing, and all that is read is proven", async () => {
+  const end = NEWEST - BigInt(EPOCH);
+  const { digest } = readCertified({ sequence: end, encoding: "protobuf", bytes: at(end) }).header;
+  let others = 1;
+  await using node = await startGrpcServer({
+    chainId: ledger.chainId,
+    newest: NEWEST,
+    firstAvailable: end + 1n,
+    checkpoint: (sequence) => {
+      const isOther = sequence === end && others > 0;
+      if (isOther) others -= 1;
+      return GrpcTypes.Checkpoint.fromBinary(isOther ? other.at(sequence) : at(sequence));
+    },
+  });
+  await using database = await freshDatabase();
+  const source = openSource(`grpc+http://${node.host}`);
+  const waits = { confirmMs: 60_000 };
+  await using running = reading(database, source, { ...provingFrom(digest), waits });
+  const told = () => running.notices.join();
+  await until("a refusal", told, (all) => /NotReachedError: .*no checkpoint of it ends/.test(all));
+  node.state.firstAvailable = 0n;
+  await running.ended;
+  expect(others).toBe(0);
+  expect(told()).toMatch(/TrustNotReachedError: .* has digest .* not the trusted/);
+  expect(await proofOf(database.sql, NEWEST - 9n)).toMatchObject({ epoch: 2n });
+  expect(await nextOf(database)).toBe(NEWEST + 1n);
+});
+
+test("a trusted checkpoint that no source has stops the reader once all have said so, and says what to compare", async () => {
+  const trusted = provingFrom("1".repeat(32));
+  await using first = await startObjectStore({ newest: NEWEST, object });
+  await using second = await startObjectStore({
+    newest: NEWEST,
+    object,
+    misbehave: (_, response) => {
+      response.writeHead(503).end();
+      return true;
+    },
+  });
+  await using database = await freshDatabase();
+  const { source } = listed([first, second]);
+  await using running = reading(database, source, trusted);
+  const doubted = () =>
+    running.notices.filter((one) => one.includes("TrustNotReachedError")).length;
+  await until("several readings", doubted, (times) => times >= 5);
+  expect(running.seen.latest).not.toMatchObject({ state: "stopped" });
+
+  second.state.misbehave = () => false;
+  await expect(running.ended).rejects.toThrow(CommitteeError);
+  await expect(running.ended).rejects.toThrow(
+    /not the trusted 1+; .*2 sources say so, so this needs somebody: compare TRUSTED_CHECKPOINT/,
+  );
+  expect(await proofOf(database.sql, NEWEST - 9n)).toBeNull();
+
+  await using alone = await freshDatabase();
+  await using again = reading(alone, openSource(first.base.href), trusted);
+  await expect(again.ended).rejects.toThrow(/it says so again, so this needs somebody/);
 });
 
 test("sources of two chains are refused by name, at the start and when the other one can tell only later", async () => {
