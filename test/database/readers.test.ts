@@ -108,7 +108,7 @@ test("a statement that was thought short and lasts holds up the short ones for a
   for (const each of lasting) each.catch(() => undefined);
   const beganMs = performance.now();
   expect(await processOf(readers.for(undefined, LIGHT), 0)).toBeGreaterThan(0);
-  expect(performance.now() - beganMs).toBeLessThan(2_000);
+  expect(performance.now() - beganMs).toBeLessThan(10_000);
   // They run on as long ones, which end with their caller.
   await until(
     "the first of them on its own connection",

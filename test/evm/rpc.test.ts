@@ -70,7 +70,7 @@ test("an RPC that does not wait fails at once while its only endpoint is to be l
     ),
   );
   expect(proxy.calls.length).toBe(before);
-  expect(performance.now() - asked).toBeLessThan(1_000);
+  expect(performance.now() - asked).toBeLessThan(4_000);
   // As soon as it may be asked, whatever pause it got for failing.
   limited = false;
   await expect.poll(() => head().catch(() => undefined), { timeout: 4_000 }).toHaveLength(1);
