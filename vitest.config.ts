@@ -21,7 +21,7 @@ export default defineConfig({
     // One more than a small machine has cores: tests often wait for a lease, a block or a poll.
     maxWorkers: 3,
     // A condition on a busy machine; one second is the default.
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 60_000,

@@ -14,24 +14,26 @@ export type Looked<Seen> = {
 };
 
 export type BoundedLook<Seen> = {
-  /** Waits for a look `WITHIN_MS` at most, and never rejects. Many who ask share one look. */
+  /** Waits for a look as long as it may take at most, and never rejects. Many who ask share one look. */
   (): Promise<Looked<Seen>>;
   /** Resolves once the look that is under way has ended. Never rejects. */
   settled(): Promise<void>;
 };
 
 /** Longest wait for a look: `/health`, `/ready` and `/metrics` answer within two seconds. */
-export const WITHIN_MS = 1_200;
+const WITHIN_MS = 1_200;
 
 /**
  * One look at a time: those that are not answered must not pile up. It ends in the end by the deadlines of what
  * it asks.
  *
  * @param now for how fresh a look is, and since when there is trouble
+ * @param withinMs longest wait for a look, milliseconds; replaced by tests
  */
 export const boundedLook = <Seen>(
   look: () => Promise<Seen>,
   now: () => number = Date.now,
+  withinMs = WITHIN_MS,
 ): BoundedLook<Seen> => {
   let last: Looked<Seen>["last"];
   let trouble: Looked<Seen>["trouble"];
@@ -51,7 +53,7 @@ export const boundedLook = <Seen>(
       .finally(() => {
         underWay = undefined;
       });
-    underWay = { untilMs: performance.now() + WITHIN_MS };
+    underWay = { untilMs: performance.now() + withinMs };
     newest = { atMs, ended };
     return newest;
   };
@@ -63,7 +65,7 @@ export const boundedLook = <Seen>(
         : begin();
     // Nobody waits a second time for a look that is overdue.
     const leftMs = Math.max(0, (underWay?.untilMs ?? 0) - performance.now());
-    const late = { ms: WITHIN_MS };
+    const late = { ms: withinMs };
     await withinDeadline(ended, { ms: leftMs }, () => new DeadlineError(late)).catch((error) => {
       // Until it ends: an answer that comes late is one, too.
       trouble ??= { error, sinceMs: atMs };

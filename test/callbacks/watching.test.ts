@@ -36,6 +36,7 @@ const serve = async ({ db }: TestDatabase) => {
     version: "1",
     onError: () => undefined,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);

@@ -143,6 +143,7 @@ const serve = async (
     version: "0.0.0-test",
     onError: () => undefined,
     now,
+    withinMs: 30_000,
   });
   const part = graphqlPart({
     keys: readers.for(undefined, 1),

@@ -15,6 +15,7 @@ beforeAll(async () => {
     version: "test",
     onError: () => undefined,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   server = await createServer({
     parts: [

@@ -53,7 +53,7 @@ test("a connection on which nothing was asked does not hold up the end", async (
   const beganMs = performance.now();
   await front.close();
   await gone;
-  expect(performance.now() - beganMs).toBeLessThan(5_000);
+  expect(performance.now() - beganMs).toBeLessThan(20_000);
 });
 
 test("a port that is taken, and a host that is not ours, are errors that name the setting", async () => {

@@ -28,6 +28,7 @@ const healthAt = (local?: () => LocalProgress) => {
     onError: () => undefined,
     now: () => Number(timestampMs(0n)) + second * 1000,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   return (at: number): Promise<HealthReport> => {
     second = at;
@@ -50,6 +51,7 @@ test("before anything was read everything is unknown and nothing is wrong", asyn
     // Without the notes of how this process itself stood still, as a busy machine lets it.
     now: () => Date.now(),
     observeEveryMs: 0,
+    withinMs: 30_000,
   }).report();
   const nothing = {
     checkpoint: null,
@@ -183,6 +185,7 @@ test("many who ask at once share one look at the database", async () => {
     onError: () => undefined,
     now: () => 0,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const reports = await Promise.all(Array.from({ length: 50 }, () => health.report()));
   expect(looks).toBe(1);
@@ -206,12 +209,12 @@ test("over HTTP: 200 with all five pipelines; what cannot be read keeps the stat
 
   await api.database.sql`drop schema drizzle cascade`;
   await expect
-    .poll(() => ask("/ready"), { timeout: 3000 })
+    .poll(() => ask("/ready"))
     .toMatchObject({ status: 503, body: { ready: false, reason: "migrations are missing" } });
   const reason = "the database does not answer";
   await loseHighWater(api.database);
   await expect
-    .poll(() => ask("/health"), { timeout: 5000 })
+    .poll(() => ask("/health"))
     .toMatchObject({
       status: 200,
       body: {

@@ -34,6 +34,7 @@ test("beside one that works a silent process is a note, and the reason of what d
     onError: () => undefined,
     now: () => Number(timestampMs(100n)) + second * 1_000,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   /** Looks as often as health does by itself. */
   const lookUntil = async (at: number) => {

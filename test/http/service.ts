@@ -88,6 +88,7 @@ export const serve = async ({
     onError: () => undefined,
     now: () => 1_700_000_010_000,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const server = await createServer({
     parts: [part],

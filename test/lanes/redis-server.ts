@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-const READY_DEADLINE_MS = 10_000;
+const READY_DEADLINE_MS = 30_000;
 
 /** A Redis of its own on a free loopback port, gone with everything in it at the end of the scope. */
 export type RedisServer = AsyncDisposable & {

@@ -10,7 +10,7 @@ export const until = async <Seen>(
   what: string,
   seen: () => Seen | Promise<Seen>,
   enough: (value: Seen) => boolean,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<Seen> => {
   const deadline = Date.now() + deadlineMs;
   for (;;) {

@@ -93,6 +93,7 @@ export const serveOperator = async (
     version: "test",
     onError: () => undefined,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const log: string[] = [];
   const lines = new Writable({

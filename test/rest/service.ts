@@ -88,6 +88,7 @@ export const serve = async (
     version: "1",
     onError: () => undefined,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);

@@ -62,6 +62,7 @@ const metric = async (tokens: readonly EvmAsset[], local: EvmService, name: stri
     version: "1",
     onError: () => undefined,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const metrics = createMetrics(health);
   evmGauges(metrics.registry, health);

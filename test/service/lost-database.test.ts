@@ -53,8 +53,8 @@ const health = z.object({
   pipelines: z.array(z.object({ checkpoint: z.string().nullable() })),
 });
 
-/** Twice and a half of the two seconds that are promised: this machine may be busy. */
-const PATIENCE_MS = 5_000;
+/** Many times the two seconds that are promised: this machine may be busy, and without a bound none would come. */
+const PATIENCE_MS = 20_000;
 
 const ask = async (path: string) => {
   const response = await fetch(url + path, {

@@ -141,6 +141,7 @@ export const startApi = async (
     version: "test",
     onError: () => undefined,
     observeEveryMs: 0,
+    withinMs: 30_000,
   });
   const limit = (policy: string, quota: number) =>
     createRateLimit({ policy, quota, windowSeconds: 60 });

@@ -68,6 +68,7 @@ test("health and metrics tell of each asset's requests what is open, for how lon
       taDetails({ db: database.db, assets }),
     ),
     observeEveryMs: 0,
+    withinMs: 30_000,
     // Every look is a new one.
     now: (() => {
       let now = 0;

@@ -112,6 +112,8 @@ export type HealthSettings = {
   readonly details?: (nowMs: number) => Promise<HealthDetail>;
   /** A stall is also noticed between requests; 0: only at a request. */
   readonly observeEveryMs?: number;
+  /** Longest wait for a look, milliseconds; replaced by tests of what a look sees. */
+  readonly withinMs?: number | undefined;
 };
 
 /** Shorter trouble keeps the former state: an alarm for each blink would soon be ignored. */
@@ -151,6 +153,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
         throw error;
       }),
     clock.now,
+    settings.withinMs,
   );
   const report = async () => {
     const looked = await looks();

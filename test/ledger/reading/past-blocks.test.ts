@@ -25,7 +25,7 @@ const filledTo = async (database: Database) => (await blocksFilledTo(database))?
 
 /** Waits until something holds; the deadline tells how far filling was. */
 const until = async (database: Database, holds: () => boolean | Promise<boolean>) => {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 30_000;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`filled to ${await filledTo(database)}`);
     await wait(5);

@@ -61,7 +61,7 @@ export const start = (database: Database, ledger: Ledger, options: Partial<Reade
 export type Running = ReturnType<typeof start>;
 
 /** Waits until the log expects `next`; the deadline tells where it stood. */
-export const reached = async (database: Database, next: bigint, withinMs = 10_000) => {
+export const reached = async (database: Database, next: bigint, withinMs = 30_000) => {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const at = await nextOf(database);
@@ -78,7 +78,7 @@ export const nextOf = async ({ sql }: Database): Promise<bigint> =>
 export const reported = async (
   { seen }: Running,
   holds: (progress: ReaderProgress) => boolean,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ) => {
   const deadline = performance.now() + withinMs;
   while (seen.latest === null || !holds(seen.latest)) {

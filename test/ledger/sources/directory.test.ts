@@ -143,9 +143,10 @@ test("ends quietly when told to while it waits", async () => {
   await using folder = await temporaryFolder();
   await folder.put(0n);
   const taken: bigint[] = [];
-  const stop = AbortSignal.timeout(50);
-  for await (const { sequence } of open(folder.path).checkpoints({ first: 0n }, stop)) {
+  const stop = new AbortController();
+  for await (const { sequence } of open(folder.path).checkpoints({ first: 0n }, stop.signal)) {
     taken.push(sequence);
+    setTimeout(() => stop.abort(), 50);
   }
   expect(taken).toEqual([0n]);
 });

@@ -91,11 +91,11 @@ test("an answer that takes too long is asked for again", async () => {
   await using server = await startGrpcServer({
     newest: 5n,
     onCheckpoint: async (sequence) => {
-      if (sequence === 3n && slow-- > 0) await wait(2_000);
+      if (sequence === 3n && slow-- > 0) await wait(8_000);
       return undefined;
     },
   });
-  await using source = open(server.host, { bounds: { answerMs: 500, maxMessageBytes: 1 << 20 } });
+  await using source = open(server.host, { bounds: { answerMs: 2_000, maxMessageBytes: 1 << 20 } });
   expectSamples(await take(source, { first: 0n, last: 5n }), numbers(0, 5));
   expect(server.seen.checkpointCalls.filter((sequence) => sequence === 3n)).toHaveLength(3);
 });

@@ -94,7 +94,8 @@ test("429 and 5xx are retried, Retry-After is honoured as seconds and as a date"
   expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(995);
   // A date has whole seconds: between one and two of them.
   expect((asked[2] ?? 0) - (asked[1] ?? 0)).toBeGreaterThanOrEqual(950);
-  expect((asked[3] ?? 0) - (asked[2] ?? 0)).toBeLessThan(500);
+  // No time that it can read: its own.
+  expect(waits[2]).toBeLessThan(500);
 });
 
 test("push-back halves the number of requests under way", async () => {
@@ -180,7 +181,7 @@ test("a body that trickles too slowly, and a server that says nothing, are given
       return true;
     },
   });
-  await using source = open(store.base, { http: { silenceMs: 100, answerMs: 200 } });
+  await using source = open(store.base, { http: { silenceMs: 1_000, answerMs: 2_000 } });
   expectSamples(await take(source, { first: 0n, last: 3n }), numbers(0, 3));
   expect(store.seen.gets.filter((sequence) => sequence === 1n)).toHaveLength(3);
 });

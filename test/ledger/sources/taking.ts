@@ -11,7 +11,7 @@ export const take = async (
 ): Promise<RawCheckpoint[]> => {
   const taken: RawCheckpoint[] = [];
   const controller = new AbortController();
-  const withinMs = options.withinMs ?? 10_000;
+  const withinMs = options.withinMs ?? 30_000;
   const deadline = setTimeout(() => controller.abort(), withinMs);
   try {
     for await (const raw of source.checkpoints(range, controller.signal)) {
@@ -47,7 +47,7 @@ export const expectSamples = (taken: readonly RawCheckpoint[], expected: readonl
 export const until = async (
   holds: () => boolean,
   seen: () => unknown,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<void> => {
   const deadline = performance.now() + withinMs;
   while (!holds()) {
