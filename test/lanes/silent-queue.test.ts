@@ -34,11 +34,16 @@ test.each([
     await using way = await breakableWay(server.url);
     await using queues = openQueues({ ...addresses(way.url), onError: () => undefined });
     const queue = queues.queue("silent");
-    await queue.add([{ id: "before", lane: 1n }]);
+    // More at once than it has connections: one that is left, or made later, would go on by itself.
+    const several = (id: string) =>
+      Array.from({ length: 8 }, (_, n) => queue.add([{ id: `${id} ${n}`, lane: 1n }]));
+    await Promise.all(several("before"));
     way.fallSilent();
-    const silent = queue.add([{ id: "during", lane: 2n }]);
+    const refused = several("during").map((each) =>
+      expect(each).rejects.toThrow(QueueUnavailableError),
+    );
     way.speakAgain();
-    await expect(silent).rejects.toThrow(QueueUnavailableError);
+    await Promise.all(refused);
     const added = () =>
       queue.add([{ id: "after", lane: 3n }]).then(
         () => "added",
