@@ -8,7 +8,7 @@ import {
   startEmbeddedPostgres,
 } from "../../src/database/embedded/embedded.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
-import { processesOf } from "./processes.ts";
+import { signalAll } from "./processes.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let postgres: EmbeddedPostgres;
@@ -39,9 +39,7 @@ const signalPostgres = async (signal: "SIGSTOP" | "SIGCONT") => {
   const lock = await readFile(join(folder.path, "postgres", "postgres", "postmaster.pid"), "utf8");
   const postmaster = Number(lock.split("\n", 1)[0]);
   if (!(postmaster > 0)) throw new Error(`no pid in postmaster.pid: ${lock}`);
-  // The postmaster first: then no backend comes after those that are found.
-  process.kill(postmaster, signal);
-  for (const { pid } of await processesOf(postmaster)) process.kill(pid, signal);
+  await signalAll(postmaster, signal);
 };
 
 const health = z.object({
@@ -78,7 +76,8 @@ const healthThat = (what: string, is: (seen: Seen) => boolean) =>
       const seen = await healthNow();
       return is(seen) ? { done: seen } : { seen };
     },
-    60_000,
+    // That a busy machine let the process stand still is a note for a minute.
+    150_000,
   );
 
 const isOk = ({ status, notes, ageSeconds }: Seen) =>
@@ -97,7 +96,7 @@ test("a blink of the database keeps the state, and is a note with its time", asy
     await signalPostgres("SIGCONT");
   }
   await healthThat("health that is ok again", isOk);
-}, 180_000);
+}, 500_000);
 
 test("while the database is frozen /health, /ready and /metrics answer with what is known and its age; it heals by itself", async () => {
   await healthThat("health that is ok", isOk);
@@ -129,4 +128,4 @@ test("while the database is frozen /health, /ready and /metrics answer with what
   await healthThat("health that is ok again", isOk);
   expect((await ask("/ready")).code).toBe(200);
   expect((await ask("/metrics")).text).toContain("\nholderbook_database_up 1\n");
-}, 240_000);
+}, 500_000);

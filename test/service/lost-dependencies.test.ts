@@ -124,8 +124,10 @@ test.skipIf(redisPath === undefined)(
   "a killed Redis is a note, after ten seconds stalled with the reason, and a figure; nothing is to be done when it is back",
   async () => {
     await redis?.stop();
-    const blink = await healthThat("a note", ({ notes }) => notes.length > 0);
-    expect(blink.notes[0]?.reason).toContain("Redis (REDIS_URL) does not answer");
+    // Beside others, such as of a process that a busy machine let stand still.
+    await healthThat("a note", ({ notes }) =>
+      notes.some(({ reason }) => reason.includes("Redis (REDIS_URL) does not answer")),
+    );
     const lost = await healthThat("stalled health", ({ status }) => status === "stalled");
     expect(lost.details.queue).toMatchObject({ backend: "redis", state: "stalled" });
     expect(Date.now() - Date.parse(lost.details.queue?.since ?? "")).toBeGreaterThan(9_000);

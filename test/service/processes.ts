@@ -26,6 +26,21 @@ export const processesOf = async (root: number): Promise<readonly Process[]> => 
   return [...all.filter(({ pid }) => pid === root), ...below(root)];
 };
 
+/**
+ * Signals a process and all below it, itself first: once it is stopped no other comes. Those that ended after they
+ * were listed, as a server's do, are passed over.
+ */
+export const signalAll = async (root: number, signal: NodeJS.Signals): Promise<void> => {
+  process.kill(root, signal);
+  for (const { pid } of await processesOf(root)) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if (isRunning(pid)) throw error;
+    }
+  }
+};
+
 /** The process that serves below a launched `start`, and the one that indexes, its parent. */
 export const serviceBelow = async (launcher: number) => {
   const all = await processesOf(launcher);

@@ -1,5 +1,4 @@
 /** An indexing process whose database falls silent without closing a connection, as it comes through that. */
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect, type Database } from "../../src/database/connect.ts";
@@ -10,6 +9,7 @@ import { breakableWay } from "../database/outage.ts";
 import { freshDatabase } from "../postgres.ts";
 import { startShippedPostgres } from "../shipped-postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
+import { signalAll } from "./processes.ts";
 
 /** Once a connection is silent for fifteen seconds it is asked after, and after as many more it is lost. */
 const LOST_WITHIN_MS = 150_000;
@@ -54,28 +54,12 @@ test("behind a black hole, which is then replaced by a working way, indexing goe
   await goesOn("indexing after the silence", direct, program, hidden);
 }, 400_000);
 
-/** Processes of a server: its postmaster, and all that it started. */
-const processesOf = async (postmaster: number): Promise<readonly number[]> => {
-  const parents = await Promise.all(
-    (await readdir("/proc"))
-      .filter((name) => /^\d+$/.test(name))
-      .map(async (name) => {
-        const stat = await readFile(`/proc/${name}/stat`, "utf8").catch(() => "");
-        return { pid: Number(name), parent: Number(/^.*\) \S (\d+) /s.exec(stat)?.[1]) };
-      }),
-  );
-  const started = parents.filter(({ parent }) => parent === postmaster).map(({ pid }) => pid);
-  return [postmaster, ...started];
-};
-
 test.skipIf(process.platform !== "linux")(
   "beside a Postgres that was frozen and thawed, indexing goes on by itself",
   async () => {
     await using folder = await temporaryFolder();
     const server = await startShippedPostgres(postgresPrograms(), join(folder.path, "server"));
-    const send = async (signal: NodeJS.Signals) => {
-      for (const pid of await processesOf(server.pid)) process.kill(pid, signal);
-    };
+    const send = (signal: NodeJS.Signals) => signalAll(server.pid, signal);
     try {
       await using database = connect({ url: server.url, max: 2, applicationName: "test" });
       await using program = indexing(server.url, folder.path);
