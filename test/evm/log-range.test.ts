@@ -136,7 +136,7 @@ test.for(providers)(
       { address: token.address, type: "comakery_security_token_v4" },
     ]);
     const batches = await batchesUpTo(network, head, {
-      rpc: quickRpc(network, network.rpc, { timeoutMs: 150, attempts: 6 }),
+      rpc: quickRpc(network, network.rpc, { timeoutMs: 1_000, attempts: 6 }),
       range: { first: 1_000, most: 10_000, logs: 1_000 },
     });
     const whole = await batchesUpTo({ ...network, rpc: [chain.url] }, head, {

@@ -132,9 +132,14 @@ test("an address is tried ten times a minute, not more", async () => {
   office.answers(204);
   const path = `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`;
   const statuses: number[] = [];
+  const beganMs = performance.now();
   for (let n = 0; n < 12; n += 1) statuses.push((await api.post(path)).status);
-  expect(statuses.filter((status) => status === 202)).toHaveLength(10);
-  expect(statuses.slice(10)).toEqual([429, 429]);
+  // One more comes every six seconds, which a busy machine may take.
+  const more = Math.floor((performance.now() - beganMs) / 6_000);
+  const tried = statuses.filter((status) => status === 202).length;
+  expect(tried).toBeGreaterThanOrEqual(10);
+  expect(tried).toBeLessThanOrEqual(10 + more);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(12 - tried);
 });
 
 test("ranges that are asked for at once send each message once", async () => {
