@@ -1,6 +1,7 @@
 /** The paths for operators: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
 import type { FastifyRequest } from "fastify";
 import { boundedLook } from "./bounded-look.ts";
+import { refuseOtherMethods } from "./edge/other-methods.ts";
 import { type Health, NO_DATABASE } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { App, Part } from "./part.ts";
@@ -20,7 +21,7 @@ type Operations = {
  * - `GET /ready`: 200 when the database answers and is migrated, else 503.
  * - `GET /metrics`: Prometheus text.
  *
- * All answer within two seconds, whatever the database does.
+ * All answer within two seconds, whatever the database does. Other methods are 405.
  */
 export const operations = (app: App, { health, metrics, version, unready }: Operations): void => {
   app.get("/health", async (_request, reply) => {
@@ -44,6 +45,8 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
     const { contentType, body } = await figures();
     return reply.type(contentType).send(body);
   });
+
+  for (const path of ["/health", "/ready", "/metrics"]) refuseOtherMethods(app, path, "use GET");
 };
 
 /** Whether the caller is a browser that opens an address: programs ask for JSON, or for anything. */
@@ -69,4 +72,5 @@ export const signpost = (app: App, parts: readonly Part[], version: string): voi
     reply.header("vary", "accept");
     return takesHtml(request) && page?.home !== undefined ? page.home(request, reply) : signs;
   });
+  refuseOtherMethods(app, "/", "use GET");
 };

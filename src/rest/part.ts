@@ -147,8 +147,8 @@ export const restPart = ({
       ...(callbackKeys === undefined
         ? []
         : [{ path: CALLBACK_KEYS.path, about: CALLBACK_KEYS.about }]),
-      { path: "/docs", about: "the transfer events API, to read" },
-      { path: "/openapi.json", about: "the transfer events API, OpenAPI 3.1" },
+      { path: "/docs", about: "the description of everything but GraphQL, to read" },
+      { path: "/openapi.json", about: "the same as OpenAPI 3.1" },
     ],
     register: async (app) => {
       mountList(app);
@@ -160,6 +160,7 @@ export const restPart = ({
         const body = largeBody(request, reply, document, pages);
         return reply.type(JSON_TYPE).send(body);
       });
+      refuseOtherMethods(app, "/openapi.json", "use GET");
       mountDocs(app, pages);
     },
   };

@@ -224,9 +224,24 @@ test("what no route is for is counted as one, however many paths and methods wer
   await expect
     .poll(refused)
     .toEqual([
-      'holderbook_http_request_duration_seconds_count{method="any",route="unknown",status="404"} 6',
-      'holderbook_http_request_duration_seconds_count{method="any",route="refused",status="405"} 3',
+      'holderbook_http_request_duration_seconds_count{method="any",route="refused",status="405"} 6',
+      'holderbook_http_request_duration_seconds_count{method="any",route="unknown",status="404"} 3',
     ]);
+});
+
+test("the paths for operators answer a method that they do not serve with 405, not as if they were missing", async () => {
+  await using service = await serve();
+  for (const path of ["/", "/health", "/ready", "/metrics"]) {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const { status, headers } = await fetch(service.url + path, { method });
+      expect([method, path, status, headers.get("allow")]).toEqual([
+        method,
+        path,
+        405,
+        "GET, HEAD",
+      ]);
+    }
+  }
 });
 
 test("figures are put together once a second, however often they are asked for", async () => {
