@@ -58,11 +58,12 @@ export type Database = Transactor &
  * `max` bounds the pool's connections and, separately, those that transactions run on.
  */
 export const connect = (settings: ConnectionSettings & { readonly max: number }): Database => {
-  const client = postgres(settings.url, { ...connectionOptions(settings), max: settings.max });
+  const options = connectionOptions(settings);
+  const client = postgres(settings.url, { ...options, max: settings.max });
   const db = dbOver(client);
   const sessions = sessionPool(settings.max, () => openSession(settings));
   const close = async () => {
-    await Promise.all([sessions.close(), client.end({ timeout: 5 })]);
+    await Promise.all([sessions.close(), options.end(client)]);
   };
   return {
     db,

@@ -1,5 +1,6 @@
 /** How every connection to Postgres is made: those of the pool, of sessions and of readers. */
 import { Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import postgres from "postgres";
 import { errorOf } from "../waiting/remedy.ts";
 import { type SilenceRule, watchForSilence } from "./silence.ts";
@@ -50,7 +51,10 @@ const SILENCE_MS = 15_000;
  */
 export const LOST_AFTER_MS = 5_000;
 
-/** Options of postgres.js that every connection of ours has. */
+/** Answers that are due when a client ends may take so long. */
+const CLOSE_MS = 5_000;
+
+/** Options of postgres.js that every connection of ours has, and `end` for the clients that are made with them. */
 export const connectionOptions = (settings: ConnectionSettings) => ({
   connect_timeout: CONNECT_TIMEOUT_SECONDS,
   keep_alive: KEEP_ALIVE_SECONDS,
@@ -99,6 +103,7 @@ const sockets = (settings: ConnectionSettings) => {
   const { options } = postgres(settings.url, { max: 1 });
   const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
   const target = { host, port, path, ssl, sslnegotiation };
+  const open = new Set<ReturnType<typeof watchForSilence>>();
   let from = 0;
   const socket = async (): Promise<Socket> => {
     const opened = await openSocket(target, from).catch(errorOf);
@@ -112,12 +117,28 @@ const sockets = (settings: ConnectionSettings) => {
       host: host.slice(index, index + 1),
       port: port.slice(index, index + 1),
     };
-    watchForSilence(made, silenceRule(settings, at));
+    const watched = watchForSilence(made, silenceRule(settings, at));
+    open.add(watched);
+    made.once("close", () => open.delete(watched));
     // The driver's errors name them, as of a socket of its own.
     return Object.assign(made, { host: host[index], port: port[index] });
   };
-  return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket };
+  /**
+   * Waits up to 5 s for the answers that are due, then ends the client's connections. The driver alone would wait as long
+   * for a connection that was lost during a statement: nothing more comes of that one.
+   */
+  const end = async (client: Pick<postgres.Sql<Types>, "end">): Promise<void> => {
+    const untilMs = performance.now() + CLOSE_MS;
+    const isDue = () => [...open].some(({ isOwed }) => isOwed);
+    while (isDue() && performance.now() < untilMs) await wait(LOOK_MS);
+    await client.end({ timeout: 0 });
+    while (open.size > 0 && performance.now() < untilMs) await wait(LOOK_MS);
+  };
+  return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket, end };
 };
+
+/** Between two looks at what a client that ends still waits for. */
+const LOOK_MS = 5;
 
 /**
  * A socket that fails once the driver has greeted it. Where no socket is given it the driver fails the

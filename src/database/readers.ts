@@ -149,9 +149,11 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     seats: forShort,
     capacity: TOGETHER,
     open: openWith({ statement_timeout: Math.min(SHORT_MS, statementTimeoutMs) }),
+    end: options.end,
   });
   const forLight = Math.max(1, Math.round(settings.max * SHARE_OF_LIGHT));
-  const apart = (seats: number) => createSeats({ seats, capacity: 1, open: openWith({}) });
+  const apart = (seats: number) =>
+    createSeats({ seats, capacity: 1, open: openWith({}), end: options.end });
   const light = apart(forLight);
   const long = apart(Math.max(1, settings.max - forShort - forLight));
   /** Its statements are never waited for by a caller, nor cancelled. */
@@ -234,7 +236,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   const [lightSnapshots, longSnapshots] = [snapshotsOn(light), snapshotsOn(long)];
 
   const close = async () => {
-    await Promise.all([short.close(), light.close(), long.close(), canceller.end({ timeout: 5 })]);
+    await Promise.all([short.close(), light.close(), long.close(), options.end(canceller)]);
   };
   return {
     for: (signal, weight = Number.POSITIVE_INFINITY) => {

@@ -29,18 +29,19 @@ type Waiting<Client> = {
   readonly reject: (reason: unknown) => void;
 };
 
-const CLOSE_SECONDS = 5;
-
 export const createSeats = <Client extends Ends>({
   seats: count,
   capacity,
   open,
+  end,
 }: {
   readonly seats: number;
   /** How many have a seat at once. */
   readonly capacity: number;
   /** Makes a client of one connection, which is opened when it is first used. */
   readonly open: () => Client;
+  /** Waits up to 5 s for the answers that are due to all clients, then ends one. */
+  readonly end: (client: Client) => Promise<void>;
 }): Seats<Client> => {
   const seats = Array.from({ length: count }, (): Seat<Client> => ({ client: open(), taken: 0 }));
   const queue = new Set<Waiting<Client>>();
@@ -104,7 +105,7 @@ export const createSeats = <Client extends Ends>({
       for (const { reject } of queue)
         reject(new DatabaseUnavailableError("the service is stopping"));
       queue.clear();
-      await Promise.all(seats.map(({ client }) => client.end({ timeout: CLOSE_SECONDS })));
+      await Promise.all(seats.map(({ client }) => end(client)));
     },
   };
 };

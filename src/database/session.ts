@@ -74,7 +74,6 @@ export const openSession = async (
   onNotify?: (channel: string, payload: string) => void,
 ): Promise<Session> => {
   const lost = new AbortController();
-  const gone = Promise.withResolvers<void>();
   const shared = connectionOptions(settings);
   const { socket, destroy } = once(shared.socket, settings.applicationName);
   const lose = () => {
@@ -90,10 +89,7 @@ export const openSession = async (
     // Both would end a connection that holds locks.
     idle_timeout: undefined,
     max_lifetime: null,
-    onclose: () => {
-      lose();
-      gone.resolve();
-    },
+    onclose: lose,
     onnotify: onNotify,
     socket,
   };
@@ -109,8 +105,7 @@ export const openSession = async (
   const inTurn = oneAtATime();
   const close = async () => {
     lost.abort(new SessionLostError(settings.applicationName));
-    // When the connection fails just now, the driver waits its whole timeout for an answer.
-    await Promise.race([client.end({ timeout: 5 }), gone.promise]);
+    await shared.end(client);
     await destroy();
   };
   const whileHeld = <T>(work: () => Promise<T>): Promise<T> =>

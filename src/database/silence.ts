@@ -47,8 +47,14 @@ const watched = new Set<Watched>();
 let looking: NodeJS.Timeout | undefined;
 let lookedMs = 0;
 
-/** Destroys a connected socket with a ServerSilentError once it is silent. Nothing was sent on it yet. */
-export const watchForSilence = (socket: Socket, rule: SilenceRule): void => {
+/**
+ * Destroys a connected socket with a ServerSilentError once it is silent. Nothing was sent on it yet.
+ * Returns whether an answer is due on it, as it is when that is asked.
+ */
+export const watchForSilence = (
+  socket: Socket,
+  rule: SilenceRule,
+): { readonly isOwed: boolean } => {
   const owed = owedAnswers();
   const one: Watched = {
     socket,
@@ -76,9 +82,10 @@ export const watchForSilence = (socket: Socket, rule: SilenceRule): void => {
     looking = undefined;
   });
   watched.add(one);
-  if (looking !== undefined) return;
+  if (looking !== undefined) return owed;
   lookedMs = performance.now();
   looking = setInterval(lookAtAll, LOOK_MS).unref();
+  return owed;
 };
 
 const lookAtAll = (): void => {

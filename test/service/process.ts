@@ -34,7 +34,8 @@ export const startProgram = (
 ): Program => {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    // A free port where none is set: other programs have the default one.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: "0", ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   endWithRun(child);
