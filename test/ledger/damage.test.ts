@@ -11,7 +11,7 @@ import { encodedCorpus, OURS, OURS_V2 } from "./corpus.ts";
 import { type Damage, damages } from "./damage.ts";
 
 /** What one damaged input may take, even on a busy machine; usual are 0.1 ms. */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 10_000;
 
 const madeUp = encodedCorpus.flatMap(({ bcs, protobuf }) => [bcs, protobuf]);
 

@@ -231,7 +231,7 @@ test("a body that never ends holds up no other request, and goes with its connec
   }
   const started = performance.now();
   expect((await api.post(PATHS[1], bodyOf({ id: "beside" }))).status).toBe(201);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(performance.now() - started).toBeLessThan(30_000);
   for (const socket of sockets) socket.destroy();
 });
 

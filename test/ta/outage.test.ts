@@ -31,7 +31,7 @@ test("while the database is away every answer is 503 with a time to wait, and af
     const began = performance.now();
     const answer = await ask();
     expect([answer.status, answer.headers.get("retry-after")], answer.text).toEqual([503, "5"]);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
     const { error, details } = errorAnswerSchema.strict().parse(answer.json);
     expect(error).toBe("INTERNAL_ERROR");
     // Nothing of what the driver says about hosts and ports.
