@@ -2,12 +2,12 @@
 import "./quick-imports.ts";
 import { runCommandLine } from "./command-line.ts";
 
-/** What is still to be written, and what ends by itself, has so long. */
+/** Time for output to drain, and for what ends by itself. */
 const LINGER_MS = 1_000;
 
 /**
- * Ends the process although something in it goes on: a library may leave a timer or a socket behind, such as a queue
- * whose backend went away a moment ago, which waits ten seconds for it.
+ * Exits even if a library left a timer or a socket open: a queue whose backend has just gone away would keep the
+ * process for ten seconds.
  */
 const endSoon = (): void => {
   const unwritten = () => process.stdout.writableLength + process.stderr.writableLength;

@@ -75,7 +75,7 @@ async function* fetched(
  * Writes excerpts of these checkpoints, ascending, the committee that their signatures begin with, and the
  * ends of the epochs between. Every signature is verified.
  * @param given the committee to begin with; without it that which the epoch before the first one named
- * @throws PackSourceError (stop), CommitteeError (stop), CertificateError (retry)
+ * @throws PackSourceError (stop), CommitteeError (stop), CertificateError, TrustNotReachedError (both retry)
  */
 export const writeExcerpts = async (
   folder: string,

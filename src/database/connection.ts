@@ -51,7 +51,7 @@ const SILENCE_MS = 15_000;
  */
 export const LOST_AFTER_MS = 5_000;
 
-/** Answers that are due when a client ends may take so long. */
+/** Longest wait for pending answers when a client ends. */
 const CLOSE_MS = 5_000;
 
 /** Options of postgres.js that every connection of ours has, and `end` for the clients that are made with them. */
@@ -124,8 +124,8 @@ const sockets = (settings: ConnectionSettings) => {
     return Object.assign(made, { host: host[index], port: port[index] });
   };
   /**
-   * Waits up to 5 s for the answers that are due, then ends the client's connections. The driver alone would wait as long
-   * for a connection that was lost during a statement: nothing more comes of that one.
+   * Waits up to 5 s for pending answers, then ends the client's connections. The driver's own `end` also waits for
+   * connections that were lost during a statement, which never answer.
    */
   const end = async (client: Pick<postgres.Sql<Types>, "end">): Promise<void> => {
     const untilMs = performance.now() + CLOSE_MS;
@@ -137,7 +137,7 @@ const sockets = (settings: ConnectionSettings) => {
   return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket, end };
 };
 
-/** Between two looks at what a client that ends still waits for. */
+/** Pause between two looks at pending answers. */
 const LOOK_MS = 5;
 
 /**

@@ -40,7 +40,7 @@ export const createSeats = <Client extends Ends>({
   readonly capacity: number;
   /** Makes a client of one connection, which is opened when it is first used. */
   readonly open: () => Client;
-  /** Waits up to 5 s for the answers that are due to all clients, then ends one. */
+  /** Waits up to 5 s for pending answers of all clients, then ends this one. */
   readonly end: (client: Client) => Promise<void>;
 }): Seats<Client> => {
   const seats = Array.from({ length: count }, (): Seat<Client> => ({ client: open(), taken: 0 }));

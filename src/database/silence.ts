@@ -49,7 +49,7 @@ let lookedMs = 0;
 
 /**
  * Destroys a connected socket with a ServerSilentError once it is silent. Nothing was sent on it yet.
- * Returns whether an answer is due on it, as it is when that is asked.
+ * `isOwed` of the result tells at any time whether an answer is pending.
  */
 export const watchForSilence = (
   socket: Socket,

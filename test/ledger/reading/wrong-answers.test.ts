@@ -160,6 +160,12 @@ test("a newest checkpoint that was said wrongly is corrected with what is said n
   );
 });
 
+/** A store that is away. */
+const away: StoreState["misbehave"] = (_, response) => {
+  response.writeHead(503).end();
+  return true;
+};
+
 type Store = Awaited<ReturnType<typeof startObjectStore>>;
 
 /** Two stores as one source, as the service lists them. */
@@ -286,10 +292,7 @@ test("a broken link that both sources have stops the reader; while the second is
   await using second = await startObjectStore({
     newest: NEWEST,
     object: forked,
-    misbehave: (_, response) => {
-      response.writeHead(503).end();
-      return true;
-    },
+    misbehave: away,
   });
   await using database = await freshDatabase();
   const { source } = listed([first, second]);
@@ -349,10 +352,7 @@ test("a trusted checkpoint that no source has stops the reader once all have sai
   await using second = await startObjectStore({
     newest: NEWEST,
     object,
-    misbehave: (_, response) => {
-      response.writeHead(503).end();
-      return true;
-    },
+    misbehave: away,
   });
   await using database = await freshDatabase();
   const { source } = listed([first, second]);
