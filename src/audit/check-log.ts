@@ -1,6 +1,7 @@
 /** What the slow check of the log found and how far it is: kept, so that every process can tell. */
 import type { Sql, Transactor } from "../database/connect.ts";
-import { type Checked, checkStretch, type LogFault } from "../log/chain.ts";
+import type { LogFault } from "../log/chain.ts";
+import { type Checked, checkStretch } from "../log/check-chain.ts";
 import { headFault } from "./log-heads.ts";
 
 /** What a look found: nothing yet, a whole round without a fault, or a fault. */

@@ -5,7 +5,8 @@
 import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
 import { signedLogHead } from "../../client/verify-log-head.mjs";
 import type { Sql } from "../database/connect.ts";
-import { chainEnd, endFault, type LogFault } from "../log/chain.ts";
+import { chainEnd, type LogFault } from "../log/chain.ts";
+import { endFault } from "../log/check-chain.ts";
 import { type DeploymentKey, signedBytes } from "./deployment-key.ts";
 
 /** A head as it is given out. */

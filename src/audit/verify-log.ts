@@ -4,7 +4,8 @@ import { columnsByKey } from "../database/table-rows.ts";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { createCheckpointReader } from "../ledger/reading/read.ts";
 import { rowOf } from "../log/append.ts";
-import { chainEnd, checkStretch, type LogFault } from "../log/chain.ts";
+import { chainEnd, type LogFault } from "../log/chain.ts";
+import { checkStretch } from "../log/check-chain.ts";
 import { logFacts } from "../log/tables.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 

@@ -1,21 +1,25 @@
 /**
- * The hash chain over the log: for each checkpoint with facts a hash over them and over the hash before.
- * It is made after facts were appended, from what the log then holds; a fact that is changed, deleted or
- * added later, behind the log's back, no longer fits its hash.
+ * The hash chains over the log: of all its facts, of those of each coin type, and of times and digests
+ * (chain-hash.ts, block-chain.ts). An append writes its links together with its facts; a fact that is
+ * changed, deleted or added behind the log's back no longer fits its hash.
  *
- * What is hashed, so that anybody can repeat it (docs/how-to/audit.md has it in full):
- *
- *     fact  = its columns in the order of `FACT_COLUMNS`, each as text (`contents` as it is) behind its
- *             length in bytes, u32 big-endian; ff ff ff ff for null
- *     facts = SHA-256 over the facts of a checkpoint, ordered by transaction, kind and index
- *     hash  = SHA-256(hash before, or 32 zero bytes; checkpoint and time in ms, u64 big-endian each;
- *             digest of the checkpoint, base58 as ASCII; facts)
+ * Here is where they end, and how those that an older version left out are made.
  */
-import { createHash } from "node:crypto";
-import type { Sql } from "../database/connect.ts";
+import { texts } from "../database/column-arrays.ts";
+import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { logChain } from "./tables.ts";
+import { blockChainGap, extendBlockChain } from "./block-chain.ts";
+import { linkOf, SQL_CHAINED_COIN, START } from "./chain-hash.ts";
+import {
+  brokenIn,
+  hashOf,
+  markOfRow,
+  type Row,
+  readStretch,
+  totalBefore,
+} from "./chain-stretch.ts";
+import { logChain, logCoinChain } from "./tables.ts";
 
 /** Something in the log that was not there when its chain was made, or is not there any more. */
 export type LogFault = {
@@ -37,117 +41,6 @@ export class LogChangedError extends Error {
   }
 }
 
-const FACT_COLUMNS = [
-  "checkpoint",
-  "transaction",
-  "kind",
-  "index",
-  "timestamp_ms",
-  "type",
-  "name",
-  "coin_type",
-  "tx_digest",
-  "sender",
-  "object_id",
-  "version",
-  "contents",
-] as const;
-
-const fieldOf = (column: (typeof FACT_COLUMNS)[number]): string => {
-  const bytes = column === "contents" ? column : `convert_to("${column}"::text, 'UTF8')`;
-  return `coalesce(int4send(octet_length(${bytes})) || ${bytes}, '\\xffffffff')`;
-};
-
-/** Behind $1 and before $2, at most $3 of them. */
-const BEHIND = "where checkpoint > $1 and checkpoint < $2 order by checkpoint limit $3";
-
-const MARKS = `
-  select checkpoint, digest, timestamp_ms as "timestampMs", facts_total as "factsTotal"
-  from log_checkpoints ${BEHIND}`;
-
-const CHAINED = `
-  select checkpoint, facts as "chainedFacts", hash as "chainedHash" from log_chain ${BEHIND}`;
-
-/**
- * How many facts each checkpoint behind $1 and up to $2 has, and their hash. Both bounds are given, and
- * the statement is planned for them: of a range that a join would find, Postgres reads the whole log.
- */
-const HASHED = `
-  select checkpoint, count(*)::int as facts,
-         sha256(string_agg(${FACT_COLUMNS.map(fieldOf).join(" || ")}, ''::bytea
-                           order by transaction, kind, index)) as "factsHash"
-  from log_facts where checkpoint > $1 and checkpoint <= $2 group by checkpoint`;
-
-type Row = {
-  readonly checkpoint: bigint;
-  /** Null together: the log has no mark of this checkpoint. */
-  readonly digest: string | null;
-  readonly timestampMs: bigint | null;
-  readonly factsTotal: bigint | null;
-  /** Null together: the log has no fact of it. */
-  readonly facts: number | null;
-  readonly factsHash: Buffer | null;
-  /** Null together: the chain does not know it. */
-  readonly chainedFacts: number | null;
-  readonly chainedHash: Buffer | null;
-};
-
-/** Checkpoints with facts that are hashed by one statement, at most. */
-const AT_ONCE = 250;
-
-/** No further checkpoint is hashed by the same statement once there are more facts behind the first one's. */
-const FACTS_AT_ONCE = 10_000n;
-
-const NOTHING_OF = {
-  digest: null,
-  timestampMs: null,
-  factsTotal: null,
-  facts: null,
-  factsHash: null,
-  chainedFacts: null,
-  chainedHash: null,
-} as const;
-
-/** What one of the tables says of a checkpoint. */
-type Of<Columns extends keyof Row> = {
-  readonly [Column in "checkpoint" | Columns]: NonNullable<Row[Column]>;
-};
-type MarkRow = Of<"digest" | "timestampMs" | "factsTotal">;
-type HashedRow = Of<"facts" | "factsHash">;
-type ChainedRow = Of<"chainedFacts" | "chainedHash">;
-
-const START = Buffer.alloc(32);
-
-const linkOf = (
-  before: Uint8Array,
-  checkpoint: bigint,
-  timestampMs: bigint,
-  digest: string,
-  facts: Uint8Array,
-): Buffer => {
-  const numbers = Buffer.alloc(16);
-  numbers.writeBigUInt64BE(checkpoint, 0);
-  numbers.writeBigUInt64BE(timestampMs, 8);
-  return createHash("sha256").update(before).update(numbers).update(digest).update(facts).digest();
-};
-
-/** What is wrong with a row whatever the chain has; null when nothing is. */
-const brokenIn = ({ digest, facts }: Row): string | null => {
-  if (digest === null) {
-    if (facts === null) return "log_chain has a row, but log_checkpoints and log_facts have none";
-    return `log_facts has ${facts} facts, but log_checkpoints has no row: it was deleted, or facts were added`;
-  }
-  if (facts !== null) return null;
-  return "log_checkpoints has a row, but log_facts no fact: all were deleted";
-};
-
-/** The hash that a row should have behind `before`; null for one that is broken. */
-const hashOf = (row: Row, before: Uint8Array): Buffer | null => {
-  const { checkpoint, digest, timestampMs, factsHash } = row;
-  if (digest === null || timestampMs === null || factsHash === null) return null;
-  return linkOf(before, checkpoint, timestampMs, digest, factsHash);
-};
-
 /** Where the chain ends: its last checkpoint, -1 before the first, and that one's hash. */
 export const chainEnd = async (
   sql: Sql,
@@ -159,170 +52,155 @@ export const chainEnd = async (
   return row ?? { checkpoint: -1n, hash: START };
 };
 
-/** What the log has of a range of checkpoints, and what the chain has. */
-type Stretch = {
-  /** By checkpoint. One that only one of the three tables knows is there, too. */
-  readonly rows: readonly Row[];
-  /** Nothing lies between this checkpoint and the end of `rows`. */
-  readonly last: bigint;
+/** Where the chain of a coin type ends: its facts so far, and the last hash. */
+export type CoinEnd = { readonly facts: bigint; readonly hash: Uint8Array };
+
+/** Of a coin type without facts. */
+export const NO_FACTS: CoinEnd = { facts: 0n, hash: START };
+
+const COIN_ENDS = `
+  select given.coin_type as "coinType", last.facts, last.hash
+  from unnest($1::text[]) as given (coin_type), lateral (
+    select facts, hash from log_coin_chain c
+    where c.coin_type = given.coin_type and c.checkpoint <= $2
+    order by c.checkpoint desc limit 1
+  ) as last`;
+
+/** Where the chains of these coin types end, up to a checkpoint; one without facts is missing. */
+export const coinEnds = async (
+  sql: Sql,
+  coinTypes: Iterable<string>,
+  upTo = 2n ** 63n - 1n,
+): Promise<Map<string, CoinEnd>> => {
+  const parameters = [texts([...coinTypes]), `${upTo}`];
+  const rows = await sql.unsafe<(CoinEnd & { readonly coinType: string })[]>(
+    COIN_ENDS,
+    parameters,
+    { prepare: true },
+  );
+  return new Map(rows.map(({ coinType, facts, hash }) => [coinType, { facts, hash }]));
 };
 
-/** The next stretch behind `after` and before `before`. The facts of a checkpoint are never divided. */
-const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Stretch> => {
-  const range = [after, before, AT_ONCE].map(String);
-  const prepare = { prepare: true };
-  const chained = await sql.unsafe<ChainedRow[]>(CHAINED, range, prepare);
-  const marks = await sql.unsafe<MarkRow[]>(MARKS, range, prepare);
-  const firstTotal = marks[0]?.factsTotal ?? 0n;
-  const tooMany = marks.findIndex(({ factsTotal }) => factsTotal - firstTotal > FACTS_AT_ONCE);
-  const endOf = (rows: readonly { readonly checkpoint: bigint }[]) =>
-    (rows.length < AT_ONCE ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
-  const whole = tooMany < 0 ? endOf(marks) : (marks[tooMany - 1]?.checkpoint ?? after);
-  // Marks may be missing, and the chain may not be as far as they are.
-  const last = [endOf(chained), whole].sort((one, other) => (one < other ? -1 : 1))[0] ?? after;
-  const hashed = await sql.unsafe<HashedRow[]>(HASHED, [`${after}`, `${last}`]);
-  const rows = new Map<bigint, Row>();
-  for (const { checkpoint, ...known } of [...marks, ...hashed, ...chained]) {
-    if (checkpoint > last) continue;
-    rows.set(checkpoint, { ...(rows.get(checkpoint) ?? NOTHING_OF), checkpoint, ...known });
-  }
-  return { rows: [...rows.values()].sort((a, b) => (a.checkpoint < b.checkpoint ? -1 : 1)), last };
+/** What a chain lacks. */
+export type ChainGap = {
+  readonly of: "facts" | "coins" | "blocks";
+  /** The last checkpoint that the chain has, -1 without any; the log ends before `next`. */
+  readonly after: bigint;
+  readonly next: bigint;
 };
 
-const nextOf = async (sql: Sql): Promise<bigint> => {
-  const [row] = await sql<{ next: bigint }[]>`
-    select next_checkpoint as next from log_high_water`;
-  return row?.next ?? 0n;
+type GapRow = {
+  readonly next: bigint;
+  readonly chained: bigint;
+  readonly marked: bigint;
+  readonly uncoined: bigint | null;
+};
+
+// One statement: of an append that happens meanwhile it sees everything or nothing.
+const GAP = `
+  select next_checkpoint as next,
+         coalesce((select max(checkpoint) from log_chain), -1) as chained,
+         coalesce((select max(checkpoint) from log_checkpoints), -1) as marked,
+         (select checkpoint from log_facts
+          where checkpoint > coalesce((select max(checkpoint) from log_coin_chain), -1)
+            and ${SQL_CHAINED_COIN}
+          order by checkpoint limit 1) as uncoined
+  from log_high_water`;
+
+/** The first thing that the chains lack; null when they cover the whole log. */
+export const chainGap = async (sql: Sql): Promise<ChainGap | null> => {
+  const [row] = await sql.unsafe<GapRow[]>(GAP, [], { prepare: true });
+  if (row === undefined) return null;
+  const { next, chained, marked, uncoined } = row;
+  if (chained < marked) return { of: "facts", after: chained, next };
+  if (uncoined !== null) return { of: "coins", after: uncoined - 1n, next };
+  const blocks = await blockChainGap(sql);
+  return blocks === null ? null : { of: "blocks", after: blocks, next };
 };
 
 /**
- * Adds the next stretch to the chain; returns whether more may follow.
+ * Adds a stretch of what an older version left out; returns whether there was something to add.
  * @param sql of a transaction
  * @throws LogChangedError (stop) when the log contradicts itself there
  */
 export const extendChain = async (sql: Sql): Promise<boolean> => {
   // First, and locked until the end: logs that are exchanged meanwhile wait, see second-log.ts.
-  const end = await chainEnd(sql);
-  const next = await nextOf(sql);
-  const { rows, last } = await readStretch(sql, end.checkpoint, next);
-  let { hash } = end;
+  await chainEnd(sql);
+  if ((await chainGap(sql)) === null) return false;
+  // Appends and others that complete the chains wait.
+  await sql`lock table log_chain in share row exclusive mode`;
+  const gap = await chainGap(sql);
+  if (gap === null) return false;
+  if (gap.of === "blocks") return extendBlockChain(sql);
+  const { rows } = await readStretch(sql, gap.after, gap.next);
+  if (gap.of === "facts") await chainFacts(sql, rows, gap.after);
+  else await chainCoins(sql, rows, gap.after);
+  return rows.length > 0;
+};
+
+const chainFacts = async (sql: Sql, rows: readonly Row[], after: bigint): Promise<void> => {
+  let { hash } = await chainEnd(sql, after);
+  let total = await totalBefore(sql, after);
   const links = rows.map((row) => {
-    const { checkpoint } = row;
+    const { checkpoint, facts, factsTotal } = row;
     const linked = hashOf(row, hash);
-    if (linked === null) throw new LogChangedError({ checkpoint, what: brokenIn(row) ?? "" });
+    total += BigInt(facts ?? 0);
+    const what = linked === null ? brokenIn(row) : totalFault(factsTotal, total);
+    if (linked === null || what !== null) {
+      throw new LogChangedError({ checkpoint, what: what ?? "" });
+    }
     hash = linked;
-    return { checkpoint, facts: row.facts ?? 0, hash: linked };
+    return { checkpoint, facts: facts ?? 0, hash: linked };
   });
   await appendRows(sql, logChain, links);
-  return last < next - 1n;
 };
 
-/** What a look at a stretch of the log came to. */
-export type Checked = {
-  /** Everything up to here was looked at; where the next look begins. */
-  readonly through: bigint;
-  /** Checkpoints with facts, and facts, that were hashed. */
-  readonly checkpoints: number;
-  readonly facts: number;
-  /** The first that does not hold; null when everything does. */
-  readonly fault: LogFault | null;
-  /** The chain's end was reached. */
-  readonly ended: boolean;
+/** What is wrong with the total of a checkpoint; null when nothing is. */
+export const totalFault = (counted: bigint | null, total: bigint): string | null =>
+  counted === total
+    ? null
+    : `log_checkpoints counts ${counted} facts up to here instead of ${total}`;
+
+const chainCoins = async (sql: Sql, rows: readonly Row[], after: bigint): Promise<void> => {
+  const ends = await coinEnds(sql, new Set(rows.flatMap(({ coins }) => [...coins.keys()])), after);
+  const links = rows.flatMap((row) => {
+    const mark = markOfRow(row);
+    if (mark === null) {
+      throw new LogChangedError({ checkpoint: row.checkpoint, what: brokenIn(row) ?? "" });
+    }
+    return [...row.coins].map(([coinType, { facts, factsHash }]) => {
+      const end = ends.get(coinType) ?? NO_FACTS;
+      const next = {
+        facts: end.facts + BigInt(facts),
+        hash: linkOf(end.hash, mark, factsHash),
+      };
+      ends.set(coinType, next);
+      return { coinType, checkpoint: row.checkpoint, ...next };
+    });
+  });
+  await appendRows(sql, logCoinChain, links);
 };
+
+/** A word in between about chains that take long to be completed. */
+const TELL_EVERY_MS = 10_000;
 
 /**
- * Holds the next stretch of the log behind a checkpoint against its chain. Reads only.
- * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
+ * Completes the chains of an older log, a bounded stretch in each transaction.
+ * @param onNotice hears of it when it takes longer
+ * @throws LogChangedError (stop) when the log contradicts itself
  */
-export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
-  const before = await chainEnd(sql, after);
-  // Before the rows are read: those that come meanwhile are looked at next time.
-  const end = await chainEnd(sql);
-  const next = await nextOf(sql);
-  const previous = await totalBefore(sql, after);
-  const { rows, last } = await readStretch(sql, after, next);
-  let { hash } = before;
-  let total = previous;
-  let facts = 0;
-  for (const row of rows) {
-    const { checkpoint } = row;
-    // What is not chained yet must only be whole.
-    const what = checkpoint > end.checkpoint ? brokenIn(row) : faultOf(row, hash, total);
-    if (what !== null) {
-      const fault = { checkpoint, what };
-      return { through: checkpoint, checkpoints: rows.length, facts, fault, ended: false };
-    }
-    hash = row.chainedHash ?? hash;
-    total = row.factsTotal ?? total;
-    facts += row.facts ?? 0;
-  }
-  const ended = last >= next - 1n;
-  return { through: last, checkpoints: rows.length, facts, fault: null, ended };
-};
-
-type End = {
-  readonly next: bigint;
-  readonly total: bigint;
-  readonly counted: bigint | null;
-  readonly last: bigint;
-  readonly blocks: bigint | null;
-};
-
-/** Of one snapshot. Blocks that were filled in later do not reach to the log's end. */
-const END = `
-  select next_checkpoint as next, facts_total as total,
-         (select facts_total from log_checkpoints order by checkpoint desc limit 1) as counted,
-         greatest((select max(checkpoint) from log_checkpoints), (select max(checkpoint) from log_chain),
-                  last_checkpoint, -1) as last,
-         (select first_checkpoint + count from log_blocks where not filled
-          order by first_checkpoint desc limit 1) as blocks
-  from log_high_water`;
-
-/** Whether the log ends where its high-water mark says; null when it does. Reads only. */
-export const endFault = async (sql: Sql): Promise<LogFault | null> => {
-  const [end] = await sql.unsafe<End[]>(END, [], { prepare: true });
-  if (end === undefined) return null;
-  const { next, total, counted, last, blocks } = end;
-  const fault = (what: string) => ({ checkpoint: next - 1n, what });
-  if (last >= next) {
-    return fault(`log_high_water was moved back: the log goes on to ${last}`);
-  }
-  if (blocks !== null && blocks !== next) {
-    return fault(
-      `log_high_water was moved, or the end of log_blocks deleted: that ends with ${blocks - 1n}`,
+export const completeChains = async (
+  on: Transactor,
+  { onNotice, signal }: { onNotice?: (message: string) => void; signal?: AbortSignal } = {},
+): Promise<void> => {
+  let toldMs = performance.now();
+  while (!signal?.aborted && (await on.transaction(({ sql }) => extendChain(sql)))) {
+    if (performance.now() - toldMs < TELL_EVERY_MS) continue;
+    toldMs = performance.now();
+    const gap = await on.statement(chainGap);
+    if (gap === null) continue;
+    onNotice?.(
+      `completing the log's hash chain of ${gap.of}: checkpoint ${gap.after} of ${gap.next - 1n}`,
     );
   }
-  if (total !== (counted ?? 0n)) {
-    return fault(
-      `log_high_water counts ${total} facts, but log_checkpoints ${counted ?? 0n}: the end of the log was deleted, or a total altered`,
-    );
-  }
-  return null;
-};
-
-const totalBefore = async (sql: Sql, after: bigint): Promise<bigint> => {
-  const [row] = await sql<{ total: bigint }[]>`
-    select facts_total as total from log_checkpoints
-    where checkpoint <= ${after} order by checkpoint desc limit 1`;
-  return row?.total ?? 0n;
-};
-
-const faultOf = (row: Row, before: Uint8Array, total: bigint): string | null => {
-  const { facts, chainedFacts, chainedHash, factsTotal } = row;
-  const hash = hashOf(row, before);
-  if (hash === null) return brokenIn(row);
-  if (chainedHash === null) {
-    return `log_facts has ${facts} facts that log_chain does not know: they were added, or its row was deleted`;
-  }
-  if (facts !== chainedFacts) {
-    const verb = (facts ?? 0) < (chainedFacts ?? 0) ? "deleted" : "added";
-    return `log_facts has ${facts} facts instead of ${chainedFacts}: some were ${verb}`;
-  }
-  if (!hash.equals(chainedHash)) {
-    return `the hash of its ${facts} facts is not the one in log_chain: bytes of a fact, of its row in log_checkpoints or of the chain were altered`;
-  }
-  if (factsTotal !== total + BigInt(facts ?? 0)) {
-    return `log_checkpoints counts ${factsTotal} facts up to here instead of ${total + BigInt(facts ?? 0)}`;
-  }
-  return null;
 };

@@ -6,6 +6,8 @@
  */
 import type { Database, Transactor } from "../database/connect.ts";
 import { appendBatch } from "./append.ts";
+import { completeChains } from "./chain.ts";
+import { createChainEnds } from "./chain-ends.ts";
 import type { AppendBatch, CoinDecimals, FactBatch } from "./fact.ts";
 import { claimHighWater, type HighWater, type LogIdentity, readHighWater } from "./high-water.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
@@ -38,6 +40,12 @@ export type Log = FactSource & {
    * @throws InvalidBatchError (stop) when facts stand outside the batch or without their mark
    */
   append(batch: AppendBatch, coins: readonly CoinDecimals[], on?: Transactor): Promise<void>;
+  /**
+   * Completes the hash chains of a log that an older version wrote; the first append does so, too. Needs the
+   * lock under which the log is appended to.
+   * @throws LogChangedError (stop) when the log contradicts itself
+   */
+  completeChains(on: Transactor, signal: AbortSignal): Promise<void>;
 };
 
 /** Reads a log that another process fills. */
@@ -74,6 +82,7 @@ export const openLog = async (
   const source = factSource(database);
   const packages = new Set(claimed.packages);
   const knownSecurities = new Set<string>();
+  const ends = createChainEnds();
   return {
     ...source,
     firstCheckpoint: claimed.firstCheckpoint,
@@ -83,7 +92,8 @@ export const openLog = async (
       for (const address of mark.packages) packages.add(address);
       return mark;
     },
+    completeChains: (on, signal) => completeChains(on, { ...options, signal }),
     append: (batch, coins, on = database) =>
-      appendBatch(on, { batch, coins, packages, knownSecurities }),
+      appendBatch(on, { batch, coins, packages, knownSecurities, ends }),
   };
 };

@@ -7,10 +7,11 @@ import { appendRows } from "../database/table-rows.ts";
 import { base58 } from "../values/base58.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { blockRows, countOf, markAt } from "./block.ts";
+import { blockChainEnd, blockLinks } from "./block-chain.ts";
 import { STRETCHES, type Stretches } from "./blocks.ts";
 import type { Block, CheckpointMark } from "./fact.ts";
 import { markOf } from "./high-water.ts";
-import { logBlocks } from "./tables.ts";
+import { logBlockChain, logBlocks } from "./tables.ts";
 
 /**
  * A checkpoint is another one than the log knows under its number: the source is of another chain, or
@@ -29,6 +30,8 @@ export class OtherCheckpointError extends Error {
 
 /** What is left to fill in. */
 export type PastStretch = {
+  /** The log's first checkpoint. */
+  readonly begin: bigint;
   /** Next checkpoint to fill in. */
   readonly next: bigint;
   /** The last one to fill in. */
@@ -65,6 +68,7 @@ export const pastStretch = async (sql: Sql): Promise<PastStretch | null> => {
   if (known === null)
     throw new Error("log_high_water: checkpoints were read, and none was the last");
   return {
+    begin: row.firstCheckpoint,
     next,
     last,
     previousDigest: previousDigest && base58(previousDigest),
@@ -115,6 +119,9 @@ export const fillIn = async (
       }
     }
     await appendRows(sql, logBlocks, rows);
+    const end = await blockChainEnd(sql, stretch.begin, first);
+    // A chain that is behind is completed as a whole.
+    if (end.next === first) await appendRows(sql, logBlockChain, blockLinks(end.hash, rows));
   });
   return {
     ...stretch,

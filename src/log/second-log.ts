@@ -12,9 +12,11 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { checkpointMark } from "./blocks.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
 import {
+  logBlockChain,
   logBlocks,
   logChain,
   logCheckpoints,
+  logCoinChain,
   logCoins,
   logCommittees,
   logFacts,
@@ -27,13 +29,15 @@ import {
 const SECOND = "holderbook_second_log";
 const FORMER = "holderbook_former_log";
 
-// The hash chain and its signed heads are of one log: a second one begins its own.
+// The hash chains and their signed heads are of one log: a second one begins its own.
 const TABLES = [
   logFacts,
   logCheckpoints,
   logBlocks,
   logPackages,
   logChain,
+  logCoinChain,
+  logBlockChain,
   logHeads,
   logProofs,
   logCommittees,

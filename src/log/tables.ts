@@ -15,7 +15,7 @@ import {
   text,
   uuid,
 } from "drizzle-orm/pg-core";
-import { at, bytea, int8, u64 } from "../database/column-types.ts";
+import { at, bytea, identifier, int8, u64 } from "../database/column-types.ts";
 
 /**
  * Every fact, once, in chain order. No index beside the key: it is appended in key order, so reading a
@@ -112,14 +112,43 @@ export const logPackages = pgTable("log_packages", {
 });
 
 /**
- * The hash chain over the facts: one row per checkpoint with facts, made from the log after it was
- * appended. Each hash covers the one before it: see chain.ts. Never updated or deleted
- * (drizzle/0007_proof.sql).
+ * The hash chain over the facts: one row per checkpoint with facts, written with them. Each hash covers
+ * the one before it: see chain-hash.ts. Never updated or deleted (drizzle/0007_proof.sql).
  */
 export const logChain = pgTable("log_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
   /** Facts of this checkpoint. */
   facts: integer("facts").notNull(),
+  hash: bytea("hash").notNull(),
+});
+
+/**
+ * The same for each coin type: one row per checkpoint with facts of it. A coin's facts are then known to
+ * be complete without those of all others. Never updated or deleted.
+ */
+export const logCoinChain = pgTable(
+  "log_coin_chain",
+  {
+    coinType: identifier("coin_type").notNull(),
+    checkpoint: int8("checkpoint").notNull(),
+    /** Facts of the coin type up to this checkpoint, its own included. */
+    facts: int8("facts").notNull(),
+    hash: bytea("hash").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.checkpoint] }),
+    index("log_coin_chain_checkpoint").on(t.checkpoint),
+  ],
+);
+
+/**
+ * The hash chain over times and digests: one row for each of `log_blocks`, whose hash covers every
+ * checkpoint from the beginning of the row's stretch to the end of its block (block-chain.ts). Never
+ * updated or deleted.
+ */
+export const logBlockChain = pgTable("log_block_chain", {
+  /** Of the block. */
+  firstCheckpoint: int8("first_checkpoint").primaryKey(),
   hash: bytea("hash").notNull(),
 });
 

@@ -45,9 +45,8 @@ export const noteWriters = async ({ sql }: TestDatabase) => {
 /** Makes the log one of a version that kept no blocks: they are gone, and the latest time with them. */
 export const forgetBlocks = ({ transaction }: TestDatabase) =>
   transaction(async ({ sql }) => {
-    await sql`alter table log_blocks disable trigger user`;
-    await sql`delete from log_blocks`;
-    await sql`alter table log_blocks enable trigger user`;
+    await sql`set local session_replication_role = replica`;
+    await sql`truncate log_blocks, log_block_chain`;
     await sql`update log_high_water set reached_ms = null`;
   });
 
@@ -62,8 +61,9 @@ export const alterLog = (database: TestDatabase, statement: string) =>
 export const alterSender = (database: TestDatabase, checkpoint: bigint, sender: string) =>
   alterLog(database, `update log_facts set sender = '${sender}' where checkpoint = ${checkpoint}`);
 
-/** Deletes the whole chain, so that it is made anew. */
-export const forgetChain = (database: TestDatabase) => alterLog(database, "truncate log_chain");
+/** Deletes all chains, so that they are made anew: a log that an older version wrote. */
+export const forgetChain = (database: TestDatabase) =>
+  alterLog(database, "truncate log_chain, log_coin_chain, log_block_chain");
 
 /** Changes the signatures of all heads. */
 export const alterHeads = (database: TestDatabase) =>

@@ -13,7 +13,7 @@ import { z } from "zod";
 import { readFindings } from "../../src/audit/findings.ts";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
-import { endFault } from "../../src/log/chain.ts";
+import { endFault } from "../../src/log/check-chain.ts";
 import { LAYOUT } from "../../src/pipelines/pipeline.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";

@@ -218,6 +218,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       show();
     },
   });
+  await log.completeChains(lock.session, signal);
   const highWater = await log.highWater();
   const { nextCheckpoint, last: mark, packages: known } = highWater;
   progress.opened(nextCheckpoint, mark);

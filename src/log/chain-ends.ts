@@ -1,0 +1,131 @@
+/**
+ * Where the log's hash chains end, as the process that appends remembers it: so that the links of what it
+ * appends are part of the append's own statement, without a look-up before.
+ */
+import type { Transactor } from "../database/connect.ts";
+import { blockChainEnd, blockLinks, blockStretches } from "./block-chain.ts";
+import { type CoinEnd, chainEnd, coinEnds, completeChains, NO_FACTS } from "./chain.ts";
+import { hashFacts, isChainedCoin, linkOf, START } from "./chain-hash.ts";
+import type { CheckpointMark, Fact } from "./fact.ts";
+import type { logBlockChain, logBlocks, logChain, logCoinChain } from "./tables.ts";
+
+/** The last hashes of the chains; of a coin type that is missing in `coins`, it is not known. */
+type Ends = {
+  readonly chain: Uint8Array;
+  readonly blocks: Uint8Array;
+  readonly coins: ReadonlyMap<string, CoinEnd>;
+};
+
+/** What an append adds to the chains. */
+export type Links = {
+  /** Hash of the chain of facts that the first link is behind. */
+  readonly before: Uint8Array;
+  readonly chain: readonly (typeof logChain.$inferSelect)[];
+  readonly coins: readonly (typeof logCoinChain.$inferSelect)[];
+  readonly blocks: readonly (typeof logBlockChain.$inferSelect)[];
+  readonly after: Ends;
+};
+
+export type ChainEnds = {
+  /** The links of facts and blocks that follow what the log has. Completes chains of an older log first. */
+  linksOf(on: Transactor, appended: Appended): Promise<Links>;
+  /** They were committed. */
+  keep(links: Links): void;
+  /** Whether they were is not known, or somebody else appended. */
+  forget(): void;
+};
+
+type Appended = {
+  readonly facts: readonly Fact[];
+  /** Of the checkpoints with facts, with the number of facts up to each. */
+  readonly checkpoints: readonly (CheckpointMark & { readonly facts: number })[];
+  readonly blocks: readonly (typeof logBlocks.$inferSelect)[];
+};
+
+/** Coin types whose ends are remembered: of the others they are looked up when they come again. */
+const MOST_COINS = 10_000;
+
+export const createChainEnds = (): ChainEnds => {
+  let known: Omit<Ends, "coins"> | undefined;
+  const coins = new Map<string, CoinEnd>();
+
+  const load = async (on: Transactor) => {
+    await completeChains(on);
+    known = await on.transaction(async ({ sql }) => {
+      const { hash: chain } = await chainEnd(sql);
+      const appended = (await blockStretches(sql)).at(-1);
+      if (appended === undefined) return { chain, blocks: START };
+      const { hash: blocks } = await blockChainEnd(sql, appended.from, appended.to);
+      return { chain, blocks };
+    });
+    return known;
+  };
+
+  return {
+    linksOf: async (on, appended) => {
+      const { chain, blocks } = known ?? (await load(on));
+      const missing = new Set<string>();
+      for (const { coinType } of appended.facts) {
+        if (isChainedCoin(coinType) && !coins.has(coinType)) missing.add(coinType);
+      }
+      const found =
+        missing.size === 0
+          ? new Map<string, CoinEnd>()
+          : await on.statement((sql) => coinEnds(sql, missing));
+      for (const coinType of missing) coins.set(coinType, found.get(coinType) ?? NO_FACTS);
+      return linksBehind({ chain, blocks, coins }, appended);
+    },
+    keep: ({ after }) => {
+      known = { chain: after.chain, blocks: after.blocks };
+      for (const [coinType, end] of after.coins) {
+        // Again at the end of the map: the one that was not heard of for longest goes first.
+        coins.delete(coinType);
+        coins.set(coinType, end);
+      }
+      for (const coinType of coins.keys()) {
+        if (coins.size <= MOST_COINS) break;
+        coins.delete(coinType);
+      }
+    },
+    forget: () => {
+      known = undefined;
+      coins.clear();
+    },
+  };
+};
+
+const linksBehind = (
+  { chain: before, blocks: blocksBefore, coins: coinsBefore }: Ends,
+  { facts, checkpoints, blocks: rows }: Appended,
+): Links => {
+  const chain: (typeof logChain.$inferSelect)[] = [];
+  const coins: (typeof logCoinChain.$inferSelect)[] = [];
+  const coinsAfter = new Map<string, CoinEnd>();
+  let hash = before;
+  let from = 0;
+  for (const mark of checkpoints) {
+    const { sequence: checkpoint, facts: upTo } = mark;
+    const hashed = hashFacts(facts.slice(from, upTo));
+    from = upTo;
+    hash = linkOf(hash, mark, hashed.all.hash);
+    chain.push({ checkpoint, facts: hashed.all.facts, hash });
+    for (const [coinType, own] of hashed.coins) {
+      const end = coinsAfter.get(coinType) ?? coinsBefore.get(coinType) ?? NO_FACTS;
+      const next = {
+        facts: end.facts + BigInt(own.facts),
+        hash: linkOf(end.hash, mark, own.hash),
+      };
+      coinsAfter.set(coinType, next);
+      coins.push({ coinType, checkpoint, ...next });
+    }
+  }
+  const blocks = blockLinks(blocksBefore, rows);
+  const blocksAfter = blocks.at(-1)?.hash ?? blocksBefore;
+  return {
+    before,
+    chain,
+    coins,
+    blocks,
+    after: { chain: hash, blocks: blocksAfter, coins: coinsAfter },
+  };
+};

@@ -1,0 +1,176 @@
+/**
+ * What the hash chains over the log hash, so that anybody can repeat it (docs/how-to/audit.md has it in
+ * full):
+ *
+ *     fact  = its columns in the order of `FACT_COLUMNS`, each as text (`contents` as it is) behind its
+ *             length in bytes, u32 big-endian; ff ff ff ff for null
+ *     facts = SHA-256 over the facts of a checkpoint, ordered by transaction, kind and index
+ *     hash  = SHA-256(hash before, or 32 zero bytes; checkpoint and time in ms, u64 big-endian each;
+ *             digest of the checkpoint, base58 as ASCII; facts)
+ *
+ * A coin type's chain is the same over the facts with that coin type.
+ *
+ * An append hashes here what it writes. Postgres hashes the same bytes of what is stored, where that is
+ * held against the chain, and where an older log has none yet.
+ */
+import { createHash } from "node:crypto";
+import type { CheckpointMark, Fact } from "./fact.ts";
+import { isIndexable } from "./fact.ts";
+
+/** Before the first link. */
+export const START: Uint8Array = Buffer.alloc(32);
+
+const FACT_COLUMNS = [
+  "checkpoint",
+  "transaction",
+  "kind",
+  "index",
+  "timestamp_ms",
+  "type",
+  "name",
+  "coin_type",
+  "tx_digest",
+  "sender",
+  "object_id",
+  "version",
+  "contents",
+] as const;
+
+const fieldOf = (column: (typeof FACT_COLUMNS)[number]): string => {
+  const bytes = column === "contents" ? column : `convert_to("${column}"::text, 'UTF8')`;
+  return `coalesce(int4send(octet_length(${bytes})) || ${bytes}, '\\xffffffff')`;
+};
+
+/** An aggregate over rows of `log_facts`: the hash of those of a group. */
+export const SQL_FACTS_HASH = `
+  sha256(string_agg(${FACT_COLUMNS.map(fieldOf).join(" || ")}, ''::bytea
+                    order by transaction, kind, index))`;
+
+/** Which rows of `log_facts` belong to a coin type's chain: the same as `isChainedCoin`. */
+export const SQL_CHAINED_COIN = "coin_type is not null and length(coin_type) <= 1024";
+
+/** Whether a coin type has a chain; one that is too long to be a key has none. */
+export const isChainedCoin = (coinType: string | null): coinType is string =>
+  coinType !== null && isIndexable(coinType);
+
+/** The hash of a checkpoint behind `before`. */
+export const linkOf = (
+  before: Uint8Array,
+  { sequence, timestampMs, digest }: CheckpointMark,
+  facts: Uint8Array,
+): Buffer => {
+  const numbers = Buffer.alloc(16);
+  numbers.writeBigUInt64BE(sequence, 0);
+  numbers.writeBigUInt64BE(timestampMs, 8);
+  return createHash("sha256").update(before).update(numbers).update(digest).update(facts).digest();
+};
+
+/** Facts, and the hash over them. */
+export type Hashed = { readonly facts: number; readonly hash: Buffer };
+
+/** The hash over all facts of a checkpoint, and over those of each coin type among them. */
+export type HashedCheckpoint = {
+  readonly all: Hashed;
+  readonly coins: ReadonlyMap<string, Hashed>;
+};
+
+/** @param facts of one checkpoint */
+export const hashFacts = (facts: readonly Fact[]): HashedCheckpoint => {
+  const writer = createWriter();
+  const ends = new Map<string, { readonly places: [number, number][] }>();
+  for (const fact of inOrder(facts)) {
+    const begin = writer.length();
+    writeFact(writer, fact);
+    const { coinType } = fact;
+    if (!isChainedCoin(coinType)) continue;
+    const known = ends.get(coinType);
+    const place: [number, number] = [begin, writer.length()];
+    if (known === undefined) ends.set(coinType, { places: [place] });
+    else known.places.push(place);
+  }
+  const bytes = writer.bytes();
+  const all = { facts: facts.length, hash: createHash("sha256").update(bytes).digest() };
+  const coins = new Map<string, Hashed>();
+  for (const [coinType, { places }] of ends) {
+    coins.set(coinType, places.length === facts.length ? all : hashPlaces(bytes, places));
+  }
+  return { all, coins };
+};
+
+const hashPlaces = (bytes: Buffer, places: readonly (readonly [number, number])[]): Hashed => {
+  const hash = createHash("sha256");
+  for (const [begin, end] of places) hash.update(bytes.subarray(begin, end));
+  return { facts: places.length, hash: hash.digest() };
+};
+
+const kindOf = (fact: Fact): number => (fact.kind === "event" ? 0 : 1);
+
+const compare = (a: Fact, b: Fact): number =>
+  a.transaction - b.transaction || kindOf(a) - kindOf(b) || a.index - b.index;
+
+/** They nearly always are. */
+const inOrder = (facts: readonly Fact[]): readonly Fact[] => {
+  const isSorted = facts.every((fact, n) => {
+    const before = facts[n - 1];
+    return before === undefined || compare(before, fact) < 0;
+  });
+  return isSorted ? facts : facts.toSorted(compare);
+};
+
+const writeFact = (writer: ReturnType<typeof createWriter>, fact: Fact): void => {
+  const object = fact.kind === "event" ? undefined : fact;
+  writer.text(fact.checkpoint.toString());
+  writer.text(`${fact.transaction}`);
+  writer.text(`${kindOf(fact)}`);
+  writer.text(`${fact.index}`);
+  writer.text(fact.timestampMs.toString());
+  writer.text(fact.type);
+  writer.text(fact.name);
+  writer.text(fact.coinType);
+  writer.text(fact.txDigest);
+  writer.text(fact.sender);
+  writer.text(object?.objectId ?? null);
+  writer.text(object?.version.toString() ?? null);
+  writer.field(fact.kind === "removal" ? null : fact.contents);
+};
+
+/** Of most checkpoints' facts; more is made where it is needed. */
+const ROOM = 16 * 1024;
+
+/** Kept between checkpoints: a batch has thousands. Used up before anything else can run. */
+let room = Buffer.allocUnsafe(ROOM);
+
+const createWriter = () => {
+  let buffer = room;
+  let at = 0;
+  const ensure = (bytes: number) => {
+    if (at + bytes <= buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, at + bytes));
+    buffer.copy(larger, 0, 0, at);
+    buffer = larger;
+    // What a single checkpoint needed is not held for ever.
+    if (larger.length <= 64 * ROOM) room = larger;
+  };
+  const absent = () => {
+    ensure(4);
+    at = buffer.writeInt32BE(-1, at);
+  };
+  return {
+    length: () => at,
+    bytes: () => buffer.subarray(0, at),
+    text: (value: string | null) => {
+      if (value === null) return absent();
+      // Three bytes per UTF-16 unit is the worst that UTF-8 does.
+      ensure(4 + value.length * 3);
+      const written = buffer.write(value, at + 4);
+      at = buffer.writeUInt32BE(written, at) + written;
+    },
+    field: (value: Uint8Array | null) => {
+      if (value === null) return absent();
+      ensure(4 + value.length);
+      at = buffer.writeUInt32BE(value.length, at);
+      buffer.set(value, at);
+      at += value.length;
+    },
+  };
+};

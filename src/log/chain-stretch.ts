@@ -1,0 +1,170 @@
+/** What the log and its hash chains have of a stretch of checkpoints, a bounded number of facts at a time. */
+import type { Sql } from "../database/connect.ts";
+import { linkOf, SQL_CHAINED_COIN, SQL_FACTS_HASH } from "./chain-hash.ts";
+import type { CheckpointMark } from "./fact.ts";
+import type { logCoinChain } from "./tables.ts";
+
+/** What the log has of a checkpoint, and what the chains have. */
+export type Row = {
+  readonly checkpoint: bigint;
+  /** Null together: the log has no mark of this checkpoint. */
+  readonly digest: string | null;
+  readonly timestampMs: bigint | null;
+  readonly factsTotal: bigint | null;
+  /** Null together: the log has no fact of it. */
+  readonly facts: number | null;
+  readonly factsHash: Buffer | null;
+  /** The same by coin type, of those that have a chain. */
+  readonly coins: ReadonlyMap<string, { readonly facts: number; readonly factsHash: Buffer }>;
+  /** Null together: the chain does not know it. */
+  readonly chainedFacts: number | null;
+  readonly chainedHash: Buffer | null;
+  /** What the chains of coin types have. */
+  readonly chainedCoins: ReadonlyMap<string, { readonly facts: bigint; readonly hash: Buffer }>;
+};
+
+/** Behind $1 and before $2, at most $3 of them. */
+const BEHIND = "where checkpoint > $1 and checkpoint < $2 order by checkpoint limit $3";
+
+const MARKS = `
+  select checkpoint, digest, timestamp_ms as "timestampMs", facts_total as "factsTotal"
+  from log_checkpoints ${BEHIND}`;
+
+const CHAINED = `
+  select checkpoint, facts as "chainedFacts", hash as "chainedHash" from log_chain ${BEHIND}`;
+
+const CHAINED_COINS = `
+  select coin_type as "coinType", checkpoint, facts, hash from log_coin_chain
+  where checkpoint > $1 and checkpoint <= $2`;
+
+/**
+ * How many facts each checkpoint behind $1 and up to $2 has, and their hash; the same for those of each coin
+ * type. Both bounds are given, and the statement is planned for them: of a range that a join would find,
+ * Postgres reads the whole log.
+ */
+const HASHED = `
+  select checkpoint, coin_type as "coinType", count(*)::int as facts, ${SQL_FACTS_HASH} as "factsHash"
+  from log_facts where checkpoint > $1 and checkpoint <= $2
+  group by grouping sets ((checkpoint), (checkpoint, coin_type))
+  having grouping(coin_type) = 1 or (${SQL_CHAINED_COIN})`;
+
+/** Checkpoints with facts that are hashed by one statement, at most. */
+const AT_ONCE = 250;
+
+/** No further checkpoint is hashed by the same statement once there are more facts behind the first one's. */
+const FACTS_AT_ONCE = 10_000n;
+
+const NOTHING_OF = {
+  digest: null,
+  timestampMs: null,
+  factsTotal: null,
+  facts: null,
+  factsHash: null,
+  coins: new Map(),
+  chainedFacts: null,
+  chainedHash: null,
+  chainedCoins: new Map(),
+} as const;
+
+/** What one of the tables says of a checkpoint. */
+type Of<Columns extends keyof Row> = {
+  readonly [Column in "checkpoint" | Columns]: NonNullable<Row[Column]>;
+};
+type MarkRow = Of<"digest" | "timestampMs" | "factsTotal">;
+type HashedRow = Of<"facts" | "factsHash"> & { readonly coinType: string | null };
+type ChainedRow = Of<"chainedFacts" | "chainedHash">;
+type CoinRow = Pick<typeof logCoinChain.$inferSelect, "coinType" | "checkpoint" | "facts"> & {
+  readonly hash: Buffer;
+};
+
+export type Stretch = {
+  /** By checkpoint. One that only one of the tables knows is there, too. */
+  readonly rows: readonly Row[];
+  /** Nothing lies between this checkpoint and the end of `rows`. */
+  readonly last: bigint;
+};
+
+/** The next stretch behind `after` and before `before`. The facts of a checkpoint are never divided. */
+export const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Stretch> => {
+  const range = [after, before, AT_ONCE].map(String);
+  const prepare = { prepare: true };
+  const chained = await sql.unsafe<ChainedRow[]>(CHAINED, range, prepare);
+  const marks = await sql.unsafe<MarkRow[]>(MARKS, range, prepare);
+  const firstTotal = marks[0]?.factsTotal ?? 0n;
+  const tooMany = marks.findIndex(({ factsTotal }) => factsTotal - firstTotal > FACTS_AT_ONCE);
+  const endOf = (rows: readonly { readonly checkpoint: bigint }[]) =>
+    (rows.length < AT_ONCE ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
+  const whole = tooMany < 0 ? endOf(marks) : (marks[tooMany - 1]?.checkpoint ?? after);
+  // Marks may be missing, and the chain may not be as far as they are.
+  const last = [endOf(chained), whole].sort((one, other) => (one < other ? -1 : 1))[0] ?? after;
+  const upToLast = [`${after}`, `${last}`];
+  const hashed = await sql.unsafe<HashedRow[]>(HASHED, upToLast);
+  const chainedCoins = await sql.unsafe<CoinRow[]>(CHAINED_COINS, upToLast);
+  const coinsOf = groups(hashed.filter(hasCoin));
+  const chainedCoinsOf = groups(chainedCoins);
+  const wholeOf = hashed.flatMap(({ coinType, ...row }) => (coinType === null ? [row] : []));
+  const rows = new Map<bigint, Row>();
+  const only = [...chainedCoinsOf.keys()].map((checkpoint) => ({ checkpoint }));
+  for (const { checkpoint, ...known } of [...marks, ...wholeOf, ...chained, ...only]) {
+    if (checkpoint > last) continue;
+    const row = rows.get(checkpoint) ?? {
+      ...NOTHING_OF,
+      coins: coinsOf.get(checkpoint) ?? NOTHING_OF.coins,
+      chainedCoins: chainedCoinsOf.get(checkpoint) ?? NOTHING_OF.chainedCoins,
+    };
+    rows.set(checkpoint, { ...row, checkpoint, ...known });
+  }
+  return { rows: [...rows.values()].sort((a, b) => (a.checkpoint < b.checkpoint ? -1 : 1)), last };
+};
+
+type OfCoin = { readonly checkpoint: bigint; readonly coinType: string };
+
+const hasCoin = <Of extends { readonly coinType: string | null }>(
+  row: Of,
+): row is Of & { readonly coinType: string } => row.coinType !== null;
+
+/** By checkpoint, and there by coin type. */
+const groups = <Of extends OfCoin>(rows: readonly Of[]): Map<bigint, Map<string, Of>> => {
+  const all = new Map<bigint, Map<string, Of>>();
+  for (const row of rows) {
+    const known = all.get(row.checkpoint);
+    if (known === undefined) all.set(row.checkpoint, new Map([[row.coinType, row]]));
+    else known.set(row.coinType, row);
+  }
+  return all;
+};
+
+/** What is wrong with a row whatever the chain has; null when nothing is. */
+export const brokenIn = ({ digest, facts, chainedHash }: Row): string | null => {
+  if (digest === null) {
+    const chain = chainedHash === null ? "log_coin_chain" : "log_chain";
+    if (facts === null) return `${chain} has a row, but log_checkpoints and log_facts have none`;
+    return `log_facts has ${facts} facts, but log_checkpoints has no row: it was deleted, or facts were added`;
+  }
+  if (facts !== null) return null;
+  return "log_checkpoints has a row, but log_facts no fact: all were deleted";
+};
+
+/** What the log knows of the checkpoint itself; null where that is missing. */
+export const markOfRow = ({ checkpoint, digest, timestampMs }: Row): CheckpointMark | null =>
+  digest === null || timestampMs === null ? null : { sequence: checkpoint, digest, timestampMs };
+
+/** The hash that a row should have behind `before`; null for one that is broken. */
+export const hashOf = (row: Row, before: Uint8Array): Buffer | null => {
+  const mark = markOfRow(row);
+  return mark === null || row.factsHash === null ? null : linkOf(before, mark, row.factsHash);
+};
+
+export const nextOf = async (sql: Sql): Promise<bigint> => {
+  const [row] = await sql<{ next: bigint }[]>`
+    select next_checkpoint as next from log_high_water`;
+  return row?.next ?? 0n;
+};
+
+/** Facts that the log counts up to a checkpoint. */
+export const totalBefore = async (sql: Sql, after: bigint): Promise<bigint> => {
+  const [row] = await sql<{ total: bigint }[]>`
+    select facts_total as total from log_checkpoints
+    where checkpoint <= ${after} order by checkpoint desc limit 1`;
+  return row?.total ?? 0n;
+};

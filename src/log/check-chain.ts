@@ -1,0 +1,173 @@
+/** Holds what the log has against its hash chains. Reads only. */
+import type { Sql } from "../database/connect.ts";
+import {
+  type CoinEnd,
+  chainEnd,
+  chainGap,
+  coinEnds,
+  type LogFault,
+  NO_FACTS,
+  totalFault,
+} from "./chain.ts";
+import { linkOf } from "./chain-hash.ts";
+import {
+  brokenIn,
+  hashOf,
+  markOfRow,
+  nextOf,
+  type Row,
+  readStretch,
+  totalBefore,
+} from "./chain-stretch.ts";
+
+/** What a look at a stretch of the log came to. */
+export type Checked = {
+  /** Everything up to here was looked at; where the next look begins. */
+  readonly through: bigint;
+  /** Checkpoints with facts, and facts, that were hashed. */
+  readonly checkpoints: number;
+  readonly facts: number;
+  /** The first that does not hold; null when everything does. */
+  readonly fault: LogFault | null;
+  /** The chain's end was reached. */
+  readonly ended: boolean;
+};
+
+/**
+ * Holds the next stretch of the log behind a checkpoint against its chain. Reads only.
+ * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
+ */
+export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
+  const before = await chainEnd(sql, after);
+  // Before the rows are read: those that come meanwhile are looked at next time.
+  const end = await chainEnd(sql);
+  const coinsEnd = await coinChainsEnd(sql);
+  const next = await nextOf(sql);
+  const previous = await totalBefore(sql, after);
+  const { rows, last } = await readStretch(sql, after, next);
+  const coins = await coinEnds(sql, coinsIn(rows), after);
+  let { hash } = before;
+  let total = previous;
+  let facts = 0;
+  for (const row of rows) {
+    const { checkpoint } = row;
+    // What is not chained yet must only be whole.
+    const what =
+      (checkpoint > end.checkpoint ? brokenIn(row) : faultOf(row, hash, total)) ??
+      (checkpoint > coinsEnd ? null : coinFault(row, coins));
+    if (what !== null) {
+      const fault = { checkpoint, what };
+      return { through: checkpoint, checkpoints: rows.length, facts, fault, ended: false };
+    }
+    hash = row.chainedHash ?? hash;
+    total = row.factsTotal ?? total;
+    facts += row.facts ?? 0;
+  }
+  const ended = last >= next - 1n;
+  return { through: last, checkpoints: rows.length, facts, fault: null, ended };
+};
+
+type End = {
+  readonly next: bigint;
+  readonly total: bigint;
+  readonly counted: bigint | null;
+  readonly last: bigint;
+  readonly blocks: bigint | null;
+};
+
+/** Of one snapshot. Blocks that were filled in later do not reach to the log's end. */
+const END = `
+  select next_checkpoint as next, facts_total as total,
+         (select facts_total from log_checkpoints order by checkpoint desc limit 1) as counted,
+         greatest((select max(checkpoint) from log_checkpoints), (select max(checkpoint) from log_chain),
+                  last_checkpoint, -1) as last,
+         (select first_checkpoint + count from log_blocks where not filled
+          order by first_checkpoint desc limit 1) as blocks
+  from log_high_water`;
+
+/** Whether the log ends where its high-water mark says; null when it does. Reads only. */
+export const endFault = async (sql: Sql): Promise<LogFault | null> => {
+  const [end] = await sql.unsafe<End[]>(END, [], { prepare: true });
+  if (end === undefined) return null;
+  const { next, total, counted, last, blocks } = end;
+  const fault = (what: string) => ({ checkpoint: next - 1n, what });
+  if (last >= next) {
+    return fault(`log_high_water was moved back: the log goes on to ${last}`);
+  }
+  if (blocks !== null && blocks !== next) {
+    return fault(
+      `log_high_water was moved, or the end of log_blocks deleted: that ends with ${blocks - 1n}`,
+    );
+  }
+  if (total !== (counted ?? 0n)) {
+    return fault(
+      `log_high_water counts ${total} facts, but log_checkpoints ${counted ?? 0n}: the end of the log was deleted, or a total altered`,
+    );
+  }
+  return null;
+};
+
+const faultOf = (row: Row, before: Uint8Array, total: bigint): string | null => {
+  const { facts, chainedFacts, chainedHash, factsTotal } = row;
+  const hash = hashOf(row, before);
+  if (hash === null) return brokenIn(row);
+  if (chainedHash === null) {
+    return `log_facts has ${facts} facts that log_chain does not know: they were added, or its row was deleted`;
+  }
+  if (facts !== chainedFacts) {
+    const verb = (facts ?? 0) < (chainedFacts ?? 0) ? "deleted" : "added";
+    return `log_facts has ${facts} facts instead of ${chainedFacts}: some were ${verb}`;
+  }
+  if (!hash.equals(chainedHash)) {
+    return `the hash of its ${facts} facts is not the one in log_chain: bytes of a fact, of its row in log_checkpoints or of the chain were altered`;
+  }
+  return totalFault(factsTotal, total + BigInt(facts ?? 0));
+};
+
+const coinsIn = (rows: readonly Row[]): ReadonlySet<string> =>
+  new Set(rows.flatMap(({ coins, chainedCoins }) => [...coins.keys(), ...chainedCoins.keys()]));
+
+/** The last checkpoint that any coin type's chain has. */
+const coinChainsEnd = async (sql: Sql): Promise<bigint> => {
+  const [row] = await sql<{ last: bigint | null }[]>`
+    select max(checkpoint) as last from log_coin_chain`;
+  return row?.last ?? -1n;
+};
+
+/** Moves `ends` on. What the facts of each coin type are not, compared with its chain; null when all are. */
+const coinFault = (row: Row, ends: Map<string, CoinEnd>): string | null => {
+  const mark = markOfRow(row);
+  if (mark === null) return brokenIn(row);
+  for (const coinType of coinsIn([row])) {
+    const stored = row.coins.get(coinType);
+    const chained = row.chainedCoins.get(coinType);
+    if (stored === undefined) {
+      return `log_coin_chain has a row of ${coinType}, but log_facts no fact of it: all were deleted`;
+    }
+    if (chained === undefined) {
+      return `log_facts has ${stored.facts} facts of ${coinType} that log_coin_chain does not know: they were added, or its row was deleted`;
+    }
+    const end = ends.get(coinType) ?? NO_FACTS;
+    const total = end.facts + BigInt(stored.facts);
+    if (chained.facts !== total) {
+      return `log_coin_chain counts ${chained.facts} facts of ${coinType} up to here instead of ${total}`;
+    }
+    if (!linkOf(end.hash, mark, stored.factsHash).equals(chained.hash)) {
+      return `the hash of its ${stored.facts} facts of ${coinType} is not the one in log_coin_chain: bytes of a fact or of the chain were altered`;
+    }
+    ends.set(coinType, chained);
+  }
+  return null;
+};
+
+/** Whether the chains cover the log; null when they do. */
+export const gapFault = async (sql: Sql): Promise<LogFault | null> => {
+  const gap = await chainGap(sql);
+  if (gap === null) return null;
+  const table = { facts: "log_chain", coins: "log_coin_chain", blocks: "log_block_chain" }[gap.of];
+  const has = gap.after < 0n ? "is empty" : `ends at checkpoint ${gap.after}`;
+  return {
+    checkpoint: gap.next - 1n,
+    what: `${table} ${has}, before the log does: its end was deleted, or an older version wrote it (start and index complete it)`,
+  };
+};
