@@ -5,8 +5,8 @@
 import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
 import { signedLogHead } from "../../client/verify-log-head.mjs";
 import type { Sql } from "../database/connect.ts";
-import { chainEnd, type LogFault } from "../log/chain.ts";
-import { endFault } from "../log/check-chain.ts";
+import { chainEnd, chainGap, LogChangedError, type LogFault } from "../log/chain.ts";
+import { checkStretch, endFault } from "../log/check-chain.ts";
 import { type DeploymentKey, signedBytes } from "./deployment-key.ts";
 
 /** A head as it is given out. */
@@ -29,12 +29,59 @@ export const chainIdOf = async (sql: Sql): Promise<string | null> => {
 };
 
 /**
- * Signs the end of the chain; returns the new head, or null when that one has been signed already.
- * @param sql of a transaction: a head can never be taken back, so the log must not be exchanged meanwhile
+ * The last checkpoint whose head was signed; -1 before the first.
+ * @throws LogChangedError (stop) when the chain has another hash there
  */
-export const signHead = async (sql: Sql, key: DeploymentKey): Promise<LogHead | null | "empty"> => {
+const signedThrough = async (sql: Sql): Promise<bigint> => {
+  const [row] = await sql<{ checkpoint: bigint; chained: boolean }[]>`
+    select h.checkpoint, c.hash is not distinct from h.hash as chained
+    from log_heads h left join log_chain c using (checkpoint) order by h.checkpoint desc limit 1`;
+  if (row?.chained === false) {
+    const what = "log_chain has not the hash that was signed in log_heads";
+    throw new LogChangedError({ checkpoint: row.checkpoint, what });
+  }
+  return row?.checkpoint ?? -1n;
+};
+
+/**
+ * Holds the next stretch that no signed head covers against its chains and totals, so that nothing is signed
+ * over a log that was changed since it was appended.
+ * @param after the last checkpoint that was held against them already
+ * @throws LogChangedError (stop)
+ */
+export const checkUnsigned = async (
+  sql: Sql,
+  after: bigint,
+): Promise<{ readonly through: bigint; readonly ended: boolean }> => {
+  // First: see `extendChain`.
+  await chainEnd(sql);
+  const signed = await signedThrough(sql);
+  const { fault, through, ended } = await checkStretch(sql, signed > after ? signed : after);
+  if (fault !== null) throw new LogChangedError(fault);
+  return { through, ended };
+};
+
+/**
+ * Signs the end of the chain; returns the new head, null when that one has been signed already, or
+ * "unchained" while there is none or it does not cover the log yet.
+ * @param sql of a transaction: a head can never be taken back, so the log must not be exchanged meanwhile
+ * @param checked what `checkUnsigned` came to; what is behind it is checked here
+ * @throws LogChangedError (stop) when the log does not fit its chains or totals; nothing is signed then
+ */
+export const signHead = async (
+  sql: Sql,
+  key: DeploymentKey,
+  checked = -1n,
+): Promise<LogHead | null | "unchained"> => {
   const { checkpoint, hash: bytes } = await chainEnd(sql);
-  if (checkpoint < 0n) return "empty";
+  if (checkpoint >= 0n && (await signedThrough(sql)) === checkpoint) return null;
+  // A log that took another's place has none yet.
+  if (checkpoint < 0n || (await chainGap(sql)) !== null) return "unchained";
+  const wrong = await endFault(sql);
+  if (wrong !== null) throw new LogChangedError(wrong);
+  for (let next = { through: checked, ended: false }; !next.ended && next.through < checkpoint; ) {
+    next = await checkUnsigned(sql, next.through);
+  }
   const hash = Buffer.from(bytes).toString("hex");
   const { keyId, publicKey, signature } = key.sign(
     signedLogHead({ chainId: await chainIdOf(sql), checkpoint: `${checkpoint}`, hash }),

@@ -5,7 +5,7 @@ import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { createCheckpointReader } from "../ledger/reading/read.ts";
 import { rowOf } from "../log/append.ts";
 import { chainEnd, type LogFault } from "../log/chain.ts";
-import { checkStretch } from "../log/check-chain.ts";
+import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { logFacts } from "../log/tables.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 
@@ -38,8 +38,10 @@ export const verifyLog = async (sql: Sql, signal: AbortSignal): Promise<Verified
     if (checked.fault !== null) faults.push(checked.fault);
     else if (checked.ended) break;
   }
-  const wrongHead = await headFault(sql);
-  if (wrongHead !== null) faults.push(wrongHead);
+  for (const look of [gapFault, headFault]) {
+    const fault = await look(sql);
+    if (fault !== null) faults.push(fault);
+  }
   const { checkpoint } = await chainEnd(sql);
   const [head = null] = await signedHeads(sql, 1);
   return { through, facts, chainedThrough: checkpoint < 0n ? null : checkpoint, head, faults };

@@ -1,6 +1,6 @@
 /**
- * The watch over what is stored: keeps the log's hash chain at the log's end, signs its head every so
- * often, and looks at everything again and again, slowly.
+ * The watch over what is stored: completes the log's hash chains where an older version left them out, signs
+ * the head every so often, and looks at everything again and again, slowly.
  *
  * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
  * every process read it.
@@ -13,7 +13,7 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { type LogHead, signHead } from "./log-heads.ts";
+import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
 
 /** Something that is looked at slowly, one stretch after another. */
 export type SlowLook = {
@@ -91,6 +91,7 @@ const keepChain = async (
   progressed: () => void,
 ): Promise<void> => {
   let signedMs = Number.NEGATIVE_INFINITY;
+  let checked = -1n;
   while (!signal.aborted) {
     const beganMs = performance.now();
     const more = await database.transaction(({ sql }) => extendChain(sql));
@@ -100,10 +101,18 @@ const keepChain = async (
       continue;
     }
     if (key !== undefined && beganMs - signedMs >= signEveryMs) {
-      const head = await database.transaction(({ sql }) => signHead(sql, key));
+      const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
+      checked = look.through;
+      if (!look.ended) {
+        await pause(restAfter(beganMs, catchUpRests), signal);
+        continue;
+      }
+      const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
+      // From here on the head says so; behind one that is signed, another log may take this one's place.
+      checked = -1n;
       // Of an empty log the first head is signed as soon as there is one.
-      if (head !== "empty") signedMs = beganMs;
-      if (head !== "empty" && head !== null) onSigned(head);
+      if (head !== "unchained") signedMs = beganMs;
+      if (head !== "unchained" && head !== null) onSigned(head);
     }
     await pause(chainEveryMs, signal);
   }

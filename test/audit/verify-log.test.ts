@@ -41,6 +41,63 @@ test("a log that nobody touched is whole, with its signed head", async () => {
   expect(json.head.hash).toMatch(/^[0-9a-f]{64}$/);
 });
 
+test("a log that index has read is chained when that ends: what is deleted then is found at once", async () => {
+  await using indexed = await freshDatabase();
+  const own = { ...settings, DATABASE_URL: indexed.url };
+  await runCommand(["index", "--last", "30"], own);
+  expect(await runCommand(["verify", "--log"], own)).toMatchObject({ code: 0 });
+  await alterLog(
+    indexed,
+    `delete from log_facts where (checkpoint, transaction, kind, index) in
+       (select checkpoint, transaction, kind, index from log_facts order by 1 desc, 2, 3, 4 limit 1)`,
+  );
+  const { code, stdout } = await runCommand(["verify", "--log"], own);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/log_facts has|log_facts no fact/);
+});
+
+test.each([
+  ["the chain", "truncate log_chain", /log_chain is empty, before the log does/],
+  [
+    "the end of the chain",
+    "delete from log_chain where checkpoint = (select max(checkpoint) from log_chain)",
+    /log_chain ends at checkpoint \d+, before the log does/,
+  ],
+  ["the chains of coin types", "truncate log_coin_chain", /log_coin_chain .* before the log does/],
+  [
+    "the end of a coin type's chain",
+    "delete from log_coin_chain where checkpoint > 40",
+    /log_coin_chain/,
+  ],
+  [
+    "one row of a coin type's chain",
+    "delete from log_coin_chain where ctid = (select min(ctid) from log_coin_chain)",
+    /of 0x\S+ that log_coin_chain does not know/,
+  ],
+  [
+    "one hash of a coin type's chain altered",
+    "update log_coin_chain set hash = sha256(hash) where ctid = (select min(ctid) from log_coin_chain)",
+    /is not the one in log_coin_chain/,
+  ],
+  ["the chain of blocks", "truncate log_block_chain", /log_block_chain is empty/],
+])("a log without %s is not whole", async (_what, statement, words) => {
+  const tables = ["log_chain", "log_coin_chain", "log_block_chain"];
+  for (const table of tables)
+    await database.sql.unsafe(`create table kept_${table} as table ${table}`);
+  await alterLog(database, statement);
+  try {
+    const { code, stdout } = await verify();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(words);
+  } finally {
+    for (const table of tables) {
+      await alterLog(database, `truncate ${table}; insert into ${table} table kept_${table}`);
+      await database.sql.unsafe(`drop table kept_${table}`);
+    }
+  }
+  expect(await verify()).toMatchObject({ code: 0 });
+});
+
 /** An event and an object somewhere in the middle of the log. */
 const someFact = async (kind: 0 | 1) => {
   const [fact] = await database.sql<

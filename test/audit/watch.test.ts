@@ -7,12 +7,12 @@ import { integrityDetails } from "../../src/audit/health.ts";
 import { headFault, signedHeads, signHead } from "../../src/audit/log-heads.ts";
 import { logLook, watchOver } from "../../src/audit/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
-import { completeChains } from "../../src/log/chain.ts";
+import { completeChains, extendChain, LogChangedError } from "../../src/log/chain.ts";
 import { checkStretch } from "../../src/log/check-chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { exchangeLogs, prepareSecondLog } from "../../src/log/second-log.ts";
 import { SealedError } from "../../src/sealing/sealed.ts";
-import { alterHeads, alterSender, forgetChain } from "../log/damage.ts";
+import { alterHeads, alterLog, alterSender, forgetChain } from "../log/damage.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase } from "../postgres.ts";
 
@@ -104,6 +104,36 @@ test("facts changed together with their chain contradict the heads that were sig
 
   await forgetChain(database);
   expect((await headFault(database.sql))?.what).toMatch(/the end of the log was deleted/);
+});
+
+test.each([
+  ["a deleted fact", "delete from log_facts where checkpoint = 5"],
+  ["altered bytes", "update log_facts set contents = '\\x00' where checkpoint = 5"],
+  [
+    "a wrong total",
+    "update log_checkpoints set facts_total = facts_total + 1 where checkpoint = 5",
+  ],
+  [
+    "a fact deleted together with the chains that covered it",
+    "delete from log_facts where checkpoint = 5; delete from log_checkpoints where checkpoint = 5; truncate log_chain, log_coin_chain",
+  ],
+  [
+    "a coin type's chain without its fact",
+    "update log_facts set coin_type = null where checkpoint = 5",
+  ],
+])("no head is signed over %s behind the last head", async (_what, statement) => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  await append(database, 0n, 3n);
+  await signHead(database.sql, key);
+  await append(database, 4n, 8n);
+  await alterLog(database, statement);
+  const signing = database.transaction(async ({ sql }) => {
+    while (await extendChain(sql));
+    return signHead(sql, key);
+  });
+  await expect(signing).rejects.toThrow(LogChangedError);
+  expect(await signedHeads(database.sql, 10)).toHaveLength(1);
 });
 
 test("a head whose signature was changed is found", async () => {
