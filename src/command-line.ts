@@ -1,4 +1,4 @@
-/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings. */
+/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings; an error may have its own. */
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./commands/list.ts";
 import { UsageError } from "./commands/usage.ts";
@@ -16,9 +16,15 @@ export const runCommandLine = async (args: readonly string[]): Promise<void> => 
       process.exitCode = error.exitCode === 0 ? 0 : 2;
     } else {
       report(error);
-      process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+      process.exitCode = exitCodeOf(error);
     }
   }
+};
+
+const exitCodeOf = (error: unknown): number => {
+  if (error instanceof UsageError || error instanceof ConfigError) return 2;
+  const isOwn = error instanceof Error && "exitCode" in error;
+  return isOwn && typeof error.exitCode === "number" ? error.exitCode : 1;
 };
 
 /** The program with the code of all its commands: for what tells of them all. */

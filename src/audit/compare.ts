@@ -1,28 +1,42 @@
 /**
- * Holds this deployment's digests against another's: pipeline by pipeline, first at the newest checkpoint
- * that both have, then, where they differ, by halves down to the first checkpoint at which they do. Each
- * digest covers the one before, so that what differs once differs from there on.
+ * Holds another deployment against this one: what it serves, row by row, at a checkpoint that both have.
+ *
+ * The same questions are put to both, as anybody would put them to the other one, and to this one in its own
+ * process. Digests that the other one keeps are compared, too, but they prove nothing about its rows: rows
+ * changed under them leave them as they were. They only say where to look first.
  */
 import type { Reads } from "../database/readers.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
-import { pipelineDigest } from "../projections/digests.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import type { OtherDeployment } from "./other-deployment.ts";
-import { digestedOf, readStanding } from "./own-digests.ts";
+import { openProgress, type Progress, type Tally } from "./compare-progress.ts";
+import type { Difference } from "./compare-rows.ts";
+import { type Step, stepsOf } from "./compare-steps.ts";
+import { shownForeign } from "./foreign-text.ts";
+import {
+  NotAnsweredError,
+  type OtherDeployment,
+  OtherDeploymentError,
+  type Register,
+} from "./other-deployment.ts";
+import { ownDigests, readStanding } from "./own-digests.ts";
 
-/** A pipeline whose rows differ: from which checkpoint on, and both digests there. */
-export type Difference = {
-  readonly pipeline: string;
-  readonly checkpoint: bigint;
-  readonly here: string;
-  readonly there: string;
-};
+/** Checkpoints that the other one may be behind without that being told as such. */
+const MOST_BEHIND = 100n;
 
 export type Comparison = {
   /** The newest checkpoint that was compared. */
   readonly through: bigint;
-  /** Empty: all rows up to there are the same. */
+  /** The last checkpoint of each. */
+  readonly here: bigint;
+  readonly there: bigint;
+  readonly isFull: boolean;
+  /** By kind. */
+  readonly tallies: ReadonlyMap<string, Tally>;
+  /** The first hundred; empty: all that was compared is the same. */
   readonly differences: readonly Difference[];
+  readonly more: number;
+  /** Why the other one shows less than was asked; empty: it shows all of it. */
+  readonly missing: readonly string[];
   /** What a difference may come from beside the rows. */
   readonly notes: readonly string[];
 };
@@ -31,88 +45,189 @@ export type Comparison = {
 export class IncomparableError extends Error {
   override readonly name = "IncomparableError";
   readonly remedy: Remedy = "stop";
+  /** Of the command: 1 where they are different, 3 where one of them does not go as far as was asked. */
+  readonly exitCode: number;
+
+  constructor(message: string, isDifference = false) {
+    super(shownForeign(message));
+    this.exitCode = isDifference ? 1 : 3;
+  }
 }
 
+export type Comparing = {
+  readonly pipelines: readonly RunnablePipeline[];
+  /** One of them alone was asked for: what is of all together is left out. */
+  readonly isPart: boolean;
+  /** Compare up to this checkpoint alone. */
+  readonly through?: bigint | undefined;
+  readonly isFull: boolean;
+  /** Of this program, and of its digests. */
+  readonly version: string;
+  readonly layout: number;
+  /** What is kept to go on from; undefined: nothing is. */
+  readonly file?: string | undefined;
+  /** Where the other one is, for that file. */
+  readonly url: string;
+  readonly signal: AbortSignal;
+  /** Told before each step, and with every page. */
+  readonly onProgress?: (step: Step, number: number, of: number, progress: Progress) => void;
+};
+
 /**
- * @param through compare up to this checkpoint alone
- * @throws IncomparableError (stop), OtherDeploymentError; NotYetIndexedError (wait)
+ * @param on this deployment's database, for what is not asked by GraphQL
+ * @throws IncomparableError (stop), OtherDeploymentError, ResumeFileError; NotYetIndexedError (wait)
  */
 export const compareDeployments = async (
   on: Reads,
-  other: OtherDeployment,
-  {
-    pipelines,
-    through,
-    version,
-    layout,
-  }: {
-    readonly pipelines: readonly RunnablePipeline[];
-    readonly through?: bigint | undefined;
-    /** Of this program, and of its digests. */
-    readonly version: string;
-    readonly layout: number;
-  },
+  here: Register,
+  there: OtherDeployment,
+  comparing: Comparing,
 ): Promise<Comparison> => {
-  const [here, there] = await Promise.all([readStanding(on), other.standing()]);
-  if (here.chainId !== null && there.chainId !== null && here.chainId !== there.chainId) {
+  const { pipelines, isFull, isPart, signal } = comparing;
+  const [own, other] = await Promise.all([readStanding(on), there.standing()]);
+  if (own.chainId !== null && other.chainId !== null && own.chainId !== other.chainId) {
     throw new IncomparableError(
-      `the two are of different chains: ${here.chainId} here, ${there.chainId} there`,
+      `the two are of different chains: ${own.chainId} here, ${other.chainId} there`,
+      true,
     );
   }
-  if (there.last === null)
+  if (other.last === null) {
     throw new IncomparableError("the other has not indexed a checkpoint yet");
-  const [, first] = inOrder(here.firstCheckpoint ?? 0n, there.firstCheckpoint ?? 0n);
-  const [common] = inOrder(here.last, there.last);
-  const newest = through ?? common;
+  }
+  const [, first] = inOrder(own.firstCheckpoint ?? 0n, other.firstCheckpoint ?? 0n);
+  const [common] = inOrder(own.last, other.last);
+  const newest = comparing.through ?? common;
   if (newest > common || newest < first) {
     throw new IncomparableError(
-      `checkpoint ${newest} is not in both: here are ${here.firstCheckpoint} to ${here.last}, there ${there.firstCheckpoint} to ${there.last}`,
+      `checkpoint ${newest} is not in both: here are ${own.firstCheckpoint} to ${own.last}, there ${other.firstCheckpoint} to ${other.last}`,
     );
   }
-  const differences: Difference[] = [];
-  for (const pipeline of pipelines) {
-    const found = await firstDifference(on, other, pipeline, first, newest);
-    if (found !== null) differences.push(found);
+  const progress = await openProgress(
+    comparing.file,
+    {
+      "the address": comparing.url,
+      "the last checkpoint asked for": `${comparing.through ?? "none"}`,
+      "what is compared": `${isFull ? "everything" : "a sample"} of ${pipelines.map(({ name }) => name).join(", ")}`,
+    },
+    newest,
+  );
+  const { through } = progress;
+  if (through > common) {
+    throw new IncomparableError(`the other no longer has checkpoint ${through}, but ${other.last}`);
   }
-  const notes: string[] = [];
-  if (differences.length > 0) {
-    if (here.firstCheckpoint !== there.firstCheckpoint) {
-      notes.push(
-        `the logs begin at different checkpoints, ${here.firstCheckpoint} here and ${there.firstCheckpoint} there: rows from before the later one are in one of them alone`,
-      );
+  await assertUnchanged(on, comparing, progress);
+  const sameFirst = own.firstCheckpoint === other.firstCheckpoint;
+  const compared = { on, here, there, last: own.last, signal, progress, first, sameFirst, isFull };
+  const names = new Set(pipelines.map(({ name }) => name));
+  const steps = (await stepsOf(compared, pipelines)).filter(({ pipelines: needed }) =>
+    needed === undefined ? !isPart : needed.some((name) => names.has(name)),
+  );
+  const stopped = await runAll(steps, progress, comparing);
+  return {
+    through,
+    here: own.last,
+    there: other.last,
+    isFull,
+    tallies: progress.tallies,
+    differences: progress.differences,
+    more: progress.more,
+    missing: [...missingOf(own, other, through), ...progress.notAnswered, ...stopped],
+    notes: progress.differences.length === 0 ? [] : await notesOf(there, own, other, comparing),
+  };
+};
+
+/** Why it stopped before its end, after it had found a difference; empty when it did not. */
+const runAll = async (
+  steps: readonly Step[],
+  progress: Progress,
+  { signal, onProgress }: Comparing,
+): Promise<readonly string[]> => {
+  try {
+    for (const [number, step] of [...steps.entries()].slice(progress.step)) {
+      signal.throwIfAborted();
+      onProgress?.(step, number, steps.length, progress);
+      await runStep(step, progress, async (next) => {
+        await progress.keep(number, next);
+        onProgress?.(step, number, steps.length, progress);
+      });
+      await progress.keep(number + 1, undefined);
     }
-    const said = await other.version();
-    if (said !== version) {
-      notes.push(
-        `the versions differ, ${version} here and ${said ?? "unknown"} there: where the layout of digests is another one than ${layout}, all digests are others`,
-      );
-    }
+  } catch (error) {
+    await progress.flush();
+    if (!(error instanceof OtherDeploymentError) || progress.differences.length === 0) throw error;
+    return [`stopped before the end: ${error.message}`];
   }
-  return { through: newest, differences, notes };
+  await progress.end();
+  return [];
 };
 
 const inOrder = (a: bigint, b: bigint): readonly [bigint, bigint] => (a < b ? [a, b] : [b, a]);
 
-const firstDifference = async (
-  on: Reads,
-  other: OtherDeployment,
-  pipeline: RunnablePipeline,
-  first: bigint,
-  newest: bigint,
-): Promise<Difference | null> => {
-  const at = async (checkpoint: bigint): Promise<Difference | null> => {
-    const [here, there] = await Promise.all([
-      pipelineDigest(on, digestedOf(pipeline), checkpoint),
-      other.digest(pipeline.name, checkpoint),
-    ]);
-    return here === there ? null : { pipeline: pipeline.name, checkpoint, here, there };
-  };
-  let found = await at(newest);
-  for (let from = first; found !== null && from < found.checkpoint; ) {
-    const middle = (from + found.checkpoint) / 2n;
-    const earlier = await at(middle);
-    if (earlier === null) from = middle + 1n;
-    else found = earlier;
+const runStep = async (
+  step: Step,
+  progress: Progress,
+  keep: (next: string) => Promise<void>,
+): Promise<void> => {
+  try {
+    await step.run(progress.cursor, keep);
+  } catch (error) {
+    if (!(error instanceof NotAnsweredError)) throw error;
+    progress.addNotAnswered(`${step.name}: ${error.message}`);
   }
-  return found;
+};
+
+type Range = { readonly last: bigint | null; readonly firstCheckpoint: bigint | null };
+
+/** How the other one shows less than there is. */
+const missingOf = (own: Range, other: Range, through: bigint): readonly string[] => {
+  const [last, otherLast] = [own.last ?? 0n, other.last ?? 0n];
+  const behind = last - otherLast;
+  const missing: string[] = [];
+  if (behind > MOST_BEHIND) {
+    missing.push(
+      `the other is ${behind} checkpoints behind, at ${otherLast}: nothing after checkpoint ${through} was compared`,
+    );
+  }
+  if ((other.firstCheckpoint ?? 0n) > (own.firstCheckpoint ?? 0n)) {
+    missing.push(
+      `the other's log begins at checkpoint ${other.firstCheckpoint}, this one's at ${own.firstCheckpoint}: what is in between it cannot show`,
+    );
+  }
+  return missing;
+};
+
+/** What a comparison goes on from must be what it was. @throws ResumeFileError (stop) */
+const assertUnchanged = async (
+  on: Reads,
+  { pipelines }: Comparing,
+  progress: Progress,
+): Promise<void> => {
+  const digests = await ownDigests(on, pipelines, progress.through);
+  progress.assertOwn(digests.map(({ pipeline, digest }) => `${pipeline} ${digest}`).join(", "));
+};
+
+const notesOf = async (
+  there: OtherDeployment,
+  own: Range,
+  other: Range,
+  { version, layout }: Comparing,
+): Promise<readonly string[]> => {
+  const notes: string[] = [];
+  if (own.firstCheckpoint !== other.firstCheckpoint) {
+    notes.push(
+      `the logs begin at different checkpoints, ${own.firstCheckpoint} here and ${other.firstCheckpoint} there: rows from before the later one are in one of them alone`,
+    );
+  }
+  if (own.last !== other.last) {
+    notes.push(
+      `symbols, names and decimals are the newest that each one knows, at checkpoint ${own.last} here and ${other.last} there`,
+    );
+  }
+  const said = await there.version();
+  if (said !== version) {
+    notes.push(
+      `the versions differ, ${version} here and ${said ?? "unknown"} there: where the layout of digests is another one than ${layout}, all digests are others`,
+    );
+  }
+  return notes;
 };

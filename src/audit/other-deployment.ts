@@ -1,8 +1,12 @@
-/** Another deployment, as its GraphQL shows it to a caller with a key. */
+/**
+ * Another deployment, as its GraphQL shows it to a caller with a key, and as anybody sees what it signed.
+ * Nothing it answers is trusted: answers are bounded, validated, and shown escaped.
+ */
 import { z } from "zod";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retryAfterMs } from "../waiting/retry-after.ts";
 import { retrying } from "../waiting/retrying.ts";
+import { shownForeign } from "./foreign-text.ts";
 
 /** The other deployment did not answer, or refused. The message says which, and what to do. */
 export class OtherDeploymentError extends Error {
@@ -10,15 +14,32 @@ export class OtherDeploymentError extends Error {
   readonly remedy: Remedy;
   /** How long it wants to be left alone, milliseconds. */
   readonly pauseMs: number;
+  /** Of the command: nothing false was found, and nothing shown. */
+  readonly exitCode = 3;
 
   constructor(message: string, remedy: Remedy = "stop", pauseMs = 0) {
-    super(message);
+    super(shownForeign(message));
     this.remedy = remedy;
     this.pauseMs = pauseMs;
   }
 }
 
-export type OtherDeployment = {
+/** The other one answers, but not this question: the message has its reason. Other questions may be answered. */
+export class NotAnsweredError extends OtherDeploymentError {}
+
+/** Whatever answers GraphQL about a register. */
+export type Register = {
+  /**
+   * The members of `data`.
+   * @throws OtherDeploymentError when it does not answer; NotAnsweredError when it refuses this question
+   */
+  ask(query: string, variables?: Variables): Promise<Answered>;
+};
+
+export type Variables = Readonly<Record<string, string | number>>;
+export type Answered = Readonly<Record<string, unknown>>;
+
+export type OtherDeployment = Register & {
   /** As `_meta` says; both checkpoints are null before the first. */
   standing(): Promise<{
     readonly last: bigint | null;
@@ -29,33 +50,68 @@ export type OtherDeployment = {
   digest(pipeline: string, at: bigint): Promise<string>;
   /** Of the program that answers there; null when it does not tell. */
   version(): Promise<string | null>;
+  /** A page of the roots that it signed, the newest checkpoint first; null where it publishes none. */
+  roots(coinType: string, before: bigint | undefined): Promise<readonly SignedRoot[] | null>;
+  /** A page of the heads of its log that it signed, the newest first; null where it publishes none. */
+  heads(before: bigint | undefined): Promise<readonly SignedHead[] | null>;
 };
 
 const checkpoint = z
   .string()
   .regex(/^\d{1,18}$/)
-  .transform(BigInt)
-  .nullable();
+  .transform(BigInt);
 
 const metaAnswer = z.object({
   _meta: z.object({
-    checkpoint,
-    firstCheckpoint: checkpoint,
+    checkpoint: checkpoint.nullable(),
+    firstCheckpoint: checkpoint.nullable(),
     chainId: z.string().nullable(),
   }),
 });
 
-const digestAnswer = z.object({ pipelineDigest: z.string().regex(/^[0-9a-f]{64}$/) });
+const hex = z.string().regex(/^[0-9a-f]{64}$/);
+const digestAnswer = z.object({ pipelineDigest: hex });
 
-const answer = z.object({
-  data: z.unknown().optional(),
-  errors: z.array(z.object({ message: z.string() })).optional(),
+/** Rows of one page of what it signed. */
+export const SIGNED_PAGE = 200;
+
+const rootsAnswer = z.object({
+  roots: z
+    .array(
+      z.object({
+        checkpoint,
+        checkpointDigest: z.string().max(64),
+        root: hex,
+        total: z.string().regex(/^\d{1,39}$/),
+      }),
+    )
+    .max(SIGNED_PAGE),
 });
 
-/** Answers are some hundred bytes. */
-const LONGEST_ANSWER = 65_536;
+const headsAnswer = z.object({
+  heads: z.array(z.object({ checkpoint, hash: hex })).max(SIGNED_PAGE),
+});
 
-const TIMEOUT_MS = 15_000;
+export type SignedRoot = z.infer<typeof rootsAnswer>["roots"][number];
+export type SignedHead = z.infer<typeof headsAnswer>["heads"][number];
+
+const answer = z.object({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  errors: z
+    .array(
+      z.object({
+        message: z.string(),
+        extensions: z.object({ code: z.string().optional() }).optional(),
+      }),
+    )
+    .optional(),
+});
+
+/** The widest page has some 8 MB. */
+const LONGEST_ANSWER = 16 * 1024 * 1024;
+
+/** A cap table of the past is put together while its first page is waited for. */
+const TIMEOUT_MS = 60_000;
 
 /** Some four minutes of a server that has no time, or of one that is started again. */
 const ATTEMPTS = 8;
@@ -95,33 +151,17 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
     }
   };
 
-  const ask = async <Data>(
-    shape: z.ZodType<Data>,
-    query: string,
-    variables: Readonly<Record<string, string>>,
-  ): Promise<Data> => {
-    const { status, headers, text } = await send(graphql, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-api-key": key },
-      body: JSON.stringify({ query, variables }),
-    });
-    if (NOT_NOW.has(status)) {
-      const asked = retryAfterMs(headers.get("retry-after")) ?? 0;
-      throw new OtherDeploymentError(
-        `${graphql.origin} answers ${status}`,
-        "retry",
-        Math.min(asked, MOST_MS),
-      );
-    }
-    const { data, errors = [] } = parsed(answer, text, `${graphql.origin} (status ${status})`);
-    const [error] = errors;
-    if (error !== undefined) throw new OtherDeploymentError(`${graphql.origin}: ${error.message}`);
-    return parsed(shape, data, graphql.origin);
+  /** @throws OtherDeploymentError (retry) when it has no time */
+  const refuseWhenBusy = ({ status, headers }: Awaited<ReturnType<typeof send>>): void => {
+    if (!NOT_NOW.has(status)) return;
+    const asked = retryAfterMs(headers.get("retry-after")) ?? 0;
+    const pauseMs = Math.min(asked, MOST_MS);
+    throw new OtherDeploymentError(`${graphql.origin} answers ${status}`, "retry", pauseMs);
   };
 
-  const again = async <Data>(...asked: Parameters<typeof ask<Data>>): Promise<Data> => {
+  const again = async <Data>(attempt: () => Promise<Data>): Promise<Data> => {
     const found = await retrying(
-      async () => ({ data: await ask(...asked) }),
+      async () => ({ data: await attempt() }),
       {
         backoff: BACKOFF,
         attempts: ATTEMPTS,
@@ -134,33 +174,81 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
     return found.data;
   };
 
+  const ask = (query: string, variables: Variables = {}): Promise<Answered> =>
+    again(async () => {
+      const sent = await send(graphql, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-api-key": key },
+        body: JSON.stringify({ query, variables }),
+      });
+      refuseWhenBusy(sent);
+      const { data, errors = [] } = parsed(answer, sent.text, `${graphql.origin} (${sent.status})`);
+      const [error] = errors;
+      if (error !== undefined) {
+        const isOfUs = LOCKED_OUT.has(error.extensions?.code ?? "");
+        const Refused = isOfUs ? OtherDeploymentError : NotAnsweredError;
+        throw new Refused(`${graphql.origin}: ${error.message}`);
+      }
+      return data ?? {};
+    });
+
+  /** What it serves to anybody; null when it has no such page. */
+  const get = <Data>(
+    path: string,
+    parameters: Readonly<Record<string, string | undefined>>,
+    shape: z.ZodType<Data>,
+  ): Promise<Data | null> =>
+    again(async () => {
+      const to = new URL(path, root);
+      for (const [name, value] of Object.entries(parameters)) {
+        if (value !== undefined) to.searchParams.set(name, value);
+      }
+      const sent = await send(to, { headers: { accept: "application/json" } });
+      refuseWhenBusy(sent);
+      if (sent.status === 404) return null;
+      return parsed(shape, sent.text, `${to.origin}${to.pathname} (${sent.status})`);
+    });
+
   return {
+    ask,
     standing: async () => {
-      const { _meta: meta } = await again(
+      const { _meta: meta } = parsed(
         metaAnswer,
-        "{ _meta { checkpoint firstCheckpoint chainId } }",
-        {},
+        await ask("{ _meta { checkpoint firstCheckpoint chainId } }"),
+        graphql.origin,
       );
-      return {
-        last: meta.checkpoint,
-        firstCheckpoint: meta.firstCheckpoint,
-        chainId: meta.chainId,
-      };
+      const { checkpoint: last, firstCheckpoint, chainId } = meta;
+      return { last, firstCheckpoint, chainId };
     },
     digest: async (pipeline, at) => {
       const query =
         "query ($pipeline: String!, $at: String!) { pipelineDigest(pipeline: $pipeline, atCheckpoint: $at) }";
-      return (await again(digestAnswer, query, { pipeline, at: `${at}` })).pipelineDigest;
+      const data = await ask(query, { pipeline, at: `${at}` });
+      return parsed(digestAnswer, data, graphql.origin).pipelineDigest;
     },
     version: async () => {
       const found = await send(root, { headers: { accept: "application/json" } }).catch(() => null);
       const told = signpost.safeParse(found === null ? null : jsonOrText(found.text));
       return told.success ? told.data.version : null;
     },
+    roots: async (coinType, before) =>
+      (
+        await get(
+          "roots",
+          { coinType, limit: `${SIGNED_PAGE}`, after: before?.toString() },
+          rootsAnswer,
+        )
+      )?.roots ?? null,
+    heads: async (before) =>
+      (await get("log-heads", { limit: `${SIGNED_PAGE}`, after: before?.toString() }, headsAnswer))
+        ?.heads ?? null,
   };
 };
 
-const signpost = z.object({ version: z.string() });
+/** Codes of errors that every other question would get, too. */
+const LOCKED_OUT: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "FORBIDDEN"]);
+
+const signpost = z.object({ version: z.string().max(64) });
 
 const readBounded = async (response: Response): Promise<string> => {
   let text = "";

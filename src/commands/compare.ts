@@ -1,14 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type Comparison, compareDeployments } from "../audit/compare.ts";
+import { compareDeployments } from "../audit/compare.ts";
+import type { Progress } from "../audit/compare-progress.ts";
+import type { Step } from "../audit/compare-steps.ts";
 import { otherDeployment } from "../audit/other-deployment.ts";
+import { answerHere } from "../graphql/answer-here.ts";
+import { watchPackages } from "../log/packages.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { LAYOUT } from "../pipelines/pipeline.ts";
 import { openStorage } from "../service/storage.ts";
 import { VERSION } from "../version.ts";
 import { checkpointArgument } from "./arguments.ts";
+import { asJson, exitCodeOf, inWords } from "./compare-report.ts";
 import { pipelineOption } from "./digest.ts";
-import { openRuntime } from "./runtime.ts";
+import { progressPlace } from "./progress-line.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -16,10 +22,16 @@ type Options = {
   readonly keyFile?: string;
   readonly pipeline?: string;
   readonly through?: bigint;
+  readonly full?: boolean;
+  readonly resume?: string;
   readonly json?: boolean;
 };
 
-/** `holderbook compare`: from which checkpoint on another deployment differs. Exit code 1 when it does. */
+const EXIT_CODES = `
+Exit codes: 0 identical, 1 a difference, 2 wrong usage, 3 no difference found, but the other one is more than
+100 checkpoints behind, or shows less than was asked.`;
+
+/** `holderbook compare`: what another deployment serves, against what this one does. */
 export const compareCommand = () =>
   new Command("compare")
     .argument("<url>", "where the other deployment serves GraphQL", urlArgument)
@@ -36,32 +48,66 @@ export const compareCommand = () =>
       "compare up to here; up to the newest that both have unless given",
       checkpointArgument,
     )
+    .option(
+      "--full",
+      "compare every row, however many there are; a sample of longer lists without it",
+    )
+    .option(
+      "--resume <file>",
+      "keep how far it is in this file, and go on from there when the file exists; removed at the end",
+    )
     .option("--json", "one JSON document instead of text")
-    .action(async (url: URL, { key, keyFile, pipeline, through, json }: Options) => {
-      const secret = keyFile === undefined ? key : (await readFile(keyFile, "utf8")).trim();
-      if (secret === undefined || secret === "") {
-        throw new UsageError(
-          "give a key of the other deployment: --key-file or HOLDERBOOK_COMPARE_KEY",
-        );
-      }
-      const { config, logger, signal } = await openRuntime();
+    .addHelpText("after", EXIT_CODES)
+    .action(async (url: URL, options: Options) => {
+      const { pipeline, through, full = false, resume: file, json } = options;
+      const secret = await keyIn(options);
+      const runtime = await openRuntime();
+      const { config, logger, signal } = runtime;
       await using storage = await openStorage(config, logger, {
         tables: "current",
         readOnly: true,
       });
+      const here = answerHere(
+        {
+          readers: storage.readers,
+          packages: watchPackages(storage.read.db, []),
+          pipelines: ledgerPipelines,
+          now: Date.now,
+        },
+        { log: logger, signal },
+      );
+      const shown = progressOf(runtime);
       const compared = await compareDeployments(
         storage.read.db,
+        here,
         otherDeployment(url, secret, signal),
         {
           pipelines: ledgerPipelines.filter(({ name }) => name === (pipeline ?? name)),
+          isPart: pipeline !== undefined,
           through,
+          isFull: full,
           version: VERSION,
           layout: LAYOUT,
+          file,
+          url: url.href,
+          signal,
+          onProgress: shown.report,
         },
-      );
+      ).finally(shown.clear);
       process.stdout.write(`${json ? asJson(compared) : inWords(compared)}\n`);
-      if (compared.differences.length > 0) process.exitCode = 1;
+      process.exitCode = exitCodeOf(compared);
     });
+
+/** @throws UsageError without one */
+const keyIn = async ({ key, keyFile }: Options): Promise<string> => {
+  const secret = keyFile === undefined ? key : (await readFile(keyFile, "utf8")).trim();
+  if (secret === undefined || secret === "") {
+    throw new UsageError(
+      "give a key of the other deployment: --key-file or HOLDERBOOK_COMPARE_KEY",
+    );
+  }
+  return secret;
+};
 
 const urlArgument = (text: string): URL => {
   const url = URL.parse(text);
@@ -71,22 +117,30 @@ const urlArgument = (text: string): URL => {
   return url;
 };
 
-const inWords = ({ through, differences, notes }: Comparison): string =>
-  differences.length === 0
-    ? `identical through checkpoint ${through}`
-    : [
-        ...differences.map(
-          ({ pipeline, checkpoint, here, there }) =>
-            `${pipeline} differs from checkpoint ${checkpoint} on: ${here} here, ${there} there`,
-        ),
-        `compared through checkpoint ${through}`,
-        ...notes,
-      ].join("\n");
+/** Redraws of the terminal's line, and off a terminal a line of the log. */
+const DRAW_EVERY_MS = 200;
+const LOG_EVERY_MS = 10_000;
 
-const asJson = ({ through, differences, notes }: Comparison): string =>
-  JSON.stringify({
-    identical: differences.length === 0,
-    through: `${through}`,
-    differences: differences.map((each) => ({ ...each, checkpoint: `${each.checkpoint}` })),
-    notes,
-  });
+/** Shows how far it is: one line that is redrawn on a terminal, a log line now and then elsewhere. */
+const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
+  const terminal = progressPlace(config);
+  let [shownAt, drawn] = [performance.now(), false];
+  return {
+    report: (step: Step, number: number, of: number, { tallies }: Progress) => {
+      const now = performance.now();
+      if (now - shownAt < (terminal ? DRAW_EVERY_MS : LOG_EVERY_MS)) return;
+      shownAt = now;
+      const rows = [...tallies.values()].reduce((sum, tally) => sum + tally.rows, 0);
+      if (terminal === undefined) {
+        logger.info({ rows, step: number + 1, of, comparing: step.name }, "comparing");
+        return;
+      }
+      const line = `${rows.toLocaleString("en")} rows · step ${number + 1} of ${of} · ${step.name}`;
+      terminal.write(`\r\u001b[2K${line.slice(0, Math.max(20, (terminal.columns ?? 80) - 1))}`);
+      drawn = true;
+    },
+    clear: () => {
+      if (drawn) terminal?.write("\r\u001b[2K");
+    },
+  };
+};

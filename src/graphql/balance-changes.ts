@@ -12,7 +12,7 @@ import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./event-log.ts";
-import { checkpointField, checkpointTimestampField } from "./fields.ts";
+import { checkpointField, checkpointTimestampField, checkpointTimestampMsField } from "./fields.ts";
 import type { Chosen } from "./follow.ts";
 import {
   changeCursorOf,
@@ -69,6 +69,7 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
     }),
     checkpoint: t.string(checkpointField),
     checkpointTimestamp: t.string(checkpointTimestampField),
+    checkpointTimestampMs: t.string(checkpointTimestampMsField),
     txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose balance changed." }),

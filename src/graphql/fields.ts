@@ -26,6 +26,11 @@ export const checkpointTimestampField = {
     unixSeconds(timestampMs).toString(),
 };
 
+export const checkpointTimestampMsField = {
+  description: "Time of the checkpoint, milliseconds since the Unix epoch, decimal.",
+  resolve: ({ timestampMs }: { readonly timestampMs: bigint }) => timestampMs.toString(),
+};
+
 export const decimalsField = {
   nullable: true,
   description: "Decimals of the coin; null until its metadata is known.",

@@ -10,7 +10,13 @@ import {
 import { FOR_HOLDERS } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { acrossByPosition, logByPosition } from "./event-log.ts";
-import { checkpointTimestampField, eventIdField, logArguments, positionField } from "./fields.ts";
+import {
+  checkpointTimestampField,
+  checkpointTimestampMsField,
+  eventIdField,
+  logArguments,
+  positionField,
+} from "./fields.ts";
 import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
 import { followArguments, subscribingByPosition } from "./subscribing.ts";
 
@@ -48,6 +54,7 @@ const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
         "For address_frozen: true when frozen, false when released; null for other events.",
     }),
     checkpointTimestamp: t.string(checkpointTimestampField),
+    checkpointTimestampMs: t.string(checkpointTimestampMsField),
   }),
 });
 

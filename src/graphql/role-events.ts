@@ -10,7 +10,13 @@ import {
 } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
 import { acrossByPosition, logByPosition } from "./event-log.ts";
-import { checkpointTimestampField, eventIdField, logArguments, positionField } from "./fields.ts";
+import {
+  checkpointTimestampField,
+  checkpointTimestampMsField,
+  eventIdField,
+  logArguments,
+  positionField,
+} from "./fields.ts";
 import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
 import { followArguments, subscribingByPosition } from "./subscribing.ts";
 
@@ -28,6 +34,7 @@ const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
     granted: t.exposeBoolean("granted", { description: "True when granted, false when revoked." }),
     signer: t.exposeString("signer", { description: "Address that signed the transaction." }),
     checkpointTimestamp: t.string(checkpointTimestampField),
+    checkpointTimestampMs: t.string(checkpointTimestampMsField),
   }),
 });
 

@@ -10,6 +10,7 @@ import "./role-events.ts";
 import "./balance-changes.ts";
 import "./cap-table.ts";
 import "./tokens.ts";
+import "./state-ranges.ts";
 import "./indexer-status.ts";
 import "./pipeline-digest.ts";
 import "./meta.ts";

@@ -14,6 +14,7 @@ import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   checkpointField,
   checkpointTimestampField,
+  checkpointTimestampMsField,
   decimalsField,
   eventIdField,
 } from "./fields.ts";
@@ -55,6 +56,7 @@ const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
     }),
     checkpoint: t.string(checkpointField),
     checkpointTimestamp: t.string(checkpointTimestampField),
+    checkpointTimestampMs: t.string(checkpointTimestampMsField),
     amount: t.string({
       description: "Tokens moved, in the smallest unit, decimal; divide by 10^decimals to show it.",
       resolve: ({ amount }) => amount.toString(),

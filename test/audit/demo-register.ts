@@ -1,10 +1,12 @@
 /** The register of a demo ledger's first checkpoints in a database of its own, and a GraphQL over it. */
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { rootsPart } from "../../src/audit/roots-part.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
 import { graphqlPart } from "../../src/graphql/part.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { createKey } from "../../src/http/keys.ts";
+import { watchPackages } from "../../src/log/packages.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { serve } from "../http/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -33,20 +35,26 @@ export const demoRegister = async ({ seed = 3 } = {}) => {
 
 export type DemoRegister = Awaited<ReturnType<typeof demoRegister>>;
 
-/** Serves the GraphQL of a database, at most `quota` requests a second. */
+/** Serves the GraphQL of a database and what it signed, at most `quota` requests a second. */
 export const serveGraphql = async (database: TestDatabase, quota = 1_000_000) => {
   const connection = { url: database.url, max: 3, applicationName: "test-read", readOnly: true };
   const read = connect(connection);
   const readers = createReaders(connection);
   const part = graphqlPart({
     keys: readers.for(undefined, 1),
-    sources: { readers, packages: () => [], pipelines: ledgerPipelines, now: Date.now },
+    sources: {
+      readers,
+      packages: watchPackages(readers.for(undefined, 1), []),
+      pipelines: ledgerPipelines,
+      now: Date.now,
+    },
     limits: {
       limit: createRateLimit({ policy: "default", quota, windowSeconds: 1 }),
       attempts: createRateLimit({ policy: "attempts", quota: 1_000, windowSeconds: 60 }),
     },
   });
-  const service = await serve({ parts: [part] });
+  const limit = createRateLimit({ policy: "roots", quota: 1_000_000, windowSeconds: 1 });
+  const service = await serve({ parts: [part, rootsPart({ db: read.db, limit })] });
   const { secret: key } = await createKey(database, { kind: "graphql" });
   return {
     url: service.url,

@@ -1,5 +1,5 @@
-/** `digest` and `compare`: two deployments held against one another by their digests. */
-import { writeFile } from "node:fs/promises";
+/** `digest` and `compare`: two deployments held against one another, by what they serve. */
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
   [here, there] = [await demoRegister(), await demoRegister()];
   await here.advance(120);
   for (let batch = 0; batch < 10; batch += 1) await there.advance(15, 7);
-  other = await serveGraphql(there.database, 12);
+  other = await serveGraphql(there.database);
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
@@ -44,28 +44,48 @@ test("digests of all pipelines are printed for a checkpoint, of one alone, and a
 });
 
 test("deployments with other batches and other newest checkpoints are identical through the last common one", async () => {
-  expect(await run("compare", other.url)).toMatchObject({
-    code: 0,
-    stdout: "identical through checkpoint 119\n",
-  });
+  const { code, stdout } = await run("compare", other.url);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^identical through checkpoint 119\n/);
+  // What was compared, and what was not, is said in the same breath.
+  expect(stdout).toMatch(/\n {2}tokenActivity: \d+ in \d+ lists\n/);
+  expect(stdout).toMatch(/\n {2}capTable: \d+ in \d+ lists\n/);
+  expect(stdout).toContain("\nnot compared, taken on faith:\n");
+});
+
+test("the key is read from a file, and an earlier checkpoint can be the last, as JSON and in full", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "key");
   await writeFile(file, `${other.key}\n`);
-  const some = ["--key-file", file, "--through", "60", "--json"];
-  const { stdout } = await run("compare", `${other.url}/graphql`, ...some);
-  expect(JSON.parse(stdout)).toEqual({
+  const some = ["--key-file", file, "--through", "60", "--full", "--json"];
+  const { code, stdout } = await run("compare", `${other.url}/graphql`, ...some);
+  expect(code).toBe(0);
+  const told = JSON.parse(stdout);
+  expect(told).toMatchObject({
     identical: true,
     through: "60",
+    here: "119",
+    there: "149",
+    full: true,
     differences: [],
+    missing: [],
     notes: [],
   });
-  expect(await run("compare", other.url, "--through", "130")).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("checkpoint 130 is not in both: here are 0 to 119"),
-  });
+  const compared = new Map(
+    told.compared.map((each: { what: string; rows: number }) => [each.what, each.rows]),
+  );
+  const [{ count } = { count: 0 }] = await here.database.sql<{ count: number }[]>`
+    select count(*)::int4 as count from token_activity where position < 61 * 1000000000`;
+  expect(compared.get("tokenActivity")).toBe(count);
 });
 
-test("the first checkpoint that differs is found, whichever side has other digests from there on", async () => {
+test("a page at a time within the other's quota, which is waited for", async () => {
+  await using slow = await serveGraphql(there.database, 40);
+  const args = ["--key", slow.key, "--pipeline", "role_changes"];
+  expect(await run("compare", slow.url, ...args)).toMatchObject({ code: 0 });
+});
+
+test("the first checkpoint at which kept digests differ is found, whichever side has other ones", async () => {
   const [at] = await here.database.sql<{ checkpoint: bigint }[]>`
     select checkpoint from token_activity_digests where checkpoint > 40 order by 1 limit 1`;
   const first = at?.checkpoint ?? 0n;
@@ -75,35 +95,20 @@ test("the first checkpoint that differs is found, whichever side has other diges
       `update token_activity_digests set digest = sha256(digest) where checkpoint >= ${first}`,
     );
   await turn(here);
-  // Within the quota of the other one, which is asked again after it refused.
-  const { code, stdout } = await run("compare", other.url);
+  const { code, stdout } = await run("compare", other.url, "--pipeline", "token_activity");
   expect(code).toBe(1);
   const digest = "[0-9a-f]{64}";
   expect(stdout).toMatch(
     new RegExp(
-      `^token_activity differs from checkpoint ${first} on: ${digest} here, ${digest} there\ncompared through checkpoint 119\n`,
+      `^digest of token_activity, from checkpoint ${first} on: here digest ${digest}; there digest ${digest}\n`,
     ),
   );
   await turn(there);
-  expect(await run("compare", other.url)).toMatchObject({ code: 0 });
-
-  // A checkpoint that gave rows to one of them alone.
-  await alterRows(
-    there.database,
-    `insert into role_changes_digests select 77, sha256('other') on conflict (checkpoint) do update
-     set digest = excluded.digest;
-     update role_changes_digests set digest = sha256(digest) where checkpoint > 77`,
-  );
-  const one = await run("compare", other.url, "--pipeline", "role_changes", "--json");
-  expect(one.code).toBe(1);
-  expect(JSON.parse(one.stdout)).toMatchObject({
-    identical: false,
-    through: "119",
-    differences: [{ pipeline: "role_changes", checkpoint: "77" }],
-  });
+  const same = await run("compare", other.url, "--pipeline", "token_activity");
+  expect(same).toMatchObject({ code: 0 });
 });
 
-test("another chain, a wrong key and a wrong address are told", async () => {
+test("another chain, a wrong key and a wrong address are told, with exit codes that tell them apart", async () => {
   await using strange = await demoRegister({ seed: 4 });
   await strange.advance(10);
   await using served = await serveGraphql(strange.database);
@@ -112,14 +117,29 @@ test("another chain, a wrong key and a wrong address are told", async () => {
     stderr: expect.stringContaining("IncomparableError: the two are of different chains"),
   });
   expect(await run("compare", other.url, "--key", "nonsense")).toMatchObject({
-    code: 1,
+    code: 3,
     stderr: expect.stringContaining("OtherDeploymentError"),
   });
   expect(await run("compare", `${other.url}/elsewhere`)).toMatchObject({
-    code: 1,
+    code: 3,
     stderr: expect.stringContaining("is the address right?"),
+  });
+  expect(await run("compare", other.url, "--through", "130")).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("checkpoint 130 is not in both: here are 0 to 119"),
   });
   expect(await run("compare", "ftp://x")).toMatchObject({ code: 2 });
   const keyless = await runCommand(["compare", other.url], { DATABASE_URL: here.database.url });
   expect(keyless).toMatchObject({ code: 2, stderr: expect.stringContaining("--key-file") });
+});
+
+test("a deployment that is far behind, or names its own low checkpoint, is an exit code of its own", async () => {
+  await using low = await demoRegister();
+  await low.advance(15);
+  await using served = await serveGraphql(low.database);
+  const { code, stdout } = await run("compare", served.url, "--key", served.key);
+  expect(code).toBe(3);
+  expect(stdout).toContain("the other is 105 checkpoints behind, at 14");
+  expect(stdout).toContain("nothing after checkpoint 14 was compared");
+  expect(stdout).not.toContain("identical");
 });

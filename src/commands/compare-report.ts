@@ -1,0 +1,92 @@
+/** What a comparison with another deployment found, as text and as JSON. */
+import type { Comparison } from "../audit/compare.ts";
+import type { Difference } from "../audit/compare-rows.ts";
+import { SAMPLE } from "../audit/compare-steps.ts";
+import { shownForeign } from "../audit/foreign-text.ts";
+
+/** What no question answers: taken on faith, whatever was compared. */
+export const ON_FAITH: readonly string[] = [
+  "that it answers others as it answers this key",
+  "what is no row of a coin: facts of its log, signatures of validators, grants as causes need them (token_grants), the times that sinceTimestamp searches by (reached_ms): reconcile and verify --log look there, on its side",
+];
+
+/** 0: the same, as far as was asked; 1: a difference; 3: no difference, and less shown than was asked. */
+export const exitCodeOf = ({ differences, missing }: Comparison): number => {
+  if (differences.length > 0) return 1;
+  return missing.length > 0 ? 3 : 0;
+};
+
+/** Differences of one list that are shown one by one. */
+const SHOWN_OF_EACH = 5;
+
+const side = (of: Difference["here"]): string => {
+  if (of === null) return "none";
+  const members = Object.entries(of).map(
+    ([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return shownForeign(members.join(", "));
+};
+
+const differenceLines = (differences: readonly Difference[], more: number): readonly string[] => [
+  ...[...Map.groupBy(differences, ({ what, coinType }) => `${what} ${coinType}`).values()].flatMap(
+    (same) => {
+      const left = same.length - SHOWN_OF_EACH;
+      return [
+        ...same.slice(0, SHOWN_OF_EACH).map(({ what, coinType, row, here, there }) => {
+          const of = coinType === null ? "" : ` of ${shownForeign(coinType)}`;
+          return `${shownForeign(what)}${of}, ${shownForeign(row)}: here ${side(here)}; there ${side(there)}`;
+        }),
+        ...(left > 0 ? [`  and ${left} more like it`] : []),
+      ];
+    },
+  ),
+  ...(more > 0 ? [`and ${more} more differences`] : []),
+];
+
+const verdict = (comparison: Comparison): string => {
+  const { differences, more, missing, through } = comparison;
+  if (differences.length > 0) {
+    return `different: ${differences.length + more} differences through checkpoint ${through}`;
+  }
+  if (missing.length > 0) return `not shown: no difference found, and less answered than was asked`;
+  return `identical through checkpoint ${through}`;
+};
+
+const comparedLines = ({ tallies }: Comparison): readonly string[] =>
+  [...tallies].map(([name, { rows, lists, inPart }]) => {
+    const many = lists > 1 ? ` in ${lists} lists` : "";
+    const part = inPart > 0 ? `, ${lists > 1 ? `${inPart} of them ` : ""}in part` : "";
+    return `  ${shownForeign(name)}: ${rows}${many}${part}`;
+  });
+
+export const inWords = (comparison: Comparison): string => {
+  const { isFull, here, there, through, differences, more, missing, notes } = comparison;
+  return [
+    ...differenceLines(differences, more),
+    ...missing.map(shownForeign),
+    verdict(comparison),
+    `compared through checkpoint ${through} (here ${here}, there ${there}), row by row${isFull ? "" : ", of longer lists in part (--full: everything)"}:`,
+    ...comparedLines(comparison),
+    "not compared, taken on faith:",
+    ...ON_FAITH.map((line) => `  ${line}`),
+    ...notes.map(shownForeign),
+  ].join("\n");
+};
+
+export const asJson = (comparison: Comparison): string => {
+  const { through, here, there, isFull, tallies, differences, more, missing, notes } = comparison;
+  return JSON.stringify({
+    identical: exitCodeOf(comparison) === 0,
+    through: `${through}`,
+    here: `${here}`,
+    there: `${there}`,
+    full: isFull,
+    sample: isFull ? null : SAMPLE,
+    compared: [...tallies].map(([what, tally]) => ({ what, ...tally })),
+    differences,
+    more,
+    missing,
+    onFaith: ON_FAITH,
+    notes,
+  });
+};

@@ -1,0 +1,82 @@
+/** How states stood, range by range, for who compares registers: `stateRanges`. */
+import {
+  isPlace,
+  NEEDED_BY,
+  type StateRange as Row,
+  STATE_KINDS,
+  type StateKind,
+  stateRanges,
+} from "../projections/range-lists.ts";
+import { builder } from "./builder.ts";
+import { badInput } from "./errors.ts";
+import { coinTypeArgument, limitArgument, limitOf, listCost, show } from "./input.ts";
+import { askedOf, readAsOf } from "./past.ts";
+
+const StateKindEnum = builder.enumType("StateKind", {
+  description: "What has states that begin and end.",
+  values: STATE_KINDS,
+});
+
+const StateRange = builder.objectRef<Row>("StateRange").implement({
+  description: "A state and the checkpoints that it stood after.",
+  fields: (t) => ({
+    line: t.exposeString("line", {
+      description:
+        "The state as the digests of pipelines have it: the RFC 8785 JSON of its row (docs/how-to/audit.md).",
+    }),
+    checkpoint: t.string({
+      description: "The first checkpoint that it stood after, decimal.",
+      resolve: ({ checkpoint }) => checkpoint.toString(),
+    }),
+    until: t.string({
+      nullable: true,
+      description:
+        "The first checkpoint that it no longer stood after, decimal; null while it stood at the checkpoint asked about.",
+      resolve: ({ until }) => until?.toString() ?? null,
+    }),
+    cursor: t.string({
+      description: "Give it as after for the rows behind this one.",
+      resolve: ({ place }) => place.join("|"),
+    }),
+  }),
+});
+
+/** @throws BAD_USER_INPUT when it has another form */
+const placeIn = (kind: StateKind, after: string | null | undefined) => {
+  if (after == null) return undefined;
+  const place = after.split("|");
+  if (!isPlace(kind, place)) {
+    throw badInput(`after must be the cursor of a row of this kind; it is ${show(after)}`);
+  }
+  return place;
+};
+
+builder.queryField("stateRanges", (t) =>
+  t.field({
+    type: [StateRange],
+    nullable: true,
+    description:
+      "Every state of a coin that had begun by a checkpoint, by key: what the past of tokenObjects, tokenTimelocks, " +
+      "walletRoles, capTable and token is made of. For comparing registers row by row.",
+    args: {
+      kind: t.arg({ type: StateKindEnum, required: true }),
+      coinType: t.arg.string(coinTypeArgument),
+      atCheckpoint: t.arg.string({
+        required: true,
+        description: "As known at the end of this checkpoint, decimal.",
+      }),
+      limit: t.arg.int(limitArgument),
+      after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
+    },
+    complexity: listCost,
+    resolve: async (_root, args, context) => {
+      const { kind } = args;
+      const page = { kind, limit: limitOf(args.limit), after: placeIn(kind, args.after) };
+      const asked = askedOf({ atCheckpoint: args.atCheckpoint });
+      const coinType = await context.coinType(args.coinType);
+      return readAsOf(context.readsOf(NEEDED_BY[kind]), asked, (at = 0n, on) =>
+        stateRanges(on, { ...page, coinType, at }),
+      );
+    },
+  }),
+);

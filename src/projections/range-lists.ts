@@ -1,0 +1,176 @@
+/**
+ * How the states of a coin stood, range by range, as the digests of pipelines have them: objects, grants,
+ * memberships, roles, supplies. What anybody compares with a register of their own, page by page.
+ */
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { type Parameter, type Reads, read } from "../database/readers.ts";
+import { checkpointLines, LINES, type LineKind } from "./digest-lines.ts";
+import { membershipRangesTable } from "./memberships.ts";
+import { FOR_GRANTS, FOR_HOLDERS, FOR_ROLES, FOR_TOKEN_OBJECTS } from "./needed.ts";
+import { STILL_OPEN } from "./ranges.ts";
+import { roleRangesTable } from "./roles.ts";
+import { sharedTokenObjectsTable, sharedTokenRangesTable } from "./shared-token-objects.ts";
+import { timelockObjectsTable, timelockRangesTable } from "./timelock-objects.ts";
+import { tokenSuppliesTable } from "./tokens.ts";
+
+/** What has states. */
+export const STATE_KINDS = ["TOKEN", "GRANT", "MEMBERSHIP", "ROLE", "SUPPLY"] as const;
+export type StateKind = (typeof STATE_KINDS)[number];
+
+/** A state, and the checkpoints [`checkpoint`, `until`) that it stood after. */
+export type StateRange = {
+  /** As digests have it: see digest-lines.ts, without the LF. */
+  readonly line: string;
+  readonly checkpoint: bigint;
+  /** Null while it stood at the checkpoint that was asked about. */
+  readonly until: bigint | null;
+  /** Where it stands in the list. */
+  readonly place: readonly string[];
+};
+
+/** A column that places are made of, and how a text becomes its value. */
+type Ordering = { readonly column: string; readonly type: "text" | "numeric" | "int8" };
+
+type RangeList = {
+  readonly of: LineKind;
+  /** Live rows stand since `checkpoint` and have no `until`. */
+  readonly tables: readonly { readonly table: PgTable; readonly isLive: boolean }[];
+  /** Columns of an index behind the coin type; `until` is that of live rows, too. */
+  readonly order: readonly Ordering[];
+};
+
+const text = (column: string): Ordering => ({ column, type: "text" });
+const checkpointOrder: Ordering = { column: "checkpoint", type: "int8" };
+const untilOrder: Ordering = { column: "until", type: "int8" };
+
+const LISTS: Readonly<Record<StateKind, RangeList>> = {
+  TOKEN: {
+    of: LINES.token,
+    tables: [
+      { table: sharedTokenObjectsTable, isLive: true },
+      { table: sharedTokenRangesTable, isLive: false },
+    ],
+    order: [text("owner"), text("object_id"), untilOrder],
+  },
+  GRANT: {
+    of: LINES.grant,
+    tables: [
+      { table: timelockObjectsTable, isLive: true },
+      { table: timelockRangesTable, isLive: false },
+    ],
+    order: [
+      { column: "commencement_timestamp_ms", type: "numeric" },
+      text("object_id"),
+      untilOrder,
+    ],
+  },
+  MEMBERSHIP: {
+    of: LINES.membership,
+    tables: [{ table: membershipRangesTable, isLive: false }],
+    order: [text("address"), text("aspect"), checkpointOrder],
+  },
+  ROLE: {
+    of: LINES.role,
+    tables: [{ table: roleRangesTable, isLive: false }],
+    order: [text("owner"), text("role"), checkpointOrder],
+  },
+  SUPPLY: {
+    of: LINES.supply,
+    tables: [{ table: tokenSuppliesTable, isLive: true }],
+    order: [checkpointOrder],
+  },
+};
+
+/** Pipelines that a list needs. */
+export const NEEDED_BY = {
+  TOKEN: FOR_TOKEN_OBJECTS,
+  GRANT: FOR_GRANTS,
+  MEMBERSHIP: FOR_HOLDERS,
+  ROLE: FOR_ROLES,
+  SUPPLY: FOR_TOKEN_OBJECTS,
+} as const;
+
+const pageOf = ({ of, tables, order }: RangeList): string => {
+  const places = order.map((_, index) => `place_${index}`).join(", ");
+  const selects = tables.map(({ table, isLive }) => {
+    const columns = getTableColumns(table);
+    const values = of.names.map((name) => `${columns[name]?.name} as "${name}"`);
+    const until = isLive ? `${STILL_OPEN}` : "until";
+    const own = order.map(({ column }) => (column === "until" ? until : column));
+    const given = order.map(({ type }, index) => `$${index + 4}::${type}`);
+    const sorted = order.flatMap(({ column }) => (column === "until" && isLive ? [] : [column]));
+    const name = getTableName(table);
+    return `
+      (select ${values.join(", ")}, checkpoint as "_checkpoint", ${until}::int8 as "_until",
+              ${own.map((column, index) => `${column} as place_${index}`).join(", ")}
+       from ${name}
+       where coin_type = $1 and checkpoint <= $3 and (${own.join(", ")}) > (${given.join(", ")})
+       order by ${sorted.map((column) => `${name}.${column}`).join(", ")} limit (select $2::int8))`;
+  });
+  return `select * from (${selects.join(" union all ")}) as ranges
+    order by ${places} limit (select $2::int8)`;
+};
+
+const PAGES: Readonly<Record<StateKind, string>> = {
+  TOKEN: pageOf(LISTS.TOKEN),
+  GRANT: pageOf(LISTS.GRANT),
+  MEMBERSHIP: pageOf(LISTS.MEMBERSHIP),
+  ROLE: pageOf(LISTS.ROLE),
+  SUPPLY: pageOf(LISTS.SUPPLY),
+};
+
+const LARGEST_INT8 = 2n ** 63n - 1n;
+
+/** Whether these values can be a place of a list, so that Postgres takes them as such. */
+export const isPlace = (kind: StateKind, place: readonly string[]): boolean => {
+  const { order } = LISTS[kind];
+  return (
+    place.length === order.length &&
+    order.every(({ type }, index) => {
+      const value = place[index] ?? "";
+      if (type === "text") return !value.includes("\0");
+      if (!/^\d{1,20}$/.test(value)) return false;
+      return type === "numeric" || BigInt(value) <= LARGEST_INT8;
+    })
+  );
+};
+
+/** Before every row. */
+const before = (kind: StateKind): readonly Parameter[] =>
+  LISTS[kind].order.map(({ type }) => (type === "text" ? "" : "-1"));
+
+type Stored = Readonly<Record<string, unknown>> & {
+  readonly _checkpoint: bigint;
+  readonly _until: bigint;
+};
+
+/**
+ * Ranges that had begun at the end of a checkpoint, in the order of their keys; empty for an unknown coin
+ * type. What ended after the checkpoint still stands.
+ * @param after the place of the last row seen
+ */
+export const stateRanges = async (
+  on: Reads,
+  query: {
+    readonly kind: StateKind;
+    readonly coinType: string;
+    readonly at: bigint;
+    readonly limit: number;
+    readonly after?: readonly string[] | undefined;
+  },
+): Promise<StateRange[]> => {
+  const { kind, coinType, at, limit, after } = query;
+  const { of, order } = LISTS[kind];
+  const given = [coinType, limit, at, ...(after ?? before(kind))];
+  const rows = await read<Stored>(on, PAGES[kind], given);
+  return rows.map((row) => {
+    const [line] = checkpointLines(of, [{ ...row, checkpoint: row._checkpoint }]);
+    return {
+      line: (line?.text ?? "").trimEnd(),
+      checkpoint: row._checkpoint,
+      until: row._until > at ? null : row._until,
+      place: order.map((_, index) => String(row[`place_${index}`])),
+    };
+  });
+};

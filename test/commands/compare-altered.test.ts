@@ -1,0 +1,317 @@
+/** Two deployments, one of which is altered in one table at a time: `compare` names what differs. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
+import { runCommand } from "./run-command.ts";
+
+let here: DemoRegister;
+let there: DemoRegister;
+let other: Awaited<ReturnType<typeof serveGraphql>>;
+
+beforeAll(async () => {
+  [here, there] = [await demoRegister(), await demoRegister()];
+  await Promise.all([here.advance(120), there.advance(120)]);
+  other = await serveGraphql(there.database);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await Promise.all([here, there].map((each) => each[Symbol.asyncDispose]()));
+});
+
+const compared = z.object({
+  identical: z.boolean(),
+  differences: z.array(
+    z.object({
+      what: z.string(),
+      row: z.string(),
+      here: z.record(z.string(), z.unknown()).nullable(),
+      there: z.record(z.string(), z.unknown()).nullable(),
+    }),
+  ),
+});
+
+/** Works while the table is altered by who owns it, past every trigger. */
+const altered = async <T>(table: string, statement: string, work: () => Promise<T>): Promise<T> => {
+  const { sql } = there.database;
+  const kept = `kept_${randomUUID().replaceAll("-", "")}`;
+  const past = (text: string) =>
+    sql.unsafe(`begin; set local session_replication_role = replica; ${text}; commit`);
+  await past(`create table ${kept} as table ${table}; ${statement}`);
+  try {
+    return await work();
+  } finally {
+    await past(
+      `delete from ${table}; insert into ${table} select * from ${kept}; drop table ${kept}`,
+    );
+  }
+};
+
+const compare = async () => {
+  const { code, stdout, stderr } = await runCommand(["compare", other.url, "--json"], {
+    DATABASE_URL: here.database.url,
+    HOLDERBOOK_COMPARE_KEY: other.key,
+  });
+  expect(stderr).toBe("");
+  return { code, ...compared.parse(JSON.parse(stdout)) };
+};
+
+const ANY = "where ctid = (select ctid from";
+/** Of one row; `which` is what is behind `from`. */
+const one = (table: string, change: string, which = table) =>
+  `update ${table} set ${change} ${ANY} ${which} limit 1)`;
+
+const swap = (table: string, column: string, key: string, where: string) => `
+  with two as (select ${key} as key, ${column} as value, row_number() over (order by ${key}) as number
+               from (select distinct on (${column}) ${key}, ${column} from ${table} where ${where}) as d limit 2)
+  update ${table} t set ${column} = (select value from two o where o.key <> t.${key})
+  from two where two.key = t.${key} and ${where}`;
+
+const RANGES = "token objects, past and present";
+const GRANTS = "grants, past and present";
+const MEMBERSHIPS = "holders, groups and freezes of wallets, past and present";
+const ROLES = "roles, past and present";
+const open = "until = 9223372036854775807";
+
+/** What is altered, where, how, and what names it. */
+const ALTERED: readonly (readonly [about: string, table: string, how: string, what: string])[] = [
+  ["an amount", "token_activity", one("token_activity", "amount = amount + 1"), "tokenActivity"],
+  [
+    "a time, by a millisecond",
+    "token_activity",
+    one("token_activity", "timestamp_ms = timestamp_ms + 1"),
+    "tokenActivity",
+  ],
+  [
+    "a signer",
+    "token_activity",
+    one(
+      "token_activity",
+      "signer = to_address",
+      "token_activity where to_address is not null and to_address <> signer",
+    ),
+    "tokenActivity",
+  ],
+  [
+    "a movement left out",
+    "token_activity",
+    `delete from token_activity ${ANY} token_activity limit 1)`,
+    "tokenActivity",
+  ],
+  [
+    "a cause",
+    "token_changes",
+    one("token_changes", "cause = 'BURN'", "token_changes where cause = 'FORCE_TRANSFER'"),
+    "balanceChanges",
+  ],
+  [
+    "a balance after",
+    "token_changes",
+    one("token_changes", "balance_after = balance_after + 1"),
+    "balanceChanges",
+  ],
+  [
+    "a cause of grants",
+    "grant_changes",
+    one("grant_changes", "cause = 'UNKNOWN'"),
+    "balanceChanges",
+  ],
+  [
+    "swapped holders of events",
+    "holder_events",
+    swap("holder_events", "holder_id", "position", "event_type = 'holder_address_added'"),
+    "holderEvents",
+  ],
+  [
+    "a freeze of events",
+    "holder_events",
+    one("holder_events", "is_frozen = not is_frozen", "holder_events where is_frozen"),
+    "holderEvents",
+  ],
+  [
+    "swapped holders",
+    "membership_ranges",
+    swap("membership_ranges", "value", "address", `aspect = 'holder' and ${open}`),
+    MEMBERSHIPS,
+  ],
+  [
+    "a group",
+    "membership_ranges",
+    one("membership_ranges", "value = value + 7", "membership_ranges where aspect = 'group'"),
+    MEMBERSHIPS,
+  ],
+  [
+    "a freeze",
+    "membership_ranges",
+    `delete from membership_ranges ${ANY} membership_ranges where aspect = 'freeze' limit 1)`,
+    MEMBERSHIPS,
+  ],
+  [
+    "a holder with a zero balance",
+    "membership_ranges",
+    "insert into membership_ranges select coin_type, '0x' || repeat('ab', 32), 'holder', 1, 100, 9223372036854775807 from tokens where first_checkpoint is not null limit 1",
+    MEMBERSHIPS,
+  ],
+  ["a role event", "role_events", one("role_events", "granted = not granted"), "roleEvents"],
+  [
+    "the end of a role",
+    "role_ranges",
+    one(
+      "role_ranges",
+      "until = until - 1",
+      `role_ranges where not ${open} and until > checkpoint + 1`,
+    ),
+    ROLES,
+  ],
+  [
+    "a role left out",
+    "role_ranges",
+    `delete from role_ranges ${ANY} role_ranges where ${open} limit 1)`,
+    ROLES,
+  ],
+  [
+    "a role that is held now",
+    "wallet_roles",
+    `delete from wallet_roles ${ANY} wallet_roles limit 1)`,
+    "walletRoles now",
+  ],
+  [
+    "an object",
+    "shared_token_objects",
+    one("shared_token_objects", "balance = balance + 1"),
+    RANGES,
+  ],
+  [
+    "an owner of the past",
+    "shared_token_ranges",
+    one("shared_token_ranges", "owner = '0x' || repeat('cd', 32)"),
+    RANGES,
+  ],
+  [
+    "a version of the past",
+    "shared_token_ranges",
+    one("shared_token_ranges", "version = version + 1"),
+    RANGES,
+  ],
+  [
+    "a grant",
+    "timelock_objects",
+    one("timelock_objects", "release_count = release_count + 1"),
+    GRANTS,
+  ],
+  [
+    "a grant of the past",
+    "timelock_ranges",
+    one("timelock_ranges", "tokens_transferred = tokens_transferred + 1"),
+    GRANTS,
+  ],
+  [
+    "a balance",
+    "balances",
+    one("balances", "token_balance = token_balance + 1", "balances where token_balance > 0"),
+    "tokenHolders now",
+  ],
+  [
+    "the objects of a balance of zero",
+    "balances",
+    one(
+      "balances",
+      "token_objects = token_objects + 1",
+      "balances where token_balance = 0 and grant_balance = 0",
+    ),
+    "tokenBalance now",
+  ],
+  [
+    "a name",
+    "tokens",
+    one(
+      "tokens",
+      "name = 'Renamed'",
+      "tokens where name is not null and first_checkpoint is not null",
+    ),
+    "tokens",
+  ],
+  [
+    "a symbol",
+    "tokens",
+    one(
+      "tokens",
+      "symbol = 'OTHER'",
+      "tokens where symbol is not null and first_checkpoint is not null",
+    ),
+    "tokens",
+  ],
+  [
+    "a first checkpoint",
+    "tokens",
+    one(
+      "tokens",
+      "first_checkpoint = first_checkpoint + 1",
+      "tokens where first_checkpoint is not null",
+    ),
+    "tokens",
+  ],
+  [
+    "decimals",
+    "log_coins",
+    one(
+      "log_coins",
+      "decimals = decimals + 1",
+      "log_coins where is_security and decimals is not null",
+    ),
+    "tokens",
+  ],
+  ["a supply", "token_supplies", one("token_supplies", "supply = supply + 1"), "supplies"],
+  [
+    "another root",
+    "published_roots",
+    `insert into published_roots (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+    select coin_type, 100, 'x', repeat('ab', 32), '1', 'x', 'x' from tokens where first_checkpoint < 100 limit 1`,
+    "roots that are published there",
+  ],
+  [
+    "another head",
+    "log_heads",
+    `insert into log_heads (checkpoint, hash, signature, key_id)
+    select checkpoint, sha256(hash), 'x', 'x' from log_chain order by checkpoint desc limit 1`,
+    "heads of the log that are published there",
+  ],
+  [
+    "times of checkpoints",
+    "log_blocks",
+    "update log_blocks set times = overlay(times placing sha256(times) from 1 for 6)",
+    "times and digests of checkpoints",
+  ],
+  [
+    "digests of checkpoints",
+    "log_blocks",
+    "update log_blocks set digests = overlay(digests placing sha256(digests) from length(digests) - 31 for 32)",
+    "times and digests of checkpoints",
+  ],
+  [
+    "a kept digest",
+    "role_changes_digests",
+    "update role_changes_digests set digest = sha256(digest)",
+    "digest of role_changes",
+  ],
+];
+
+test("two that were filled from the same ledger are identical", async () => {
+  expect(await compare()).toMatchObject({ code: 0, identical: true, differences: [] });
+});
+
+test.each(ALTERED)("%s altered in %s is found by name", async (_about, table, how, what) => {
+  const found = await altered(table, how, compare);
+  expect(found.code).toBe(1);
+  const named = found.differences.filter((each) => each.what === what);
+  expect(named, JSON.stringify(found.differences).slice(0, 2_000)).not.toEqual([]);
+  // Both values, or that one of them has no such row.
+  for (const { row, here: own, there: others } of named) {
+    expect(row).not.toBe("");
+    expect(own).not.toEqual(others);
+  }
+});
+
+test("once everything is as it was, they are identical again", async () => {
+  expect(await compare()).toMatchObject({ code: 0, differences: [] });
+});

@@ -1,0 +1,91 @@
+/** `stateRanges`: the states of a coin, range by range. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { STATE_KINDS } from "../../src/projections/range-lists.ts";
+import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
+
+let register: DemoRegister;
+let served: Awaited<ReturnType<typeof serveGraphql>>;
+let coinType: string;
+beforeAll(async () => {
+  register = await demoRegister();
+  await register.advance(80);
+  served = await serveGraphql(register.database);
+  const [token] = await register.database.sql<{ coin_type: string }[]>`
+    select coin_type from tokens where first_checkpoint is not null order by 1 limit 1`;
+  coinType = token?.coin_type ?? "";
+});
+afterAll(async () => {
+  await served[Symbol.asyncDispose]();
+  await register[Symbol.asyncDispose]();
+});
+
+const answer = z.object({
+  data: z.object({
+    stateRanges: z.array(
+      z.object({
+        line: z.string(),
+        checkpoint: z.string(),
+        until: z.string().nullable(),
+        cursor: z.string(),
+      }),
+    ),
+  }),
+});
+
+const ask = async (args: string): Promise<unknown> => {
+  const response = await fetch(`${served.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": served.key },
+    body: JSON.stringify({
+      query: `{ stateRanges(coinType: "${coinType}", ${args}) { line checkpoint until cursor } }`,
+    }),
+  });
+  return response.json();
+};
+
+const ranges = async (args: string) => answer.parse(await ask(args)).data.stateRanges;
+
+test.each(STATE_KINDS)(
+  "pages of %s hold every state once, in the order of the list",
+  async (kind) => {
+    const all = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 1000`);
+    expect(all.length).toBeGreaterThan(0);
+    const pages: typeof all = [];
+    for (let after = ""; ; ) {
+      const page = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 7${after}`);
+      pages.push(...page);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      after = `, after: "${last.cursor}"`;
+    }
+    expect(pages).toEqual(all);
+    expect(new Set(pages.map(({ cursor }) => cursor)).size).toBe(all.length);
+  },
+);
+
+test("states that ended later stand, and later ones are not there, at an earlier checkpoint", async () => {
+  for (const kind of STATE_KINDS) {
+    const now = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 1000`);
+    const then = await ranges(`kind: ${kind}, atCheckpoint: "45", limit: 1000`);
+    const expected = now
+      .filter(({ checkpoint }) => Number(checkpoint) <= 45)
+      .map(({ cursor: _, until, ...row }) => ({
+        ...row,
+        until: until !== null && Number(until) > 45 ? null : until,
+      }));
+    expect(then.map(({ cursor: _, ...row }) => row)).toEqual(expected);
+  }
+});
+
+test("a cursor of another kind is refused, and a checkpoint that is not indexed", async () => {
+  expect(await ask('kind: ROLE, atCheckpoint: "79", after: "0x1"')).toMatchObject({
+    errors: [{ extensions: { code: "BAD_USER_INPUT" } }],
+  });
+  expect(
+    await ask('kind: SUPPLY, atCheckpoint: "79", after: "99999999999999999999"'),
+  ).toMatchObject({ errors: [{ extensions: { code: "BAD_USER_INPUT" } }] });
+  expect(await ask('kind: TOKEN, atCheckpoint: "500"')).toMatchObject({
+    errors: [{ extensions: { code: "NOT_YET_INDEXED" } }],
+  });
+});
