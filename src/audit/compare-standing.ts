@@ -71,6 +71,9 @@ const rowsOf = (data: Answered, given: readonly string[]): readonly Row[] =>
     return row === undefined ? [] : [{ asked: given[index] ?? "", ...row }];
   });
 
+const BY_NUMBER_NAME = "times and digests of checkpoints at random";
+const BY_SECOND_NAME = "checkpoints at a second, at random";
+
 /** Times and digests of checkpoints at random, and which checkpoint stands at a second. */
 export const compareCheckpoints = async (
   { here, there, progress, first }: Compared,
@@ -89,8 +92,8 @@ export const compareCheckpoints = async (
     progress.add(found.differences);
     return rows;
   };
-  progress.count("times and digests of checkpoints", { lists: 1, inPart: 1 });
-  progress.count("checkpoints by their time", { lists: 1, inPart: 1 });
+  progress.count(BY_NUMBER_NAME, { lists: 1 });
+  progress.count(BY_SECOND_NAME, { lists: 1 });
   const { through } = progress;
   const timeOf = async (checkpoint: bigint) => {
     const variables = Object.fromEntries(NUMBERS.map((index) => [`m${index}`, `${checkpoint}`]));
@@ -104,7 +107,7 @@ export const compareCheckpoints = async (
         ? `${through}`
         : `${first + progress.random(`checkpoint ${number + index}`, through - first + 1n)}`,
     );
-    const rows = await ask("times and digests of checkpoints", BY_NUMBER, given);
+    const rows = await ask(BY_NUMBER_NAME, BY_NUMBER, given);
     // The last second may still get checkpoints, on either side.
     const seconds = rows
       .map((row) => numberIn(row, "checkpointTimestamp"))
@@ -112,7 +115,7 @@ export const compareCheckpoints = async (
     const [one] = seconds;
     if (one === undefined) continue;
     await ask(
-      "checkpoints by their time",
+      BY_SECOND_NAME,
       BY_SECOND,
       NUMBERS.map((index) => `${seconds[index] ?? one}`),
     );

@@ -49,8 +49,14 @@ const verdict = (comparison: Comparison): string => {
     return `different: ${differences.length + more} differences through checkpoint ${through}`;
   }
   if (missing.length > 0) return `not shown: no difference found, and less answered than was asked`;
-  return `identical through checkpoint ${through}`;
+  return isWhole(comparison)
+    ? `identical through checkpoint ${through}`
+    : `identical through checkpoint ${through} in what was compared: some lists in part, see below`;
 };
+
+/** Whether every row of every list was compared, rather than some of them. */
+const isWhole = ({ tallies }: Comparison): boolean =>
+  [...tallies.values()].every(({ inPart }) => inPart === 0);
 
 const comparedLines = ({ tallies }: Comparison): readonly string[] =>
   [...tallies].map(([name, { rows, lists, inPart }]) => {
@@ -65,7 +71,7 @@ export const inWords = (comparison: Comparison): string => {
     ...differenceLines(differences, more),
     ...missing.map(shownForeign),
     verdict(comparison),
-    `compared through checkpoint ${through} (here ${here}, there ${there}), row by row${isFull ? "" : ", of longer lists in part (--full: everything)"}:`,
+    `compared through checkpoint ${through} (here ${here}, there ${there}), row by row${isFull ? "" : "; of longer lists a part (--full: everything)"}:`,
     ...comparedLines(comparison),
     "not compared, taken on faith:",
     ...ON_FAITH.map((line) => `  ${line}`),
@@ -81,6 +87,7 @@ export const asJson = (comparison: Comparison): string => {
     here: `${here}`,
     there: `${there}`,
     full: isFull,
+    whole: isWhole(comparison),
     sample: isFull ? null : SAMPLE,
     compared: [...tallies].map(([what, tally]) => ({ what, ...tally })),
     differences,

@@ -66,7 +66,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./digest.ts")).digestCommand(),
   },
   compare: {
-    about: "from which checkpoint on another deployment differs from this one",
+    about: "what another deployment serves, held against this one row by row",
     usage: "[options] <url>",
     load: async () => (await import("./compare.ts")).compareCommand(),
   },

@@ -1,5 +1,5 @@
 /** `digest` and `compare`: two deployments held against one another, by what they serve. */
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
@@ -60,8 +60,7 @@ test("the key is read from a file, and an earlier checkpoint can be the last, as
   const some = ["--key-file", file, "--through", "60", "--full", "--json"];
   const { code, stdout } = await run("compare", `${other.url}/graphql`, ...some);
   expect(code).toBe(0);
-  const told = JSON.parse(stdout);
-  expect(told).toMatchObject({
+  expect(JSON.parse(stdout)).toMatchObject({
     identical: true,
     through: "60",
     here: "119",
@@ -71,12 +70,6 @@ test("the key is read from a file, and an earlier checkpoint can be the last, as
     missing: [],
     notes: [],
   });
-  const compared = new Map(
-    told.compared.map((each: { what: string; rows: number }) => [each.what, each.rows]),
-  );
-  const [{ count } = { count: 0 }] = await here.database.sql<{ count: number }[]>`
-    select count(*)::int4 as count from token_activity where position < 61 * 1000000000`;
-  expect(compared.get("tokenActivity")).toBe(count);
 });
 
 test("a page at a time within the other's quota, which is waited for", async () => {

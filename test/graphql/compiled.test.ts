@@ -152,6 +152,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   tokens: "limit: 2",
   token: "coinType: $coin",
   capTable: "coinType: $coin, limit: 2",
+  stateRanges: 'kind: TOKEN, coinType: $coin, atCheckpoint: "20", limit: 2',
 };
 
 test("the cases below name every query of the schema", () => {

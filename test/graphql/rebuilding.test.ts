@@ -19,6 +19,7 @@ import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { FOR_BALANCES } from "../../src/projections/needed.ts";
+import { STATE_KINDS } from "../../src/projections/range-lists.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { setRebuilding } from "../projections/set-watermark.ts";
 import { follow } from "../service/following.ts";
@@ -86,7 +87,8 @@ const argumentsOf = ({ args }: GraphQLField<unknown, unknown>, more: object = {}
   const texts = given.map(({ name }) => {
     const value = Object.entries(known).find(([key]) => key === name)?.[1];
     if (value === undefined) throw new Error(`say what to ask for as ${name}`);
-    return `${name}: ${JSON.stringify(value)}`;
+    // Names of an enumeration have no quotes.
+    return `${name}: ${name === "kind" ? value : JSON.stringify(value)}`;
   });
   return texts.length === 0 ? "" : `(${texts.join(", ")})`;
 };
@@ -96,7 +98,8 @@ const queries = Object.values(schema.getQueryType()?.getFields() ?? {});
 /** Each query of the present, and of the past where it has one. */
 const questions = () =>
   queries.flatMap((field) =>
-    [{}, { atCheckpoint: "40" }]
+    [{}, { atCheckpoint: "40" }, ...STATE_KINDS.map((kind) => ({ kind }))]
+      .filter((more) => "kind" in more === field.args.some(({ name }) => name === "kind"))
       .filter((more) =>
         Object.keys(more).every((name) => field.args.some((arg) => arg.name === name)),
       )

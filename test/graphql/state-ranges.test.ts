@@ -11,9 +11,11 @@ beforeAll(async () => {
   register = await demoRegister();
   await register.advance(80);
   served = await serveGraphql(register.database);
-  const [token] = await register.database.sql<{ coin_type: string }[]>`
-    select coin_type from tokens where first_checkpoint is not null order by 1 limit 1`;
-  coinType = token?.coin_type ?? "";
+  const told = await query("{ tokens(limit: 1) { coinType } }");
+  const tokens = z.object({
+    data: z.object({ tokens: z.array(z.object({ coinType: z.string() })) }),
+  });
+  coinType = tokens.parse(told).data.tokens[0]?.coinType ?? "";
 });
 afterAll(async () => {
   await served[Symbol.asyncDispose]();
@@ -33,16 +35,17 @@ const answer = z.object({
   }),
 });
 
-const ask = async (args: string): Promise<unknown> => {
+const query = async (text: string): Promise<unknown> => {
   const response = await fetch(`${served.url}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-api-key": served.key },
-    body: JSON.stringify({
-      query: `{ stateRanges(coinType: "${coinType}", ${args}) { line checkpoint until cursor } }`,
-    }),
+    body: JSON.stringify({ query: text }),
   });
   return response.json();
 };
+
+const ask = (args: string): Promise<unknown> =>
+  query(`{ stateRanges(coinType: "${coinType}", ${args}) { line checkpoint until cursor } }`);
 
 const ranges = async (args: string) => answer.parse(await ask(args)).data.stateRanges;
 
