@@ -69,11 +69,16 @@ export const parentOf = (left, right) => ({
 });
 
 export const rootOf = async ({ coinType, checkpoint, rows }) => {
-  let level = [];
+  const leaves = [];
   for (const [at, row] of rows.entries()) {
     if (at % AT_ONCE === AT_ONCE - 1) await othersFirst();
-    level.push(leafOf({ coinType, checkpoint, row }));
+    leaves.push(leafOf({ coinType, checkpoint, row }));
   }
+  return rootOfLeaves(leaves);
+};
+
+export const rootOfLeaves = async (leaves) => {
+  let level = leaves;
   while (level.length > 1) {
     const above = [];
     for (let at = 0; at < level.length; at += 2) {

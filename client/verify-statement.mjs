@@ -173,7 +173,7 @@ const sums = ({ row, total, totalSupply }) => {
   ].flat();
 };
 
-const shareOf = (balance, total) => {
+export const shareOf = (balance, total) => {
   const scaled = total === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / total;
   const digits = scaled.toString().padStart(SHARE_DIGITS + 1, "0");
   return `${digits.slice(0, -SHARE_DIGITS)}.${digits.slice(-SHARE_DIGITS)}`;

@@ -3,14 +3,14 @@
  * left out. Each checkpoint must name the digest of the one before, from the first of the pack to the last,
  * which both are signed; so the source need not be trusted.
  */
-import { access, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import type { PackFiles } from "../../client/pack-files.mjs";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { readExcerpt } from "../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../ledger/reading/facts.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import type { Fact } from "../log/fact.ts";
-import { AuditPackError, CHECKPOINTS, excerptFile, type Manifest } from "./pack-form.ts";
+import { CHECKPOINTS, excerptFile, type Manifest, packError } from "./pack-form.ts";
+import { excerptBytes } from "./pack-signatures.ts";
 
 /**
  * @param manifest of a pack that was verified
@@ -19,7 +19,7 @@ import { AuditPackError, CHECKPOINTS, excerptFile, type Manifest } from "./pack-
  *   which the source is of another chain; what the source throws
  */
 export const readAgain = async (
-  folder: string,
+  pack: PackFiles,
   { coinType, packages, first, last }: Pick<Manifest, "coinType" | "packages" | "first" | "last">,
   source: CheckpointSource,
   signal: AbortSignal,
@@ -28,13 +28,8 @@ export const readAgain = async (
   const transactionsIn = (facts: readonly Fact[]) =>
     new Set(facts.flatMap((fact) => (fact.coinType === coinType ? [fact.transaction] : [])));
   const inPack = async (file: string, sequence: bigint): Promise<ReadonlySet<number>> => {
-    const path = join(folder, file);
-    const isThere = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) return new Set();
-    const { checkpoint } = readExcerpt(sequence, await readFile(path), wanted);
+    if (!pack.has(file)) return new Set();
+    const { checkpoint } = readExcerpt(sequence, await excerptBytes(pack, file), wanted);
     return transactionsIn(factsOf(checkpoint));
   };
   let { digest } = first;
@@ -45,7 +40,7 @@ export const readAgain = async (
     const checkpoint = decodeCheckpoint(raw, wanted);
     const file = excerptFile(CHECKPOINTS, next);
     if (checkpoint.sequence !== next || checkpoint.previousDigest !== digest) {
-      throw new AuditPackError(
+      throw packError(
         file,
         `${source.description} has a checkpoint ${checkpoint.sequence} that follows one of digest ${checkpoint.previousDigest}, not ${digest}: it is of another chain, or damaged`,
       );
@@ -53,7 +48,7 @@ export const readAgain = async (
     const packed = await inPack(file, next);
     const index = [...transactionsIn(factsOf(checkpoint))].find((one) => !packed.has(one));
     if (index !== undefined) {
-      throw new AuditPackError(
+      throw packError(
         file,
         `leaves out transaction ${checkpoint.transactions[index]?.digest}, which concerns the token`,
       );
@@ -63,7 +58,7 @@ export const readAgain = async (
   }
   signal.throwIfAborted();
   if (digest === last.digest) return next - range.first;
-  throw new AuditPackError(
+  throw packError(
     excerptFile(CHECKPOINTS, last.checkpoint),
     `${source.description} has digest ${digest} at checkpoint ${next - 1n}, not ${last.digest}`,
   );

@@ -3,25 +3,32 @@
  * first register against the objects and events that it came from, and the last one against what happened
  * since. Checkpoints are read one at a time.
  */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import type { PackFiles } from "../../client/pack-files.mjs";
+import { jsonLines } from "../../client/pack-movements.mjs";
+import { LONGEST_ROW } from "../../client/pack-tables.mjs";
 import { readExcerpt } from "../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../ledger/reading/facts.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { STILL_OPEN } from "../projections/ranges.ts";
 import type { RoleRange } from "../projections/roles.ts";
 import { capTableJson } from "./cap-table-json.ts";
-import { AuditPackError, CHECKPOINTS, excerptFile, FILES, type PackHead } from "./pack-form.ts";
+import { CHECKPOINTS, excerptFile, FILES, type PackHead, packError } from "./pack-form.ts";
 import {
   holderEventLine,
   movementLine,
   PackLines,
-  readStanding,
   roleEventLine,
+  standingIn,
 } from "./pack-lines.ts";
 import { PackOpening } from "./pack-opening.ts";
 import { PackRegister, type RegisterTable } from "./pack-register.ts";
-import { excerptsIn, openSignatures, reading } from "./pack-signatures.ts";
+import {
+  excerptBytes,
+  excerptsIn,
+  type KnownValidators,
+  openSignatures,
+  reading,
+} from "./pack-signatures.ts";
 import { PackVersions } from "./pack-versions.ts";
 
 /** A register with the roles that were held then. */
@@ -55,46 +62,52 @@ export type Outcome = {
 };
 
 /**
+ * @param decimals as the tables say: where no metadata is among the facts, that is all there is
  * @throws AuditPackError (stop) naming the file and what does not hold
  */
-export const checkContents = async (folder: string, head: PackHead): Promise<Outcome> => {
+export const checkContents = async (
+  pack: PackFiles,
+  head: PackHead,
+  decimals: number | null,
+  known: KnownValidators = {},
+): Promise<Outcome> => {
   const { coinType, first, last } = head;
-  const signatures = await openSignatures(folder, head);
+  const signatures = await openSignatures(pack, head, known);
   const wanted = createWanted(head.packages);
   const register = new PackRegister(coinType);
   const versions = new PackVersions();
-  const opening = new PackOpening(coinType);
-  await using standing = new PackLines(folder, FILES.firstState);
-  for (let text = await standing.next(); text !== undefined; text = await standing.next()) {
-    const said = readStanding(FILES.firstState, text, coinType, STILL_OPEN);
-    register.stands(said);
+  const opening = new PackOpening(coinType, first.checkpoint);
+  let standing = 0;
+  for await (const line of jsonLines(pack, FILES.firstState)) {
+    const said = standingIn(line, coinType, STILL_OPEN);
+    await reading(FILES.firstState, () => register.stands(said));
     versions.stands(said);
     opening.expect(said);
+    standing += 1;
   }
-  const decimals = await decimalsSaid(folder);
-  await using movements = new PackLines(folder, FILES.movements);
-  await using holderEvents = new PackLines(folder, FILES.holderEvents);
-  await using roleEvents = new PackLines(folder, FILES.roleEvents);
+  await using movements = new PackLines(pack, FILES.movements);
+  await using holderEvents = new PackLines(pack, FILES.holderEvents);
+  await using roleEvents = new PackLines(pack, FILES.roleEvents);
   const counts = { checkpoints: 0, openingCheckpoints: 0, transactions: 0, facts: 0 };
   let firstRegister: ProvenRegister | undefined;
 
   const registerAt = async (file: string, mark: CheckpointMark, of: typeof first) => {
     if (mark.digest !== of.digest || mark.timestampMs !== of.timestampMs) {
-      throw new AuditPackError(
+      throw packError(
         FILES.manifest,
         `checkpoint ${mark.sequence} has digest ${mark.digest} and time ${mark.timestampMs}, not ${of.digest} and ${of.timestampMs}`,
       );
     }
     const table = register.table(mark, decimals);
-    await checkTable(folder, file, table);
+    await checkTable(pack, file, table, register.holdsNothing);
     return { ...table, roles: register.roles };
   };
 
-  for (const sequence of await excerptsIn(folder, CHECKPOINTS)) {
+  for (const sequence of excerptsIn(pack, CHECKPOINTS)) {
     const file = excerptFile(CHECKPOINTS, sequence);
-    if (sequence > last.checkpoint) throw new AuditPackError(file, "is beyond the last checkpoint");
+    if (sequence > last.checkpoint) throw packError(file, "is beyond the last checkpoint");
     const excerpt = await reading(file, async () =>
-      readExcerpt(sequence, await readFile(join(folder, file)), wanted),
+      readExcerpt(sequence, await excerptBytes(pack, file), wanted),
     );
     await signatures.prove(file, excerpt.certified);
     const { checkpoint } = excerpt;
@@ -132,7 +145,7 @@ export const checkContents = async (folder: string, head: PackHead): Promise<Out
         movements: movements.count,
         holderEvents: holderEvents.count,
         roleEvents: roleEvents.count,
-        standing: standing.count,
+        standing,
         standingProven,
         followed: versions.followed,
         decimalsProven: register.decimals !== null,
@@ -140,27 +153,33 @@ export const checkContents = async (folder: string, head: PackHead): Promise<Out
     }
   }
   const missing = firstRegister === undefined ? first : last;
-  throw new AuditPackError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
+  throw packError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
 };
 
-/** The decimals that the tables say: where no metadata is among the facts, that is all there is. */
-const decimalsSaid = (folder: string): Promise<number | null> =>
-  reading(FILES.lastTable, async () => {
-    const table: unknown = JSON.parse(await readFile(join(folder, FILES.lastTable), "utf8"));
-    const has = typeof table === "object" && table !== null && "decimals" in table;
-    return has && typeof table.decimals === "number" ? table.decimals : null;
-  });
-
-/** @throws AuditPackError (stop) where the file says something else than the table that was folded */
-const checkTable = async (folder: string, file: string, table: RegisterTable): Promise<void> => {
-  const { issued, totalSupply } = table.head;
+/**
+ * @param isEmpty nothing stands yet, and so no treasury
+ * @throws AuditPackError (stop) where the file says something else than the table that was folded
+ */
+const checkTable = async (
+  pack: PackFiles,
+  file: string,
+  table: RegisterTable,
+  isEmpty: boolean,
+): Promise<void> => {
+  const { issued, totalSupply, coinType } = table.head;
+  if (totalSupply === null && !isEmpty) {
+    throw packError(
+      file,
+      `the treasury of ${coinType} is not among the objects of the pack: without it no register is whole`,
+    );
+  }
   if (totalSupply !== null && issued !== totalSupply) {
-    throw new AuditPackError(
+    throw packError(
       file,
       `all rows come to ${issued}, but the treasury has issued ${totalSupply}: tokens or grants are missing`,
     );
   }
-  await using lines = new PackLines(folder, file);
+  await using lines = new PackLines(pack, file, LONGEST_ROW);
   let text = "";
   for await (const piece of capTableJson(table.head, table.rows.length === 0 ? [] : [table.rows]))
     text += piece.data;

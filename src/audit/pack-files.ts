@@ -1,11 +1,43 @@
-/** The files of a pack, and the text of its manifest. */
+/** The files of a pack on this machine, and the text of its manifest. */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { createReadStream, openAsBlob } from "node:fs";
+import { lstat, opendir, readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { canonicalJson } from "../../client/canonical-json.mjs";
-import { FILES, type Manifest } from "./pack-form.ts";
+import type { PackFiles } from "../../client/pack-files.mjs";
+import { FILES, type Manifest, packError } from "./pack-form.ts";
+
+/** A pack has two files for a checkpoint at most; more than this is no pack. */
+const MOST_FILES = 1_000_000;
+
+/**
+ * The files of a folder, none of them read yet. Only files and folders are taken: a link or a device could
+ * lead anywhere, and never end.
+ * @throws AuditPackError (stop)
+ */
+export const openPack = async (folder: string): Promise<PackFiles> => {
+  const files = new Map<string, Blob>();
+  const open = async (below: string): Promise<void> => {
+    for await (const { name } of await opendir(join(folder, below))) {
+      const path = `${below}${name}`;
+      const found = await lstat(join(folder, path));
+      if (found.isDirectory() && below === "") await open(`${name}/`);
+      else if (found.isFile()) files.set(path, await openAsBlob(join(folder, path)));
+      else throw packError(path, "is neither a file nor a folder of a pack");
+      if (files.size > MOST_FILES) throw packError(folder, `has more than ${MOST_FILES} files`);
+    }
+  };
+  await open("");
+  return files;
+};
+
+/** SHA-256 of a file, read piece by piece. */
+export const hashOf = async (file: Blob): Promise<string> => {
+  const hash = createHash("sha256");
+  for await (const chunk of file.stream()) hash.update(chunk);
+  return hash.digest("hex");
+};
 
 /** SHA-256 and size of a file. */
 export const hashed = async (path: string): Promise<Manifest["files"][string]> => {

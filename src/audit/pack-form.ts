@@ -1,8 +1,13 @@
-/** The form of an audit pack: its files, its manifest, and what is signed. */
-import { z } from "zod";
-import type { Remedy } from "../waiting/remedy.ts";
+/** The form of an audit pack: its files, its manifest, and what is wrong with it. */
+import type {
+  PackFile,
+  PackManifest,
+  PackMark,
+  PackRoot,
+} from "../../client/verify-audit-pack.mjs";
+import { AuditPackError, type TierName } from "../../client/verify-audit-pack.mjs";
 
-export const PACK_FORMAT = "holderbook-audit-pack";
+export { AuditPackError } from "../../client/verify-audit-pack.mjs";
 
 /** The files of a pack; checkpoints and ends of epochs have one each, named by their numbers. */
 export const FILES = {
@@ -26,65 +31,65 @@ export const excerptFile = (folder: typeof CHECKPOINTS | typeof EPOCHS, sequence
   `${folder}/${sequence}.binpb`;
 
 /** Something in a pack does not hold. Do not rely on the pack. */
-export class AuditPackError extends Error {
-  override readonly name = "AuditPackError";
-  readonly remedy: Remedy = "stop";
-  /** The file that it is in. */
-  readonly file: string;
+export const packError = (file: string, what: string, tier?: TierName): AuditPackError =>
+  new AuditPackError([{ file, what }], tier);
 
-  constructor(file: string, what: string, options?: ErrorOptions) {
-    super(`${file}: ${what}`, options);
-    this.file = file;
-  }
-}
+/** Numbers of the manifest's JSON, which has them as texts. */
+type Exact<T, Names extends keyof T> = {
+  readonly [Name in keyof T]: Name extends Names ? bigint : T[Name];
+};
 
-const number = z
-  .string()
-  .regex(/^(0|[1-9]\d{0,38})$/, "must be a whole number, as a text")
-  .transform(BigInt);
-const hash = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex digits");
+type Mark = Exact<PackMark, "checkpoint" | "timestampMs">;
+type Root = Exact<PackRoot, "total">;
+type File = Exact<PackFile, "size">;
 
-const mark = z.strictObject({ checkpoint: number, digest: z.string(), timestampMs: number });
-const digests = z.record(z.string(), hash);
-const root = z.strictObject({ root: hash, total: number, signature: z.string() });
-const file = z.strictObject({ sha256: hash, size: number });
-
-export const manifestSchema = z.strictObject({
-  format: z.literal(PACK_FORMAT),
-  version: z.literal(1),
-  /** Of the ledger's network. */
-  chainId: z.string(),
-  coinType: z.string(),
-  /** Addresses of the contract. */
-  packages: z.array(z.string()),
-  first: mark,
-  last: mark,
-  /** Whether the pack has the checkpoints that the first register came from, or it stands as signed. */
-  opening: z.enum(["proven", "signed"]),
+/** A manifest whose form was checked. */
+export type Manifest = Omit<
+  PackManifest,
+  "first" | "last" | "trust" | "roots" | "holderNames" | "files"
+> & {
+  readonly first: Mark;
+  readonly last: Mark;
   /** The committee that all signatures follow from; `checkpoint` ended the epoch before and names it. */
-  trust: z.strictObject({
-    epoch: number,
-    checkpoint: number.nullable(),
-    digest: z.string().nullable(),
-  }),
-  /** Of each pipeline, at both checkpoints: for `holderbook compare`. */
-  digests: z.strictObject({ first: digests, last: digests }),
-  /** Signed as `GET /roots` shows them. */
-  roots: z.strictObject({ first: root, last: root }),
-  holderNames: file.nullable(),
-  keyId: z.string(),
-  /** Base64 of the deployment's key. */
-  publicKey: z.string(),
+  readonly trust: {
+    readonly epoch: bigint;
+    readonly checkpoint: bigint | null;
+    readonly digest: string | null;
+  };
+  readonly roots: { readonly first: Root; readonly last: Root };
+  readonly holderNames: File | null;
   /** Every file but the manifest and its signature. */
-  files: z.record(z.string(), file),
-});
-
-/** A manifest as it is read. */
-export type Manifest = z.infer<typeof manifestSchema>;
+  readonly files: Readonly<Record<string, File>>;
+};
 
 /** What is known of a pack before its files are there. */
 export type PackHead = Omit<Manifest, "files">;
 
-/** What the deployment's key signs. */
-export const signedPack = (sha256: string) =>
-  ({ purpose: "holderbook-audit-pack-v1", manifestSha256: sha256 }) as const;
+const markIn = ({ checkpoint, digest, timestampMs }: PackMark): Mark => ({
+  checkpoint: BigInt(checkpoint),
+  digest,
+  timestampMs: BigInt(timestampMs),
+});
+
+const rootIn = ({ total, ...rest }: PackRoot): Root => ({ ...rest, total: BigInt(total) });
+
+const fileIn = ({ sha256, size }: PackFile): File => ({ sha256, size: BigInt(size) });
+
+/** The same with numbers. */
+export const manifestIn = (json: PackManifest): Manifest => {
+  const { first, last, trust, roots, holderNames, files } = json;
+  const { epoch, checkpoint, digest } = trust;
+  return {
+    ...json,
+    first: markIn(first),
+    last: markIn(last),
+    trust: {
+      epoch: BigInt(epoch),
+      checkpoint: checkpoint === null ? null : BigInt(checkpoint),
+      digest,
+    },
+    roots: { first: rootIn(roots.first), last: rootIn(roots.last) },
+    holderNames: holderNames === null ? null : fileIn(holderNames),
+    files: Object.fromEntries(Object.entries(files).map(([path, file]) => [path, fileIn(file)])),
+  };
+};

@@ -1,15 +1,15 @@
 /** Lines of a pack's files: RFC 8785 JSON, numbers as texts; the writer's and the verifier's are the same. */
-import { createReadStream } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { z } from "zod";
+import { Buffer } from "node:buffer";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
+import { linesOf, type PackFiles } from "../../client/pack-files.mjs";
+import { LONGEST_LINE, type StandingLine } from "../../client/pack-movements.mjs";
+import { nameAndCoin } from "../ledger/reading/facts.ts";
 import type { ObjectFact } from "../log/fact.ts";
 import type { BalanceChange } from "../projections/balance-changes.ts";
 import type { HolderEventRow } from "../projections/holder-events.ts";
 import type { MembershipRange } from "../projections/memberships.ts";
 import type { RoleEventRow, RoleRange } from "../projections/roles.ts";
-import { AuditPackError } from "./pack-form.ts";
+import { FILES, packError } from "./pack-form.ts";
 
 /** The values of these names. */
 const line = (row: Readonly<Record<string, unknown>>, names: readonly string[]): string =>
@@ -59,82 +59,49 @@ export const standingLine = (standing: Standing): string => {
   }
 };
 
-const whole = z
-  .string()
-  .regex(/^(0|[1-9]\d{0,19})$/)
-  .transform(BigInt);
-
-const standing = z.discriminatedUnion("kind", [
-  z.strictObject({
-    kind: z.literal("object"),
-    objectId: z.string(),
-    version: whole,
-    type: z.string(),
-    name: z.string(),
-    checkpoint: whole,
-    transaction: whole.transform(Number),
-    index: whole.transform(Number),
-    txDigest: z.string(),
-    sender: z.string(),
-    timestampMs: whole,
-    contents: z.base64().transform((text) => Buffer.from(text, "base64")),
-  }),
-  z.strictObject({
-    kind: z.literal("membership"),
-    address: z.string(),
-    aspect: z.enum(["holder", "group", "freeze"]),
-    value: whole,
-    checkpoint: whole,
-  }),
-  z.strictObject({
-    kind: z.literal("role"),
-    owner: z.string(),
-    role: z.string(),
-    checkpoint: whole,
-  }),
-]);
-
-/** @param until of a range that stands @throws AuditPackError (stop) */
-export const readStanding = (
-  file: string,
-  text: string,
-  coinType: string,
-  until: bigint,
-): Standing => {
-  const { data } = standing.safeParse(parsed(text));
-  if (data === undefined)
-    throw new AuditPackError(file, `a line of no known form: ${text.slice(0, 200)}`);
-  switch (data.kind) {
-    case "object":
-      return { kind: "object", fact: { ...data, kind: "object", coinType } };
-    case "membership":
-      return { kind: "membership", range: { ...data, coinType, until } };
+/**
+ * @param until of a range that stands
+ * @throws AuditPackError (stop) for an object of another coin
+ */
+export const standingIn = (json: StandingLine, coinType: string, until: bigint): Standing => {
+  const checkpoint = BigInt(json.checkpoint);
+  switch (json.kind) {
+    case "object": {
+      const { name, coinType: of } = nameAndCoin(json.type);
+      if (name !== json.name || of !== coinType) {
+        throw packError(FILES.firstState, `object ${json.objectId} is none of ${coinType}`);
+      }
+      const fact: ObjectFact = {
+        ...json,
+        checkpoint,
+        coinType,
+        version: BigInt(json.version),
+        transaction: Number(json.transaction),
+        index: Number(json.index),
+        timestampMs: BigInt(json.timestampMs),
+        contents: Buffer.from(json.contents, "base64"),
+      };
+      return { kind: "object", fact };
+    }
+    case "membership": {
+      const range = { ...json, coinType, checkpoint, until, value: BigInt(json.value) };
+      return { kind: "membership", range };
+    }
     case "role":
-      return { kind: "role", range: { ...data, coinType, until } };
+      return { kind: "role", range: { ...json, coinType, checkpoint, until } };
   }
 };
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
-/** The lines of a file of a pack, one after the other. */
+/** The lines of a file of a pack, held against those that were made again. */
 export class PackLines implements AsyncDisposable {
   readonly #file: string;
-  readonly #stream: ReturnType<typeof createReadStream>;
-  readonly #lines: AsyncIterator<string>;
+  readonly #lines: AsyncGenerator<string, void>;
   #count = 0;
 
-  constructor(folder: string, file: string) {
+  /** @param most characters of a line */
+  constructor(pack: PackFiles, file: string, most = LONGEST_LINE) {
     this.#file = file;
-    this.#stream = createReadStream(join(folder, file), "utf8");
-    this.#lines = createInterface({ input: this.#stream, crlfDelay: Infinity })[
-      Symbol.asyncIterator
-    ]();
+    this.#lines = linesOf(pack, file, most);
   }
 
   /** How many were read. */
@@ -142,36 +109,35 @@ export class PackLines implements AsyncDisposable {
     return this.#count;
   }
 
-  /** The next one; undefined behind the last. */
-  async next(): Promise<string | undefined> {
-    const { done, value } = await this.#lines.next();
-    if (done) return undefined;
+  async #next(): Promise<string | undefined> {
+    const next = await this.#lines.next();
+    if (next.done) return undefined;
     this.#count += 1;
-    return value;
+    return next.value;
   }
 
   /** @throws AuditPackError (stop) when the next one is another */
   async expect(text: string): Promise<void> {
-    const found = await this.next();
+    const found = await this.#next();
     if (found === text) return;
     const at = `line ${found === undefined ? this.#count + 1 : this.#count}`;
-    throw new AuditPackError(
+    throw packError(
       this.#file,
-      `${at} is ${found ?? "missing"}, but the checkpoints give ${text}`,
+      `${at} is ${found?.slice(0, 150) ?? "missing"}, but the checkpoints give ${text.slice(0, 150)}`,
     );
   }
 
   /** @throws AuditPackError (stop) when there are more */
   async end(): Promise<void> {
-    const found = await this.next();
+    const found = await this.#next();
     if (found === undefined) return;
-    throw new AuditPackError(
+    throw packError(
       this.#file,
-      `line ${this.#count} is ${found}, which no checkpoint of the pack gives`,
+      `line ${this.#count} is ${found.slice(0, 150)}, which no checkpoint of the pack gives`,
     );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stream.destroy();
+    await this.#lines.return();
   }
 }

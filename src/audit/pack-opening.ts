@@ -2,8 +2,9 @@
 import { Buffer } from "node:buffer";
 import type { Fact, ObjectFact } from "../log/fact.ts";
 import { membershipKey } from "../pipelines/holder-lifecycle.ts";
+import { STILL_OPEN } from "../projections/ranges.ts";
 import { roleKey } from "../projections/roles.ts";
-import { AuditPackError, FILES } from "./pack-form.ts";
+import { FILES, packError } from "./pack-form.ts";
 import type { Standing } from "./pack-lines.ts";
 import { PackRegister } from "./pack-register.ts";
 
@@ -14,12 +15,18 @@ type Expected = {
 };
 
 export class PackOpening {
-  readonly #coinType: string;
   readonly #expected = new Map<string, Expected>();
+  /** What stands for the first register, and from when: what ends it must be seen. */
+  readonly #waiting: Standing[] = [];
+  #isSorted = false;
+  readonly #register: PackRegister;
+  readonly #first: bigint;
   #proven = 0;
 
-  constructor(coinType: string) {
-    this.#coinType = coinType;
+  /** @param first the checkpoint of the first register */
+  constructor(coinType: string, first: bigint) {
+    this.#register = new PackRegister(coinType);
+    this.#first = first;
   }
 
   /** How much of it is proven. */
@@ -29,13 +36,20 @@ export class PackOpening {
 
   expect(standing: Standing): void {
     const key = keyOf(standing);
-    const { checkpoint } = standing.kind === "object" ? standing.fact : standing.range;
-    if (this.#expected.has(key)) throw new AuditPackError(FILES.firstState, `has ${key} twice`);
+    const checkpoint = sinceOf(standing);
+    if (this.#expected.has(key)) throw packError(FILES.firstState, `has ${key} twice`);
+    if (checkpoint > this.#first) {
+      throw packError(
+        FILES.firstState,
+        `${key} is said to stand since checkpoint ${checkpoint}, which is behind the first register`,
+      );
+    }
     this.#expected.set(key, { standing, checkpoint, isProven: false });
+    if (standing.kind !== "object") this.#waiting.push(standing);
   }
 
   /**
-   * Holds the facts of a checkpoint against what stands from it.
+   * Holds the facts of a checkpoint against what stands from it; to be called in ascending order.
    * @throws AuditPackError (stop) when they say something else
    */
   meet(checkpoint: bigint, facts: readonly Fact[]): void {
@@ -48,25 +62,41 @@ export class PackOpening {
         return isSameObject(fact, standing.fact);
       });
     }
-    const { memberships, roles } = new PackRegister(this.#coinType).apply(facts);
-    for (const range of memberships) {
-      this.#compare(
-        `membership ${membershipKey(range)}`,
-        checkpoint,
-        (standing) => standing.kind === "membership" && standing.range.value === range.value,
-      );
+    this.#standFrom(checkpoint);
+    const { memberships, roles } = this.#register.apply(facts);
+    // Ranges that begin come behind those that end in their place.
+    const lastOf = <Range>(ranges: readonly Range[], keyed: (range: Range) => string) =>
+      new Map(ranges.map((range) => [keyed(range), range]));
+    for (const [key, range] of lastOf(memberships, membershipKey)) {
+      this.#compare(`membership ${key}`, checkpoint, (standing) => {
+        if (standing.kind !== "membership") return false;
+        return range.until === STILL_OPEN && standing.range.value === range.value;
+      });
     }
-    for (const range of roles) this.#compare(`role ${roleKey(range)}`, checkpoint, () => true);
+    for (const [key, { until }] of lastOf(roles, roleKey)) {
+      this.#compare(`role ${key}`, checkpoint, () => until === STILL_OPEN);
+    }
+  }
+
+  /** Puts in place what is said to stand since before a checkpoint, so that its end is seen there. */
+  #standFrom(checkpoint: bigint): void {
+    if (!this.#isSorted) this.#waiting.sort((a, b) => (sinceOf(a) < sinceOf(b) ? 1 : -1));
+    this.#isSorted = true;
+    for (
+      let next = this.#waiting.at(-1);
+      next !== undefined && sinceOf(next) < checkpoint;
+      next = this.#waiting.at(-1)
+    ) {
+      this.#waiting.pop();
+      this.#register.stands(next);
+    }
   }
 
   #compare(key: string, checkpoint: bigint, isSame: (standing: Standing) => boolean): void {
     const expected = this.#expected.get(key);
     if (expected === undefined || expected.checkpoint > checkpoint) return;
     if (expected.checkpoint < checkpoint || !isSame(expected.standing)) {
-      throw new AuditPackError(
-        FILES.firstState,
-        `${key} is not what checkpoint ${checkpoint} made of it`,
-      );
+      throw packError(FILES.firstState, `${key} is not what checkpoint ${checkpoint} made of it`);
     }
     this.#proven += expected.isProven ? 0 : 1;
     expected.isProven = true;
@@ -76,13 +106,16 @@ export class PackOpening {
   assertProven(): void {
     for (const [key, { checkpoint, isProven }] of this.#expected) {
       if (isProven) continue;
-      throw new AuditPackError(
+      throw packError(
         FILES.firstState,
         `${key} is said to stand since checkpoint ${checkpoint}, which does not prove it`,
       );
     }
   }
 }
+
+const sinceOf = (standing: Standing): bigint =>
+  standing.kind === "object" ? standing.fact.checkpoint : standing.range.checkpoint;
 
 const keyOf = (standing: Standing): string => {
   if (standing.kind === "object") return `object ${standing.fact.objectId}`;

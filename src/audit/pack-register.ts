@@ -59,6 +59,12 @@ export class PackRegister {
     return this.#decimals;
   }
 
+  /** Nothing was applied so far that still stands. */
+  get holdsNothing(): boolean {
+    const standing = [this.#tokens, this.#grants, this.#memberships, this.#roles];
+    return this.#supply === null && standing.every(({ size }) => size === 0);
+  }
+
   /** Roles that are held, by owner and role. */
   get roles(): readonly RoleRange[] {
     return [...this.#roles.values()].sort((a, b) => (roleKey(a) < roleKey(b) ? -1 : 1));

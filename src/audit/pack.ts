@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../client/canonical-json.mjs";
+import { signedPack } from "../../client/pack-files.mjs";
+import { PACK_FORMAT } from "../../client/pack-forms.mjs";
 import type { Database } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
@@ -26,16 +28,8 @@ import { capTableJson, readCapTable, type TableOf } from "./cap-table-json.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { writeNewFolder } from "./new-folder.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";
-import { filesOf, hashed, manifestText } from "./pack-files.ts";
-import {
-  CHECKPOINTS,
-  EPOCHS,
-  FILES,
-  type Manifest,
-  PACK_FORMAT,
-  type PackHead,
-  signedPack,
-} from "./pack-form.ts";
+import { filesOf, hashed, manifestText, openPack } from "./pack-files.ts";
+import { CHECKPOINTS, EPOCHS, FILES, type Manifest, type PackHead } from "./pack-form.ts";
 import {
   holderEventLine,
   movementLine,
@@ -115,7 +109,7 @@ export const writePack = (
       keyId: key.keyId,
       publicKey: key.publicKey,
     };
-    const outcome = await checkContents(folder, head);
+    const outcome = await checkContents(await openPack(folder), head, last.decimals);
     await writeFile(join(folder, FILES.report), reportOf(head, outcome));
     await sign(folder, key, { ...head, files: await hashesOf(folder) });
     return outcome;
@@ -282,7 +276,7 @@ const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<st
 };
 
 const hashesOf = async (folder: string): Promise<Manifest["files"]> => {
-  const files: Manifest["files"] = {};
+  const files: Record<string, Manifest["files"][string]> = {};
   for (const file of await filesOf(folder)) files[file] = await hashed(join(folder, file));
   return files;
 };

@@ -5,6 +5,7 @@ import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { writePack } from "../audit/pack.ts";
 import { readAgain } from "../audit/pack-again.ts";
 import type { Outcome } from "../audit/pack-check.ts";
+import { openPack } from "../audit/pack-files.ts";
 import type { Manifest, PackHead } from "../audit/pack-form.ts";
 import { verifyPack } from "../audit/pack-verify.ts";
 import type { Db } from "../database/connect.ts";
@@ -12,7 +13,7 @@ import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
-import { committeeFrom, readTrusted } from "../ledger/reading/trust.ts";
+import { committeeFrom, readTrusted, type TrustedCheckpoint } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { factSource } from "../log/log.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
@@ -122,7 +123,7 @@ const firstTable = async (
 
 type VerifyOptions = {
   readonly committeeFrom?: string;
-  readonly trust?: string;
+  readonly trust?: TrustedCheckpoint;
   readonly key?: string;
   readonly source?: string;
   readonly retryFor: number;
@@ -138,11 +139,11 @@ const verifyCommand = () =>
       "the committee that it must begin with: a committee file (.json), or a checkpoint file that ends an epoch",
     )
     .option(
-      "--trust <digest>",
-      "digest of the checkpoint that must name that committee",
+      "--trust <checkpoint>",
+      "the checkpoint that must name that committee: its digest, or NUMBER:DIGEST",
       (text: string) => {
         const trusted = readTrusted(text);
-        if (trusted !== null) return trusted.digest;
+        if (trusted !== null) return trusted;
         throw new InvalidArgumentError("It must be a digest in base58.");
       },
     )
@@ -159,7 +160,7 @@ const verifyCommand = () =>
     .action(async (folder: string, options: VerifyOptions) => {
       const { committeeFrom: path, trust, key, source, retryFor } = options;
       const committee = path === undefined ? undefined : await committeeFrom(path);
-      const known = { committee, digest: trust, publicKey: key };
+      const known = { committee, trusted: trust, publicKey: key };
       const { manifest, outcome } = await verifyPack(folder, known);
       const lines = [
         `the pack holds: ${manifest.coinType}, checkpoints ${manifest.first.checkpoint} to ${manifest.last.checkpoint}`,
@@ -185,7 +186,7 @@ const readFrom = async (
   const source = patientSource(openSource(setting), { forMs, check: whole, onTrouble });
   try {
     await assertReaches(source, manifest.last.checkpoint, signal);
-    return await readAgain(folder, manifest, source, signal);
+    return await readAgain(await openPack(folder), manifest, source, signal);
   } finally {
     await source.close();
   }
@@ -215,9 +216,9 @@ const inWords = (outcome: Outcome): readonly string[] => [
 /** What was compared with something from elsewhere, and what was not. */
 const compared = (
   { trust, publicKey, packages }: Manifest,
-  known: { committee?: unknown; digest?: unknown; publicKey?: unknown },
+  known: { committee?: unknown; trusted?: unknown; publicKey?: unknown },
 ): readonly string[] => [
-  known.committee === undefined && known.digest === undefined
+  known.committee === undefined && known.trusted === undefined
     ? `not compared: the validators that all signatures follow from, those of epoch ${trust.epoch}${trust.digest === null ? "" : `, as checkpoint ${trust.checkpoint} of digest ${trust.digest} names them`}. Give them with --committee-from, or that digest with --trust`
     : `the signatures follow from the validators given, those of epoch ${trust.epoch}`,
   known.publicKey === undefined

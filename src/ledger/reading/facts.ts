@@ -106,7 +106,8 @@ const factsOfTransaction = (
   ];
 };
 
-const nameAndCoin = (type: string): { name: string; coinType: string | null } => {
+/** The name of a type without its address, and the coin type that it is of; null for none. */
+export const nameAndCoin = (type: string): { name: string; coinType: string | null } => {
   const { module, name, parameters } = splitType(type);
   return { name: `${module}::${name}`, coinType: parameters[0] ?? null };
 };

@@ -7,8 +7,8 @@ import { part } from "../../../data/part.ts";
 /** Statements, and what is signed of roots. */
 export const loadStatements = part(() => import("../../../../../client/verify-statement.mjs")).load;
 
-/** The tree over a register's rows. */
-export const loadSumTree = part(() => import("../../../../../client/sum-tree.mjs")).load;
+/** Audit packs. */
+export const loadPacks = part(() => import("../../../../../client/verify-audit-pack.mjs")).load;
 
 const noble = part(() => import("../../../../../client/noble.mjs"));
 const canonical = part(() => import("../../../../../client/canonical-json.mjs"));

@@ -72,6 +72,7 @@ export const Result = ({
 const LOOKS = {
   holds: { className: "bg-good-soft text-good", icon: <CheckIcon />, word: "Holds:" },
   fails: { className: "bg-bad-soft text-bad", icon: <CloseIcon />, word: "Does not hold:" },
+  open: { className: "bg-sunken text-muted", icon: null, word: "Not shown here:" },
   skipped: { className: "bg-sunken text-muted", icon: null, word: "Not looked at:" },
 } as const;
 
@@ -90,6 +91,7 @@ const StepLine = ({ step: { title, result, details } }: { readonly step: Step })
           <span className="sr-only">{word} </span>
           {title}
           {result === "skipped" ? " (not looked at)" : ""}
+          {result === "open" ? " (not shown here)" : ""}
         </div>
         {details.map((detail) => (
           <div

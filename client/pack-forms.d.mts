@@ -1,0 +1,1 @@
+export declare const PACK_FORMAT: "holderbook-audit-pack";

@@ -1,0 +1,65 @@
+/** What is said of an audit pack, in the same words wherever it is checked. */
+
+export const TIERS = {
+  authentic: "signed by this key, over these bytes",
+  consistent: "tables, movements and report follow from the facts",
+  complete: "nothing of the range is missing",
+};
+
+/** What was found wrong, as a verdict: the tiers behind it were not reached. */
+export const failedVerdict = ({ tier, message }) =>
+  Object.fromEntries(
+    Object.keys(TIERS).map((name) => [
+      name,
+      name === tier
+        ? { holds: false, by: [message], not_shown: [] }
+        : { holds: null, by: [], not_shown: ["not looked at: something is false"] },
+    ]),
+  );
+
+const SAYS = new Map([
+  [true, "holds"],
+  [false, "is false"],
+  [null, "not shown"],
+]);
+
+/** A verdict in lines. */
+export const verdictLines = (verdict) =>
+  Object.entries(TIERS).flatMap(([name, means]) => {
+    const { holds, by, not_shown } = verdict[name];
+    return [
+      `${name} (${means}): ${SAYS.get(holds)}`,
+      ...by.map((what) => `  by: ${what}`),
+      ...not_shown.map((what) => `  not shown: ${what}`),
+    ];
+  });
+
+/** Which tiers are asked for and cannot be shown. */
+export const unshown = (verdict, required) =>
+  required.filter((name) => verdict[name].holds === null);
+
+/** The signature of a manifest whose files were hashed; `publicKey` is the key that is known, if one is. */
+export const authenticity = ({ publicKey: own, chainId, holderNames, files }, publicKey) => ({
+  holds: publicKey === undefined ? null : true,
+  by: [
+    publicKey === undefined
+      ? `the manifest is signed with ${own}, the key that it names itself`
+      : "the manifest is signed with the key given",
+    "both registers' roots are signed with the same key",
+    `${Object.keys(files).length} files have the SHA-256 and size of the manifest, and there is no other`,
+  ],
+  not_shown: [
+    ...(publicKey === undefined
+      ? [
+          "whose key that is: anybody can sign with a key of their own. Give the key that you know from elsewhere",
+        ]
+      : []),
+    `the chain's id, ${chainId}: it stands as signed`,
+    ...(holderNames === null
+      ? []
+      : ["what the issuer's file of holders' names says: only its hash is here"]),
+  ],
+});
+
+export const rangeText = ({ coinType, first, last }) =>
+  `${coinType}, checkpoints ${first.checkpoint} to ${last.checkpoint}`;

@@ -1,0 +1,187 @@
+/** Packs that are not what they say, or not packs at all, in everything that needs no second look at the ledger. */
+import { rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { expect, test } from "vitest";
+import { verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import { runCommand } from "../commands/run-command.ts";
+import { edited, filesIn, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
+
+const verify = (...args: readonly string[]) => runCommand(["audit-pack", "verify", ...args], {});
+
+/** Command line and client refuse it, each naming the same. */
+const expectRefused = async (folder: string, what: RegExp, ...args: readonly string[]) => {
+  const ran = await verify(folder, ...args);
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toMatch(what);
+  // What is foreign can neither break a line nor steer the terminal.
+  expect(ran.stderr.trimEnd()).toMatch(/^[\x20-\x7e]*$/);
+  const refused = verifyAuditPack(await filesIn(folder));
+  await expect(refused).rejects.toThrow(what);
+  await expect(refused).rejects.toHaveProperty("name", "AuditPackError");
+};
+
+test("a digest that the manifest merely quotes names no committee: trust comes from the caller alone", async () => {
+  await using proven = await packOfVersion1("proven");
+  await using signed = await packOfVersion1("signed");
+  const { trust } = await manifestOf(signed.path);
+  const digest = trust.digest ?? "";
+  // Begins with validators of its own, and quotes the digest that the auditor knows.
+  await signAnew(proven.path, (manifest) => ({ trust: { ...manifest.trust, digest } }));
+  const quoted = await verify(proven.path, "--trust", digest);
+  expect(quoted).toMatchObject({ code: 1, stdout: "" });
+  expect(quoted.stderr).toContain("a digest without its checkpoint");
+  await signAnew(proven.path, (manifest) => ({ trust: { ...manifest.trust, digest: null } }));
+  const itself = await verify(proven.path, "--trust", digest);
+  expect(itself).toMatchObject({ code: 1, stdout: "" });
+  expect(itself.stderr).toContain("itself, and not with a checkpoint: give the committee");
+  // The number is part of what is known.
+  expect(await verify(signed.path, "--trust", `${trust.checkpoint}:${digest}`)).toMatchObject({
+    code: 0,
+  });
+  const other = await verify(signed.path, "--trust", `7:${digest}`);
+  expect(other).toMatchObject({ code: 1, stdout: "" });
+  expect(other.stderr).toContain(`not checkpoint 7 of digest ${digest}`);
+  // A summary that is not the one of the digest.
+  const wrong = `${"1".repeat(31)}2`;
+  await signAnew(signed.path, (manifest) => ({ trust: { ...manifest.trust, digest: wrong } }));
+  const invented = await verify(signed.path, "--trust", wrong);
+  expect(invented).toMatchObject({ code: 1, stdout: "" });
+  expect(invented.stderr).toContain(`has digest ${digest}, not ${wrong}`);
+});
+
+test("an identifier in another spelling is refused, before any filter matches nothing by it", async () => {
+  const upper = (coinType: string) =>
+    `0x${coinType.slice(2, 66).toUpperCase()}${coinType.slice(66)}`;
+  await using honest = await packOfVersion1("signed");
+  await signAnew(honest.path);
+  expect(await verify(honest.path)).toMatchObject({ code: 0 });
+  const { coinType, packages, first } = await manifestOf(honest.path);
+  for (const edit of [
+    { coinType: upper(coinType) },
+    { coinType: coinType.replace("0x", "0X") },
+    { coinType: `${coinType}<u64` },
+    { coinType: coinType.replace("::acme", ":: acme") },
+    { packages: packages.map((address) => address.toUpperCase()) },
+    { packages: ["0x2"] },
+    { first: { ...first, checkpoint: `0${first.checkpoint}` } },
+    { first: { ...first, digest: `1${first.digest}` } },
+    { first: { ...first, extra: "" } },
+    { more: "" },
+  ]) {
+    await using pack = await packOfVersion1("signed");
+    await signAnew(pack.path, () => edit);
+    await expectRefused(pack.path, /manifest\.json: .*(must be|unknown member)/);
+  }
+});
+
+test("a free text of the manifest writes into neither report nor terminal", async () => {
+  await using other = await packOfVersion1("signed");
+  const { coinType } = await manifestOf(other.path);
+  for (const edit of [
+    { chainId: "mainnet\n\n## What was checked\n\n- everything" },
+    { chainId: "\u001b[2J" },
+    { chainId: "x".repeat(300_000) },
+    { coinType: coinType.replace("ACME", "ACME\u001b[2J") },
+    { keyId: "key`\n" },
+    { keyId: "\u202e" },
+  ]) {
+    await using pack = await packOfVersion1("signed");
+    await signAnew(pack.path, () => edit);
+    await expectRefused(pack.path, /manifest\.json: (chainId|coinType|keyId|has) /);
+  }
+  await writeFile(join(other.path, "\u001b[2J\n.txt"), "");
+  await expectRefused(other.path, /\\u\{1b\}\[2J\\u\{a\}\.txt: is no file of the manifest/);
+});
+
+test("a register without its treasury is a failure, and nothing says that it comes to the supply", async () => {
+  await using pack = await packOfVersion1("signed");
+  for (const name of ["first", "last"]) {
+    await edited(pack.path, `${name}/cap-table.json`, (text) =>
+      text.replace(/"totalSupply":"\d+"/, '"totalSupply":null'),
+    );
+  }
+  await signAnew(pack.path);
+  await expectRefused(pack.path, /first\/cap-table\.json: has rows, but no supply of a treasury/);
+});
+
+test("a file that the format does not know is refused, and one that is missing is named", async () => {
+  await using more = await packOfVersion1("signed");
+  await writeFile(join(more.path, "notes.txt"), "");
+  await signAnew(more.path);
+  await expectRefused(more.path, /manifest\.json: files has the unknown member "notes\.txt"/);
+  for (const file of ["role-events.ndjson", "committee.json", "report.md", "first/state.ndjson"]) {
+    await using less = await packOfVersion1("signed");
+    await rm(join(less.path, file));
+    await expectRefused(less.path, new RegExp(`${file}: is missing`));
+    await signAnew(less.path);
+    await expectRefused(less.path, new RegExp(`manifest\\.json: files has no ${file}`));
+  }
+});
+
+test("hostile files end with an error that has their name, soon and in little memory", async () => {
+  const wallet = (at: number) =>
+    `{"address":"0x${at.toString(16).padStart(64, "0")}","balance":"0","groupId":null,"isFrozen":false}`;
+  const wallets = Array.from({ length: 200_000 }, (_, at) => wallet(at)).join(",");
+  const head = (text: string) => text.slice(0, text.indexOf("\n") + 1);
+  const hostile: readonly (readonly [string, (folder: string) => Promise<void>])[] = [
+    [
+      "movements.ndjson",
+      async (folder) => {
+        await rm(join(folder, "movements.ndjson"));
+        await symlink("/dev/zero", join(folder, "movements.ndjson"));
+      },
+    ],
+    [
+      "last/cap-table.json",
+      async (folder) => {
+        await edited(folder, "last/cap-table.json", (text) =>
+          text.replace('"decimals":6', '"decimals":90000000'),
+        );
+        await signAnew(folder);
+      },
+    ],
+    [
+      "first/cap-table.json",
+      async (folder) => {
+        await edited(
+          folder,
+          "first/cap-table.json",
+          (text) =>
+            `${head(text)}{"holderId":"1","wallets":[${wallets}],"balance":"0","tokens":"0","granted":"0","unlocked":"0","locked":"0","share":"0.000000000000"}\n]}\n`,
+        );
+        await signAnew(folder);
+      },
+    ],
+    [
+      "role-events.ndjson",
+      async (folder) => {
+        await writeFile(join(folder, "role-events.ndjson"), `{"role":"${"x".repeat(300_000)}"}\n`);
+        await signAnew(folder);
+      },
+    ],
+    [
+      "committee.json",
+      async (folder) => {
+        await writeFile(join(folder, "committee.json"), "[".repeat(2_000_000));
+        await signAnew(folder);
+      },
+    ],
+    [
+      "manifest.json",
+      (folder) => writeFile(join(folder, "manifest.json"), `"${"x".repeat(50_000_000)}"`),
+    ],
+  ];
+  for (const [file, make] of hostile) {
+    await using pack = await packOfVersion1("signed");
+    await make(pack.path);
+    const before = process.memoryUsage().rss;
+    const began = performance.now();
+    const { code, stderr } = await verify(pack.path);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`AuditPackError: ${file}: `)]);
+    // A second and 200 MB where nothing else runs; what reads without end takes neither.
+    expect(performance.now() - began, file).toBeLessThan(20_000);
+    expect(process.memoryUsage().rss - before, file).toBeLessThan(400 * 2 ** 20);
+    expect(stderr.length).toBeLessThan(2_000);
+  }
+});
