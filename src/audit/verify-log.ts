@@ -1,32 +1,75 @@
-/** Holds the whole log against its hash chain and the heads that were signed, and names the facts that do not fit. */
-import type { Sql } from "../database/connect.ts";
-import { columnsByKey } from "../database/table-rows.ts";
-import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
-import { createCheckpointReader } from "../ledger/reading/read.ts";
-import { rowOf } from "../log/append.ts";
+/**
+ * Holds the whole log against its hash chains, against the heads that were signed, and each of its tables
+ * against the others. What the database alone cannot show is named as taken on faith.
+ */
+import type { Database, Sql } from "../database/connect.ts";
 import { chainEnd, type LogFault } from "../log/chain.ts";
+import { BLOCKS_BEGIN, checkBlocks, edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
-import { logFacts } from "../log/tables.ts";
+import { packagesInLog } from "../log/packages.ts";
+import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 
 export type VerifiedLog = {
-  /** Everything up to here was looked at. */
+  /** Where the log begins, and up to where everything was looked at. */
+  readonly first: bigint;
   readonly through: bigint;
   readonly facts: number;
+  /** Checkpoints whose times and digests were held against their chain. */
+  readonly checkpoints: number;
+  /** Signatures of the validators that were verified. */
+  readonly signatures: number;
   /** Last checkpoint with facts that the chain covers; null before it was begun. */
   readonly chainedThrough: bigint | null;
   /** The newest head that was signed. */
   readonly head: LogHead | null;
   /** By checkpoint, the first ones; empty when the log is whole. */
   readonly faults: readonly LogFault[];
+  /** What follows from nothing in the database. */
+  readonly faith: readonly string[];
 };
 
 /** A log that was changed all over need not be told checkpoint by checkpoint. */
-const MOST_FAULTS = 20;
+export const MOST_FAULTS = 20;
 
 /** Reads the whole log, a stretch at a time; a service may append to it meanwhile. */
-export const verifyLog = async (sql: Sql, signal: AbortSignal): Promise<VerifiedLog> => {
+export const verifyLog = async (
+  database: Database,
+  asked: Pick<ProofsAsked, "asked" | "trusted">,
+  signal: AbortSignal,
+): Promise<VerifiedLog> => {
+  const { sql } = database;
   const faults: LogFault[] = [];
+  const faith: string[] = [];
+  const { facts, through } = await verifyFacts(sql, faults, signal);
+  const checkpoints = await verifyBlocks(sql, faults, faith, signal);
+  const ends = await database.transaction(async (tx) => {
+    // Of one moment: a service may append meanwhile.
+    await tx.sql`set transaction isolation level repeatable read`;
+    for (const look of [gapFault, headFault]) {
+      const fault = await look(tx.sql);
+      if (fault !== null) faults.push(fault);
+    }
+    faults.push(...(await edgeFaults(tx.sql)));
+    const [log] = await tx.sql<{ first: bigint; next: bigint }[]>`
+      select first_checkpoint as first, next_checkpoint as next from log_high_water`;
+    const { first, next } = log ?? { first: 0n, next: 0n };
+    const proofs = await checkProofs(tx.sql, { ...asked, first, next }, signal);
+    faults.push(...proofs.faults);
+    faith.push(...proofs.faith, ...(await verifyPackages(tx.sql, { first, next }, faults)));
+    const { checkpoint } = await chainEnd(tx.sql);
+    const [head = null] = await signedHeads(tx.sql, 1);
+    const chainedThrough = checkpoint < 0n ? null : checkpoint;
+    return { first, signatures: proofs.signatures, chainedThrough, head };
+  });
+  if (checkpoints > 0 || facts > 0) {
+    faith.push("the ledger: that the log had its facts, times and digests when they were chained");
+  }
+  const known = faults.slice(0, MOST_FAULTS);
+  return { ...ends, through, facts, checkpoints, faults: known, faith };
+};
+
+const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal) => {
   let through = -1n;
   let facts = 0;
   while (faults.length < MOST_FAULTS) {
@@ -38,73 +81,65 @@ export const verifyLog = async (sql: Sql, signal: AbortSignal): Promise<Verified
     if (checked.fault !== null) faults.push(checked.fault);
     else if (checked.ended) break;
   }
-  for (const look of [gapFault, headFault]) {
-    const fault = await look(sql);
-    if (fault !== null) faults.push(fault);
-  }
-  const { checkpoint } = await chainEnd(sql);
-  const [head = null] = await signedHeads(sql, 1);
-  return { through, facts, chainedThrough: checkpoint < 0n ? null : checkpoint, head, faults };
+  return { through, facts };
 };
 
-type FactRow = ReturnType<typeof rowOf>;
-
-const STORED = `select ${columnsByKey(logFacts)} from log_facts where checkpoint = $1`;
-
-/** Texts that are equal where the columns are. */
-const shown = (value: FactRow[keyof FactRow] | string): string =>
-  value instanceof Uint8Array ? Buffer.from(value).toString("hex") : `${value}`;
-
-const nameOf = ({ kind, transaction, index, txDigest, name }: FactRow): string =>
-  `${kind === 0 ? "event" : "object"} ${name} of transaction ${transaction} (${txDigest}), index ${index}`;
-
-const placeOf = ({ transaction, kind, index }: FactRow): string =>
-  `${transaction} ${kind} ${index}`;
-
-/** Longer ones are named by their beginning. */
-const LONGEST_VALUE = 80;
-
-const cut = (text: string): string =>
-  text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
-
-/**
- * Where the log's facts of a checkpoint are not those that its bytes have.
- * @param raw the checkpoint, from a source that is believed
- * @param packages those whose facts the log keeps
- */
-export const wrongFacts = async (
+const verifyBlocks = async (
   sql: Sql,
-  raw: RawCheckpoint,
-  packages: readonly string[],
+  faults: LogFault[],
+  faith: string[],
+  signal: AbortSignal,
+): Promise<number> => {
+  let place = BLOCKS_BEGIN;
+  let checkpoints = 0;
+  const most = faults.length + MOST_FAULTS;
+  while (faults.length < most) {
+    signal.throwIfAborted();
+    const checked = await checkBlocks(sql, place);
+    ({ place } = checked);
+    checkpoints += checked.checkpoints;
+    faults.push(...checked.faults);
+    if (checked.unfilled !== null) {
+      const { from, to } = checked.unfilled;
+      const fault = await unfilledFault(sql, from, to);
+      if (fault === null) {
+        faith.push(`checkpoints ${from} to ${to}: their times and digests are not filled in`);
+      } else faults.push(fault);
+    }
+    if (checked.ended) break;
+  }
+  return checkpoints;
+};
+
+/** Only a log that an older version began has facts where it has no blocks. */
+const unfilledFault = async (sql: Sql, from: bigint, to: bigint): Promise<LogFault | null> => {
+  const rows = await sql`
+    select from log_checkpoints where checkpoint between ${from} and ${to} limit 1`;
+  if (rows.length > 0) return null;
+  const what = `log_blocks lacks checkpoints ${from} to ${to}: they were deleted, or log_high_water.first_checkpoint was altered`;
+  return { checkpoint: from, what };
+};
+
+/** What is believed of the packages. */
+const verifyPackages = async (
+  sql: Sql,
+  { first, next }: { readonly first: bigint; readonly next: bigint },
+  faults: LogFault[],
 ): Promise<readonly string[]> => {
-  const { mark, facts } = createCheckpointReader(packages)(raw);
-  const rows = await sql.unsafe<FactRow[]>(STORED, [`${mark.sequence}`]);
-  const stored = new Map(rows.map((row) => [placeOf(row), row]));
-  const wrong: string[] = [];
-  for (const fact of facts) {
-    const read = rowOf(fact);
-    const kept = stored.get(placeOf(read));
-    stored.delete(placeOf(read));
-    if (kept === undefined) {
-      wrong.push(`${nameOf(read)}: missing in log_facts`);
-      continue;
-    }
-    for (const column of Object.keys(read) as (keyof FactRow)[]) {
-      const [is, should] = [shown(kept[column]), shown(read[column])];
-      if (is === should) continue;
-      wrong.push(`${nameOf(read)}: ${column} is ${cut(is)}, the ledger has ${cut(should)}`);
-    }
+  const packages = await packagesInLog(sql);
+  const begun = packages.filter(({ checkpoint }) => checkpoint === null);
+  const faith =
+    begun.length === 0
+      ? []
+      : [`packages ${begun.map(({ address }) => address).join(", ")}: the log was begun with them`];
+  for (const { address, checkpoint } of packages) {
+    if (checkpoint === null) continue;
+    if (checkpoint < first || checkpoint >= next) {
+      const what = `log_packages: package ${address} joined at a checkpoint that the log does not have`;
+      faults.push({ checkpoint, what });
+    } else if (begun.some((known) => known.address === address)) {
+      faults.push({ checkpoint, what: `log_packages: the log was begun with package ${address}` });
+    } else faith.push(`package ${address}: that checkpoint ${checkpoint} published it`);
   }
-  for (const row of stored.values()) wrong.push(`${nameOf(row)}: added, the ledger has none`);
-  const [mine] = await sql<{ digest: string; timestampMs: bigint }[]>`
-    select digest, timestamp_ms as "timestampMs" from log_checkpoints where checkpoint = ${mark.sequence}`;
-  if (mine !== undefined && mine.digest !== mark.digest) {
-    wrong.push(`log_checkpoints: digest is ${mine.digest}, the ledger has ${mark.digest}`);
-  }
-  if (mine !== undefined && mine.timestampMs !== mark.timestampMs) {
-    wrong.push(
-      `log_checkpoints: timestamp_ms is ${mine.timestampMs}, the ledger has ${mark.timestampMs}`,
-    );
-  }
-  return wrong;
+  return faith;
 };

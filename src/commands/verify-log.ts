@@ -1,122 +1,242 @@
-/** `holderbook verify --log`: whether the log is what it was when its chain was made. */
-
-import { type VerifiedLog, verifyLog, wrongFacts } from "../audit/verify-log.ts";
-import type { Sql } from "../database/connect.ts";
-import type { LogFault } from "../log/chain.ts";
-import { factSource } from "../log/log.ts";
+/** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
+import {
+  checkAgainstSource,
+  isGone,
+  type SourceChecked,
+  type SourceFault,
+} from "../audit/source-check.ts";
+import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify-log.ts";
+import type { Database } from "../database/connect.ts";
+import type { Committee } from "../ledger/proof/committee.ts";
+import { patientSource } from "../ledger/reading/patient-source.ts";
+import { readerAt } from "../ledger/reading/read.ts";
+import { isOfSource } from "../ledger/reading/source-trouble.ts";
 import { openStorage } from "../service/storage.ts";
-import { openNamedSource } from "./named-source.ts";
+import { verificationOf } from "../service/verification.ts";
+import { openNamedSource, patience } from "./named-source.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
 
 /** A source that does not answer by then leaves the faults as they are. */
 const SOURCE_MS = 60_000;
 
-export type LogOptions = { readonly source?: string; readonly json?: boolean };
+export type LogOptions = {
+  readonly source?: string;
+  readonly from?: bigint;
+  readonly json?: boolean;
+  readonly retryFor: number;
+};
 
-/** A fault, and what the ledger itself says about it. */
-type Named = LogFault & { readonly facts: readonly string[] };
+/** What was found, in the database alone and by the source. */
+type Findings = {
+  readonly report: VerifiedLog;
+  readonly faults: readonly SourceFault[];
+  /** What the whole source came to; null where it was not read. */
+  readonly source: SourceChecked | null;
+  readonly note: string | null;
+  /** Whether everything that was asked for could be looked at. */
+  readonly isShown: boolean;
+};
 
-export const verifyWholeLog = async ({ source, json }: LogOptions): Promise<void> => {
+/** Nothing false was found, but not everything that was asked for could be shown. */
+const NOT_SHOWN = 3;
+
+export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
+  if (options.from !== undefined && options.source === undefined) {
+    throw new UsageError("verify --log takes --from together with --source");
+  }
   const runtime = await openRuntime();
   await using storage = await openStorage(runtime.config, runtime.logger, {
     tables: "current",
     readOnly: true,
   });
-  const { sql } = storage.write;
-  const report = await verifyLog(sql, runtime.signal);
-  const { faults, note } = await namedFaults(runtime, storage.write, report.faults, source);
-  const text = json
-    ? JSON.stringify(asJson(report, faults, note))
-    : inWords(report, faults, note).join("\n");
+  const asked = await askedOf(runtime);
+  const report = await verifyLog(storage.write, asked, runtime.signal);
+  const findings =
+    options.source === undefined
+      ? await namedFaults(runtime, storage.write, report)
+      : await againstSource(runtime, storage.write, report, options);
+  const text = options.json ? JSON.stringify(asJson(findings)) : inWords(findings).join("\n");
   process.stdout.write(`${text}\n`);
-  if (faults.length > 0) process.exitCode = 1;
+  if (findings.faults.length > 0) process.exitCode = 1;
+  else if (!findings.isShown) process.exitCode = NOT_SHOWN;
 };
 
-/** Reads the checkpoints anew, where a source can be had, to say which fact it is. */
+/** Which signatures are asked for, and the committee that the settings name. */
+const askedOf = async ({ config }: Runtime) => {
+  const { level, trust } = verificationOf(config);
+  let trusted: Committee | null = null;
+  try {
+    const named = await trust?.();
+    if (named && "committee" in named) trusted = named.committee;
+  } catch {
+    // Without its file the committee is taken on faith, which the report says.
+  }
+  return { asked: level === "signatures", trusted };
+};
+
+/** Reads every checkpoint of the log again. */
+const againstSource = async (
+  { config, logger, signal }: Runtime,
+  database: Database,
+  report: VerifiedLog,
+  { source: setting, from, retryFor }: LogOptions,
+): Promise<Findings> => {
+  const { level } = config.verify;
+  let toldMs = performance.now();
+  const faults = report.faults.map((fault): SourceFault => ({ ...fault, facts: NONE }));
+  const notCompared = (error: Error): Findings => {
+    const note = `not compared with the ledger: --source (${error.message})`;
+    return { report, faults, source: null, note, isShown: false };
+  };
+  const asked = await openNamedSource(config, setting, logger).catch((error: Error) => error);
+  // What was found in the database is told all the same.
+  if (asked instanceof Error) return notCompared(asked);
+  const source = patientSource(asked.source, { ...patience(retryFor, logger), isFinal: isGone });
+  try {
+    const [log] = await database.sql<{ chain_id: string | null }[]>`
+      select chain_id from log_high_water`;
+    const chainId = await source.chainId(signal);
+    if (chainId !== null && log !== undefined && log.chain_id !== chainId) {
+      const what = `log_high_water has chain ${log.chain_id}, but ${source.description} is of chain ${chainId}`;
+      faults.unshift({ checkpoint: report.first, what, facts: NONE });
+      return { report, faults, source: null, note: null, isShown: false };
+    }
+    signal.throwIfAborted();
+    const checked = await checkAgainstSource(
+      {
+        sql: database.sql,
+        source,
+        readerOf: readerAt(level === "off" ? "links" : level),
+        first: from ?? report.first,
+        last: report.through,
+        mostFaults: MOST_FAULTS,
+        onProgress: (through, facts) => {
+          if (performance.now() - toldMs < TELL_EVERY_MS) return;
+          toldMs = performance.now();
+          logger.info(
+            { checkpoint: `${through}`, of: `${report.through}`, facts },
+            "comparing the log with its source",
+          );
+        },
+      },
+      signal,
+    );
+    const named = new Map(checked.faults.map((fault) => [fault.checkpoint, fault.facts]));
+    const known = new Set(faults.map(({ checkpoint }) => checkpoint));
+    const all = [
+      ...faults.map((fault) => ({ ...fault, facts: named.get(fault.checkpoint) ?? NONE })),
+      ...checked.faults.filter(({ checkpoint }) => !known.has(checkpoint)),
+    ];
+    const isShown = checked.ended && checked.gaps.length === 0;
+    return { report, faults: all, source: checked, note: null, isShown };
+  } catch (error) {
+    if (!isOfSource(error)) throw error;
+    return notCompared(error);
+  } finally {
+    await source.close();
+  }
+};
+
+const NONE: readonly string[] = [];
+
+/** Between two lines about how far it is. */
+const TELL_EVERY_MS = 10_000;
+
+/** Reads the checkpoints anew at which something is wrong, where a source can be had, to say which fact it is. */
 const namedFaults = async (
   { config, logger, signal }: Runtime,
-  database: Parameters<typeof factSource>[0],
-  faults: readonly LogFault[],
-  setting: string | undefined,
-): Promise<{ readonly faults: readonly Named[]; readonly note?: string }> => {
-  const unnamed = faults.map((fault) => ({ ...fault, facts: [] }));
-  if (faults.length === 0) return { faults: unnamed };
+  database: Database,
+  report: VerifiedLog,
+): Promise<Findings> => {
+  const unnamed = report.faults.map((fault) => ({ ...fault, facts: NONE }));
+  const none = { report, faults: unnamed, source: null, note: null, isShown: true };
+  if (unnamed.length === 0) return none;
   try {
-    const { source } = await openNamedSource(config, setting, logger);
+    const { source } = await openNamedSource(config, undefined, logger);
     const ending = AbortSignal.any([signal, AbortSignal.timeout(SOURCE_MS)]);
     try {
-      const { packages } = await factSource(database).highWater();
-      const named: Named[] = [];
-      for (const fault of faults) {
-        named.push({
-          ...fault,
-          facts: await namesOf(database.sql, source, fault, packages, ending),
-        });
+      const faults: SourceFault[] = [];
+      for (const fault of unnamed) {
+        const { checkpoint } = fault;
+        const named = await checkAgainstSource(
+          {
+            sql: database.sql,
+            source,
+            readerOf: readerAt("links"),
+            first: checkpoint,
+            last: checkpoint,
+            mostFaults: 1,
+            onProgress: () => {},
+          },
+          ending,
+        );
+        ending.throwIfAborted();
+        faults.push({ ...fault, facts: named.faults.flatMap(({ facts }) => facts) });
       }
-      return { faults: named };
+      return { ...none, faults };
     } finally {
       await source.close();
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return {
-      faults: unnamed,
-      note: `which facts they are, the ledger can tell: --source (${why})`,
-    };
+    return { ...none, note: `which facts they are, the ledger can tell: --source (${why})` };
   }
 };
 
-const namesOf = async (
-  sql: Sql,
-  source: Awaited<ReturnType<typeof openNamedSource>>["source"],
-  { checkpoint }: LogFault,
-  packages: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly string[]> => {
-  for await (const raw of source.checkpoints({ first: checkpoint, last: checkpoint }, signal)) {
-    return await wrongFacts(sql, raw, packages);
-  }
-  throw new Error(`${source.description} did not give checkpoint ${checkpoint} in time`);
-};
-
-const inWords = (
-  { through, facts, chainedThrough, head }: VerifiedLog,
-  faults: readonly Named[],
-  note: string | undefined,
-): readonly string[] => {
+const inWords = ({ report, faults, source, note, isShown }: Findings): readonly string[] => {
+  const { through, facts, checkpoints, signatures, chainedThrough, head, faith } = report;
+  const found = faults.flatMap(({ checkpoint, what, facts: wrong }) => [
+    `checkpoint ${checkpoint}: ${what}`,
+    ...wrong.map((line) => `  ${line}`),
+  ]);
   const signed =
     head === null
       ? "no head is signed yet"
       : `head of checkpoint ${head.checkpoint} signed ${head.signedAt} by ${head.keyId}`;
-  if (faults.length === 0) {
-    const chained =
-      chainedThrough === null
-        ? "its chain is not begun: start or index makes it"
-        : `chained through checkpoint ${chainedThrough}, ${signed}`;
-    return [
-      `the log is whole through checkpoint ${through}: ${facts} facts, ${chained}`,
-      ...(head === null ? [] : [`hash ${head.hash}`, `key ${head.publicKey}`]),
-    ];
-  }
+  const chained =
+    chainedThrough === null ? "nothing to chain" : `chained through checkpoint ${chainedThrough}`;
+  const whole = [
+    `the log is whole through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
+    `times and digests of ${checkpoints} checkpoints fit their chain; ${signatures} signatures of the validators verified`,
+    ...(head === null ? [] : [`hash ${head.hash}`, `key ${head.publicKey}`]),
+  ];
   return [
-    ...faults.flatMap(({ checkpoint, what, facts: wrong }) => [
-      `checkpoint ${checkpoint}: ${what}`,
-      ...wrong.map((line) => `  ${line}`),
-    ]),
-    ...(note === undefined ? [] : [note]),
+    ...(found.length === 0 ? whole : found),
+    ...(source === null ? [] : sourceInWords(source)),
+    ...(source !== null && isShown
+      ? [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]
+      : faith.map((what) => `taken on faith: ${what} (--source shows it)`)),
+    ...(note === null ? [] : [note]),
   ];
 };
 
-const asJson = (
-  { through, facts, chainedThrough, head }: VerifiedLog,
-  faults: readonly Named[],
-  note: string | undefined,
-) => ({
+const sourceInWords = (checked: SourceChecked): readonly string[] => {
+  const { description, checkpoints, facts, through, gaps, ended } = checked;
+  return [
+    `compared with ${description}: ${checkpoints} checkpoints, ${facts} facts`,
+    ...gaps.map(({ from, to, why }) => `not shown: checkpoints ${from} to ${to} (${why})`),
+    ...(ended ? [] : [`compared through checkpoint ${through}: --from ${through + 1n} goes on`]),
+  ];
+};
+
+const asJson = ({ report, faults, source, note }: Findings) => ({
   holds: faults.length === 0,
-  through: `${through}`,
-  facts,
-  chainedThrough: chainedThrough === null ? null : `${chainedThrough}`,
-  head: head && { ...head, checkpoint: `${head.checkpoint}` },
+  through: `${report.through}`,
+  facts: report.facts,
+  checkpoints: report.checkpoints,
+  signatures: report.signatures,
+  chainedThrough: report.chainedThrough === null ? null : `${report.chainedThrough}`,
+  head: report.head && { ...report.head, checkpoint: `${report.head.checkpoint}` },
   faults: faults.map((fault) => ({ ...fault, checkpoint: `${fault.checkpoint}` })),
-  ...(note !== undefined && { note }),
+  faith: report.faith,
+  source: source && {
+    description: source.description,
+    checkpoints: source.checkpoints,
+    facts: source.facts,
+    through: `${source.through}`,
+    ended: source.ended,
+    gaps: source.gaps.map(({ from, to, why }) => ({ from: `${from}`, to: `${to}`, why })),
+  },
+  ...(note !== null && { note }),
 });

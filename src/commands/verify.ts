@@ -57,7 +57,7 @@ export const verifyCommand = () =>
     )
     .option(
       "--log",
-      "check the log in the database instead: against its hash chain and the heads signed of it; the source then names the facts that do not fit",
+      "check the log in the database instead: against its hash chains, the heads signed of it and the validators' signatures; with --source against every checkpoint of it, from --from on",
     )
     .option("--json", "one JSON document instead of text")
     .addOption(retryForOption())
@@ -68,9 +68,9 @@ export const verifyCommand = () =>
     )
     .action(async (files: readonly string[], options: Options) => {
       if (options.log) {
-        const { from, to, trust, committeeFrom } = options;
-        if ([from, to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
-          throw new UsageError("verify --log takes --source and --json alone");
+        const { to, trust, committeeFrom } = options;
+        if ([to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
+          throw new UsageError("verify --log takes --source, --from, --retry-for and --json alone");
         }
         return (await import("./verify-log.ts")).verifyWholeLog(options);
       }

@@ -113,7 +113,7 @@ export const blockRows = (
   return rows;
 };
 
-const latestOf = (times: Uint8Array, before: bigint): bigint => {
+export const latestOf = (times: Uint8Array, before: bigint): bigint => {
   let latest = before;
   for (let index = 0; index < times.length / TIME_BYTES; index += 1) {
     const time = timeAt(times, index);

@@ -2,6 +2,7 @@
 import type { Sql } from "../database/connect.ts";
 import { linkOf, SQL_CHAINED_COIN, SQL_FACTS_HASH } from "./chain-hash.ts";
 import type { CheckpointMark } from "./fact.ts";
+import { SQL_FACT_BYTES } from "./fact-size.ts";
 import type { logCoinChain } from "./tables.ts";
 
 /** What the log has of a checkpoint, and what the chains have. */
@@ -11,8 +12,11 @@ export type Row = {
   readonly digest: string | null;
   readonly timestampMs: bigint | null;
   readonly factsTotal: bigint | null;
+  readonly bytesTotal: bigint | null;
   /** Null together: the log has no fact of it. */
   readonly facts: number | null;
+  /** As `factBytes` counts them. */
+  readonly bytes: bigint | null;
   readonly factsHash: Buffer | null;
   /** The same by coin type, of those that have a chain. */
   readonly coins: ReadonlyMap<string, { readonly facts: number; readonly factsHash: Buffer }>;
@@ -27,7 +31,8 @@ export type Row = {
 const BEHIND = "where checkpoint > $1 and checkpoint < $2 order by checkpoint limit $3";
 
 const MARKS = `
-  select checkpoint, digest, timestamp_ms as "timestampMs", facts_total as "factsTotal"
+  select checkpoint, digest, timestamp_ms as "timestampMs", facts_total as "factsTotal",
+         bytes_total as "bytesTotal"
   from log_checkpoints ${BEHIND}`;
 
 const CHAINED = `
@@ -43,7 +48,8 @@ const CHAINED_COINS = `
  * Postgres reads the whole log.
  */
 const HASHED = `
-  select checkpoint, coin_type as "coinType", count(*)::int as facts, ${SQL_FACTS_HASH} as "factsHash"
+  select checkpoint, coin_type as "coinType", count(*)::int as facts, ${SQL_FACTS_HASH} as "factsHash",
+         ${SQL_FACT_BYTES} as bytes
   from log_facts where checkpoint > $1 and checkpoint <= $2
   group by grouping sets ((checkpoint), (checkpoint, coin_type))
   having grouping(coin_type) = 1 or (${SQL_CHAINED_COIN})`;
@@ -58,7 +64,9 @@ const NOTHING_OF = {
   digest: null,
   timestampMs: null,
   factsTotal: null,
+  bytesTotal: null,
   facts: null,
+  bytes: null,
   factsHash: null,
   coins: new Map(),
   chainedFacts: null,
@@ -70,8 +78,8 @@ const NOTHING_OF = {
 type Of<Columns extends keyof Row> = {
   readonly [Column in "checkpoint" | Columns]: NonNullable<Row[Column]>;
 };
-type MarkRow = Of<"digest" | "timestampMs" | "factsTotal">;
-type HashedRow = Of<"facts" | "factsHash"> & { readonly coinType: string | null };
+type MarkRow = Of<"digest" | "timestampMs" | "factsTotal" | "bytesTotal">;
+type HashedRow = Of<"facts" | "factsHash" | "bytes"> & { readonly coinType: string | null };
 type ChainedRow = Of<"chainedFacts" | "chainedHash">;
 type CoinRow = Pick<typeof logCoinChain.$inferSelect, "coinType" | "checkpoint" | "facts"> & {
   readonly hash: Buffer;
@@ -161,10 +169,29 @@ export const nextOf = async (sql: Sql): Promise<bigint> => {
   return row?.next ?? 0n;
 };
 
-/** Facts that the log counts up to a checkpoint. */
-export const totalBefore = async (sql: Sql, after: bigint): Promise<bigint> => {
-  const [row] = await sql<{ total: bigint }[]>`
-    select facts_total as total from log_checkpoints
+/** Facts up to a checkpoint, and their bytes. */
+export type Totals = { readonly facts: bigint; readonly bytes: bigint };
+
+/** What the log counts up to a checkpoint. */
+export const totalsBefore = async (sql: Sql, after: bigint): Promise<Totals> => {
+  const [row] = await sql<Totals[]>`
+    select facts_total as facts, bytes_total as bytes from log_checkpoints
     where checkpoint <= ${after} order by checkpoint desc limit 1`;
-  return row?.total ?? 0n;
+  return row ?? { facts: 0n, bytes: 0n };
+};
+
+/** Totals that a row should have behind those. */
+export const totalsAfter = (before: Totals, { facts, bytes }: Row): Totals => ({
+  facts: before.facts + BigInt(facts ?? 0),
+  bytes: before.bytes + (bytes ?? 0n),
+});
+
+/** What is wrong with the totals of a checkpoint; null when nothing is. */
+export const totalsFault = ({ factsTotal, bytesTotal }: Row, totals: Totals): string | null => {
+  if (factsTotal !== totals.facts) {
+    return `log_checkpoints counts ${factsTotal} facts up to here instead of ${totals.facts}`;
+  }
+  return bytesTotal === totals.bytes
+    ? null
+    : `log_checkpoints counts ${bytesTotal} bytes of facts up to here instead of ${totals.bytes}`;
 };

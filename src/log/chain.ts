@@ -17,7 +17,9 @@ import {
   markOfRow,
   type Row,
   readStretch,
-  totalBefore,
+  totalsAfter,
+  totalsBefore,
+  totalsFault,
 } from "./chain-stretch.ts";
 import { logChain, logCoinChain } from "./tables.ts";
 
@@ -140,12 +142,12 @@ export const extendChain = async (sql: Sql): Promise<boolean> => {
 
 const chainFacts = async (sql: Sql, rows: readonly Row[], after: bigint): Promise<void> => {
   let { hash } = await chainEnd(sql, after);
-  let total = await totalBefore(sql, after);
+  let totals = await totalsBefore(sql, after);
   const links = rows.map((row) => {
-    const { checkpoint, facts, factsTotal } = row;
+    const { checkpoint, facts } = row;
     const linked = hashOf(row, hash);
-    total += BigInt(facts ?? 0);
-    const what = linked === null ? brokenIn(row) : totalFault(factsTotal, total);
+    totals = totalsAfter(totals, row);
+    const what = linked === null ? brokenIn(row) : totalsFault(row, totals);
     if (linked === null || what !== null) {
       throw new LogChangedError({ checkpoint, what: what ?? "" });
     }
@@ -154,12 +156,6 @@ const chainFacts = async (sql: Sql, rows: readonly Row[], after: bigint): Promis
   });
   await appendRows(sql, logChain, links);
 };
-
-/** What is wrong with the total of a checkpoint; null when nothing is. */
-export const totalFault = (counted: bigint | null, total: bigint): string | null =>
-  counted === total
-    ? null
-    : `log_checkpoints counts ${counted} facts up to here instead of ${total}`;
 
 const chainCoins = async (sql: Sql, rows: readonly Row[], after: bigint): Promise<void> => {
   const ends = await coinEnds(sql, new Set(rows.flatMap(({ coins }) => [...coins.keys()])), after);

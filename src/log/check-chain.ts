@@ -1,14 +1,6 @@
 /** Holds what the log has against its hash chains. Reads only. */
 import type { Sql } from "../database/connect.ts";
-import {
-  type CoinEnd,
-  chainEnd,
-  chainGap,
-  coinEnds,
-  type LogFault,
-  NO_FACTS,
-  totalFault,
-} from "./chain.ts";
+import { type CoinEnd, chainEnd, chainGap, coinEnds, type LogFault, NO_FACTS } from "./chain.ts";
 import { linkOf } from "./chain-hash.ts";
 import {
   brokenIn,
@@ -17,7 +9,10 @@ import {
   nextOf,
   type Row,
   readStretch,
-  totalBefore,
+  type Totals,
+  totalsAfter,
+  totalsBefore,
+  totalsFault,
 } from "./chain-stretch.ts";
 
 /** What a look at a stretch of the log came to. */
@@ -43,24 +38,24 @@ export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> =>
   const end = await chainEnd(sql);
   const coinsEnd = await coinChainsEnd(sql);
   const next = await nextOf(sql);
-  const previous = await totalBefore(sql, after);
+  const previous = await totalsBefore(sql, after);
   const { rows, last } = await readStretch(sql, after, next);
   const coins = await coinEnds(sql, coinsIn(rows), after);
   let { hash } = before;
-  let total = previous;
+  let totals = previous;
   let facts = 0;
   for (const row of rows) {
     const { checkpoint } = row;
     // What is not chained yet must only be whole.
     const what =
-      (checkpoint > end.checkpoint ? brokenIn(row) : faultOf(row, hash, total)) ??
+      (checkpoint > end.checkpoint ? brokenIn(row) : faultOf(row, hash, totals)) ??
       (checkpoint > coinsEnd ? null : coinFault(row, coins));
     if (what !== null) {
       const fault = { checkpoint, what };
       return { through: checkpoint, checkpoints: rows.length, facts, fault, ended: false };
     }
     hash = row.chainedHash ?? hash;
-    total = row.factsTotal ?? total;
+    totals = { facts: row.factsTotal ?? totals.facts, bytes: row.bytesTotal ?? totals.bytes };
     facts += row.facts ?? 0;
   }
   const ended = last >= next - 1n;
@@ -70,6 +65,8 @@ export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> =>
 type End = {
   readonly next: bigint;
   readonly total: bigint;
+  readonly bytes: bigint;
+  readonly countedBytes: bigint | null;
   readonly counted: bigint | null;
   readonly last: bigint;
   readonly blocks: bigint | null;
@@ -77,7 +74,8 @@ type End = {
 
 /** Of one snapshot. Blocks that were filled in later do not reach to the log's end. */
 const END = `
-  select next_checkpoint as next, facts_total as total,
+  select next_checkpoint as next, facts_total as total, bytes_total as bytes,
+         (select bytes_total from log_checkpoints order by checkpoint desc limit 1) as "countedBytes",
          (select facts_total from log_checkpoints order by checkpoint desc limit 1) as counted,
          greatest((select max(checkpoint) from log_checkpoints), (select max(checkpoint) from log_chain),
                   last_checkpoint, -1) as last,
@@ -89,7 +87,7 @@ const END = `
 export const endFault = async (sql: Sql): Promise<LogFault | null> => {
   const [end] = await sql.unsafe<End[]>(END, [], { prepare: true });
   if (end === undefined) return null;
-  const { next, total, counted, last, blocks } = end;
+  const { next, total, counted, bytes, countedBytes, last, blocks } = end;
   const fault = (what: string) => ({ checkpoint: next - 1n, what });
   if (last >= next) {
     return fault(`log_high_water was moved back: the log goes on to ${last}`);
@@ -104,11 +102,16 @@ export const endFault = async (sql: Sql): Promise<LogFault | null> => {
       `log_high_water counts ${total} facts, but log_checkpoints ${counted ?? 0n}: the end of the log was deleted, or a total altered`,
     );
   }
+  if (bytes !== (countedBytes ?? 0n)) {
+    return fault(
+      `log_high_water counts ${bytes} bytes of facts, but log_checkpoints ${countedBytes ?? 0n}: one of the two was altered`,
+    );
+  }
   return null;
 };
 
-const faultOf = (row: Row, before: Uint8Array, total: bigint): string | null => {
-  const { facts, chainedFacts, chainedHash, factsTotal } = row;
+const faultOf = (row: Row, before: Uint8Array, totals: Totals): string | null => {
+  const { facts, chainedFacts, chainedHash } = row;
   const hash = hashOf(row, before);
   if (hash === null) return brokenIn(row);
   if (chainedHash === null) {
@@ -121,7 +124,7 @@ const faultOf = (row: Row, before: Uint8Array, total: bigint): string | null => 
   if (!hash.equals(chainedHash)) {
     return `the hash of its ${facts} facts is not the one in log_chain: bytes of a fact, of its row in log_checkpoints or of the chain were altered`;
   }
-  return totalFault(factsTotal, total + BigInt(facts ?? 0));
+  return totalsFault(row, totalsAfter(totals, row));
 };
 
 const coinsIn = (rows: readonly Row[]): ReadonlySet<string> =>

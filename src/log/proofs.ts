@@ -23,3 +23,17 @@ export const committeeInLog = async (sql: Sql, epoch?: bigint): Promise<LogCommi
     order by epoch desc limit 1`;
   return row ?? null;
 };
+
+/** Proofs of stretches that begin behind a checkpoint, ascending. */
+export const proofsAfter = (
+  sql: Sql,
+  after: bigint,
+  limit: number,
+): Promise<readonly StretchProof[]> => sql<StretchProof[]>`
+  select first_checkpoint as "firstCheckpoint", last_checkpoint as "lastCheckpoint", epoch, summary,
+         signature, signers
+  from log_proofs where first_checkpoint > ${after} order by first_checkpoint limit ${limit}`;
+
+/** All committees, by epoch. */
+export const allCommittees = (sql: Sql): Promise<readonly LogCommittee[]> => sql<LogCommittee[]>`
+  select epoch, members, named_by as "namedBy" from log_committees order by epoch`;

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { Database, Sql } from "../../src/database/connect.ts";
 import { chainEnd, completeChains, extendChain } from "../../src/log/chain.ts";
 import { checkStretch, endFault } from "../../src/log/check-chain.ts";
+import { SQL_FACT_BYTES } from "../../src/log/fact-size.ts";
 import { openLog } from "../../src/log/log.ts";
 import { freshDatabase } from "../postgres.ts";
 import { alterLog, forgetChain } from "./damage.ts";
@@ -234,7 +235,8 @@ test("chaining and checking read the facts of their stretch alone, however long 
   );
   await alterLog(
     database,
-    `insert into log_checkpoints select n, digest, timestamp_ms, facts_total + n - 29, bytes_total
+    `insert into log_checkpoints select n, digest, timestamp_ms, facts_total + n - 29,
+       bytes_total + (n - 29) * (select max(bytes) from (select ${SQL_FACT_BYTES} as bytes from log_facts where checkpoint = 0 and transaction = 1) one)
      from log_checkpoints, generate_series(30, 20000) n where checkpoint = 27`,
   );
   await alterLog(database, "update log_high_water set next_checkpoint = 20001");

@@ -10,6 +10,8 @@ export type Patience = {
   readonly forMs: number;
   /** Refuses, with an error of the source, a checkpoint that cannot be used: it is fetched again. */
   readonly check?: (raw: RawCheckpoint) => void;
+  /** Errors of the source that no waiting mends for the caller: thrown at once. */
+  readonly isFinal?: (error: unknown) => boolean;
   /** Told of every failure that is followed by another attempt. */
   readonly onTrouble: (error: Error, pauseMs: number) => void;
 };
@@ -22,12 +24,12 @@ const BACKOFF = { firstMs: 500, maxMs: 60_000 };
  */
 export const patientSource = (
   source: CheckpointSource,
-  { forMs, check = () => {}, onTrouble }: Patience,
+  { forMs, check = () => {}, isFinal = () => false, onTrouble }: Patience,
 ): CheckpointSource => {
   const again = {
     backoff: BACKOFF,
     forMs,
-    remedy: (error: unknown): Remedy => (isOfSource(error) ? "retry" : "stop"),
+    remedy: (error: unknown): Remedy => (isOfSource(error) && !isFinal(error) ? "retry" : "stop"),
     onTrouble,
   };
   /** Puts one question until it is answered; undefined when `signal` aborts. */
