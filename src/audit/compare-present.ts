@@ -5,7 +5,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { type ComparedPage, compareAnswers, compareRows } from "./compare-rows.ts";
-import { type List, PAGE, type PresentList, type Row, rowsIn, textIn } from "./compared-lists.ts";
+import {
+  askedOf,
+  type List,
+  PAGE,
+  type PresentList,
+  pastOf,
+  type Row,
+  rowsIn,
+  textIn,
+} from "./compared-lists.ts";
 import {
   type Answered,
   NotAnsweredError,
@@ -19,6 +28,8 @@ export type Both = {
   readonly there: Register;
   /** The last checkpoint that this deployment has. */
   readonly last: bigint;
+  /** Through which the other one says to be complete, at the least. */
+  readonly progress: { readonly through: bigint };
   readonly signal: AbortSignal;
 };
 
@@ -35,7 +46,7 @@ const PAUSE_MS = 700;
 
 /** What it serves now, and the checkpoint of which all of that is. */
 const presentOf = async (
-  { there, signal }: Both,
+  { there, signal, progress }: Both,
   query: string,
   variables: Variables,
 ): Promise<{ readonly data: Answered; readonly at: bigint }> => {
@@ -45,7 +56,12 @@ const presentOf = async (
     if (!read.success)
       throw new NotAnsweredError("it does not say of which checkpoint its present is");
     const [at, ...others] = new Set(read.data.map(({ checkpoint }) => checkpoint));
-    if (at !== undefined && others.length === 0) return { data, at: BigInt(at) };
+    if (at !== undefined && others.length === 0) {
+      if (BigInt(at) >= progress.through) return { data, at: BigInt(at) };
+      throw new NotAnsweredError(
+        `what it serves now is of checkpoint ${at}, before ${progress.through}`,
+      );
+    }
     if (attempt === ATTEMPTS) {
       throw new NotAnsweredError(
         "its pipelines were at different checkpoints whenever it was asked",
@@ -61,9 +77,6 @@ const witness = ({ here, there, last }: Both, name: string, at: bigint) =>
     ? { register: here, what: name }
     : { register: there, what: `${name} (there against its own past, checkpoint ${at})` };
 
-const VARIABLES = "$coinType: String!, $after: String, $limit: Int";
-const ARGUMENTS = "coinType: $coinType";
-
 /** A page of a list as it is served now. */
 export const comparePresent = async (
   both: Both,
@@ -71,17 +84,13 @@ export const comparePresent = async (
   coinType: string,
   after: string | undefined,
 ): Promise<ComparedPage> => {
-  const { field, selection, isWhole } = list;
-  const [variables, paging] = isWhole
-    ? ["$coinType: String!", ""]
-    : [VARIABLES, ", after: $after, limit: $limit"];
-  const now = `query (${variables}) { ${STATUS} ${field}(${ARGUMENTS}${paging}) { ${selection} } }`;
-  const then = `query (${variables}, $at: String!) {
-    ${field}(${ARGUMENTS}${paging}, atCheckpoint: $at) { ${selection} } }`;
-  const given = { coinType, limit: PAGE, ...(after !== undefined && { after }) };
-  const { data, at } = await presentOf(both, now, given);
+  const { field, selection } = list;
+  const { variables, given } = askedOf(list);
+  const now = `query (${variables}) { ${STATUS} ${field}(${given}) { ${selection} } }`;
+  const values = { coinType, limit: PAGE, ...(after !== undefined && { after }) };
+  const { data, at } = await presentOf(both, now, values);
   const { register, what } = witness(both, `${list.name} now`, at);
-  const past = await register.ask(then, { ...given, at: `${at}` });
+  const past = await register.ask(pastOf(list).query, { ...values, at: `${at}` });
   return compareAnswers(what, coinType, list, rowsIn(past, field), rowsIn(data, field));
 };
 
@@ -111,7 +120,10 @@ const objects: Pick<List, "key"> = {
 };
 const balances: Pick<List, "key"> = { key: (row) => `owner ${textIn(row, "owner")}` };
 
-/** What these owners hold now: balances and objects. @param owners as many as `OWNERS_AT_ONCE` at most */
+/**
+ * What these owners hold, now and at the last checkpoint that is compared: balances and objects.
+ * @param owners as many as `OWNERS_AT_ONCE` at most
+ */
 export const compareOwners = async (
   both: Both,
   coinType: string,
@@ -121,30 +133,40 @@ export const compareOwners = async (
   if (last === undefined) return { rows: 0, differences: [] };
   const named = OWNERS.map((index) => [`o${index}`, owners[index] ?? last] as const);
   const given = { coinType, ...Object.fromEntries(named) };
+  const then = async (register: Register, at: bigint) =>
+    register.ask(OWNERS_THEN, { ...given, at: `${at}` });
+  const { through } = both.progress;
   const { data, at } = await presentOf(both, OWNERS_NOW, given);
   const { register, what } = witness(both, "", at);
-  const past = await register.ask(OWNERS_THEN, { ...given, at: `${at}` });
-  const parts = (from: Answered, part: "b" | "t"): readonly Row[] =>
-    owners.flatMap((_, index) => {
-      const name = `${part}${index}`;
-      return part === "t" ? rowsIn(from, name) : rowsIn({ [name]: [from[name]] }, name);
-    });
-  const [held, inObjects] = [
-    compareRows(
-      { what: `tokenBalance now${what}`, coinType },
-      parts(past, "b"),
-      parts(data, "b"),
-      balances,
-    ),
-    compareRows(
-      { what: `tokenObjects now${what}`, coinType },
-      parts(past, "t"),
-      parts(data, "t"),
-      objects,
-    ),
-  ];
+  const [past, own, other] = await Promise.all([
+    then(register, at),
+    then(both.here, through),
+    then(both.there, through),
+  ]);
+  const compared = (when: string, one: Answered, beside: Answered) =>
+    [
+      compareRows(
+        { what: `tokenBalance${when}`, coinType },
+        partsOf(one, "b", owners),
+        partsOf(beside, "b", owners),
+        balances,
+      ),
+      compareRows(
+        { what: `tokenObjects${when}`, coinType },
+        partsOf(one, "t", owners),
+        partsOf(beside, "t", owners),
+        objects,
+      ),
+    ] as const;
+  const found = [...compared(` now${what}`, past, data), ...compared("", own, other)];
   return {
-    rows: held.rows + inObjects.rows,
-    differences: [...held.differences, ...inObjects.differences],
+    rows: found.reduce((sum, { rows }) => sum + rows, 0),
+    differences: found.flatMap(({ differences }) => differences),
   };
 };
+
+const partsOf = (from: Answered, part: "b" | "t", owners: readonly string[]): readonly Row[] =>
+  owners.flatMap((_, index) => {
+    const name = `${part}${index}`;
+    return part === "t" ? rowsIn(from, name) : rowsIn({ [name]: [from[name]] }, name);
+  });

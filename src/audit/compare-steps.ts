@@ -7,7 +7,7 @@ import { type Both, compareOwners, comparePresent, OWNERS_AT_ONCE } from "./comp
 import type { Progress } from "./compare-progress.ts";
 import { type ComparedPage, comparePage, membersApart } from "./compare-rows.ts";
 import { compareCheckpoints, compareDigests, compareHeads } from "./compare-standing.ts";
-import { LISTS, type List, PAGE, PRESENT, TOKENS } from "./compared-lists.ts";
+import { LISTS, type List, PAGE, PRESENT, pastOf, TOKENS } from "./compared-lists.ts";
 import type { OtherDeployment } from "./other-deployment.ts";
 
 /** What is read of lists that are longer, and how many things are chosen at random. */
@@ -114,9 +114,9 @@ const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly S
     checkpoints.add(firstCheckpoint + progress.random(`cap table ${number} ${coinType}`, span));
   }
   return [
-    ...LISTS.map((list) => listStep(compared, bounds, list, coinType)),
+    ...[...LISTS, ...PRESENT.map(pastOf)].map((list) => listStep(compared, bounds, list, coinType)),
     ...PRESENT.map((list) => ({
-      name: `${list.name} of ${coinType}`,
+      name: `${list.name} now, of ${coinType}`,
       pipelines: list.pipelines,
       run: (from: string | undefined, keep: (next: string) => Promise<void>) =>
         inPages(compared, `${list.name} now`, bounds.firstPages, from, keep, (after) =>
@@ -181,11 +181,11 @@ const listStep = (
         coinType,
         followPosition(through),
       ]);
-      if (newest !== undefined) starts.push(behind(newest));
+      if (newest !== undefined) starts.push(behind(newest - 1n));
       // Where kept digests differ first, rows may.
       for (const pipeline of list.pipelines) {
         const hint = progress.hints.get(pipeline);
-        if (hint !== undefined) starts.push(behind(hint));
+        if (hint !== undefined) starts.push(behind(followPosition(hint - 1n)));
       }
     }
     for (const start of starts) {
@@ -207,17 +207,17 @@ const listStep = (
   },
 });
 
-/** The checkpoint of the row that is a page before the newest. */
+/** The position of the row that is a page before the newest. */
 const newestStretch = async (
   on: Reads,
   table: string,
   given: Parameter[],
 ): Promise<bigint | undefined> => {
   const text = `
-    select position / 1000000000 as checkpoint from ${table}
+    select position from ${table}
     where coin_type = $1 and position <= $2 order by position desc offset ${PAGE - 1} limit 1`;
-  const [row] = await read<{ readonly checkpoint: bigint }>(on, text, given);
-  return row?.checkpoint;
+  const [row] = await read<{ readonly position: bigint }>(on, text, given);
+  return row?.position;
 };
 
 const ownersOf = (table: string) => `
@@ -233,7 +233,7 @@ const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step 
   pipelines: ["shared_token_objects", "timelock_objects"],
   run: async (from, keep) => {
     const { on, progress } = compared;
-    const name = "tokenBalance and tokenObjects now";
+    const name = "tokenBalance and tokenObjects, now and then";
     const batch = async (after = ""): Promise<ComparedPage> => {
       const found = await read<{ readonly owner: string }>(on, OWNERS, [coinType, after]);
       const owners = found.map(({ owner }) => owner);

@@ -54,6 +54,18 @@ export class IncomparableError extends Error {
   }
 }
 
+/** Ended from outside before it was done. The same command with the same file goes on from there. */
+export class ComparisonEndedError extends Error {
+  override readonly name = "ComparisonEndedError";
+  readonly remedy: Remedy = "retry";
+  readonly exitCode = 3;
+
+  constructor(file: string | undefined) {
+    const again = file === undefined ? "begin again, with --resume FILE to keep how far it is" : "";
+    super(`ended before it was done; ${again || `the same command goes on from ${file}`}`);
+  }
+}
+
 export type Comparing = {
   readonly pipelines: readonly RunnablePipeline[];
   /** One of them alone was asked for: what is of all together is left out. */
@@ -140,7 +152,7 @@ export const compareDeployments = async (
 const runAll = async (
   steps: readonly Step[],
   progress: Progress,
-  { signal, onProgress }: Comparing,
+  { signal, onProgress, file }: Comparing,
 ): Promise<readonly string[]> => {
   try {
     for (const [number, step] of [...steps.entries()].slice(progress.step)) {
@@ -154,6 +166,7 @@ const runAll = async (
     }
   } catch (error) {
     await progress.flush();
+    if (signal.aborted) throw new ComparisonEndedError(file);
     if (!(error instanceof OtherDeploymentError) || progress.differences.length === 0) throw error;
     return [`stopped before the end: ${error.message}`];
   }

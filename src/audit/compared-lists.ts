@@ -81,14 +81,13 @@ export type List = {
   isWithin?(of: Row, through: bigint): boolean;
   /** A page that begins anywhere; absent where lists are short. */
   start?(from: Start): string | undefined;
-  /** A page that begins behind a checkpoint. */
-  behind?(checkpoint: bigint): string | undefined;
+  /** A page that begins behind a position. */
+  behind?(position: bigint): string | undefined;
   /** Members that make a row of it, where these are one text: as they are shown, one by one. */
   apart?(of: Row): Row;
 };
 
-const position = (checkpoint: bigint) =>
-  checkpoint < 0n ? undefined : `${followPosition(checkpoint)}`;
+const behind = (position: bigint) => (position < 0n ? undefined : `${position}`);
 const someCheckpoint = ({ random, first, through }: Start) => first + random(through - first + 1n);
 
 /** Members of a row with their values. */
@@ -109,16 +108,15 @@ const events = ({ fields, ...of }: Of): List => ({
   key: keyOf("position"),
   after: (row) => textIn(row, "position"),
   isWithin: (row, through) => numberIn(row, "position") <= followPosition(through),
-  start: (from) => position(someCheckpoint(from) - 1n),
-  behind: (checkpoint) => position(checkpoint - 1n),
+  start: (from) => behind(followPosition(someCheckpoint(from) - 1n)),
+  behind,
 });
 
 const EVENT = "coinType eventId checkpointTimestampMs";
 
 /** Before every part of every owner. */
 const NOBODY = `0x${"0".repeat(64)}:GRANTS`;
-const changePlace = (checkpoint: bigint) =>
-  checkpoint < 0n ? undefined : `${followPosition(checkpoint)}:${NOBODY}`;
+const behindChanges = (position: bigint) => (position < 0n ? undefined : `${position}:${NOBODY}`);
 
 const changes: List = {
   name: "balanceChanges",
@@ -137,8 +135,8 @@ const changes: List = {
   key: keyOf("position", "owner", "part"),
   after: (of) => textIn(of, "cursor"),
   isWithin: (of, through) => numberIn(of, "position") <= followPosition(through),
-  start: (from) => changePlace(someCheckpoint(from) - 1n),
-  behind: (checkpoint) => changePlace(checkpoint - 1n),
+  start: (from) => behindChanges(followPosition(someCheckpoint(from) - 1n)),
+  behind: behindChanges,
 };
 
 const anyAddress = ({ random }: Start) =>
@@ -178,7 +176,10 @@ const states = (
   ...(start && { start }),
 });
 
-/** The present of a list is compared with what it was at the checkpoint that the answer is of. */
+/**
+ * A list that can be asked for as it is now, and as it was. Now is compared with what it was at the checkpoint that
+ * the answer is of.
+ */
 export type PresentList = Pick<List, "name" | "pipelines" | "field" | "place" | "key" | "after"> & {
   readonly isWhole?: boolean;
   /** What is selected, after the arguments. */
@@ -293,3 +294,22 @@ export const PRESENT: readonly PresentList[] = [
     after: (of) => textIn(of, "owner"),
   },
 ];
+
+/** Variables and arguments of such a list, whether or not it has pages. */
+export const askedOf = ({ isWhole }: PresentList) =>
+  isWhole
+    ? { variables: "$coinType: String!", given: "coinType: $coinType" }
+    : {
+        variables: "$coinType: String!, $after: String, $limit: Int",
+        given: "coinType: $coinType, after: $after, limit: $limit",
+      };
+
+/** The same list as it was at a checkpoint. */
+export const pastOf = ({ selection, ...list }: PresentList): List => {
+  const { variables, given } = askedOf({ selection, ...list });
+  return {
+    ...list,
+    query: `query (${variables}, $at: String!) {
+      ${list.field}(${given}, atCheckpoint: $at) { ${selection} } }`,
+  };
+};

@@ -1,0 +1,204 @@
+/** `compare` with another deployment that lies in its answers, holds them back, or answers no end. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { runCommand } from "../commands/run-command.ts";
+import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
+import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";
+import { type Asked, forwarding } from "./forwarding.ts";
+
+let here: DemoRegister;
+let there: DemoRegister;
+let other: Awaited<ReturnType<typeof serveGraphql>>;
+
+beforeAll(async () => {
+  [here, there] = [await demoRegister(), await demoRegister()];
+  await Promise.all([here.advance(60), there.advance(70)]);
+  other = await serveGraphql(there.database);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await Promise.all([here, there].map((each) => each[Symbol.asyncDispose]()));
+});
+
+const settings = () => ({ DATABASE_URL: here.database.url, HOLDERBOOK_COMPARE_KEY: other.key });
+
+/** Compares with a deployment whose answers to some questions are these. */
+const compareWith = async (
+  change: (text: string, question: Asked) => string,
+  ...args: readonly string[]
+) => {
+  await using liar = await forwarding(other.url, change);
+  return await runCommand(["compare", liar.url, ...args], settings());
+};
+
+const rows = z.record(z.string(), z.unknown());
+const lists = z.object({ data: z.record(z.string(), z.unknown()) });
+
+/** Changes the rows of one list, wherever it is answered. */
+const inList =
+  (field: string, change: (rows: readonly Record<string, unknown>[]) => readonly unknown[]) =>
+  (text: string, { path }: Asked): string => {
+    const answer = path === "/graphql" ? lists.safeParse(JSON.parse(text)) : undefined;
+    const list = z.array(rows).safeParse(answer?.data?.data[field]);
+    if (!list.success) return text;
+    return JSON.stringify({ data: { ...answer?.data?.data, [field]: change(list.data) } });
+  };
+
+test("a row that is hidden, and one that is told twice, are differences", async () => {
+  const hidden = await compareWith(inList("holderEvents", (all) => all.slice(1)));
+  expect(hidden).toMatchObject({ code: 1, stdout: expect.stringMatching(/^holderEvents of /) });
+  expect(hidden.stdout).toMatch(/; there none\n/);
+  const twice = inList("tokenHolders", ([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, balance: `${10n ** 20n}` }, first, ...others],
+  );
+  expect(await compareWith(twice)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(", again: here none; there owner"),
+  });
+});
+
+test("rows out of their order, or of another form, show nothing: no difference, and never identical", async () => {
+  for (const change of [
+    inList("stateRanges", (all) => all.toReversed()),
+    inList("stateRanges", (all) => all.map((row) => ({ ...row, checkpoint: {} }))),
+    inList("tokenActivity", (all) => all.map((row) => ({ ...row, position: "-" }))),
+  ]) {
+    const { code, stdout } = await compareWith(change);
+    expect(code).toBe(3);
+    expect(stdout).toContain("not shown: no difference found, and less answered than was asked");
+    expect(stdout).not.toContain("identical");
+  }
+});
+
+test("what a deployment refuses is named, and the exit code says that less was shown than asked", async () => {
+  const { code, stdout } = await compareWith((text, { query }) =>
+    query.includes("stateRanges") ? '{"errors":[{"message":"Cannot query field"}]}' : text,
+  );
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^roles, past and present of .*Cannot query field$/m);
+  expect(stdout).not.toContain("identical");
+});
+
+test("pages without end, and answers without end, are read no further than it takes to tell", async () => {
+  let number = 0;
+  const endless = inList("roleEvents", ([first]) =>
+    Array.from({ length: 1_000 }, () => {
+      number += 1;
+      return { ...first, position: `${10n ** 9n + BigInt(number)}` };
+    }),
+  );
+  const pages = await compareWith(endless, "--pipeline", "role_changes");
+  expect(pages.code).toBe(1);
+  expect(number).toBeLessThan(50_000);
+  const long = await compareWith((text, { query }) =>
+    query.includes("roleEvents") ? `{"data":{"roleEvents":"${"x".repeat(2 ** 24)}"}}` : text,
+  );
+  expect(long).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("answers with more than"),
+  });
+});
+
+test("control characters of another deployment never reach the terminal", async () => {
+  const name = "\u001b[2J\u009b1m\u202eACME\r\nidentical through checkpoint 59\u2028";
+  const renamed = await compareWith(
+    inList("tokens", (all) => all.map((row) => ({ ...row, name }))),
+  );
+  expect(renamed.code).toBe(1);
+  const refused = await compareWith((text, { query }) =>
+    query.includes("tokenActivity") ? JSON.stringify({ errors: [{ message: name }] }) : text,
+  );
+  expect(refused.code).toBe(3);
+  const failed = await compareWith(() =>
+    JSON.stringify({ errors: [{ message: name, extensions: { code: "FORBIDDEN" } }] }),
+  );
+  expect(failed.code).toBe(3);
+  for (const { stdout, stderr } of [renamed, refused, failed]) {
+    // Lines of ours end in LF.
+    expect(`${stdout}${stderr}`.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+    expect(stdout).not.toMatch(/^identical/m);
+    expect(`${stdout}${stderr}`).toContain("\\u{1b}[2J");
+  }
+});
+
+test("its present is held against its own past where it is ahead, and must not be older than it says", async () => {
+  const now = (change: (text: string) => string) =>
+    compareWith((text, { query }) => (query.includes("indexerStatus") ? change(text) : text));
+  const altered = await now((text) => text.replace(/"balance":"(\d+)"/, '"balance":"1$1"'));
+  expect(altered).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("there against its own past, checkpoint 69"),
+  });
+  const old = await now((text) => text.replaceAll('"checkpoint":"69"', '"checkpoint":"12"'));
+  expect(old).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining("what it serves now is of checkpoint 12, before 59"),
+  });
+});
+
+test("one that is killed goes on from where it was, and comes to what an unbroken one comes to", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "progress");
+  let [questions, most] = [0, 40];
+  let release: (() => void) | undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await using slow = await forwarding(other.url, async (text) => {
+    questions += 1;
+    if (questions > most) await held;
+    return text;
+  });
+  const args = ["compare", slow.url, "--full", "--json"];
+  const program = startProgram([...args, "--resume", file], settings());
+  await eventually("compare to be in the midst of it", async () =>
+    questions > most && existsSync(file)
+      ? { done: true }
+      : { seen: { questions, ...program.printed } },
+  );
+  program.signal("SIGKILL");
+  await program.ended;
+  const step = z.object({ step: z.number() }).parse(JSON.parse(await readFile(file, "utf8"))).step;
+  expect(step).toBeGreaterThan(0);
+
+  [questions, most] = [0, Number.POSITIVE_INFINITY];
+  release?.();
+  const resumed = await runCommand([...args, "--resume", file], settings());
+  expect(resumed.code).toBe(0);
+  const left = questions;
+  expect(existsSync(file)).toBe(false);
+  questions = 0;
+  const unbroken = await runCommand(args, settings());
+  expect(left).toBeLessThan(questions);
+  const tallies = (stdout: string) =>
+    z
+      .object({ compared: z.array(z.object({ what: z.string(), rows: z.number() })) })
+      .parse(JSON.parse(stdout))
+      // What is chosen at random is of other checkpoints.
+      .compared.filter(({ what }) => !/at random|capTable/.test(what));
+  expect(tallies(resumed.stdout)).toEqual(tallies(unbroken.stdout));
+});
+
+test("a file of another comparison, and one that is none, are refused", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "progress");
+  await using stopping = await forwarding(other.url, (text, { query }) =>
+    query.includes("holderEvents") ? "[]" : text,
+  );
+  const stopped = await runCommand(["compare", stopping.url, "--resume", file], settings());
+  expect(stopped).toMatchObject({ code: 3, stdout: "" });
+  expect(existsSync(file)).toBe(true);
+  const full = ["compare", stopping.url, "--resume", file, "--full"];
+  expect(await runCommand(full, settings())).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("ResumeFileError"),
+  });
+  const none = ["compare", other.url, "--resume", join(import.meta.dirname, "forwarding.ts")];
+  expect(await runCommand(none, settings())).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("is not a file that compare wrote"),
+  });
+});
