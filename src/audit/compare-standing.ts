@@ -138,16 +138,19 @@ export const compareHeads = async (
   const [end] = await read<{ readonly checkpoint: bigint | null }>(on, CHAIN_END, []);
   const last = end?.checkpoint ?? -1n;
   progress.count(what, { lists: 1 });
-  let [before, left]: [bigint | undefined, number] = [undefined, most];
+  let [before, left] = [progress.through + 1n, most];
   for (;;) {
     const page = await there.heads(before);
     if (page === null) {
       progress.addNotAnswered("signed heads: it serves no /log-heads");
       return;
     }
-    const heads = page
-      .filter(({ checkpoint }) => checkpoint <= last && checkpoint <= progress.through)
-      .slice(0, left);
+    const checkpoints = [before, ...page.map(({ checkpoint }) => checkpoint)];
+    if (checkpoints.some((each, index) => index > 0 && each >= (checkpoints[index - 1] ?? each))) {
+      progress.addNotAnswered("signed heads: its pages do not go on");
+      return;
+    }
+    const heads = page.filter(({ checkpoint }) => checkpoint <= last).slice(0, left);
     const numbers = heads.map(({ checkpoint }) => checkpoint);
     const own = await read<{ readonly checkpoint: bigint; readonly hash: string }>(on, CHAIN, [
       `{${numbers.join(",")}}`,
@@ -163,10 +166,6 @@ export const compareHeads = async (
     left -= heads.length;
     const next = page.at(-1)?.checkpoint;
     if (next === undefined) return;
-    if (before !== undefined && next >= before) {
-      progress.addNotAnswered("signed heads: its pages do not go on");
-      return;
-    }
     if (left === 0) {
       progress.count(what, { inPart: 1 });
       return;

@@ -258,7 +258,7 @@ const compareRoots = async (
 ): Promise<void> => {
   const what = "roots that are published there";
   progress.count(what, { lists: 1 });
-  let [before, left]: [bigint | undefined, number] = [undefined, most];
+  let [before, left] = [progress.through + 1n, most];
   for (;;) {
     const page = await there.roots(coinType, before);
     if (page === null) {
@@ -266,12 +266,12 @@ const compareRoots = async (
       return;
     }
     for (const { checkpoint, checkpointDigest, root, total } of page) {
-      if (before !== undefined && checkpoint >= before) {
+      if (checkpoint >= before) {
         progress.addNotAnswered(`published roots of ${coinType}: its pages do not go on`);
         return;
       }
       before = checkpoint;
-      if (checkpoint > progress.through || checkpoint < first) continue;
+      if (checkpoint < first) return;
       if (left === 0) {
         progress.count(what, { inPart: 1 });
         return;

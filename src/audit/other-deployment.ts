@@ -51,9 +51,9 @@ export type OtherDeployment = Register & {
   /** Of the program that answers there; null when it does not tell. */
   version(): Promise<string | null>;
   /** A page of the roots that it signed, the newest checkpoint first; null where it publishes none. */
-  roots(coinType: string, before: bigint | undefined): Promise<readonly SignedRoot[] | null>;
+  roots(coinType: string, before: bigint): Promise<readonly SignedRoot[] | null>;
   /** A page of the heads of its log that it signed, the newest first; null where it publishes none. */
-  heads(before: bigint | undefined): Promise<readonly SignedHead[] | null>;
+  heads(before: bigint): Promise<readonly SignedHead[] | null>;
 };
 
 const checkpoint = z
@@ -232,15 +232,10 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
       return told.success ? told.data.version : null;
     },
     roots: async (coinType, before) =>
-      (
-        await get(
-          "roots",
-          { coinType, limit: `${SIGNED_PAGE}`, after: before?.toString() },
-          rootsAnswer,
-        )
-      )?.roots ?? null,
+      (await get("roots", { coinType, limit: `${SIGNED_PAGE}`, after: `${before}` }, rootsAnswer))
+        ?.roots ?? null,
     heads: async (before) =>
-      (await get("log-heads", { limit: `${SIGNED_PAGE}`, after: before?.toString() }, headsAnswer))
+      (await get("log-heads", { limit: `${SIGNED_PAGE}`, after: `${before}` }, headsAnswer))
         ?.heads ?? null,
   };
 };

@@ -139,6 +139,35 @@ test("its present is held against its own past where it is ahead, and must not b
   });
 });
 
+test("a log that begins later shows less than was asked", async () => {
+  const { code, stdout } = await compareWith((text, { query }) =>
+    query.startsWith("{ _meta")
+      ? text.replace('"firstCheckpoint":"0"', '"firstCheckpoint":"5"')
+      : text,
+  );
+  expect(code).toBe(3);
+  expect(stdout).toContain("the other's log begins at checkpoint 5, this one's at 0");
+});
+
+test("one that is ended says how it goes on, and keeps how far it was", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "progress");
+  let isHeld = false;
+  await using slow = await forwarding(other.url, async (text, { query }) => {
+    if (!query.includes("stateRanges")) return text;
+    isHeld = true;
+    return await new Promise<string>(() => undefined);
+  });
+  const program = startProgram(["compare", slow.url, "--resume", file], settings());
+  await eventually("a question that is not answered", async () =>
+    isHeld ? { done: true } : { seen: program.printed },
+  );
+  program.signal("SIGTERM");
+  expect(await program.ended).toBe(3);
+  expect(program.printed.stderr).toContain(`the same command goes on from ${file}`);
+  expect(existsSync(file)).toBe(true);
+});
+
 test("one that is killed goes on from where it was, and comes to what an unbroken one comes to", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "progress");
