@@ -1,19 +1,34 @@
 import type { StatementRow } from "./verify-statement.mjs";
 
-/** What of a row its leaf commits to. */
+/** What of a row its leaf of version 1 commits to. */
 export type CommittedRow = Pick<StatementRow, "holderId" | "balance" | "tokens" | "granted"> & {
   readonly wallets: readonly { readonly address: string }[];
 };
 
-/**
- * Root, hex without 0x, and total of the tree over a cap table's rows, in their order; amounts are decimal
- * texts below 2^128. Lets others have the thread now and then, so that a page does not stand still.
- */
-export declare const rootOf: (table: {
+/** The same of version 2: all of the row but its share, which follows. */
+export type CommittedRow2 = Omit<StatementRow, "share">;
+
+/** Of a cap table, in the order of its rows; amounts are decimal texts below 2^128. */
+export type CommittedTable = {
   readonly coinType: string;
   readonly checkpoint: string;
-  readonly rows: readonly CommittedRow[];
-}) => Promise<{ readonly root: string; readonly total: bigint }>;
+} & (
+  | { readonly version?: 1 | undefined; readonly rows: readonly CommittedRow[] }
+  | {
+      readonly version: 2;
+      /** Null while the coin's metadata is not known. */
+      readonly decimals: number | null;
+      readonly rows: readonly CommittedRow2[];
+    }
+);
+
+/**
+ * Root, hex without 0x, and total of the tree over a cap table's rows. Lets others have the thread now and
+ * then, so that a page does not stand still.
+ */
+export declare const rootOf: (
+  table: CommittedTable,
+) => Promise<{ readonly root: string; readonly total: bigint }>;
 
 /** Hex of bytes, lower case, without 0x. */
 export declare const hexOf: (bytes: Uint8Array) => string;

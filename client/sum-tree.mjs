@@ -48,19 +48,36 @@ export const isBase64 = (bytes) => (value) => {
 export const isSignatureOf = (signature, signed, publicKey) =>
   ed25519.verify(base64Bytes(signature), utf8(signed), base64Bytes(publicKey), { zip215: false });
 
-export const leafOf = ({ coinType, checkpoint, row }) => ({
-  hash: hash(
-    Uint8Array.of(0),
-    text(coinType),
-    text(checkpoint),
-    text(row.holderId ?? ""),
-    u32(row.wallets.length),
-    ...row.wallets.map(({ address }) => text(address)),
-    text(row.balance),
-    text(row.tokens),
-    text(row.granted),
-  ),
-  sum: BigInt(row.balance),
+/** What leaves of every version commit to. */
+const fieldsOf = ({ coinType, checkpoint, row }) => [
+  text(coinType),
+  text(checkpoint),
+  text(row.holderId ?? ""),
+  u32(row.wallets.length),
+  ...row.wallets.map(({ address }) => text(address)),
+  text(row.balance),
+  text(row.tokens),
+  text(row.granted),
+];
+
+/** What version 2 adds, so that all of a row, and what its amounts mean, is in the root. */
+const addedBy2 = ({ decimals, row }) => [
+  text(row.unlocked),
+  text(row.locked),
+  ...row.wallets.flatMap(({ balance, groupId, isFrozen }) => [
+    text(balance),
+    text(groupId ?? ""),
+    Uint8Array.of(isFrozen ? 1 : 0),
+  ]),
+  text(decimals === null ? "" : decimals.toString()),
+];
+
+export const leafOf = (leaf) => ({
+  hash:
+    leaf.version === 2
+      ? hash(Uint8Array.of(2), ...fieldsOf(leaf), ...addedBy2(leaf))
+      : hash(Uint8Array.of(0), ...fieldsOf(leaf)),
+  sum: BigInt(leaf.row.balance),
 });
 
 export const parentOf = (left, right) => ({
@@ -68,11 +85,11 @@ export const parentOf = (left, right) => ({
   sum: left.sum + right.sum,
 });
 
-export const rootOf = async ({ coinType, checkpoint, rows }) => {
+export const rootOf = async ({ rows, ...table }) => {
   const leaves = [];
   for (const [at, row] of rows.entries()) {
     if (at % AT_ONCE === AT_ONCE - 1) await othersFirst();
-    leaves.push(leafOf({ coinType, checkpoint, row }));
+    leaves.push(leafOf({ ...table, row }));
   }
   return rootOfLeaves(leaves);
 };

@@ -2,9 +2,29 @@
  * What a holder keeps of a cap table: its row, and what proves that the row is part of the table.
  * Amounts are decimal texts in the coin's smallest unit; hashes are hex without 0x.
  */
-export type Statement = {
+export type Statement = Statement1 | Statement2;
+
+/** Of version 1, the root covers holder, addresses, balance, tokens and granted alone. */
+export type Statement1 = Said & { readonly version: 1 };
+
+/** Of version 2, the root covers the whole row and the decimals, and is an entry of the deployment's sequence. */
+export type Statement2 = Said & {
+  readonly version: 2;
+  /** The checkpoint's time, milliseconds since the Unix epoch. */
+  readonly checkpointTimestampMs: string;
+  /** Of the sequence: what is signed with the root besides what the statement says of it. */
+  readonly entry: {
+    readonly number: string;
+    /** SHA-256 of the entry before, hex; 64 zeros at first. */
+    readonly previous: string;
+    /** When it was signed, ISO 8601 in UTC with milliseconds. */
+    readonly at: string;
+  };
+};
+
+/** What every version says. */
+type Said = {
   readonly format: "holderbook-statement";
-  readonly version: 1;
   /** Of the ledger's network. */
   readonly chainId: string;
   readonly coinType: string;
@@ -26,7 +46,7 @@ export type Statement = {
   readonly keyId: string;
   /** Of the deployment; base64 of 32 bytes. */
   readonly publicKey: string;
-  /** Ed25519 over `signedRoot`, base64. */
+  /** Ed25519 over `signedRoot` (version 1) or `signedRootEntry` (version 2), base64. */
   readonly rootSignature: string;
   /** Ed25519 over `signedStatement`, base64. */
   readonly signature: string;
@@ -59,7 +79,8 @@ export type StatementStep = {
 };
 
 export declare const FORMAT: Statement["format"];
-export declare const VERSION: Statement["version"];
+/** The first version. */
+export declare const VERSION: 1;
 
 /** What a statement says does not hold. Stop: do not rely on it. */
 export declare class StatementError extends Error {
@@ -75,7 +96,8 @@ export declare class StatementError extends Error {
  * and both signatures. Without options this shows that the statement is consistent and unchanged since
  * it was signed with the key that it names itself; whose key that is, it cannot show.
  *
- * @param options.root the root that others see, hex (`GET /roots`): then all speak of one table
+ * @param options.root the root of its version that others see, hex (`GET /roots?version=`): then all speak of one
+ *   table
  * @param options.publicKey the deployment's key, base64, as you know it from elsewhere
  * @returns the statement
  * @throws StatementError naming everything that does not hold
@@ -85,10 +107,10 @@ export declare const verifyStatement: (
   options?: { readonly root?: string | undefined; readonly publicKey?: string | undefined },
 ) => Statement;
 
-/** What the signature of a root is over, as RFC 8785 JSON. */
+/** What the signature of a root of version 1 is over, as RFC 8785 JSON. */
 export declare const signedRoot: (
   statement: Pick<
-    Statement,
+    Statement1,
     "chainId" | "coinType" | "checkpoint" | "checkpointDigest" | "root" | "total"
   >,
 ) => {
@@ -101,11 +123,49 @@ export declare const signedRoot: (
   readonly total: string;
 };
 
+/** What a root of version 2 consists of, beside the entry that publishes it. */
+export type Root2 = Pick<
+  Statement2,
+  | "chainId"
+  | "coinType"
+  | "decimals"
+  | "checkpoint"
+  | "checkpointTimestampMs"
+  | "checkpointDigest"
+  | "root"
+  | "total"
+>;
+
+/** Body of the entry that publishes a root of version 2: all are texts. */
+export declare const rootBody: (root: Root2) => {
+  readonly version: "2";
+  readonly chainId: string;
+  readonly coinType: string;
+  readonly decimals: string | null;
+  readonly checkpoint: string;
+  readonly checkpointTimestampMs: string;
+  readonly checkpointDigest: string;
+  readonly root: string;
+  readonly total: string;
+};
+
+/** What the signature of a root of version 2 is over, as RFC 8785 JSON: that entry of the sequence. */
+export declare const signedRootEntry: (root: Root2 & Pick<Statement2, "entry">) => {
+  readonly purpose: "holderbook-sequence-v1";
+  readonly number: string;
+  readonly previous: string;
+  readonly kind: "root";
+  readonly body: ReturnType<typeof rootBody>;
+  readonly at: string;
+};
+
 /**
  * What the signature of a whole statement is over, as RFC 8785 JSON; `digest` is BLAKE2b-256 (hex) over
  * the RFC 8785 JSON of the statement without its `signature`.
  */
-export declare const signedStatement: (statement: Omit<Statement, "signature"> | Statement) => {
-  readonly purpose: "holderbook-statement-v1";
+export declare const signedStatement: (
+  statement: Statement | Omit<Statement1, "signature"> | Omit<Statement2, "signature">,
+) => {
+  readonly purpose: "holderbook-statement-v1" | "holderbook-statement-v2";
   readonly digest: string;
 };

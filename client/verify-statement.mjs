@@ -26,6 +26,7 @@ export class StatementError extends Error {
 }
 
 export const FORMAT = "holderbook-statement";
+/** Of statements before version 2; kept for those who import it. */
 export const VERSION = 1;
 
 /** A path through more rows than there are addresses of 64 bits is none. */
@@ -43,8 +44,30 @@ export const signedRoot = (statement) => ({
   total: statement.total,
 });
 
+/** An entry of the deployment's sequence: its number, and what came before, are signed with the root. */
+export const signedRootEntry = (statement) => ({
+  purpose: "holderbook-sequence-v1",
+  number: statement.entry.number,
+  previous: statement.entry.previous,
+  kind: "root",
+  body: rootBody(statement),
+  at: statement.entry.at,
+});
+
+export const rootBody = (statement) => ({
+  version: "2",
+  chainId: statement.chainId,
+  coinType: statement.coinType,
+  decimals: statement.decimals === null ? null : statement.decimals.toString(),
+  checkpoint: statement.checkpoint,
+  checkpointTimestampMs: statement.checkpointTimestampMs,
+  checkpointDigest: statement.checkpointDigest,
+  root: statement.root,
+  total: statement.total,
+});
+
 export const signedStatement = ({ signature: _, ...statement }) => ({
-  purpose: "holderbook-statement-v1",
+  purpose: `holderbook-statement-v${statement.version}`,
   digest: hexOf(hash(utf8(canonicalJson(statement)))),
 });
 
@@ -54,11 +77,15 @@ export const verifyStatement = (statement, { root, publicKey } = {}) => {
   const failures = [
     ...wallets(statement.row),
     ...sums(statement),
+    ...times(statement),
     ...climb(statement),
     ...signatures(statement),
     ...(root === undefined || root.toLowerCase() === statement.root
       ? []
-      : [`the root is ${statement.root}, not the ${root} that was given`]),
+      : [
+          `the root is ${statement.root}, not the ${root} that was given` +
+            (statement.version === 1 ? "" : "; those of version 2 are at GET /roots?version=2"),
+        ]),
     ...(publicKey === undefined || publicKey === statement.publicKey
       ? []
       : [`it is signed with the key ${statement.publicKey}, not with ${publicKey}`]),
@@ -101,9 +128,21 @@ const STEP = {
   side: (value) => value === "left" || value === "right",
 };
 
-const STATEMENT = {
+const ENTRY = {
+  number: isAmount,
+  previous: isHash,
+  at: (value) => typeof value === "string" && isMoment(value),
+};
+
+/** ISO 8601, UTC, milliseconds: in its only form. */
+const isMoment = (value) =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
+  !Number.isNaN(Date.parse(value)) &&
+  new Date(value).toISOString() === value;
+
+const STATEMENT_1 = {
   format: is(FORMAT),
-  version: is(VERSION),
+  version: is(1),
   chainId: isText,
   coinType: isText,
   decimals: isNullOr((value) => Number.isInteger(value) && value >= 0 && value <= 255),
@@ -119,6 +158,13 @@ const STATEMENT = {
   publicKey: isBase64(32),
   rootSignature: isBase64(64),
   signature: isBase64(64),
+};
+
+const STATEMENT_2 = {
+  ...STATEMENT_1,
+  version: is(2),
+  checkpointTimestampMs: isAmount,
+  entry: (value) => shapeOf(value, ENTRY, "").length === 0,
 };
 
 /** What is missing, malformed or not known. */
@@ -137,7 +183,8 @@ const shapeOf = (value, members, name) => {
 };
 
 const shape = (statement) => {
-  const failures = shapeOf(statement, STATEMENT, "");
+  const members = statement?.version === 2 ? STATEMENT_2 : STATEMENT_1;
+  const failures = shapeOf(statement, members, "");
   return failures.includes("row is missing or malformed") && statement.row !== undefined
     ? [...shapeOf(statement.row, ROW, "row."), ...failures]
     : failures;
@@ -179,6 +226,12 @@ export const shareOf = (balance, total) => {
   return `${digits.slice(0, -SHARE_DIGITS)}.${digits.slice(-SHARE_DIGITS)}`;
 };
 
+/** Version 2 says the time as what is signed has it, and in seconds as version 1 did. */
+const times = ({ version, checkpointTimestamp, checkpointTimestampMs }) =>
+  version === 1 || BigInt(checkpointTimestampMs) / 1_000n === BigInt(checkpointTimestamp)
+    ? []
+    : ["the checkpoint's time in seconds is not that in milliseconds"];
+
 /** From the row up the path. */
 const climb = (statement) => {
   let node = leafOf(statement);
@@ -198,7 +251,10 @@ const signatures = (statement) => {
   const isSigned = (signature, signed) =>
     isSignatureOf(signature, canonicalJson(signed), statement.publicKey);
   return [
-    isSigned(statement.rootSignature, signedRoot(statement))
+    isSigned(
+      statement.rootSignature,
+      statement.version === 2 ? signedRootEntry(statement) : signedRoot(statement),
+    )
       ? []
       : "the signature of the root does not fit the key",
     isSigned(statement.signature, signedStatement(statement))

@@ -298,15 +298,17 @@ const truth: Row = {
       { title: "Findings", about: "None, ever.", unit: "short" },
       line("the log was changed", largest("holderbook_log_changed")),
       line("the register does not add up", largest("holderbook_sums_findings")),
+      line("no daily root was signed", largest("holderbook_daily_roots_faults")),
     ),
     curve(
       {
         title: "Since the last look",
-        about: "At the whole log, and at the whole register.",
+        about: "At the whole log, at the whole register, and at what was published for a day.",
         unit: "s",
       },
       line("log", largest("holderbook_log_check_age_seconds")),
       line("register", largest("holderbook_sums_age_seconds")),
+      line("daily roots", largest("holderbook_daily_roots_age_seconds")),
     ),
     curve(
       {

@@ -4,13 +4,13 @@
  * what was signed here must be checkable for years.
  */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../client/canonical-json.mjs";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import type { Database, Sql } from "../database/connect.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
 
 /** What is signed: a plain object whose `purpose` keeps signatures of different things apart. */
-export type Signable = Readonly<Record<string, string | null>> & { readonly purpose: string };
+export type Signable = { readonly [name: string]: JsonValue } & { readonly purpose: string };
 
 /** A signature and who made it. */
 export type Signature = {

@@ -25,6 +25,15 @@ export type Findings = {
     /** What does not add up; empty while everything does. */
     readonly findings: readonly string[];
   };
+  /** Roots that are published without being asked for, once a day. */
+  readonly roots: {
+    /** The last day (UTC, ISO 8601) whose tokens were all looked at, its last checkpoint, and how long ago. */
+    readonly day: string | null;
+    readonly through: string | null;
+    readonly madeSecondsAgo: number | null;
+    /** Tokens without a root at their last close, and why; the first ten, empty while every one has it. */
+    readonly faults: readonly string[];
+  };
 };
 
 type Row = {
@@ -38,6 +47,10 @@ type Row = {
   readonly summed: bigint | null;
   readonly summedAgo: number | null;
   readonly findings: readonly string[] | null;
+  readonly day: string | null;
+  readonly closed: bigint | null;
+  readonly closedAgo: number | null;
+  readonly unsigned: readonly string[] | null;
 };
 
 const FINDINGS = `
@@ -47,10 +60,16 @@ const FINDINGS = `
          c.completed_through as checked,
          extract(epoch from now() - c.completed_at)::int as "checkedAgo",
          c.fault, c.fault_checkpoint as "faultCheckpoint",
-         r.checkpoint as summed, extract(epoch from now() - r.at)::int as "summedAgo", r.findings
+         r.checkpoint as summed, extract(epoch from now() - r.at)::int as "summedAgo", r.findings,
+         d.day::text as day, d.checkpoint as closed,
+         extract(epoch from now() - d.ended_at)::int as "closedAgo",
+         (select json_agg(fault order by coin_type) from (
+            select coin_type, fault from daily_roots where fault is not null
+            order by coin_type limit 10) f) as unsigned
   from (select) as one
   left join log_check c on true
-  left join reconciliations r on r.kind = 'continuous'`;
+  left join reconciliations r on r.kind = 'continuous'
+  left join daily_round d on true`;
 
 /** What the watch found last. */
 export const readFindings = async ({ sql }: { readonly sql: Sql }): Promise<Findings> => {
@@ -70,6 +89,12 @@ export const readFindings = async ({ sql }: { readonly sql: Sql }): Promise<Find
       checkedThrough: text(row?.summed),
       checkedSecondsAgo: row?.summedAgo ?? null,
       findings: row?.findings ?? [],
+    },
+    roots: {
+      day: row?.day ?? null,
+      through: text(row?.closed),
+      madeSecondsAgo: row?.closedAgo ?? null,
+      faults: row?.unsigned ?? [],
     },
   };
 };

@@ -14,12 +14,15 @@ export type IntegrityDetails = {
   };
 };
 
-const reasonOf = ({ log, sums }: Findings): string | undefined => {
+const reasonOf = ({ log, sums, roots }: Findings): string | undefined => {
   if (log.fault !== null) {
     return `the log was changed: ${log.fault}; holderbook verify --log tells more; restore a backup`;
   }
   const [first] = sums.findings;
-  if (first === undefined) return undefined;
+  if (first === undefined) {
+    const [fault] = roots.faults;
+    return fault && `no daily root was signed: ${fault}`;
+  }
   return `the register does not add up: ${first}; holderbook reconcile tells more, holderbook rebuild makes it anew from the log`;
 };
 
@@ -54,8 +57,11 @@ export const integrityGauges = (registry: Registry, health: Health): void => {
   figure("holderbook_log_check_age_seconds", ({ log }) => log.checkedSecondsAgo);
   figure("holderbook_sums_findings", ({ sums }) => sums.findings.length);
   figure("holderbook_sums_age_seconds", ({ sums }) => sums.checkedSecondsAgo);
+  figure("holderbook_daily_roots_age_seconds", ({ roots }) => roots.madeSecondsAgo);
+  figure("holderbook_daily_roots_faults", ({ roots }) => roots.faults.length);
 };
 
 type OfIntegrity =
   | `holderbook_log_${"changed" | "proven_checkpoint" | "chain_checkpoint" | "signed_checkpoint" | "checked_checkpoint" | "check_age_seconds"}`
-  | `holderbook_sums_${"findings" | "age_seconds"}`;
+  | `holderbook_sums_${"findings" | "age_seconds"}`
+  | `holderbook_daily_roots_${"age_seconds" | "faults"}`;

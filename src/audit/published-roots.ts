@@ -28,8 +28,8 @@ export class RootConflictError extends Error {
   override readonly name = "RootConflictError";
   readonly remedy: Remedy = "stop";
 
-  constructor(published: StoredRoot, made: Root) {
-    const one = ({ root, total, checkpointDigest }: StoredRoot | Root) =>
+  constructor(published: StoredRoot, made: StoredRoot & Pick<Root, "coinType" | "checkpoint">) {
+    const one = ({ root, total, checkpointDigest }: StoredRoot) =>
       `root ${root}, total ${total}, checkpoint digest ${checkpointDigest}`;
     super(
       `the cap table of ${made.coinType} at checkpoint ${made.checkpoint} was signed before with ${one(published)}; now it has ${one(made)}. The database was altered, or there is a defect: run \`holderbook reconcile\`, and compare with another deployment`,
@@ -37,7 +37,8 @@ export class RootConflictError extends Error {
   }
 }
 
-type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
+/** What is compared of two roots of one token at one checkpoint. */
+export type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
 
 /**
  * A key has published as many new roots today as it may; they stay public for ever. Nothing was signed. Wait: the
@@ -99,7 +100,7 @@ export const publishRoot = async (
 };
 
 /** Counts one more new root. @throws RootsOfDayError (wait) */
-const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promise<void> => {
+export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promise<void> => {
   // No row for one more than it may: nothing to insert, or the row stays as it is.
   const { count } = await sql`
     insert into root_counts (asked_by, day, roots)

@@ -1,5 +1,5 @@
 /**
- * `GET /roots`, `GET /log-heads` and `GET /deployment-keys`: what was signed of cap tables and of the log, for
+ * `GET /roots`, `GET /log-heads`, `GET /sequence` and `GET /deployment-keys`: what was signed of cap tables and of the log, for
  * anybody to compare with what they have. Every process that answers requests serves them, without a key.
  */
 import { z } from "zod";
@@ -15,10 +15,13 @@ import { canonicalType, MoveTypeError } from "../values/move-type.ts";
 import { publicDeploymentKeys } from "./deployment-key.ts";
 import { chainIdOf, signedHeads } from "./log-heads.ts";
 import { publishedRootsOf } from "./published-roots.ts";
+import { publishedRoots2 } from "./root-entries.ts";
+import { entriesAfter } from "./sequence.ts";
 
 const ROOTS_PATH = "/roots";
 const HEADS_PATH = "/log-heads";
 const KEYS_PATH = "/deployment-keys";
+const SEQUENCE_PATH = "/sequence";
 
 const checkpoint = (description: string) =>
   z
@@ -30,6 +33,10 @@ const checkpoint = (description: string) =>
 const rootsQuery = z.strictObject({
   coinType: z.string().meta({ description: "Coin type; addresses in it in short form, too." }),
   checkpoint: checkpoint("Only the root of this checkpoint."),
+  version: z.enum(["1", "2"], "must be 1 or 2").default("1").meta({
+    description:
+      "2: roots of statements of version 2, each with the entry of the sequence that published it.",
+  }),
   limit: limitParameter.meta({ description: "Roots of one page." }),
   after: checkpoint("Checkpoint of the last root seen: the page has those below it."),
 });
@@ -37,6 +44,15 @@ const rootsQuery = z.strictObject({
 const headsQuery = z.strictObject({
   limit: limitParameter.meta({ description: "Heads of one page." }),
   after: checkpoint("Checkpoint of the last head seen: the page has those below it."),
+});
+
+const sequenceQuery = z.strictObject({
+  limit: limitParameter.meta({ description: "Entries of one page." }),
+  after: z
+    .string()
+    .regex(/^\d{1,18}$/, "must be the number of an entry")
+    .optional()
+    .meta({ description: "Number of the last entry seen: the page has those behind it." }),
 });
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -54,6 +70,18 @@ export const rootsAnswer = z.object({
         keyId: z.string(),
         signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
         signedAt: z.iso.datetime(),
+        version: z.literal("2").optional().describe("As all behind it: in version 2 alone."),
+        decimals: z
+          .string()
+          .nullable()
+          .optional()
+          .describe("Null while they were not known; the root covers them."),
+        checkpointTimestampMs: z.string().optional(),
+        number: z
+          .string()
+          .optional()
+          .describe("Of the entry of the sequence that published it; `signedAt` is its `at`."),
+        previous: hex.optional().describe("SHA-256 of the entry before."),
       }),
     )
     .describe("The newest checkpoint first."),
@@ -73,6 +101,23 @@ export const logHeadsAnswer = z.object({
       }),
     )
     .describe("The newest checkpoint first."),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+});
+
+export const sequenceAnswer = z.object({
+  entries: z
+    .array(
+      z.object({
+        number: z.string().describe("From 0, without gaps."),
+        previous: hex.describe("SHA-256 of the entry before; 64 zeros for number 0."),
+        kind: z.string(),
+        body: z.record(z.string(), z.unknown()),
+        at: z.iso.datetime(),
+        keyId: z.string(),
+        signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
+      }),
+    )
+    .describe("Ascending."),
   next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
 });
 
@@ -101,6 +146,7 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
   paths: [
     { path: ROOTS_PATH, about: "signed roots of cap tables: GET with coinType" },
     { path: HEADS_PATH, about: "signed heads of the log's hash chain" },
+    { path: SEQUENCE_PATH, about: "what was signed, each entry with the hash of the one before" },
     { path: KEYS_PATH, about: "public keys that roots, statements and log heads are signed with" },
   ],
   register: (app: App) => {
@@ -110,14 +156,16 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
       reply.headers(limit.headers(counted));
     });
     app.get(ROOTS_PATH, async ({ query }): Promise<z.infer<typeof rootsAnswer>> => {
-      const asked = readParameters(rootsQuery, query);
+      const { version, ...asked } = readParameters(rootsQuery, query);
       const { coinType } = await resolveCoin(db, canonical(asked.coinType));
-      const roots = await publishedRootsOf(db, {
+      const page = {
         coinType,
         checkpoint: numberOf(asked.checkpoint),
         before: numberOf(asked.after),
         limit: asked.limit,
-      });
+      };
+      const read = version === "2" ? publishedRoots2 : publishedRootsOf;
+      const roots = await read(db, page);
       const next = roots.length < asked.limit ? null : (roots.at(-1)?.checkpoint ?? null);
       return { roots: [...roots], next };
     });
@@ -131,11 +179,18 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
       const next = heads.length < most ? null : (heads.at(-1)?.checkpoint ?? null);
       return { chainId: await chainIdOf(db.sql), heads, next };
     });
+    app.get(SEQUENCE_PATH, async ({ query }): Promise<z.infer<typeof sequenceAnswer>> => {
+      const { limit: most, after } = readParameters(sequenceQuery, query);
+      const entries = await entriesAfter(db, numberOf(after) ?? -1n, most);
+      const next = entries.length < most ? null : (entries.at(-1)?.number ?? null);
+      return { entries: [...entries], next };
+    });
     app.get(KEYS_PATH, async (): Promise<z.infer<typeof deploymentKeysAnswer>> => {
       return { algorithm: "ed25519", keys: [...(await publicDeploymentKeys(db))] };
     });
     refuseOtherMethods(app, ROOTS_PATH, "roots are read by GET");
     refuseOtherMethods(app, HEADS_PATH, "heads are read by GET");
+    refuseOtherMethods(app, SEQUENCE_PATH, "the sequence is read by GET");
     refuseOtherMethods(app, KEYS_PATH, "keys are read by GET");
   },
 });
@@ -189,6 +244,12 @@ export const rootsApi: ApiDescription = {
       jsonAnswer("A page.", schemaRef("LogHeads")),
       { parameters: describeParameters(headsQuery) },
     ),
+    [SEQUENCE_PATH]: get(
+      "sequence",
+      "What was signed, in one sequence",
+      jsonAnswer("A page.", schemaRef("Sequence")),
+      { parameters: describeParameters(sequenceQuery) },
+    ),
     [KEYS_PATH]: get(
       "deploymentKeys",
       "Public keys that roots, statements and heads of the log are signed with",
@@ -199,6 +260,7 @@ export const rootsApi: ApiDescription = {
     schemas: {
       PublishedRoots: jsonSchema(rootsAnswer),
       LogHeads: jsonSchema(logHeadsAnswer),
+      Sequence: jsonSchema(sequenceAnswer),
       DeploymentKeys: jsonSchema(deploymentKeysAnswer),
     },
     securitySchemes: {},

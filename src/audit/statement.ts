@@ -4,25 +4,28 @@
  */
 import {
   FORMAT,
+  type Root2,
   type Statement,
   signedStatement,
-  VERSION,
 } from "../../client/verify-statement.mjs";
-import type { Sql } from "../database/connect.ts";
-import type { CheckpointMark } from "../log/fact.ts";
+import type { Database } from "../database/connect.ts";
 import {
   type CapRow,
   type CapTables,
+  type CapTotals,
   createCapTables,
   isRowOf,
   shareOf,
   type Whose,
 } from "../projections/cap-tables.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
+import type { Step } from "../projections/merkle-sum.ts";
 import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import type { TableOf } from "./cap-table-json.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { publishRoot, type RootQuota } from "./published-roots.ts";
+import { countRoot, publishRoot, type Root, type RootQuota } from "./published-roots.ts";
+import { publishRoot2, rootEntryOf } from "./root-entries.ts";
 
 /** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
 export class NoRowError extends Error {
@@ -62,7 +65,12 @@ export class SupplyMismatchError extends Error {
   }
 }
 
+/** The versions of a statement: 2 covers the whole row by its root, and has that in the sequence. */
+export type StatementVersion = Statement["version"];
+
 export type StatementOptions = {
+  /** 2 unless given. */
+  readonly version?: StatementVersion | undefined;
   /** Of a process that keeps registers. */
   readonly tables?: CapTables | undefined;
   /** Of the key that asks for it. */
@@ -70,61 +78,103 @@ export type StatementOptions = {
 };
 
 /**
- * Makes a statement, and publishes its root.
+ * Makes a statement, and publishes its root. With a root of version 2 one of version 1 is published as well, so
+ * that those who know version 1 alone find it.
  * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop),
  * RootsOfDayError (wait)
  */
 export const makeStatement = async (
-  { db, sql }: { readonly db: GuardedReads; readonly sql: Sql },
-  key: DeploymentKey,
-  table: {
-    readonly coinType: string;
-    readonly decimals: number | null;
-    readonly mark: CheckpointMark;
-    readonly totalSupply: bigint | null;
+  {
+    db,
+    write,
+  }: {
+    readonly db: GuardedReads;
+    readonly write: Pick<Database, "sql" | "transaction" | "statement">;
   },
+  key: DeploymentKey,
+  table: TableOf,
   whose: Whose,
-  { tables = createCapTables(), quota }: StatementOptions = {},
+  { version = 2, tables = createCapTables(), quota }: StatementOptions = {},
 ): Promise<Statement> => {
-  const { coinType, mark } = table;
-  const { sequence: checkpoint, timestampMs, digest } = mark;
+  const { coinType, mark, totalSupply } = table;
+  const { sequence: checkpoint, timestampMs } = mark;
   const { chainId } = await readMeta(db);
   if (chainId === null) throw new ChainUnknownError();
-  const at = { checkpoint, timestampMs };
-  const proven = await tables.proven(db, { coinType, at, isMeant: isRowOf(whose) });
-  if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
-  const { totalSupply } = table;
-  if (totalSupply !== null && totalSupply !== proven.issued) {
-    throw new SupplyMismatchError(coinType, checkpoint, proven.issued, totalSupply);
-  }
-  const root = {
-    chainId,
+  const published = await rootEntryOf(write.sql, { coinType, checkpoint });
+  // Decimals that became known since do not change what was published.
+  const decimals = published?.body.decimals === null ? null : table.decimals;
+  const proven = await tables.proven(db, {
     coinType,
-    checkpoint: checkpoint.toString(),
-    checkpointDigest: digest,
-    root: proven.root,
-    total: proven.issued.toString(),
-  };
-  const {
-    keyId,
-    publicKey,
-    signature: rootSignature,
-  } = await publishRoot({ sql }, key, root, quota);
-  const unsigned = {
-    format: FORMAT,
-    version: VERSION,
-    ...root,
-    decimals: table.decimals,
+    at: { checkpoint, timestampMs },
+    isMeant: isRowOf(whose),
+    ...(version === 2 && { decimals }),
+  });
+  if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
+  const roots = rootsOf(chainId, { ...table, decimals }, proven);
+  // In the order of version 1, for those who look for lines.
+  const head = {
+    decimals,
     checkpointTimestamp: (timestampMs / 1_000n).toString(),
     row: rowOf(proven.row, proven.issued),
-    path: proven.path.map(({ hash, sum, side }) => ({ hash, sum: sum.toString(), side })),
+  };
+  const tail = {
     totalSupply: totalSupply?.toString() ?? null,
-    keyId,
-    publicKey,
+    keyId: key.keyId,
+    publicKey: key.publicKey,
+  };
+  if (roots.version2 === null) {
+    const { signature: rootSignature } = await publishRoot(write, key, roots.version1, quota);
+    const path = stepsOf(proven.path);
+    const said = { format: FORMAT, version: 1 as const, ...roots.version1 };
+    const unsigned = { ...said, ...head, path, ...tail, rootSignature };
+    return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
+  }
+  if (published === undefined && quota !== undefined) await countRoot(write.sql, quota);
+  await publishRoot(write, key, roots.version1);
+  const entry = await publishRoot2(write, key, roots.version2);
+  const { number, previous, at, signature: rootSignature } = entry;
+  const path = stepsOf(proven.path2 ?? []);
+  const said = { format: FORMAT, version: 2 as const, ...roots.version2 };
+  const unsigned = {
+    ...said,
+    ...head,
+    path,
+    ...tail,
+    entry: { number, previous, at },
     rootSignature,
   };
   return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
 };
+
+/**
+ * What is published of a table: its root of version 1, and that of version 2 where it was made.
+ * @throws SupplyMismatchError (stop)
+ */
+export const rootsOf = (
+  chainId: string,
+  { coinType, decimals, mark, totalSupply }: TableOf,
+  { issued, root, root2 }: Pick<CapTotals, "issued" | "root" | "root2">,
+): { readonly version1: Root; readonly version2: Root2 | null } => {
+  if (totalSupply !== null && totalSupply !== issued) {
+    throw new SupplyMismatchError(coinType, mark.sequence, issued, totalSupply);
+  }
+  const of = {
+    chainId,
+    coinType,
+    checkpoint: mark.sequence.toString(),
+    checkpointDigest: mark.digest,
+  };
+  const total = issued.toString();
+  const checkpointTimestampMs = mark.timestampMs.toString();
+  return {
+    version1: { ...of, root, total },
+    version2:
+      root2 === null ? null : { ...of, root: root2, total, decimals, checkpointTimestampMs },
+  };
+};
+
+const stepsOf = (path: readonly Step[]): Statement["path"] =>
+  path.map(({ hash, sum, side }) => ({ hash, sum: sum.toString(), side }));
 
 const rowOf = (row: CapRow, issued: bigint): Statement["row"] => ({
   holderId: row.holderId?.toString() ?? null,

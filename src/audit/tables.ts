@@ -45,6 +45,48 @@ export const publishedRoots = pgTable(
   (t) => [primaryKey({ columns: [t.coinType, t.checkpoint] })],
 );
 
+/**
+ * Where entries of the sequence about a token at a checkpoint are: its roots of version 2 and the ends of its
+ * chain. There is one of each, and another that says the same where a later key signed it. Never updated or
+ * deleted.
+ */
+export const coinEntries = pgTable(
+  "coin_entries",
+  {
+    kind: text("kind", { enum: ["root", "coin"] }).notNull(),
+    coinType: identifier("coin_type").notNull(),
+    checkpoint: int8("checkpoint").notNull(),
+    /** In `log_sequence`. */
+    number: int8("number").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.kind, t.coinType, t.checkpoint, t.number] })],
+);
+
+/** The last root of each token that was published because a day had ended, and how that went. */
+export const dailyRoots = pgTable("daily_roots", {
+  coinType: identifier("coin_type").primaryKey(),
+  /** The last day that was looked at, in UTC. */
+  day: date("day").notNull(),
+  /** The close of the last day whose root was published; null before the first. */
+  checkpoint: int8("checkpoint"),
+  /** Why nothing was signed at the close of `day`, in words for an operator; null where something was. */
+  fault: text("fault"),
+});
+
+/** The last day whose roots were all looked at: one row. */
+export const dailyRound = pgTable(
+  "daily_round",
+  {
+    id: smallint("id").primaryKey().default(1),
+    /** In UTC. */
+    day: date("day").notNull(),
+    /** Its close: the last checkpoint before midnight. */
+    checkpoint: int8("checkpoint").notNull(),
+    endedAt: at("ended_at").notNull().defaultNow(),
+  },
+  (t) => [check("daily_round_one_row", sql`${t.id} = 1`)],
+);
+
 /** How many roots a caller's key has published in a day: one row a key, of its newest day. */
 export const rootCounts = pgTable("root_counts", {
   /** `api_keys.id`. */
@@ -82,3 +124,36 @@ export const reconciliations = pgTable("reconciliations", {
   /** What does not add up, the first hundred; empty when everything does. */
   findings: jsonb("findings").notNull().$type<readonly string[]>(),
 });
+
+/**
+ * The sequence: everything that was signed for others to keep, each entry with the hash of the one before. Never
+ * updated or deleted.
+ */
+export const logSequence = pgTable("log_sequence", {
+  /** From 0, without gaps. */
+  number: int8("number").primaryKey(),
+  kind: text("kind").notNull(),
+  /** RFC 8785 JSON, as it was signed. */
+  body: text("body").notNull(),
+  /** ISO 8601, UTC, milliseconds, as it was signed. */
+  at: text("at").notNull(),
+  /** SHA-256 of the entry before, hex, as it was signed; and of this one. */
+  previous: text("previous").notNull(),
+  hash: text("hash").notNull(),
+  keyId: text("key_id")
+    .notNull()
+    .references(() => deploymentKeys.keyId),
+  signature: text("signature").notNull(),
+});
+
+/** Where the sequence ends: one row, whose lock makes one writer at a time. */
+export const logSequenceHead = pgTable(
+  "log_sequence_head",
+  {
+    id: smallint("id").primaryKey().default(1),
+    next: int8("next").notNull(),
+    /** Of the last entry, hex; 64 zeros before the first. */
+    hash: text("hash").notNull(),
+  },
+  (t) => [check("log_sequence_head_one_row", sql`${t.id} = 1`)],
+);

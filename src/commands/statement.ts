@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.mjs";
 import { amountText } from "../audit/amount-text.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
-import { makeStatement } from "../audit/statement.ts";
+import { makeStatement, type StatementVersion } from "../audit/statement.ts";
 import type { Asked } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
@@ -21,6 +21,7 @@ type Options = {
   readonly owner?: string;
   readonly holder?: bigint;
   readonly out?: string;
+  readonly statementVersion: StatementVersion;
 };
 
 /** `holderbook statement`: what a holder can keep of a cap table, and check without us. */
@@ -36,8 +37,17 @@ export const statementCommand = () =>
     .option("--holder <id>", "the row of this holder", holderArgument)
     .addOption(atOption())
     .option("--out <file>", "write it there; to standard output unless given")
+    .addOption(
+      new Option(
+        "--statement-version <version>",
+        "1: for whoever checks it with a program that does not know version 2",
+      )
+        .choices(["1", "2"])
+        .argParser(versionArgument)
+        .default(2),
+    )
     .addHelpText("after", AT_HELP)
-    .action(async ({ coin, at, owner, holder, out }: Options) => {
+    .action(async ({ coin, at, owner, holder, out, statementVersion: version }: Options) => {
       if (coin === undefined) throw new UsageError("say of which token, with --coin");
       const whose = whoseOf(owner, holder);
       const { config, logger } = await openRuntime();
@@ -49,7 +59,9 @@ export const statementCommand = () =>
       );
       const db = tableReads(database.db);
       const table = await tableAt(db, coin, at);
-      const statement = await makeStatement({ db, sql: database.sql }, key, table, whose);
+      const statement = await makeStatement({ db, write: database }, key, table, whose, {
+        version,
+      });
       const text = `${JSON.stringify(statement, null, 2)}\n`;
       if (out === undefined) process.stdout.write(text);
       else await writeFile(out, text);
@@ -63,7 +75,11 @@ const verifyCommand = () =>
   new Command("verify")
     .description("check a statement: no database and no settings are needed")
     .argument("<file>", "the statement")
-    .option("--root <hex>", "the root it must have, as GET /roots shows it", rootArgument)
+    .option(
+      "--root <hex>",
+      "the root it must have, as GET /roots shows it for its version",
+      rootArgument,
+    )
     .option(
       "--key <base64>",
       "the deployment's public key, as you know it from elsewhere",
@@ -104,12 +120,20 @@ const told = (statement: Statement, { root, key }: VerifyOptions): string => {
       ? "not compared: the rows' total with the treasury's supply, which the statement does not say"
       : "the rows' total is the treasury's supply, as the signer says; the treasury object on the ledger shows it",
     root === undefined
-      ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots and give it with --root`
+      ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots?version=${statement.version} and give it with --root`
       : "its root is the one given",
     key === undefined
       ? `signed with ${publicKey}, the key in the file itself: that shows only that nothing was changed since. Give the key that you know as the issuer's with --key`
       : "it is signed with the key given",
+    statement.version === 2
+      ? `the root is entry ${statement.entry.number} of the deployment's sequence (GET /sequence), signed at ${statement.entry.at}, as the signer says`
+      : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; for these the signature alone stands",
   ].join("\n");
+};
+
+const versionArgument = (text: string): StatementVersion => {
+  if (text === "1" || text === "2") return text === "1" ? 1 : 2;
+  throw new InvalidArgumentError("It must be 1 or 2.");
 };
 
 const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {

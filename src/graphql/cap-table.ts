@@ -16,6 +16,7 @@ import { token } from "../projections/tokens.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { cursorOf } from "./balance-changes.ts";
 import { builder } from "./builder.ts";
+import { badInput } from "./errors.ts";
 import {
   capCursorOf,
   coinTypeArgument,
@@ -36,6 +37,8 @@ import {
 type Totals = { readonly totals: () => Promise<CapTotals> };
 
 type Table = Totals & {
+  /** Root of version 2. */
+  readonly root2: () => Promise<string | null>;
   readonly coinType: string;
   readonly mark: CheckpointMark;
   readonly totalSupply: bigint | null;
@@ -154,7 +157,18 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     }),
     root: t.string({
       description: "Root of the Merkle sum tree over all rows, whatever the page, hex without 0x.",
-      resolve: async ({ totals }) => (await totals()).root,
+      args: {
+        version: t.arg.int({
+          defaultValue: 1,
+          description:
+            "2: the root of statements of version 2, which covers groups, freezes, single wallets, unlocked, locked and decimals, too.",
+        }),
+      },
+      resolve: async ({ totals, root2 }, { version }) => {
+        const root = version === 2 ? await root2() : (version ?? 1) === 1 && (await totals()).root;
+        if (!root) throw badInput("version must be 1 or 2");
+        return root;
+      },
     }),
     rows: t.field({
       type: [CapTableRow],
@@ -235,11 +249,15 @@ builder.queryField("capTable", (t) =>
       const at = { checkpoint, timestampMs: mark.timestampMs };
       // The first one reads the whole table, which is kept for the second.
       const inTurn = oneAtATime();
+      const decimals = context.decimals(coinType);
       return {
         coinType,
         mark,
         totalSupply: found.totalSupply,
         totals: once(() => inTurn(() => capTables.totals(reads, { coinType, at }))),
+        root2: once(() =>
+          inTurn(async () => (await capTables.totals(reads, { coinType, at, decimals })).root2),
+        ),
         rows: once(() => inTurn(() => capTables.rows(reads, { ...page, coinType, at }))),
       };
     },

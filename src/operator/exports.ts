@@ -28,7 +28,7 @@ import {
   SupplyMismatchError,
 } from "../audit/statement.ts";
 import { type Zipped, zipped } from "../audit/zip.ts";
-import type { Database, Sql } from "../database/connect.ts";
+import type { Database } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";
 import { createAdmission, type Place } from "../http/edge/admission.ts";
 import { refuseOtherMethods } from "../http/edge/other-methods.ts";
@@ -84,6 +84,10 @@ const statementQuery = z.strictObject({
     .transform(BigInt)
     .optional()
     .meta({ description: "The row of this holder." }),
+  version: z.enum(["1", "2"], "must be 1 or 2").default("1").meta({
+    description:
+      "2: the root covers the whole row and the decimals, and is an entry of the sequence. Without it 1, for programs that check statements and do not know 2 yet.",
+  }),
 });
 
 export type ExportSettings = {
@@ -94,7 +98,7 @@ export type ExportSettings = {
   /** For the movements of a token; the same. */
   readonly read: Pick<Database, "db">;
   /** For the roots of statements, which are published. */
-  readonly sql: Sql;
+  readonly write: Pick<Database, "sql" | "transaction" | "statement">;
   /** Opens the key that statements are signed with. */
   readonly deploymentKey: () => Promise<DeploymentKey>;
   /** New roots that a key may publish in a UTC day. */
@@ -202,15 +206,16 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
     return { name: `${name}${ending}`, type, content: dataOf(pieces) };
   });
 
-  serve(STATEMENT, statementQuery, async ({ owner, holderId, ...asked }, exporting) => {
+  serve(STATEMENT, statementQuery, async ({ owner, holderId, version, ...asked }, exporting) => {
     const whose = whoseOf(owner, holderId);
     const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
     const table = await tableAsked(db, asked);
     const key = await settings.deploymentKey();
-    const on = { db, sql: settings.sql };
+    const on = { db, write: settings.write };
     const statement = await makeStatement(on, key, table, whose, {
       tables: capTables,
       quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
+      version: version === "1" ? 1 : 2,
     });
     const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
     return {

@@ -19,7 +19,7 @@ import {
 import { OWNERS } from "./cap-table-statements.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
 import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
-import { createSumTree, type Step } from "./merkle-sum.ts";
+import { createSumTree, createSumTree2, type Step } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
 
 export { type AtMark, type CapPlace, type CapRow, type CapWallet, placeOf } from "./cap-rows.ts";
@@ -32,10 +32,16 @@ export type CapTotals = {
   readonly ownerCount: number;
   /** Of the Merkle sum tree over all rows; hex without 0x. */
   readonly root: string;
+  /** The same of version 2, which covers the decimals; null where these were not given. */
+  readonly root2: string | null;
 };
 
-/** A row, the totals of its table, and the path from the row to the root. */
-export type ProvenRow = CapTotals & { readonly row: CapRow; readonly path: readonly Step[] };
+/** A row, the totals of its table, and the path from the row to the root (and to that of version 2). */
+export type ProvenRow = CapTotals & {
+  readonly row: CapRow;
+  readonly path: readonly Step[];
+  readonly path2: readonly Step[] | null;
+};
 
 /** Which rows of a table somebody asks for. */
 export type IsMeant = (row: CapRow) => boolean;
@@ -48,6 +54,14 @@ export const isRowOf = (whose: Whose): IsMeant =>
   "owner" in whose
     ? ({ wallets }) => wallets.some(({ address }) => address === whose.owner)
     : ({ holderId }) => holderId === whose.holderId;
+
+/** A table whose rows are summed up. */
+export type SummedTable = {
+  readonly coinType: string;
+  readonly at: AtMark;
+  /** As version 2 of the root covers them, null for unknown ones; absent: that root is not made. */
+  readonly decimals?: number | null | undefined;
+};
 
 type RowsQuery = {
   readonly coinType: string;
@@ -64,18 +78,11 @@ export type CapTables = {
    */
   rows(on: GuardedReads, query: RowsQuery): Promise<readonly CapRow[]>;
   /** What all of them come to. */
-  totals(
-    on: GuardedReads,
-    query: { readonly coinType: string; readonly at: AtMark },
-  ): Promise<CapTotals>;
+  totals(on: GuardedReads, query: SummedTable): Promise<CapTotals>;
   /** The first row that is meant, with its path; null when none is. */
   proven(
     on: GuardedReads,
-    query: {
-      readonly coinType: string;
-      readonly at: AtMark;
-      readonly isMeant: IsMeant;
-    },
+    query: SummedTable & { readonly isMeant: IsMeant },
   ): Promise<ProvenRow | null>;
   /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
   owners(
@@ -175,14 +182,15 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
         after = placeOf(last);
       }
     },
-    proven: async (on, { coinType, at, isMeant }) => {
-      const { row, path, ...totals } = await sumUp(
-        coinType,
-        at.checkpoint,
-        all(on, coinType, at),
+    proven: async (on, { isMeant, ...table }) => {
+      const { row, path, path2, ...totals } = await sumUp(
+        table,
+        all(on, table.coinType, table.at),
         isMeant,
       );
-      return row === undefined || path === undefined ? null : { ...totals, row, path };
+      return row === undefined || path === undefined
+        ? null
+        : { ...totals, row, path, path2: path2 ?? null };
     },
     owners: async (on, { coinType, checkpoint, limit, after = BEFORE_OWNERS }) =>
       owners.page(
@@ -192,19 +200,19 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
         BEFORE_OWNERS,
         (from, most) => readOwners(on, coinType, checkpoint, from, most),
       ),
-    totals: async (on, { coinType, at }) => {
-      const key = await keyOf(on, coinType, at.checkpoint);
+    totals: async (on, table) => {
+      const { coinType, at, decimals } = table;
+      const key = `${await keyOf(on, coinType, at.checkpoint)} ${decimals}`;
       const known = () => {
         const found = totals.get(key);
         return found && found.untilMs > now() ? found.made : undefined;
       };
       return shared(key, known, async () => {
-        const { issued, holderCount, ownerCount, root } = await sumUp(
-          coinType,
-          at.checkpoint,
+        const { issued, holderCount, ownerCount, root, root2 } = await sumUp(
+          table,
           all(on, coinType, at),
         );
-        const made = { issued, holderCount, ownerCount, root };
+        const made = { issued, holderCount, ownerCount, root, root2 };
         if (totals.size >= KEPT_TOTALS) totals.clear();
         totals.set(key, { made, untilMs: now() + KEPT_MS });
         return made;
@@ -218,24 +226,26 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
  * `AT_ONCE` of them while there are so many.
  */
 const sumUp = async (
-  coinType: string,
-  checkpoint: bigint,
+  { coinType, at: { checkpoint }, decimals }: SummedTable,
   read: (after: CapPlace | undefined) => Promise<readonly CapRow[]>,
   isMeant: IsMeant = () => false,
 ) => {
   const tree = createSumTree();
+  const tree2 = createSumTree2();
   let row: CapRow | undefined;
   let [issued, holderCount, ownerCount] = [0n, 0, 0];
   let after: CapPlace | undefined;
   for (;;) {
     const some = await read(after);
     await inStretches(some, (next) => {
-      const { wallets, ...leaf } = next;
+      const { wallets } = next;
       const addresses = wallets.map(({ address }) => address);
       const isFirst = row === undefined && isMeant(next);
       if (isFirst) row = next;
-      tree.add({ coinType, checkpoint, ...leaf, addresses }, isFirst);
-      issued += leaf.balance;
+      const leaf = { coinType, checkpoint, ...next, addresses };
+      tree.add(leaf, isFirst);
+      if (decimals !== undefined) tree2.add({ ...leaf, decimals }, isFirst);
+      issued += next.balance;
       holderCount += 1;
       ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
     });
@@ -243,7 +253,15 @@ const sumUp = async (
     if (last === undefined || some.length < AT_ONCE) break;
     after = placeOf(last);
   }
-  return { issued, holderCount, ownerCount, row, ...tree.top() };
+  const { root: root2, path: path2 } = tree2.top();
+  return {
+    issued,
+    holderCount,
+    ownerCount,
+    row,
+    ...tree.top(),
+    ...(decimals === undefined ? { root2: null, path2: undefined } : { root2, path2 }),
+  };
 };
 
 /** Wallets in cap tables that are kept, some 600 bytes each with their rows; and owners, 200 bytes each. */

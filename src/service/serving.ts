@@ -166,7 +166,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       readers,
       capTables,
       read: storage.read,
-      sql: storage.write.sql,
+      write: storage.write,
       rootsPerDay: config.rootsPerDay,
       deploymentKey: async () =>
         openDeploymentKey(storage.write, await callbackMasterKey(config, { existing: true })),

@@ -1,4 +1,5 @@
 /** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
+import { dailyRoots } from "../audit/daily-roots.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { sumsLook } from "../audit/sums-look.ts";
 import { logLook, watchOver } from "../audit/watch.ts";
@@ -29,11 +30,14 @@ export const startWatch = async (settings: {
   const { config, logger, storage } = settings;
   const rarely = createRareLines();
   const ending = new AbortController();
+  const key = await deploymentKey(config, storage, logger);
+  const onFault = (coinType: string, err: Error) =>
+    logger.error({ err, coinType }, "no daily root of this token was signed");
   const watching = watchOver(
     {
       database: storage.write,
-      key: await deploymentKey(config, storage, logger),
-      looks: [logLook, sumsLook()],
+      key,
+      looks: [logLook, sumsLook(), ...(key === undefined ? [] : [dailyRoots({ key, onFault })])],
       // A line of the process's log is beyond the reach of one who can change the database.
       onSigned: ({ checkpoint, hash, signature, keyId }) =>
         logger.info(

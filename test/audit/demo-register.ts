@@ -1,5 +1,5 @@
 /** The register of a demo ledger's first checkpoints in a database of its own, and a GraphQL over it. */
-import { createDemoLedger } from "../../demo/demo-ledger.ts";
+import { createDemoLedger, type DemoOptions } from "../../demo/demo-ledger.ts";
 import { rootsPart } from "../../src/audit/roots-part.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
@@ -13,9 +13,9 @@ import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 
 /** A database that follows a demo ledger, as far as it is told to. */
-export const demoRegister = async ({ seed = 3 } = {}) => {
+export const demoRegister = async ({ seed = 3, ...options }: Partial<DemoOptions> = {}) => {
   const database = await freshDatabase();
-  const ledger = createDemoLedger({ seed });
+  const ledger = createDemoLedger({ seed, ...options });
   const following = await follow(database, ledger);
   return {
     database,

@@ -1,18 +1,26 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import { publicKeyOf, verifyBytes } from "../../client/ed25519.mjs";
+import { isSignatureOf } from "../../client/sum-tree.mjs";
 import { isLogHeadSigned } from "../../client/verify-log-head.mjs";
-import { signedRoot } from "../../client/verify-statement.mjs";
+import { rootBody, signedRoot, signedRootEntry } from "../../client/verify-statement.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
-import { publishedRootsOf, publishRoot } from "../../src/audit/published-roots.ts";
+import {
+  publishedRootsOf,
+  publishRoot,
+  RootConflictError,
+} from "../../src/audit/published-roots.ts";
+import { publishRoot2 } from "../../src/audit/root-entries.ts";
 import {
   deploymentKeysAnswer,
   logHeadsAnswer,
   rootsAnswer,
   rootsPart,
+  sequenceAnswer,
 } from "../../src/audit/roots-part.ts";
+import { SequenceLostError } from "../../src/audit/sequence.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { openLog } from "../../src/log/log.ts";
 import { serve } from "../http/service.ts";
@@ -60,6 +68,92 @@ const roots = async (query: Readonly<Record<string, string>>) =>
   rootsAnswer
     .strict()
     .parse((await get(`/roots?${new URLSearchParams({ coinType, ...query })}`)).body);
+
+test("roots of version 2 are listed apart, each as the entry of the sequence that published it, and one stays what it is", async () => {
+  const root2At = (checkpoint: number) => ({
+    ...rootAt(checkpoint),
+    decimals: 6,
+    checkpointTimestampMs: "1700000000123",
+  });
+  for (const checkpoint of [9, 70]) await publishRoot2(database, key, root2At(checkpoint));
+  const roots2 = (query: Readonly<Record<string, string>>) => roots({ version: "2", ...query });
+  const all = await roots2({});
+  expect(all).toMatchObject({ roots: [root2At(70), root2At(9)].map(rootBody), next: null });
+  for (const { number = "", previous = "", signedAt: at, signature, ...root } of all.roots) {
+    const signed = signedRootEntry({
+      ...root2At(Number(root.checkpoint)),
+      entry: { number, previous, at },
+    });
+    expect(isSignatureOf(signature, canonicalJson(signed), key.publicKey)).toBe(true);
+  }
+  const first = await roots2({ limit: "1" });
+  expect(first).toEqual({ roots: [all.roots[0]], next: "70" });
+  expect(await roots2({ limit: "1", after: "70" })).toEqual({ roots: [all.roots[1]], next: "9" });
+  expect(await roots2({ checkpoint: "9" })).toMatchObject({ roots: [all.roots[1]] });
+  expect((await get(`/roots?coinType=${coinType}&version=3`)).status).toBe(400);
+
+  const again = await publishRoot2(database, key, root2At(9));
+  expect(again).toMatchObject({ number: all.roots[1]?.number, at: all.roots[1]?.signedAt });
+  for (const changed of [{ root: "0".repeat(64) }, { decimals: 7 }, { total: "999" }]) {
+    await expect(publishRoot2(database, key, { ...root2At(9), ...changed })).rejects.toThrow(
+      RootConflictError,
+    );
+  }
+});
+
+test("anybody reads the sequence page by page: each entry is signed, with its number and the hash of the one before; the first commits to what was signed before", async () => {
+  for (const checkpoint of [300, 301]) {
+    const two = { ...rootAt(checkpoint), decimals: null, checkpointTimestampMs: "1" };
+    await publishRoot2(database, key, two);
+  }
+  const page = async (query: string) =>
+    sequenceAnswer.strict().parse((await get(`/sequence?limit=2${query}`)).body);
+  const entries = [];
+  for (let next: string | null = ""; next !== null; ) {
+    const found = await page(next === "" ? "" : `&after=${next}`);
+    entries.push(...found.entries);
+    next = found.next;
+  }
+  expect(entries.length).toBeGreaterThanOrEqual(3);
+  let previous = "0".repeat(64);
+  for (const [at, { signature, keyId, ...entry }] of entries.entries()) {
+    expect(entry).toMatchObject({ number: `${at}`, previous });
+    const text = (members: object) => canonicalJson(JSON.parse(JSON.stringify(members)));
+    const signed = text({ ...entry, purpose: "holderbook-sequence-v1" });
+    expect([keyId, isSignatureOf(signature, signed, key.publicKey)]).toEqual([key.keyId, true]);
+    previous = createHash("sha256").update(text(entry)).digest("hex");
+  }
+  expect(entries[0]).toMatchObject({
+    kind: "key",
+    body: {
+      keyId: key.keyId,
+      publicKey: key.publicKey,
+      chainId: "test-chain",
+      roots: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      heads: { count: "0", sha256: createHash("sha256").digest("hex") },
+    },
+  });
+});
+
+test("an entry that was seen committed and is gone ends all signing", async () => {
+  await using other = await freshDatabase();
+  await openLog(other, { chainId: "test-chain", packages: ["0x5"], firstCheckpoint: 0n });
+  const signer = await openDeploymentKey(other, randomBytes(32));
+  const publish = (checkpoint: number) =>
+    publishRoot2(other, signer, {
+      ...rootAt(checkpoint),
+      decimals: 6,
+      checkpointTimestampMs: "1",
+    });
+  for (const checkpoint of [1, 2, 3]) await publish(checkpoint);
+  await other.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql`delete from log_sequence where number >= 2`;
+    await sql`delete from coin_entries where number >= 2`;
+    await sql`update log_sequence_head set next = 2, hash = ${"0".repeat(64)}`;
+  });
+  await expect(publish(4)).rejects.toThrow(SequenceLostError);
+});
 
 test("anybody reads the roots of a token, the newest first and page by page, and checks their signatures", async () => {
   const all = await roots({});

@@ -2,16 +2,28 @@
 
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
-import { type Statement, signedRoot, signedStatement } from "../../client/verify-statement.mjs";
-import { createSumTree, type Leaf } from "../../src/projections/merkle-sum.ts";
+import {
+  type Statement1,
+  type Statement2,
+  signedRoot,
+  signedRootEntry,
+  signedStatement,
+} from "../../client/verify-statement.mjs";
+import {
+  createSumTree,
+  createSumTree2,
+  type Leaf,
+  type Leaf2,
+} from "../../src/projections/merkle-sum.ts";
 
 const COIN = `0x${"5".padStart(64, "0")}::acme::ACME`;
 
 const { publicKey, secretKey } = generateKeyPair();
 const secret = secretKeyOf(secretKey);
 
-const sign = (signed: ReturnType<typeof signedRoot | typeof signedStatement>) =>
-  signBytes(Buffer.from(canonicalJson(signed)), secret);
+const sign = (
+  signed: ReturnType<typeof signedRoot | typeof signedRootEntry | typeof signedStatement>,
+) => signBytes(Buffer.from(canonicalJson(signed)), secret);
 
 /** Rows of 1,000 each, less one for each row before. */
 const leafAt = (index: number): Leaf => ({
@@ -27,31 +39,33 @@ const leafAt = (index: number): Leaf => ({
   granted: 10n,
 });
 
-/** The statement of one row of so many; `changed` makes another row of it, which is signed as well. */
-export const statementOf = (
-  index: number,
-  rows: number,
-  changed: (leaf: Leaf) => Leaf = (leaf) => leaf,
-): Statement => {
-  const tree = createSumTree();
-  const proven = changed(leafAt(index));
-  for (let n = 0; n < rows; n += 1) tree.add(n === index ? proven : leafAt(n), n === index);
-  const { root, path = [] } = tree.top();
-  const sum = Array.from({ length: rows }, (_, n) => 1_000 - n).reduce((a, b) => a + b, 0);
-  const { holderId, addresses, balance, tokens, granted } = proven;
+/** What version 2 says of such a row besides. */
+const leaf2Of = (leaf: Leaf): Leaf2 => ({
+  ...leaf,
+  unlocked: 4n,
+  locked: 6n,
+  decimals: 6,
+  wallets: leaf.addresses.map((_, n) => ({
+    balance: n === 0 ? leaf.balance : 0n,
+    groupId: n === 0 ? 1n : null,
+    isFrozen: n === 0,
+  })),
+});
+
+const sumOf = (rows: number) =>
+  Array.from({ length: rows }, (_, n) => 1_000 - n).reduce((a, b) => a + b, 0);
+
+/** What both versions say. */
+const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: number) => {
+  const sum = sumOf(rows);
   const digits = ((balance * 10n ** 12n) / BigInt(sum)).toString().padStart(13, "0");
-  const head = {
+  return {
+    format: "holderbook-statement" as const,
     chainId: "5Zd…chain",
     coinType: COIN,
     checkpoint: "7",
     checkpointDigest: "8b1…digest",
-    root,
     total: `${sum}`,
-  };
-  const unsigned = {
-    format: "holderbook-statement" as const,
-    version: 1 as const,
-    ...head,
     decimals: 6,
     checkpointTimestamp: "1700000000",
     row: {
@@ -69,11 +83,50 @@ export const statementOf = (
       locked: "6",
       share: `${digits.slice(0, -12)}.${digits.slice(-12)}`,
     },
-    path: path.map((step) => ({ ...step, sum: `${step.sum}` })),
     totalSupply: `${sum}`,
     keyId: "dep_1",
     publicKey,
-    rootSignature: sign(signedRoot(head)),
+  };
+};
+
+/** The statement of one row of so many; `changed` makes another row of it, which is signed as well. */
+export const statementOf = (
+  index: number,
+  rows: number,
+  changed: (leaf: Leaf) => Leaf = (leaf) => leaf,
+): Statement1 => {
+  const tree = createSumTree();
+  const proven = changed(leafAt(index));
+  for (let n = 0; n < rows; n += 1) tree.add(n === index ? proven : leafAt(n), n === index);
+  const { root, path = [] } = tree.top();
+  const said = { ...saidOf(proven, rows), version: 1 as const, root };
+  const unsigned = {
+    ...said,
+    path: path.map((step) => ({ ...step, sum: `${step.sum}` })),
+    rootSignature: sign(signedRoot(said)),
   };
   return { ...unsigned, signature: sign(signedStatement(unsigned)) };
+};
+
+/** The same of version 2; `said` changes what is said of the row, and is signed as well. */
+export const statement2Of = (
+  index: number,
+  rows: number,
+  said: (statement: Statement2) => Statement2 = (statement) => statement,
+): Statement2 => {
+  const tree = createSumTree2();
+  for (let n = 0; n < rows; n += 1) tree.add(leaf2Of(leafAt(n)), n === index);
+  const { root, path = [] } = tree.top();
+  const changed = said({
+    ...saidOf(leafAt(index), rows),
+    version: 2 as const,
+    root,
+    checkpointTimestampMs: "1700000000999",
+    path: path.map((step) => ({ ...step, sum: `${step.sum}` })),
+    entry: { number: "17", previous: "ab".repeat(32), at: "2026-07-01T00:00:02.114Z" },
+    rootSignature: "",
+    signature: "",
+  });
+  const signed = { ...changed, rootSignature: sign(signedRootEntry(changed)) };
+  return { ...signed, signature: sign(signedStatement(signed)) };
 };

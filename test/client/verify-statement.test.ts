@@ -3,12 +3,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { StatementError, verifyStatement } from "holderbook/client";
-import { verifyStatement as ofItsOwnEntry } from "holderbook/client/verify-statement";
+import {
+  verifyStatement as ofItsOwnEntry,
+  type Statement2,
+} from "holderbook/client/verify-statement";
 import { expect, test } from "vitest";
 import { bundle, file } from "../../bin/noble.mjs";
 import { generateKeyPair } from "../../client/ed25519.mjs";
+import { rootOf } from "../../client/sum-tree.mjs";
+import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
-import { statementOf } from "./statement.ts";
+import { statement2Of, statementOf } from "./statement.ts";
 
 const chromium = await chromiumPath();
 if (chromium === undefined) console.warn("no chromium on this machine: its test is skipped");
@@ -25,9 +30,15 @@ const failures = (statement: unknown, options = {}): readonly string[] => {
 };
 
 test("the statement of every row of tables of any size holds, and all lead to one root and total", () => {
-  for (const rows of [1, 2, 3, 5, 8, 13]) {
-    const all = Array.from({ length: rows }, (_, index) => statementOf(index, rows));
-    const [{ root, total, publicKey } = statementOf(0, rows)] = all;
+  for (const [rows, of] of [1, 2, 3, 5, 8, 13].flatMap(
+    (size) =>
+      [
+        [size, statementOf],
+        [size, statement2Of],
+      ] as const,
+  )) {
+    const all = Array.from({ length: rows }, (_, index) => of(index, rows));
+    const [{ root, total, publicKey } = of(0, rows)] = all;
     for (const statement of all) {
       expect(verifyStatement(statement, { root, publicKey })).toBe(statement);
       expect(statement).toMatchObject({ root, total });
@@ -73,24 +84,116 @@ function* changes(
   yield { place: `${place} longer`, changed: `${value}1` };
 }
 
-test("no value of a statement can be changed or left out, nor another added, without being found", () => {
-  const statement: Json = JSON.parse(JSON.stringify(statementOf(4, 11)));
-  expect(failures(statement)).toEqual([]);
-  const unnoticed: string[] = [];
-  let tried = 0;
-  for (const { place, changed } of changes(statement, "")) {
-    tried += 1;
-    if (failures(changed).length === 0) unnoticed.push(place);
-  }
-  expect(unnoticed).toEqual([]);
-  expect(tried).toBeGreaterThan(150);
-  expect(failures({ ...statementOf(4, 11), note: "" })).toEqual([
-    "note is no member of a statement",
-  ]);
-  expect(failures("text")).not.toEqual([]);
-  expect(failures({ ...statementOf(4, 11), row: { balance: 1 } })).toContain(
-    "row.balance is missing or malformed",
+test.each([statementOf(4, 11), statement2Of(4, 11)])(
+  "no value of a statement of version $version can be changed or left out, nor another added, without being found",
+  (given) => {
+    const statement: Json = JSON.parse(JSON.stringify(given));
+    expect(failures(statement)).toEqual([]);
+    const unnoticed: string[] = [];
+    let tried = 0;
+    for (const { place, changed } of changes(statement, "")) {
+      tried += 1;
+      if (failures(changed).length === 0) unnoticed.push(place);
+    }
+    expect(unnoticed).toEqual([]);
+    expect(tried).toBeGreaterThan(150);
+    expect(failures({ ...given, note: "" })).toEqual(["note is no member of a statement"]);
+    expect(failures("text")).not.toEqual([]);
+    expect(failures({ ...given, row: { balance: 1 } })).toContain(
+      "row.balance is missing or malformed",
+    );
+  },
+);
+
+test("the root of version 2 covers group, freeze, single wallets, unlocked, locked and decimals: a deployment that signs others is found", () => {
+  const { root } = statement2Of(4, 11);
+  const [first, ...others] = statement2Of(4, 11).row.wallets;
+  if (first === undefined) throw new Error("the row has no wallet");
+  const rowWith = (row: Partial<Statement2["row"]>) =>
+    statement2Of(4, 11, (said) => ({ ...said, row: { ...said.row, ...row } }));
+  const lies = {
+    group: rowWith({ wallets: [{ ...first, groupId: "2" }, ...others] }),
+    "no group": rowWith({ wallets: [{ ...first, groupId: null }, ...others] }),
+    freeze: rowWith({ wallets: [{ ...first, isFrozen: false }, ...others] }),
+    wallets: rowWith({
+      wallets: [
+        { ...first, balance: "995" },
+        ...others.map((wallet) => ({ ...wallet, balance: "1" })),
+      ],
+    }),
+    unlocked: rowWith({ unlocked: "5", locked: "5" }),
+    decimals: statement2Of(4, 11, (said) => ({ ...said, decimals: 0 })),
+    "no decimals": statement2Of(4, 11, (said) => ({ ...said, decimals: null })),
+  };
+  const found = Object.entries(lies).map(([what, lie]) => [what, failures(lie, { root })]);
+  expect(found).toEqual(
+    Object.keys(lies).map((what) => [
+      what,
+      [expect.stringMatching(/^row and path lead to the root [0-9a-f]{64}, not to its own$/)],
+    ]),
   );
+});
+
+test("the leaf of version 2 is, byte for byte, the example in docs/how-to/audit.md", async () => {
+  const example = {
+    version: 2 as const,
+    coinType: `0x${"5".padStart(64, "0")}::acme::ACME`,
+    checkpoint: "7",
+    decimals: 6,
+  };
+  const wallet = {
+    address: `0x${"a".padStart(64, "0")}`,
+    balance: "8",
+    groupId: "1",
+    isFrozen: false,
+  };
+  const amounts = { balance: "8", tokens: "5", granted: "3", unlocked: "1", locked: "2" };
+  const made = await rootOf({
+    ...example,
+    rows: [{ holderId: "12", wallets: [wallet], ...amounts }],
+  });
+  const text = (value: string) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(value.length);
+    return [length, Buffer.from(value)];
+  };
+  const bytes = Buffer.concat([
+    Buffer.of(2),
+    ...[example.coinType, "7", "12"].flatMap(text),
+    Buffer.of(0, 0, 0, 1),
+    ...[wallet.address, "8", "5", "3", "1", "2", "8", "1"].flatMap(text),
+    Buffer.of(0),
+    ...text("6"),
+  ]);
+  expect(made).toEqual({
+    root: Buffer.from(blake2b256(bytes, Buffer.alloc(0))).toString("hex"),
+    total: 8n,
+  });
+  const docs = await readFile("docs/how-to/audit.md", "utf8");
+  expect(docs).toContain(made.root);
+});
+
+test("what version 2 signs with the root is one entry of the sequence: its number, time, chain and checkpoint are part of it", () => {
+  const given = statement2Of(4, 11);
+  const changed = [
+    { ...given, entry: { ...given.entry, number: "18" } },
+    { ...given, entry: { ...given.entry, previous: "cd".repeat(32) } },
+    { ...given, entry: { ...given.entry, at: "2026-07-01T00:00:02.115Z" } },
+    { ...given, checkpointTimestampMs: "1700000000998" },
+    { ...given, chainId: "another" },
+  ];
+  for (const one of changed) {
+    expect(failures(one)).toContain("the signature of the root does not fit the key");
+  }
+  const seconds = statement2Of(4, 11, (said) => ({ ...said, checkpointTimestamp: "1700000001" }));
+  expect(failures(seconds)).toEqual([
+    "the checkpoint's time in seconds is not that in milliseconds",
+  ]);
+  const backdated = statement2Of(4, 11, (said) => ({
+    ...said,
+    entry: { ...said.entry, at: "2026-02-30T00:00:02.114Z" },
+  }));
+  expect(failures(backdated)).toContain("entry is missing or malformed");
 });
 
 test("a row, path or total of one's own, well signed, still does not lead to the root that others see", () => {

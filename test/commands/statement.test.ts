@@ -6,6 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Statement, verifyStatement } from "../../client/verify-statement.mjs";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf } from "../../demo/model.ts";
+import { publishedRootsOf } from "../../src/audit/published-roots.ts";
+import { entriesAt } from "../../src/audit/sequence.ts";
+import { checkpointMark } from "../../src/log/blocks.ts";
 import { publishedCheckpoints, publishOtherRoot } from "../audit/other-root.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
@@ -72,6 +75,36 @@ test("every owner's statement holds, all of them have one root, and their total 
   const withHolder = statements.find(({ row }) => row.holderId !== null);
   const same = await made("--holder", withHolder?.row.holderId ?? "", "--at", "299");
   expect(same).toEqual(withHolder);
+});
+
+test("a statement is of version 2 unless version 1 is asked for, and both roots are published and lead to the same total", async () => {
+  const [owner = ""] = balances.keys();
+  const args = ["--owner", owner, "--at", "290"];
+  const two = await made(...args);
+  const one = await made(...args, "--statement-version", "1");
+  expect([one.version, two.version]).toEqual([1, 2]);
+  expect([one.total, one.row]).toEqual([two.total, two.row]);
+  expect(one.root).not.toBe(two.root);
+  expect(await made(...args)).toEqual(two);
+  expect(await publishedRootsOf(database, { coinType, checkpoint: 290n, limit: 10 })).toMatchObject(
+    [{ root: one.root, total: one.total }],
+  );
+  if (two.version !== 2) throw new Error("it is not of version 2");
+  const { sql } = database;
+  const mark = await checkpointMark(database.db, 290n);
+  expect(two.checkpointTimestampMs).toBe(mark?.timestampMs.toString());
+  const number = BigInt(two.entry.number);
+  const entry = (await entriesAt({ sql }, [number])).get(number);
+  expect(entry).toMatchObject({ ...two.entry, kind: "root", signature: two.rootSignature });
+  const file = join(folder, "two.json");
+  await writeFile(file, JSON.stringify(two));
+  expect((await verify(file)).stdout).toMatch(/the root is entry \d+ of the deployment's sequence/);
+  await writeFile(file, JSON.stringify(one));
+  expect((await verify(file)).stdout).toMatch(/not part of a root of version 1: groups, freezes/);
+  expect(await run(...args, "--statement-version", "3")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("It must be 1 or 2"),
+  });
 });
 
 test("a file is checked without a database or settings, against root and key, and told what that shows", async () => {

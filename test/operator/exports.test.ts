@@ -156,6 +156,25 @@ test("a statement holds, for a holder and for any of its wallets", async () => {
   }
 });
 
+test("a statement over HTTP is of version 1 for whoever does not ask for 2: their program may know no other", async () => {
+  const table = await api.get(path("cap-table", { format: "json", atCheckpoint: "251" }));
+  const { rows } = table.json as { rows: { wallets: { address: string }[] }[] };
+  const owner = rows[0]?.wallets[0]?.address ?? "";
+  const made = async (query: Readonly<Record<string, string>>) => {
+    const found = await api.get(path("statement", { owner, atCheckpoint: "251", ...query }));
+    return verifyStatement(JSON.parse(found.text));
+  };
+  const [unsaid, one, two] = [
+    await made({}),
+    await made({ version: "1" }),
+    await made({ version: "2" }),
+  ];
+  expect([unsaid, one.version, two.version]).toEqual([one, 1, 2]);
+  expect([two.row, two.total]).toEqual([one.row, one.total]);
+  const other = await api.get(path("statement", { owner, atCheckpoint: "251", version: "3" }));
+  expect([other.status, other.json.details]).toEqual([400, expect.stringContaining("version")]);
+});
+
 test("a key publishes a bounded number of new roots a day; beyond it nothing is signed, and what is published costs nothing", async () => {
   await using bounded = await serveOperator(register.database, { rootsPerDay: 2 });
   const table = await bounded.get(path("cap-table", { format: "json", atCheckpoint: "200" }));

@@ -82,7 +82,7 @@ export const serveOperator = async (
       readers,
       capTables: createCapTables(),
       read,
-      sql: database.sql,
+      write: database,
       rootsPerDay: settings.rootsPerDay ?? 1_000,
       deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
       issuerOf: () => undefined,

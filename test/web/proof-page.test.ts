@@ -10,7 +10,7 @@ import { stepsOf } from "../../web/src/pages/proof/check/statement.ts";
 import { summaryDigest } from "../../web/src/pages/proof/summary-digest.ts";
 import { pointsOf, verdictOf } from "../../web/src/pages/proof/verified.ts";
 import { filesOfVersion1, type PackInMemory, signedAnew } from "../audit/packs.ts";
-import { statementOf } from "../client/statement.ts";
+import { statement2Of, statementOf } from "../client/statement.ts";
 
 const one = (name: string, text: string): Files => new Map([[name, new Blob([text])]]);
 const check = (files: Files): Promise<Report> => checkFiles(files, () => undefined);
@@ -25,6 +25,20 @@ test("a statement that was made by the service holds in every step, and its key 
   expect(report.publicKey).toBe(statement.publicKey);
   expect(report.root?.root).toBe(statement.root);
   expect(report.open.length).toBeGreaterThan(0);
+});
+
+test("a statement of version 2 holds, leaves less open than version 1, and its root is compared with those of version 2", async () => {
+  const statement = statement2Of(3, 8);
+  const report = await check(one("mine.json", JSON.stringify(statement)));
+  expect(report.steps.map(({ result }) => result)).toEqual(report.steps.map(() => "holds"));
+  expect(report.root).toMatchObject({ root: statement.root, version: 2 });
+  const alone = /for these the signature alone stands/;
+  expect(report.open.join("\n")).not.toMatch(alone);
+  expect(report.open.join("\n")).toContain(statement.entry.at);
+  const first = await check(one("mine.json", JSON.stringify(statementOf(3, 8))));
+  expect(first.open.join("\n")).toMatch(alone);
+  const decimals = await check(one("x.json", JSON.stringify({ ...statement, decimals: 7 })));
+  expect(failing(decimals)).toContainEqual(expect.stringMatching(/part of the table/));
 });
 
 test("what was changed in a statement fails in the step that is about it", async () => {

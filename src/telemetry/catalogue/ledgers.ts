@@ -158,6 +158,14 @@ export const LEDGERS = {
       "What does not add up in the register, 100 at most",
     ),
     holderbook_sums_age_seconds: known("seconds", "Since the register was last added up"),
+    holderbook_daily_roots_age_seconds: known(
+      "seconds",
+      "Since the roots of a day that had ended were published, of every token that changed",
+    ),
+    holderbook_daily_roots_faults: known(
+      "tokens",
+      "Whose daily root was not signed because something contradicts it, 10 at most",
+    ),
   },
   evm: {
     holderbook_evm_head_block: known("block", "Newest block known of an EVM chain", OF_CHAIN),

@@ -20,7 +20,7 @@ export const StatementDownload = ({
       const { coinType, checkpoint: atCheckpoint } = register;
       const whose: Record<string, string> =
         row.holderId === null ? { owner: rowId(row) } : { holderId: row.holderId };
-      const asked = new URLSearchParams({ coinType, atCheckpoint, ...whose });
+      const asked = new URLSearchParams({ coinType, atCheckpoint, version: "2", ...whose });
       save(await askFile(`/exports/statement?${asked}`, { key }));
     });
   return (

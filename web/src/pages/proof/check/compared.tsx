@@ -55,10 +55,12 @@ export const RootCompared = ({
   coinType,
   checkpoint,
   root,
+  version = 1,
 }: {
   readonly coinType: string;
   readonly checkpoint: string;
   readonly root: string;
+  readonly version?: 1 | 2;
 }) => {
   const [found, setFound] = useState<
     "not asked" | "asking" | "same" | "other" | "none" | "no answer"
@@ -66,7 +68,10 @@ export const RootCompared = ({
   const compare = async () => {
     setFound("asking");
     try {
-      const [published] = await askPath(pathWith("/roots", { coinType, checkpoint }), readRoots);
+      const [published] = await askPath(
+        pathWith("/roots", { coinType, checkpoint, version: String(version) }),
+        readRoots,
+      );
       setFound(published === undefined ? "none" : published.root === root ? "same" : "other");
     } catch (error) {
       setFound(error instanceof AskError && error.status === 404 ? "none" : "no answer");

@@ -27,6 +27,8 @@ export type Report = {
     readonly coinType: string;
     readonly checkpoint: string;
     readonly root: string;
+    /** Of the tree, 1 unless given: roots of each version are published apart. */
+    readonly version?: 1 | 2;
   } | null;
   /** What this check cannot show. */
   readonly open: readonly string[];

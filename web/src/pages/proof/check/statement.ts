@@ -26,7 +26,7 @@ const STEPS: readonly { readonly title: string; readonly about: RegExp; readonly
     },
     {
       title: "The deployment signed the table's root",
-      about: /signature of the root/,
+      about: /signature of the root|time in seconds/,
       found: "The signature fits the key that it names.",
     },
     {
@@ -36,10 +36,13 @@ const STEPS: readonly { readonly title: string; readonly about: RegExp; readonly
     },
   ];
 
-const OPEN = [
+/** What the check leaves open; `null` for a file that is no whole statement. */
+const openOf = (statement: Statement | null): readonly string[] => [
   "Whose key it is. The service that shows this page cannot vouch for its own key: compare it with what the issuer publishes.",
   "That the total is the supply on the ledger. The treasury object shows that to anybody.",
-  "Unlocked and locked amounts, single wallets' balances, groups, freezes, decimals and the time: for these the signature alone stands.",
+  statement?.version === 2
+    ? `When it was signed: ${statement.entry.at} is what the signer says. Whoever keeps the deployment's sequence sees whether its entry ${statement.entry.number} is this one.`
+    : "Unlocked and locked amounts, single wallets' balances, groups, freezes, decimals and the time: for these the signature alone stands.",
   "Who the holder is. No person is on the ledger.",
 ];
 
@@ -80,7 +83,7 @@ const reportOf = (json: unknown, failures: readonly string[]): Report => {
     says: statement === null ? [] : saysOf(statement),
     publicKey: statement?.publicKey ?? null,
     root: statement,
-    open: OPEN,
+    open: openOf(statement),
   };
 };
 

@@ -1,0 +1,203 @@
+/**
+ * The sequence: what this deployment signs for others to keep, in one append-only list. Each entry holds its number,
+ * its time and the hash of the entry before inside what is signed, so that none can be exchanged, left out or dated
+ * back without breaking what others have kept. docs/how-to/audit.md has its form.
+ */
+import { createHash } from "node:crypto";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
+import { bigints } from "../database/column-arrays.ts";
+import type { Sql } from "../database/connect.ts";
+import { type Reads, read } from "../database/readers.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+
+export type EntryKind =
+  | "root"
+  | "head"
+  | "coin"
+  | "blocks"
+  | "inputs"
+  | "key"
+  | "correction"
+  | "act";
+
+/** Numbers are decimal texts. */
+export type EntryBody = { readonly [name: string]: JsonValue };
+
+/** An entry as it is kept and given out. */
+export type SequenceEntry = {
+  /** From 0, decimal. */
+  readonly number: string;
+  /** SHA-256 of the entry before, hex; 64 zeros for number 0. */
+  readonly previous: string;
+  readonly kind: string;
+  readonly body: EntryBody;
+  /** ISO 8601, UTC, with milliseconds. */
+  readonly at: string;
+  readonly keyId: string;
+  /** Base64 of the 64 bytes. */
+  readonly signature: string;
+};
+
+/**
+ * An entry that this process has seen committed is not there any more: the database lost what was published, as after
+ * an asynchronous fail-over. Nothing is signed. Stop: restore the sequence from a copy, or begin a new one knowingly.
+ */
+export class SequenceLostError extends Error {
+  override readonly name = "SequenceLostError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(number: bigint) {
+    super(
+      `entry ${number} of the sequence was published, and is not in log_sequence any more: the database lost it, or was exchanged`,
+    );
+  }
+}
+
+/** A member of a body that is a text; empty for anything else. */
+export const textIn = (body: EntryBody, name: string): string => {
+  const value = body[name];
+  return typeof value === "string" ? value : "";
+};
+
+/** The members of an entry that are hashed and, with `purpose`, signed. */
+export type UnsignedEntry = Pick<SequenceEntry, "number" | "previous" | "kind" | "body" | "at">;
+
+/** What the signature of an entry is over, as RFC 8785 JSON. */
+export const signedEntry = ({ number, previous, kind, body, at }: UnsignedEntry) =>
+  ({ purpose: "holderbook-sequence-v1", number, previous, kind, body, at }) as const;
+
+/** SHA-256 of an entry, hex: `previous` of the next one. */
+export const entryHash = ({ number, previous, kind, body, at }: UnsignedEntry): string =>
+  sha256(canonicalJson({ number, previous, kind, body, at }));
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+const NOTHING = "0".repeat(64);
+
+/** The last entry that each deployment key's process saw committed. */
+const seen = new Map<string, { readonly number: bigint; readonly hash: string }>();
+
+/**
+ * Appends an entry, in the caller's transaction: one writer at a time, until that ends. The first entry of all is
+ * of the kind `key`: it names the key, and commits to all roots and heads that were signed before there was a sequence.
+ * @param sql of a transaction, whose commit is made to be on disk
+ * @throws SequenceLostError (stop)
+ */
+export const appendEntry = async (
+  sql: Sql,
+  key: DeploymentKey,
+  kind: EntryKind,
+  body: EntryBody,
+): Promise<SequenceEntry> => {
+  await sql`set local synchronous_commit = on`;
+  await sql`
+    insert into log_sequence_head (next, hash) values (0, ${NOTHING}) on conflict (id) do nothing`;
+  const [head] = await sql<{ next: bigint; hash: string }[]>`
+    select next, hash from log_sequence_head for update`;
+  if (head === undefined) throw new Error("log_sequence_head has no row");
+  await assertNothingLost(sql, key.keyId, head);
+  if (head.next > 0n) return write(sql, key, head, kind, body);
+  const first = await write(sql, key, head, "key", await before(sql, key));
+  return write(sql, key, { next: 1n, hash: entryHash(first) }, kind, body);
+};
+
+type Head = { readonly next: bigint; readonly hash: string };
+
+/** What was committed when this process last appended must still be there. */
+const assertNothingLost = async (sql: Sql, keyId: string, head: Head): Promise<void> => {
+  const last = seen.get(keyId);
+  if (last !== undefined) {
+    const [kept] = await sql`
+      select from log_sequence where number = ${last.number} and hash = ${last.hash}`;
+    if (kept === undefined || head.next <= last.number) throw new SequenceLostError(last.number);
+  }
+  if (head.next > 0n) seen.set(keyId, { number: head.next - 1n, hash: head.hash });
+};
+
+const write = async (
+  sql: Sql,
+  key: DeploymentKey,
+  { next, hash: previous }: Head,
+  kind: EntryKind,
+  body: EntryBody,
+): Promise<SequenceEntry> => {
+  const entry = { number: `${next}`, previous, kind, body, at: new Date().toISOString() };
+  const { keyId, signature } = key.sign(signedEntry(entry));
+  const hash = entryHash(entry);
+  await sql`
+    insert into log_sequence (number, kind, body, at, previous, hash, key_id, signature)
+    values (${next}, ${kind}, ${canonicalJson(body)}, ${entry.at}, ${previous}, ${hash}, ${keyId},
+            ${signature})`;
+  await sql`update log_sequence_head set next = ${next + 1n}, hash = ${hash}`;
+  return { ...entry, keyId, signature };
+};
+
+/** Body of number 0: the key, and what was signed before. */
+const before = async (sql: Sql, { keyId, publicKey }: DeploymentKey): Promise<EntryBody> => {
+  const [log] = await sql<{ chainId: string | null }[]>`
+    select chain_id as "chainId" from log_high_water`;
+  return {
+    keyId,
+    publicKey,
+    chainId: log?.chainId ?? null,
+    roots: await committedTo(sql, ROOTS_BEFORE),
+    heads: await committedTo(sql, HEADS_BEFORE),
+  };
+};
+
+/** How many lines, and SHA-256 over their RFC 8785 JSON, each ended by LF. */
+const committedTo = async (sql: Sql, statement: string): Promise<EntryBody> => {
+  const rows = await sql.unsafe<Record<string, string>[]>(statement);
+  const lines = rows.map((row) => `${canonicalJson({ ...row })}\n`);
+  return { count: `${rows.length}`, sha256: sha256(lines.join("")) };
+};
+
+const ROOTS_BEFORE = `
+  select coin_type as "coinType", checkpoint::text as checkpoint,
+         checkpoint_digest as "checkpointDigest", root, total, key_id as "keyId", signature
+  from published_roots order by coin_type collate "C", published_roots.checkpoint`;
+
+const HEADS_BEFORE = `
+  select checkpoint::text as checkpoint, encode(hash, 'hex') as hash, key_id as "keyId", signature
+  from log_heads order by log_heads.checkpoint`;
+
+const COLUMNS = `number, kind, body, at, previous, key_id as "keyId", signature`;
+
+type Row = Omit<SequenceEntry, "number" | "body"> & {
+  readonly number: bigint;
+  readonly body: string;
+};
+
+const entryOf = ({ number, body, ...row }: Row): SequenceEntry => ({
+  number: `${number}`,
+  ...row,
+  body: JSON.parse(body),
+});
+
+/** The entries of these numbers. */
+export const entriesAt = async (
+  on: Reads,
+  numbers: readonly bigint[],
+): Promise<ReadonlyMap<bigint, SequenceEntry>> => {
+  const rows = await read<Row>(
+    on,
+    `select ${COLUMNS} from log_sequence where number = any($1::int8[])`,
+    [bigints(numbers)],
+  );
+  return new Map(rows.map((row) => [row.number, entryOf(row)]));
+};
+
+/** Entries behind a number, ascending. */
+export const entriesAfter = async (
+  on: Reads,
+  after: bigint,
+  limit: number,
+): Promise<readonly SequenceEntry[]> => {
+  const rows = await read<Row>(
+    on,
+    `select ${COLUMNS} from log_sequence where number > $1 order by number limit (select $2::int8)`,
+    [after, limit],
+  );
+  return rows.map(entryOf);
+};
