@@ -92,8 +92,8 @@ const isDigest = (value) => {
 };
 const digest = must(isDigest, "a digest: the base58 of 32 bytes");
 
-/** Far longer than any type of a coin or role on the ledger. */
-const LONGEST_TYPE = 2_000;
+/** No longer one is indexed. */
+const LONGEST_TYPE = 1_024;
 /** An address with module and name, behind it maybe parameters: they are taken out from the inside. */
 const INNERMOST =
   /(?:0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}|(?<![\w:])vector)<#(?:,#)*>|0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}(?![\w<])|(?<![\w:#])(?:bool|u8|u16|u32|u64|u128|u256|address|signer)(?![\w<:])/g;
@@ -168,12 +168,18 @@ const SHARED = {
 
 const MANIFESTS = {
   1: membersOf({ ...SHARED, version: exactly(1), opening: oneOf("proven", "signed") }),
+  2: membersOf({
+    ...SHARED,
+    version: exactly(2),
+    opening: oneOf("whole", "proven", "signed"),
+    coinChain: nullOr(membersOf({ facts: number, hash })),
+  }),
 };
 
 /** What is wrong with the JSON of a manifest. */
 export const manifestFaults = (json) => {
   if (!isObject(json) || json.format !== PACK_FORMAT || !Object.hasOwn(MANIFESTS, json.version)) {
-    return ["has not the form of an audit pack of version 1"];
+    return ["has not the form of an audit pack of version 1 or 2"];
   }
   const faults = MANIFESTS[json.version](json, "it");
   if (faults.length > 0) return faults;
@@ -184,6 +190,9 @@ export const manifestFaults = (json) => {
     ...(BigInt(first.checkpoint) < BigInt(last.checkpoint)
       ? []
       : [`last.checkpoint ${last.checkpoint} must be behind first.checkpoint ${first.checkpoint}`]),
+    ...(json.version === 1 || (json.opening === "whole") === (json.coinChain !== null)
+      ? []
+      : ["coinChain must be there when the opening is whole, and only then"]),
     ...((trust.checkpoint === null) === (trust.digest === null)
       ? []
       : ["trust has a checkpoint without its digest, or a digest without its checkpoint"]),

@@ -21,7 +21,7 @@ export type PackRoot = {
 /** A manifest as it stands in its file; numbers are decimal texts. */
 export type PackManifest = {
   readonly format: "holderbook-audit-pack";
-  readonly version: 1;
+  readonly version: 1 | 2;
   /** Of the ledger's network, as the signer says. */
   readonly chainId: string;
   readonly coinType: string;
@@ -29,8 +29,13 @@ export type PackManifest = {
   readonly packages: readonly string[];
   readonly first: PackMark;
   readonly last: PackMark;
-  /** Whether the pack has the checkpoints that the first register came from, or it stands as signed. */
-  readonly opening: "proven" | "signed";
+  /**
+   * Whether the pack has all facts of the coin since its first one (`whole`, from version 2 on), the
+   * checkpoints that the first register came from (`proven`), or the first register stands as `signed`.
+   */
+  readonly opening: "whole" | "proven" | "signed";
+  /** Of version 2: where the chain of the coin's facts ends, when the opening is whole; facts are a decimal text. */
+  readonly coinChain?: { readonly facts: string; readonly hash: string } | null;
   /** The committee that all signatures follow from; `checkpoint` ended the epoch before and names it. */
   readonly trust: {
     readonly epoch: string;

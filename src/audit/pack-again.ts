@@ -1,65 +1,133 @@
 /**
- * Reads the range of a pack again, from any source: then nothing between its two registers can have been
- * left out. Each checkpoint must name the digest of the one before, from the first of the pack to the last,
- * which both are signed; so the source need not be trusted.
+ * Reads the range of a pack again, from any source: then nothing in it can have been left out. Each checkpoint
+ * must name the digest of the one before, up to the last of the pack, which is signed; so the source need not be
+ * trusted. Read from the publication of the token's package on, it makes the first register again, too.
  */
 import type { PackFiles } from "../../client/pack-files.mjs";
+import type { Checkpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { readExcerpt } from "../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../ledger/reading/facts.ts";
+import { joiningPackages } from "../ledger/reading/joining.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import type { Fact } from "../log/fact.ts";
-import { CHECKPOINTS, excerptFile, type Manifest, packError } from "./pack-form.ts";
-import { excerptBytes } from "./pack-signatures.ts";
+import { splitType } from "../values/move-type.ts";
+import { PackBeginning } from "./pack-beginning.ts";
+import { CHECKPOINTS, excerptFile, FILES, type Manifest, packError } from "./pack-form.ts";
+import { excerptBytes, reading } from "./pack-signatures.ts";
+
+/** What was read again. */
+export type ReadAgain = {
+  readonly source: string;
+  /** The first checkpoint that was read, and how many were. */
+  readonly from: bigint;
+  readonly checkpoints: bigint;
+  /** Before what there was no such token, in words; null when that was not read. */
+  readonly beginning: string | null;
+};
 
 /**
  * @param manifest of a pack that was verified
- * @returns how many checkpoints were read
- * @throws AuditPackError (stop) naming the first transaction that the pack leaves out, or the checkpoint at
- *   which the source is of another chain; what the source throws
+ * @param since where to begin; behind the first register when it is left out
+ * @throws AuditPackError (stop) naming the first transaction that the pack leaves out, what of the first register
+ *   is another, or the checkpoint at which the source is of another chain; what the source throws
  */
 export const readAgain = async (
   pack: PackFiles,
-  { coinType, packages, first, last }: Pick<Manifest, "coinType" | "packages" | "first" | "last">,
+  manifest: Pick<Manifest, "coinType" | "packages" | "first" | "last">,
   source: CheckpointSource,
   signal: AbortSignal,
-): Promise<bigint> => {
+  since?: bigint,
+): Promise<ReadAgain> => {
+  const { coinType, packages, first, last } = manifest;
   const wanted = createWanted(packages);
-  const transactionsIn = (facts: readonly Fact[]) =>
-    new Set(facts.flatMap((fact) => (fact.coinType === coinType ? [fact.transaction] : [])));
-  const inPack = async (file: string, sequence: bigint): Promise<ReadonlySet<number>> => {
-    if (!pack.has(file)) return new Set();
+  const ofCoin = (facts: readonly Fact[]) => facts.filter((fact) => fact.coinType === coinType);
+  const inPack = async (file: string, sequence: bigint): Promise<readonly Fact[]> => {
+    if (!pack.has(file)) return [];
     const { checkpoint } = readExcerpt(sequence, await excerptBytes(pack, file), wanted);
-    return transactionsIn(factsOf(checkpoint));
+    return ofCoin(factsOf(checkpoint));
   };
-  let { digest } = first;
-  let next = first.checkpoint + 1n;
-  const range = { first: next, last: last.checkpoint };
-  for await (const raw of source.checkpoints(range, signal)) {
+  const from = since !== undefined && since <= first.checkpoint ? since : first.checkpoint + 1n;
+  const opening = new PackBeginning(coinType);
+  let beginning: string | null = null;
+  let digest = from > first.checkpoint ? first.digest : null;
+  let next = from;
+  for await (const raw of source.checkpoints({ first: from, last: last.checkpoint }, signal)) {
     // Every digest of what may concern the token is checked: nothing in it can be hidden.
     const checkpoint = decodeCheckpoint(raw, wanted);
     const file = excerptFile(CHECKPOINTS, next);
-    if (checkpoint.sequence !== next || checkpoint.previousDigest !== digest) {
-      throw packError(
+    const { sequence, previousDigest } = checkpoint;
+    if (sequence !== next || (digest !== null && previousDigest !== digest)) {
+      throw otherChain(
         file,
-        `${source.description} has a checkpoint ${checkpoint.sequence} that follows one of digest ${checkpoint.previousDigest}, not ${digest}: it is of another chain, or damaged`,
+        `${source.description} has a checkpoint ${sequence} that follows one of digest ${previousDigest}, not ${digest}`,
       );
     }
-    const packed = await inPack(file, next);
-    const index = [...transactionsIn(factsOf(checkpoint))].find((one) => !packed.has(one));
-    if (index !== undefined) {
-      throw packError(
-        file,
-        `leaves out transaction ${checkpoint.transactions[index]?.digest}, which concerns the token`,
-      );
+    assertPackages(checkpoint, packages);
+    const facts = ofCoin(factsOf(checkpoint));
+    if (next <= first.checkpoint) {
+      beginning ??= beginningIn(checkpoint, coinType, next === from);
+      await reading(file, () => opening.apply(facts));
+    } else {
+      const packed = facts.length === 0 ? [] : await inPack(file, next);
+      const known = new Set(packed.map(({ transaction }) => transaction));
+      const left = facts.find(({ transaction }) => !known.has(transaction));
+      if (left !== undefined) {
+        throw packError(
+          file,
+          `leaves out transaction ${left.txDigest}, which concerns the token`,
+          "complete",
+        );
+      }
+    }
+    if (next === first.checkpoint) {
+      if (checkpoint.digest !== first.digest) {
+        throw otherChain(
+          file,
+          `${source.description} has digest ${checkpoint.digest} at checkpoint ${next}, not ${first.digest}`,
+        );
+      }
+      if (beginning !== null) await opening.compare(pack, "complete");
     }
     digest = checkpoint.digest;
     next += 1n;
   }
   signal.throwIfAborted();
-  if (digest === last.digest) return next - range.first;
-  throw packError(
+  if (digest === last.digest && next === last.checkpoint + 1n) {
+    return { source: source.description, from, checkpoints: next - from, beginning };
+  }
+  throw otherChain(
     excerptFile(CHECKPOINTS, last.checkpoint),
     `${source.description} has digest ${digest} at checkpoint ${next - 1n}, not ${last.digest}`,
+  );
+};
+
+const otherChain = (file: string, what: string) =>
+  packError(file, `${what}: it is of another chain, or damaged`, "complete");
+
+/**
+ * Whether no fact of a coin can be older than this checkpoint: it is the ledger's first one, or publishes the
+ * package of the coin's own type, without which nothing can be of it.
+ */
+const beginningIn = (
+  { sequence, previousDigest, transactions }: Checkpoint,
+  coinType: string,
+  isFirst: boolean,
+): string | null => {
+  if (isFirst && sequence === 0n && previousDigest === null) return "with the ledger itself";
+  const { address } = splitType(coinType);
+  return transactions.some(({ packages }) => packages.some(({ id }) => id === address))
+    ? `with the publication of ${address} in checkpoint ${sequence}`
+    : null;
+};
+
+/** A version of the contract that the manifest leaves out would hide its facts. */
+const assertPackages = (checkpoint: Checkpoint, packages: readonly string[]): void => {
+  const [joined] = joiningPackages(checkpoint, packages);
+  if (joined === undefined) return;
+  throw packError(
+    FILES.manifest,
+    `leaves out the package ${joined.address}, which checkpoint ${checkpoint.sequence} publishes as a version of the contract`,
+    "complete",
   );
 };

@@ -12,6 +12,8 @@ import type { CheckpointMark } from "../log/fact.ts";
 import { STILL_OPEN } from "../projections/ranges.ts";
 import type { RoleRange } from "../projections/roles.ts";
 import { capTableJson } from "./cap-table-json.ts";
+import { PackBeginning } from "./pack-beginning.ts";
+import { type ChainEnd, PackChain } from "./pack-chain.ts";
 import { CHECKPOINTS, excerptFile, FILES, type PackHead, packError } from "./pack-form.ts";
 import {
   holderEventLine,
@@ -21,7 +23,7 @@ import {
   standingIn,
 } from "./pack-lines.ts";
 import { PackOpening } from "./pack-opening.ts";
-import { PackRegister, type RegisterTable } from "./pack-register.ts";
+import type { RegisterTable } from "./pack-register.ts";
 import {
   excerptBytes,
   excerptsIn,
@@ -59,10 +61,18 @@ export type Outcome = {
   readonly followed: number;
   /** Metadata of the coin told its decimals; else the deployment's word stands. */
   readonly decimalsProven: boolean;
+  /** Facts of the coin up to the first register, of those that the pack has. */
+  readonly openingFacts: number;
+  /** Where the chain of the coin's facts ends, and ended where it was asked for; null without all facts. */
+  readonly chain: {
+    readonly end: ChainEnd;
+    readonly ends: ReadonlyMap<bigint, ChainEnd>;
+  } | null;
 };
 
 /**
  * @param decimals as the tables say: where no metadata is among the facts, that is all there is
+ * @param marks checkpoints at whose end it is wanted to know where the coin's chain of facts ended
  * @throws AuditPackError (stop) naming the file and what does not hold
  */
 export const checkContents = async (
@@ -70,15 +80,20 @@ export const checkContents = async (
   head: PackHead,
   decimals: number | null,
   known: KnownValidators = {},
+  marks: Iterable<bigint> = [],
 ): Promise<Outcome> => {
   const { coinType, first, last } = head;
   const signatures = await openSignatures(pack, head, known);
   const wanted = createWanted(head.packages);
-  const register = new PackRegister(coinType);
+  const beginning = new PackBeginning(coinType);
+  const { register } = beginning;
   const versions = new PackVersions();
+  const isWhole = head.opening === "whole";
+  const chain = isWhole ? new PackChain(marks) : null;
   const opening = new PackOpening(coinType, first.checkpoint);
   let standing = 0;
-  for await (const line of jsonLines(pack, FILES.firstState)) {
+  // Of a whole opening nothing is believed: it is folded, and compared in the end.
+  for await (const line of isWhole ? [] : jsonLines(pack, FILES.firstState)) {
     const said = standingIn(line, coinType, STILL_OPEN);
     await reading(FILES.firstState, () => register.stands(said));
     versions.stands(said);
@@ -88,7 +103,13 @@ export const checkContents = async (
   await using movements = new PackLines(pack, FILES.movements);
   await using holderEvents = new PackLines(pack, FILES.holderEvents);
   await using roleEvents = new PackLines(pack, FILES.roleEvents);
-  const counts = { checkpoints: 0, openingCheckpoints: 0, transactions: 0, facts: 0 };
+  const counts = {
+    checkpoints: 0,
+    openingCheckpoints: 0,
+    openingFacts: 0,
+    transactions: 0,
+    facts: 0,
+  };
   let firstRegister: ProvenRegister | undefined;
 
   const registerAt = async (file: string, mark: CheckpointMark, of: typeof first) => {
@@ -113,10 +134,17 @@ export const checkContents = async (
     const { checkpoint } = excerpt;
     const mark = { sequence, digest: checkpoint.digest, timestampMs: checkpoint.timestampMs };
     const facts = factsOf(checkpoint).filter((fact) => fact.coinType === coinType);
+    chain?.add(mark, facts);
     if (sequence <= first.checkpoint) {
       counts.openingCheckpoints += 1;
-      await reading(file, async () => opening.meet(sequence, facts));
+      counts.openingFacts += facts.length;
+      await reading(file, async () => {
+        if (!isWhole) return opening.meet(sequence, facts);
+        versions.follow(facts, excerpt.versionsBefore);
+        beginning.apply(facts);
+      });
       if (sequence === first.checkpoint) {
+        if (isWhole) standing = await beginning.compare(pack);
         firstRegister = await registerAt(FILES.firstTable, mark, first);
       }
       continue;
@@ -135,7 +163,8 @@ export const checkContents = async (
     if (sequence === last.checkpoint) {
       const lastRegister = await registerAt(FILES.lastTable, mark, last);
       for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
-      const standingProven = opening.proven;
+      assertChain(head, chain);
+      const standingProven = isWhole ? standing : opening.proven;
       if (head.opening === "proven") opening.assertProven();
       return {
         first: firstRegister,
@@ -149,11 +178,23 @@ export const checkContents = async (
         standingProven,
         followed: versions.followed,
         decimalsProven: register.decimals !== null,
+        chain: chain && { end: chain.end, ends: chain.ends(last.checkpoint) },
       };
     }
   }
   const missing = firstRegister === undefined ? first : last;
   throw packError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
+};
+
+/** What a signer says of the facts is only compared: an entry of its sequence, kept elsewhere, binds it. */
+const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): void => {
+  if (chain === null || coinChain === null) return;
+  const { facts, hash } = chain.end;
+  if (coinChain.facts === facts.toString() && coinChain.hash === hash) return;
+  throw packError(
+    FILES.manifest,
+    `the chain of the coin's ${facts} facts in the pack ends with ${hash}, not with ${coinChain.hash} behind ${coinChain.facts}: checkpoints are missing`,
+  );
 };
 
 /**

@@ -5,10 +5,11 @@ import { linesOf, type PackFiles } from "../../client/pack-files.mjs";
 import { LONGEST_LINE, type StandingLine } from "../../client/pack-movements.mjs";
 import { nameAndCoin } from "../ledger/reading/facts.ts";
 import type { ObjectFact } from "../log/fact.ts";
+import { membershipKey } from "../pipelines/holder-lifecycle.ts";
 import type { BalanceChange } from "../projections/balance-changes.ts";
 import type { HolderEventRow } from "../projections/holder-events.ts";
 import type { MembershipRange } from "../projections/memberships.ts";
-import type { RoleEventRow, RoleRange } from "../projections/roles.ts";
+import { type RoleEventRow, type RoleRange, roleKey } from "../projections/roles.ts";
 import { FILES, packError } from "./pack-form.ts";
 
 /** The values of these names. */
@@ -39,6 +40,17 @@ export type Standing =
   | { readonly kind: "object"; readonly fact: ObjectFact }
   | { readonly kind: "membership"; readonly range: MembershipRange }
   | { readonly kind: "role"; readonly range: RoleRange };
+
+/** The checkpoint that something stands since. */
+export const sinceOf = (standing: Standing): bigint =>
+  standing.kind === "object" ? standing.fact.checkpoint : standing.range.checkpoint;
+
+/** What can stand once only. */
+export const keyOf = (standing: Standing): string => {
+  if (standing.kind === "object") return `object ${standing.fact.objectId}`;
+  if (standing.kind === "role") return `role ${roleKey(standing.range)}`;
+  return `membership ${membershipKey(standing.range)}`;
+};
 
 export const standingLine = (standing: Standing): string => {
   switch (standing.kind) {

@@ -5,7 +5,7 @@ import { membershipKey } from "../pipelines/holder-lifecycle.ts";
 import { STILL_OPEN } from "../projections/ranges.ts";
 import { roleKey } from "../projections/roles.ts";
 import { FILES, packError } from "./pack-form.ts";
-import type { Standing } from "./pack-lines.ts";
+import { keyOf, type Standing, sinceOf } from "./pack-lines.ts";
 import { PackRegister } from "./pack-register.ts";
 
 type Expected = {
@@ -113,15 +113,6 @@ export class PackOpening {
     }
   }
 }
-
-const sinceOf = (standing: Standing): bigint =>
-  standing.kind === "object" ? standing.fact.checkpoint : standing.range.checkpoint;
-
-const keyOf = (standing: Standing): string => {
-  if (standing.kind === "object") return `object ${standing.fact.objectId}`;
-  if (standing.kind === "role") return `role ${roleKey(standing.range)}`;
-  return `membership ${membershipKey(standing.range)}`;
-};
 
 const isSameObject = (one: ObjectFact, other: ObjectFact): boolean =>
   one.version === other.version &&

@@ -65,6 +65,11 @@ export class PackRegister {
     return this.#supply === null && standing.every(({ size }) => size === 0);
   }
 
+  /** What wallets are. */
+  get memberships(): readonly MembershipRange[] {
+    return [...this.#memberships.values()];
+  }
+
   /** Roles that are held, by owner and role. */
   get roles(): readonly RoleRange[] {
     return [...this.#roles.values()].sort((a, b) => (roleKey(a) < roleKey(b) ? -1 : 1));

@@ -1,9 +1,11 @@
 /** The readable page of an audit pack, made of nothing but what was verified. */
 import { inTokens } from "../../client/in-tokens.mjs";
+import { TIERS, type Tier } from "../../client/verify-audit-pack.mjs";
 import type { CapRow } from "../projections/cap-rows.ts";
 import { shareOf } from "../projections/cap-tables.ts";
 import type { Outcome, ProvenRegister } from "./pack-check.ts";
 import { FILES, type PackHead } from "./pack-form.ts";
+import { completeness, consistency } from "./pack-verdict.ts";
 
 export const reportOf = (head: PackHead, outcome: Outcome): string => {
   const { first, last } = outcome;
@@ -82,6 +84,21 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
     `(\`${FILES.holderEvents}\`) and ${outcome.roleEvents} of roles (\`${FILES.roleEvents}\`), in ${outcome.transactions} transactions of`,
     `${outcome.checkpoints} checkpoints.`,
     "",
+    ...(head.version === 1 ? checkedInVersion1(head, outcome) : shownBy(head, outcome)),
+    "",
+    head.holderNames === null
+      ? "No file of holders' names belongs to this pack."
+      : `The issuer's file of holders' names has the SHA-256 ${head.holderNames.sha256} (${head.holderNames.size} bytes); it is not here.`,
+    "",
+    `Signed by the key \`${head.publicKey}\` (${head.keyId}).`,
+    "",
+  ].join("\n");
+};
+
+/** As in every pack of version 1 that is out there: to the byte. */
+const checkedInVersion1 = (head: PackHead, outcome: Outcome): readonly string[] => {
+  const { last } = outcome;
+  return [
     "## What was checked",
     "",
     `- ${outcome.signatures} signatures of validators, of epochs ${outcome.firstEpoch} to ${outcome.lastEpoch}; the least stake that signed one is`,
@@ -106,14 +123,31 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
       : ["- the decimals: no metadata of the coin is among the facts."]),
     "- the digests of pipelines in the manifest: they are of all tokens, for `holderbook compare`.",
     "- tokens on EVM chains: they are not part of this.",
+  ];
+};
+
+/** What the pack shows by itself, in the words of `audit-pack verify`; whose signature it has, the command says. */
+const shownBy = (head: PackHead, outcome: Outcome): readonly string[] => {
+  const tier = (name: keyof typeof TIERS, { by, not_shown }: Omit<Tier, "holds">) => [
+    `## ${name[0]?.toUpperCase()}${name.slice(1)}: ${TIERS[name]}`,
     "",
-    head.holderNames === null
-      ? "No file of holders' names belongs to this pack."
-      : `The issuer's file of holders' names has the SHA-256 ${head.holderNames.sha256} (${head.holderNames.size} bytes); it is not here.`,
+    ...by.map((what) => `- ${what}`),
+    ...not_shown.map((what) => `- not shown: ${what}`),
     "",
-    `Signed by the key \`${head.publicKey}\` (${head.keyId}).`,
-    "",
-  ].join("\n");
+  ];
+  const authentic = {
+    by: [`whether the key below signed these bytes, \`audit-pack verify --key\` finds`],
+    not_shown: [
+      `the chain's id, ${head.chainId}: it stands as signed`,
+      "who the holders are: the ledger knows addresses and numbers",
+      "tokens on EVM chains: they are not part of this",
+    ],
+  };
+  return [
+    ...tier("authentic", authentic),
+    ...tier("consistent", consistency(head, outcome)),
+    ...tier("complete", completeness(head)),
+  ].slice(0, -1);
 };
 
 const trusted = ({ trust: { epoch, checkpoint, digest } }: PackHead): string =>

@@ -1,11 +1,14 @@
 /** Verifies an audit pack: a folder, and nothing else. */
-import { textOf } from "../../client/pack-files.mjs";
+import { type PackFiles, textOf } from "../../client/pack-files.mjs";
 import { type Verdict, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import type { ReadAgain } from "./pack-again.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";
+import { heldAgainst, NOT_HELD, readEntries } from "./pack-entries.ts";
 import { hashOf, openPack } from "./pack-files.ts";
 import { FILES, type Manifest, manifestIn, packError } from "./pack-form.ts";
 import { reportOf } from "./pack-report.ts";
 import type { KnownValidators } from "./pack-signatures.ts";
+import { completeness, consistency } from "./pack-verdict.ts";
 
 /** What an auditor knows from elsewhere. */
 export type KnownToAuditor = KnownValidators & {
@@ -20,21 +23,46 @@ export type CheckedPack = {
   readonly verdict: Verdict;
 };
 
-/** @throws AuditPackError (stop) naming the first file that does not hold, and what of it */
+/** How the range is read again; undefined when it is not. */
+export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<ReadAgain>;
+
+/**
+ * @param entries files with entries of the deployment's sequence
+ * @throws AuditPackError (stop) naming the first file that does not hold, and what of it
+ */
 export const verifyPack = async (
   folder: string,
   known: KnownToAuditor = {},
+  {
+    entries,
+    again,
+  }: {
+    readonly entries?: readonly string[] | undefined;
+    readonly again?: ReadingAgain | undefined;
+  } = {},
 ): Promise<CheckedPack> => {
   const pack = await openPack(folder);
   // What the client checks without a ledger comes first; nothing is folded that was not signed.
   const { publicKey } = known;
   const signed = await verifyAuditPack(pack, { publicKey, hash: hashOf });
   const manifest = manifestIn(signed.manifest);
-  const outcome = await checkContents(pack, manifest, signed.last.decimals, known);
+  const kept = entries === undefined ? null : await readEntries(entries, manifest);
+  const marks = (kept ?? []).map(({ checkpoint }) => checkpoint);
+  const outcome = await checkContents(pack, manifest, signed.last.decimals, known, marks);
   const { files: _, ...head } = manifest;
   const report = reportOf(head, outcome);
   if ((await textOf(pack, FILES.report, 2 * report.length + 1_000)) !== report) {
     throw packError(FILES.report, "says something else than the other files");
   }
-  return { manifest, outcome, verdict: signed.verdict };
+  const read = again === undefined ? null : await again(pack, manifest);
+  const { chain } = outcome;
+  const held =
+    kept === null ? null : chain === null ? NOT_HELD : heldAgainst(kept, manifest, chain);
+  const consistent = consistency(head, outcome, known);
+  const verdict = {
+    authentic: signed.verdict.authentic,
+    consistent: { ...consistent, by: [...signed.verdict.consistent.by, ...consistent.by] },
+    complete: completeness(head, read, held),
+  };
+  return { manifest, outcome, verdict };
 };

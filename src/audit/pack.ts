@@ -8,6 +8,7 @@ import { PACK_FORMAT } from "../../client/pack-forms.mjs";
 import type { Database } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
+import { coinEnds, NO_FACTS } from "../log/chain.ts";
 import {
   type CoinTransactions,
   coinTransactions,
@@ -35,6 +36,7 @@ import {
   movementLine,
   roleEventLine,
   type Standing,
+  sinceOf,
   standingLine,
 } from "./pack-lines.ts";
 import { reportOf } from "./pack-report.ts";
@@ -89,13 +91,13 @@ export const writePack = (
       {
         source: request.source,
         given: request.committee,
-        wanted: wantedOf(database, request, opening === "proven" ? standing : []),
+        wanted: wantedOf(database, request, standing),
       },
       signal,
     );
     const head: PackHead = {
       format: PACK_FORMAT,
-      version: 1,
+      version: 2,
       chainId,
       coinType: last.coinType,
       packages: [...packages],
@@ -105,6 +107,7 @@ export const writePack = (
       trust,
       digests: { first: await digestsAt(database, first), last: await digestsAt(database, last) },
       roots,
+      coinChain: opening === "whole" ? await coinChainAt(database, last) : null,
       holderNames: holderNames === undefined ? null : await hashed(holderNames),
       keyId: key.keyId,
       publicKey: key.publicKey,
@@ -118,6 +121,12 @@ export const writePack = (
 async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) yield `${line}\n`;
 }
+
+const coinChainAt = async ({ sql }: Database, { coinType, mark }: TableOf) => {
+  const { facts, hash } =
+    (await coinEnds(sql, [coinType], mark.sequence)).get(coinType) ?? NO_FACTS;
+  return { facts: facts.toString(), hash: Buffer.from(hash).toString("hex") };
+};
 
 const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead["first"] => ({
   checkpoint: sequence,
@@ -143,18 +152,19 @@ const standingAt = async (
 /** The checkpoints of a pack: those that the first register came from, both ends, and all between. */
 async function* wantedOf(
   { sql }: Database,
-  { first, last }: PackRequest,
+  { first, last, opening }: PackRequest,
   standing: readonly Standing[],
 ): AsyncGenerator<CoinTransactions> {
   const { coinType } = last;
   const [after, upTo] = [first.mark.sequence, last.mark.sequence];
-  const opening = new Set(
-    standing.map((one) => (one.kind === "object" ? one.fact.checkpoint : one.range.checkpoint)),
-  );
-  opening.delete(after);
-  const ascending = [...opening].sort((a, b) => (a < b ? -1 : 1));
-  yield* coinTransactionsIn(sql, coinType, ascending);
-  yield* withEnd(coinTransactions(sql, { coinType, after: after - 1n, upTo: after }), after);
+  if (opening === "proven") {
+    const since = new Set(standing.map(sinceOf));
+    since.delete(after);
+    const ascending = [...since].sort((a, b) => (a < b ? -1 : 1));
+    yield* coinTransactionsIn(sql, coinType, ascending);
+  }
+  const before = opening === "whole" ? -1n : after - 1n;
+  yield* withEnd(coinTransactions(sql, { coinType, after: before, upTo: after }), after);
   yield* withEnd(coinTransactions(sql, { coinType, after, upTo }), upTo);
 }
 
@@ -284,7 +294,7 @@ const hashesOf = async (folder: string): Promise<Manifest["files"]> => {
 const sign = async (folder: string, key: DeploymentKey, manifest: Manifest): Promise<void> => {
   const text = manifestText(manifest);
   const sha256 = createHash("sha256").update(text).digest("hex");
-  const { signature } = key.sign(signedPack(sha256));
+  const { signature } = key.sign(signedPack(sha256, manifest.version));
   await writeFile(join(folder, FILES.manifest), text);
   await writeFile(join(folder, FILES.signature), `${canonicalJson({ signature })}\n`);
 };

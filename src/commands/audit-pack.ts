@@ -1,27 +1,21 @@
-import { Command, InvalidArgumentError, Option } from "commander";
-import { amountText } from "../audit/amount-text.ts";
+import { Command, Option } from "commander";
 import type { TableOf } from "../audit/cap-table-json.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { writePack } from "../audit/pack.ts";
-import { readAgain } from "../audit/pack-again.ts";
 import type { Outcome } from "../audit/pack-check.ts";
-import { openPack } from "../audit/pack-files.ts";
-import type { Manifest, PackHead } from "../audit/pack-form.ts";
-import { verifyPack } from "../audit/pack-verify.ts";
+import type { PackHead } from "../audit/pack-form.ts";
 import type { Db } from "../database/connect.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
-import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
-import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
-import { committeeFrom, readTrusted, type TrustedCheckpoint } from "../ledger/reading/trust.ts";
-import type { CheckpointSource } from "../ledger/sources/source.ts";
+import { committeeFrom } from "../ledger/reading/trust.ts";
 import { factSource } from "../log/log.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
-import { keyArgument, retryForOption } from "./arguments.ts";
+import { retryForOption } from "./arguments.ts";
+import { assertReaches, inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
 import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
 import { patience } from "./named-source.ts";
 import { openRuntime } from "./runtime.ts";
@@ -52,10 +46,10 @@ export const auditPackCommand = () =>
     .addOption(
       new Option(
         "--opening <how>",
-        "how the first register stands: proven by the checkpoints that it came from, or as signed",
+        "how the first register stands: made of all that the token ever did, proven by the checkpoints that it came from, or as signed",
       )
-        .choices(["proven", "signed"])
-        .default("proven"),
+        .choices(["whole", "proven", "signed"])
+        .default("whole"),
     )
     .option(
       "--holder-names <file>",
@@ -120,109 +114,3 @@ const firstTable = async (
   const mark = await markOf(db, checkpoint);
   return { coinType, decimals, mark, totalSupply: seen?.totalSupply ?? null };
 };
-
-type VerifyOptions = {
-  readonly committeeFrom?: string;
-  readonly trust?: TrustedCheckpoint;
-  readonly key?: string;
-  readonly source?: string;
-  readonly retryFor: number;
-};
-
-/** Reads nothing but the folder, and the committee where one is given: no settings, no database. */
-const verifyCommand = () =>
-  new Command("verify")
-    .description("check a pack: no database, no settings and no network are needed")
-    .argument("<folder>", "the pack")
-    .option(
-      "--committee-from <file>",
-      "the committee that it must begin with: a committee file (.json), or a checkpoint file that ends an epoch",
-    )
-    .option(
-      "--trust <checkpoint>",
-      "the checkpoint that must name that committee: its digest, or NUMBER:DIGEST",
-      (text: string) => {
-        const trusted = readTrusted(text);
-        if (trusted !== null) return trusted;
-        throw new InvalidArgumentError("It must be a digest in base58.");
-      },
-    )
-    .option(
-      "--key <base64>",
-      "the deployment's public key, as you know it from elsewhere",
-      keyArgument,
-    )
-    .option(
-      "--source <url>",
-      "read all checkpoints between the two again, from anywhere: then none can have been left out",
-    )
-    .addOption(retryForOption())
-    .action(async (folder: string, options: VerifyOptions) => {
-      const { committeeFrom: path, trust, key, source, retryFor } = options;
-      const committee = path === undefined ? undefined : await committeeFrom(path);
-      const known = { committee, trusted: trust, publicKey: key };
-      const { manifest, outcome } = await verifyPack(folder, known);
-      const lines = [
-        `the pack holds: ${manifest.coinType}, checkpoints ${manifest.first.checkpoint} to ${manifest.last.checkpoint}`,
-        ...inWords(outcome),
-        ...compared(manifest, known),
-        source === undefined
-          ? "not read again: the checkpoints between, of which the pack has those that concern the token; --source does that"
-          : `${await readFrom(source, folder, manifest, retryFor)} checkpoints were read again: the pack leaves none of them out that concerns the token`,
-      ];
-      process.stdout.write(`${lines.join("\n")}\n`);
-    });
-
-const readFrom = async (
-  setting: string,
-  folder: string,
-  manifest: Manifest,
-  forMs: number,
-): Promise<bigint> => {
-  const { openSource } = await import("../ledger/sources/open-source.ts");
-  const { signal } = new AbortController();
-  const onTrouble = ({ message }: Error, pauseMs: number) =>
-    process.stderr.write(`${message}; asking again in ${pauseMs} ms\n`);
-  const source = patientSource(openSource(setting), { forMs, check: whole, onTrouble });
-  try {
-    await assertReaches(source, manifest.last.checkpoint, signal);
-    return await readAgain(await openPack(folder), manifest, source, signal);
-  } finally {
-    await source.close();
-  }
-};
-
-/** Refuses bytes that are not what they say. */
-const whole = (raw: RawCheckpoint): void => void decodeCheckpoint(raw, () => false);
-
-/** A source would wait for what it does not have yet. */
-const assertReaches = async (source: CheckpointSource, last: bigint, signal: AbortSignal) => {
-  const newest = await source.latest(signal);
-  if (newest !== null && newest >= last) return;
-  throw new UsageError(
-    `${source.description} has no checkpoint ${last}; its newest is ${newest ?? "not there"}`,
-  );
-};
-
-const rowsIn = ({ head: { holderCount, issued, decimals } }: Outcome["first"]): string =>
-  `${holderCount} rows of ${amountText(issued, decimals)}`;
-
-const inWords = (outcome: Outcome): readonly string[] => [
-  `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,
-  `the first register has ${rowsIn(outcome.first)}, the last ${rowsIn(outcome.last)}, root ${outcome.last.head.root}`,
-  `${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are proven by checkpoints`,
-];
-
-/** What was compared with something from elsewhere, and what was not. */
-const compared = (
-  { trust, publicKey, packages }: Manifest,
-  known: { committee?: unknown; trusted?: unknown; publicKey?: unknown },
-): readonly string[] => [
-  known.committee === undefined && known.trusted === undefined
-    ? `not compared: the validators that all signatures follow from, those of epoch ${trust.epoch}${trust.digest === null ? "" : `, as checkpoint ${trust.checkpoint} of digest ${trust.digest} names them`}. Give them with --committee-from, or that digest with --trust`
-    : `the signatures follow from the validators given, those of epoch ${trust.epoch}`,
-  known.publicKey === undefined
-    ? `signed with ${publicKey}, the key in the pack itself: that shows only that nothing was changed since. Give the key that you know with --key`
-    : "it is signed with the key given",
-  `compare the addresses of the contract with those you know: ${packages.join(", ")}`,
-];

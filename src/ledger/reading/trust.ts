@@ -160,7 +160,7 @@ export const endOfEpoch = async (
 };
 
 /** Nodes forget old checkpoints, and a folder may begin anywhere. */
-const isGone = (error: unknown): boolean =>
+export const isGone = (error: unknown): boolean =>
   error instanceof CheckpointPrunedError || error instanceof CheckpointMissingError;
 
 /**

@@ -89,6 +89,7 @@ const saysOf = ({
 ];
 
 const OPENINGS: Readonly<Record<VerifiedPack["opening"], string>> = {
+  whole: "with all that the token ever did",
   proven: "with the checkpoints it came from",
   signed: "as it was signed",
 };

@@ -1,0 +1,111 @@
+/** What a pack shows, by what, and what it does not: the words of the command and of the report. */
+import type { Tier } from "../../client/verify-audit-pack.mjs";
+import type { ReadAgain } from "./pack-again.ts";
+import type { Outcome } from "./pack-check.ts";
+import type { Kept } from "./pack-entries.ts";
+import { FILES, type PackHead } from "./pack-form.ts";
+import type { KnownValidators } from "./pack-signatures.ts";
+
+/** Tables, movements and report, made again from the facts: that none differs was found before. */
+export const consistency = (
+  head: PackHead,
+  outcome: Outcome,
+  { committee, trusted }: KnownValidators = {},
+): Tier => {
+  const { trust, packages, opening, first, last } = head;
+  const isKnown = committee !== undefined || trusted !== undefined;
+  const { signatures, firstEpoch, lastEpoch, lowestStake } = outcome;
+  const named =
+    trust.checkpoint === null
+      ? ""
+      : `, which checkpoint ${trust.checkpoint} of digest ${trust.digest} names`;
+  return {
+    holds: true,
+    by: [
+      ...(outcome.facts === 0
+        ? [
+            `no fact of the token lies between checkpoints ${first.checkpoint} and ${last.checkpoint}: the pack says that nothing happened`,
+          ]
+        : []),
+      `${signatures} signatures of validators of epochs ${firstEpoch} to ${lastEpoch}, each by ${lowestStake} of 10000 or more, beginning with the committee of epoch ${trust.epoch}${named}${isKnown ? ", as given" : ""}`,
+      `${outcome.facts} facts in ${outcome.transactions} transactions of ${outcome.checkpoints} checkpoints between, with every digest up to these signatures`,
+      `both registers, ${outcome.movements} movements, ${outcome.holderEvents} events of the register, ${outcome.roleEvents} of roles and ${FILES.report} were made again from these facts, and are the same`,
+      `all rows of both registers come to the supply of the treasury object: ${outcome.first.head.issued} and ${outcome.last.head.issued} of the smallest unit`,
+      `${outcome.followed} times a transaction found an object of the token exactly as the one before it here left it`,
+      opening === "whole"
+        ? `the first register was made of ${outcome.openingFacts} facts in ${outcome.openingCheckpoints} checkpoints, from the token's first one in the pack on`
+        : `${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are what ${outcome.openingCheckpoints} checkpoints up to it made of them`,
+    ],
+    not_shown: [
+      ...(isKnown
+        ? []
+        : [
+            `that the validators of epoch ${trust.epoch} in ${FILES.committee} are the ledger's: anybody can make validators. Give those that you know with --committee-from, or the checkpoint that names them with --trust`,
+          ]),
+      `that these are the contract's addresses, and all of them: compare ${packages.join(", ")}`,
+      ...(outcome.standingProven === outcome.standing
+        ? []
+        : [
+            `the other ${outcome.standing - outcome.standingProven} objects, memberships and roles of the first register: they stand as the deployment signed them`,
+          ]),
+      ...(outcome.decimalsProven || outcome.last.head.decimals === null
+        ? []
+        : ["the decimals: no metadata of the coin is among the facts"]),
+      "the digests of pipelines in the manifest, which are of all tokens: `holderbook compare` compares them",
+    ],
+  };
+};
+
+const EVENTS = `${FILES.movements}, ${FILES.holderEvents} and ${FILES.roleEvents}`;
+const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTable}`;
+
+/** Whether nothing is missing, by what was read from elsewhere: nothing in a pack can show it. */
+export const completeness = (
+  { opening, last }: Pick<PackHead, "opening" | "last">,
+  again: ReadAgain | null = null,
+  kept: Kept | null = null,
+): Tier => {
+  const by: string[] = [];
+  const open: string[] = [...(kept?.notes ?? [])];
+  if (again !== null) {
+    by.push(
+      `checkpoints ${again.from} to ${last.checkpoint} were read again from ${again.source}, each naming the digest of the one before, up to the last one, which is signed: the pack leaves out no transaction of the token between the registers`,
+      ...(again.beginning === null
+        ? []
+        : [
+            `they begin ${again.beginning}, before which there was no such token: the first register is what they made of it, and no object, role, group, holder or freeze is left out`,
+          ]),
+    );
+  }
+  const { entry = null, through = null } = kept ?? {};
+  if (entry !== null && through !== null) {
+    by.push(
+      `entry ${entry.number} of the deployment's sequence, which you kept: on ${entry.at} the deployment signed that the token had exactly these ${entry.facts} facts up to checkpoint ${through}, and can not have left any out since. What it may have left out by then, --source shows`,
+    );
+  }
+  const byEntry = through !== null && through >= last.checkpoint;
+  const isWhole = (again !== null && again.beginning !== null) || byEntry;
+  if (!isWhole && through !== null) {
+    open.push(`what happened behind checkpoint ${through}, where the entry ends`);
+  }
+  if (!isWhole && again === null) {
+    open.push(
+      `the completeness of every table: ${REGISTERS}, ${EVENTS} are authentic only. A transaction that was left out shows where a later one in the pack found its objects, or where the supply does not fit; otherwise nothing here shows it. --source reads the checkpoints again`,
+    );
+  } else if (!isWhole) {
+    open.push(
+      `the completeness of the first register, and so of what the last one has from it: ${REGISTERS} are authentic only. --source with --since, from the publication of the token's package on, shows it`,
+    );
+  }
+  if (!isWhole && opening === "whole" && kept === null) {
+    open.push(
+      "that the pack has every fact that the deployment signed: --entry shows it, with an entry of the deployment's sequence that you kept",
+    );
+  }
+  if (!isWhole && opening !== "whole" && kept !== null) {
+    open.push(
+      "the entries: the pack has not all facts since the token's first one, so it cannot be held against them",
+    );
+  }
+  return { holds: isWhole ? true : null, by, not_shown: isWhole ? [] : open };
+};

@@ -1,0 +1,226 @@
+/** `holderbook audit-pack verify`: what a pack shows, in tiers. */
+import { Command, InvalidArgumentError } from "commander";
+import type { TierName } from "../../client/pack-error.mjs";
+import type { PackFiles } from "../../client/pack-files.mjs";
+import { rangeText, unshown } from "../../client/pack-verdict.mjs";
+import { failedVerdict, type Verdict, verdictLines } from "../../client/verify-audit-pack.mjs";
+import { amountText } from "../audit/amount-text.ts";
+import { type ReadAgain, readAgain } from "../audit/pack-again.ts";
+import type { Outcome } from "../audit/pack-check.ts";
+import { AuditPackError, type Manifest } from "../audit/pack-form.ts";
+import { type CheckedPack, type ReadingAgain, verifyPack } from "../audit/pack-verify.ts";
+import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
+import { decodeCheckpoint } from "../ledger/decode/decode.ts";
+import { patientSource } from "../ledger/reading/patient-source.ts";
+import {
+  committeeFrom,
+  fetchCertified,
+  isGone,
+  readTrusted,
+  type TrustedCheckpoint,
+} from "../ledger/reading/trust.ts";
+import type { CheckpointSource } from "../ledger/sources/source.ts";
+import { splitType } from "../values/move-type.ts";
+import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "./arguments.ts";
+import { UsageError } from "./usage.ts";
+
+type VerifyOptions = {
+  readonly committeeFrom?: string;
+  readonly trust?: TrustedCheckpoint;
+  readonly key?: string;
+  readonly source?: string;
+  readonly since?: bigint;
+  readonly entry?: readonly string[];
+  readonly require?: readonly TierName[];
+  readonly json?: boolean;
+  readonly retryFor: number;
+};
+
+const TIER_NAMES = ["authentic", "consistent", "complete"] as const satisfies readonly TierName[];
+
+/** Reads nothing but the folder, and what else is given: no settings, no database. */
+export const verifyCommand = () =>
+  new Command("verify")
+    .description("check a pack: no database, no settings and no network are needed")
+    .argument("<folder>", "the pack")
+    .option(
+      "--committee-from <file>",
+      "the committee that it must begin with: a committee file (.json), or a checkpoint file that ends an epoch",
+    )
+    .option(
+      "--trust <checkpoint>",
+      "the checkpoint that must name that committee: its digest, or NUMBER:DIGEST",
+      (text: string) => {
+        const trusted = readTrusted(text);
+        if (trusted !== null) return trusted;
+        throw new InvalidArgumentError("It must be a digest in base58.");
+      },
+    )
+    .option(
+      "--key <base64>",
+      "the deployment's public key, as you know it from elsewhere",
+      keyArgument,
+    )
+    .option(
+      "--source <url>",
+      "read the checkpoints again, from anywhere, beginning with the publication of the token's package: then nothing can have been left out",
+    )
+    .option(
+      "--since <checkpoint>",
+      "with --source: begin here. Unless given, where the source says that the package was published; else with the ledger's first checkpoint, or behind the first register where the source no longer has that",
+      checkpointArgument,
+    )
+    .option(
+      "--entry <files...>",
+      "entries of the deployment's sequence that you kept, one a line: then nothing that was signed then can have been left out",
+    )
+    .option(
+      "--require <tiers>",
+      `what has to be shown, of ${TIER_NAMES.join(", ")}; consistent unless given, and authentic with --key`,
+      tiersArgument,
+    )
+    .option("--json", "one JSON document instead of text")
+    .addOption(retryForOption())
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is false, but something required cannot be shown.",
+    )
+    .action(async (folder: string, options: VerifyOptions) => {
+      if (options.since !== undefined && options.source === undefined) {
+        throw new UsageError("--since takes --source: it says where reading begins");
+      }
+      const { checked, verdict, failures } = await verified(folder, options);
+      const {
+        key,
+        require: required = key === undefined ? ["consistent"] : ["authentic", "consistent"],
+      } = options;
+      const left = unshown(
+        verdict,
+        TIER_NAMES.filter((name) => required.includes(name)),
+      );
+      const lines = options.json
+        ? [asJson(checked?.manifest ?? null, verdict, failures)]
+        : [
+            ...(checked === null
+              ? []
+              : [rangeText(checked.manifest), registersText(checked.outcome)]),
+            ...verdictLines(verdict),
+          ];
+      process.stdout.write(`${lines.join("\n")}\n`);
+      if (failures.length > 0) process.exitCode = 1;
+      else if (left.length > 0) {
+        process.stderr.write(`required, and not shown: ${left.join(", ")}\n`);
+        process.exitCode = 3;
+      }
+    });
+
+const tiersArgument = (text: string): readonly TierName[] => {
+  const names = namesArgument(TIER_NAMES)(text);
+  return TIER_NAMES.filter((name) => names.includes(name));
+};
+
+type Verified = {
+  readonly checked: CheckedPack | null;
+  readonly verdict: Verdict;
+  readonly failures: AuditPackError["failures"];
+};
+
+/** A pack that is refused is an error where people read; programs get their document in any case. */
+const verified = async (folder: string, options: VerifyOptions): Promise<Verified> => {
+  const { committeeFrom: path, trust, key, source, since, entry, json, retryFor } = options;
+  const committee = path === undefined ? undefined : await committeeFrom(path);
+  const known = { committee, trusted: trust, publicKey: key };
+  const again: ReadingAgain | undefined =
+    source === undefined
+      ? undefined
+      : (pack, manifest) => readFrom(source, pack, manifest, { since, forMs: retryFor });
+  try {
+    const checked = await verifyPack(folder, known, { entries: entry, again });
+    return { checked, verdict: checked.verdict, failures: [] };
+  } catch (error) {
+    if (!json || !(error instanceof AuditPackError)) throw error;
+    return { checked: null, verdict: failedVerdict(error), failures: error.failures };
+  }
+};
+
+const asJson = (
+  manifest: Manifest | null,
+  verdict: Verdict,
+  failures: AuditPackError["failures"],
+): string => {
+  const { coinType, first, last, publicKey } = manifest ?? {};
+  const mark = (of: Manifest["first"] | undefined) =>
+    of && { checkpoint: `${of.checkpoint}`, digest: of.digest };
+  return JSON.stringify({
+    ...(manifest !== null && { coinType, first: mark(first), last: mark(last), publicKey }),
+    verdict,
+    failures,
+  });
+};
+
+const readFrom = async (
+  setting: string,
+  pack: PackFiles,
+  manifest: Manifest,
+  { since, forMs }: { readonly since: bigint | undefined; readonly forMs: number },
+): Promise<ReadAgain> => {
+  const { openSource } = await import("../ledger/sources/open-source.ts");
+  const { signal } = new AbortController();
+  const onTrouble = ({ message }: Error, pauseMs: number) =>
+    process.stderr.write(`${message}; asking again in ${pauseMs} ms\n`);
+  const opened = openSource(setting);
+  const source = patientSource(opened, { forMs, check: whole, onTrouble });
+  try {
+    await assertReaches(source, manifest.last.checkpoint, signal);
+    const from = since ?? (await publishedBy(opened, manifest.coinType, signal));
+    return await readAgain(pack, manifest, source, signal, from);
+  } finally {
+    await source.close();
+  }
+};
+
+/** Where the package of a coin was published at the latest; undefined when the source does not reach back there. */
+const publishedBy = async (
+  source: CheckpointSource,
+  coinType: string,
+  signal: AbortSignal,
+): Promise<bigint | undefined> => {
+  const published = await source.publishedAt?.(splitType(coinType).address, signal);
+  const first = published ?? 0n;
+  try {
+    await fetchCertified(source, first, signal);
+    return first;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+};
+
+/** Refuses bytes that are not what they say. */
+export const whole = (raw: RawCheckpoint): void => void decodeCheckpoint(raw, () => false);
+
+/** A source would wait for what it does not have yet. */
+export const assertReaches = async (
+  source: CheckpointSource,
+  last: bigint,
+  signal: AbortSignal,
+) => {
+  const newest = await source.latest(signal);
+  if (newest !== null && newest >= last) return;
+  throw new UsageError(
+    `${source.description} has no checkpoint ${last}; its newest is ${newest ?? "not there"}`,
+  );
+};
+
+const rowsIn = ({ head: { holderCount, issued, decimals } }: Outcome["first"]): string =>
+  `${holderCount} rows of ${amountText(issued, decimals)}`;
+
+const registersText = ({ first, last }: Outcome): string =>
+  `the first register has ${rowsIn(first)}, the last ${rowsIn(last)}, root ${last.head.root}`;
+
+/** What a pack that was made holds. */
+export const inWords = (outcome: Outcome): readonly string[] => [
+  `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,
+  registersText(outcome),
+  `${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are proven by checkpoints`,
+];

@@ -1,0 +1,242 @@
+/** Whether nothing is missing in a pack: what was left out of the opening, and what an outside thing shows of it. */
+import { randomBytes } from "node:crypto";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
+import { writeDemoLedger } from "../../demo/write.ts";
+import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
+import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "../service/following.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { edited, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
+
+const COUNT = 130;
+const [FIRST, LAST] = [70, 110];
+
+let database: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let coinType = "";
+let ledger = "";
+let upgrade = -1;
+const key = generateKeyPair();
+const masterKey = randomBytes(32).toString("base64");
+
+const make = async (name: string, ...args: readonly string[]) => {
+  const out = join(folder.path, name);
+  const ran = await runCommand(["audit-pack", "--coin", coinType, ...args, "--out", out], {
+    DATABASE_URL: database.url,
+    CALLBACK_MASTER_KEY: masterKey,
+    LEDGER_SOURCE: `dir:${ledger}`,
+    COMMITTEE_FILE: join(ledger, "ledger.json"),
+  });
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  return out;
+};
+
+const verify = (...args: readonly string[]) => runCommand(["audit-pack", "verify", ...args], {});
+
+beforeAll(async () => {
+  [database, folder] = await Promise.all([freshDatabase(), temporaryFolder()]);
+  ledger = join(folder.path, "ledger");
+  const options = { checkpoints: COUNT, seed: 11, format: "chk", epochLength: 50 } as const;
+  const { chainId, packages, coinTypes } = await writeDemoLedger({ dir: ledger, ...options });
+  coinType = coinTypes[0]?.coinType ?? "";
+  const following = await follow(database, { chainId, packages });
+  const files = Array.from({ length: COUNT }, (_, at) => join(ledger, `${at}.chk`));
+  const raws = await Promise.all(files.map((file) => readCheckpointFile(file)));
+  upgrade = raws.findIndex((raw) =>
+    decodeCheckpoint(raw).transactions.some((transaction) =>
+      transaction.packages.some(({ id }) => id === packages[1]),
+    ),
+  );
+  await following.append(raws);
+  await following.project(1_000);
+  const range = ["--from", `${FIRST}`, "--to", `${LAST}`];
+  await make("whole", ...range);
+  await make("proven", ...range, "--opening", "proven");
+});
+afterAll(async () => {
+  await database.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+const copyOf = async (name: string) => {
+  const copy = await temporaryFolder();
+  await cp(join(folder.path, name), copy.path, { recursive: true });
+  return copy;
+};
+
+const tiers = async (...args: readonly string[]) => {
+  const { code, stdout } = await verify(...args, "--json");
+  const { verdict } = JSON.parse(stdout);
+  return [code, verdict.authentic.holds, verdict.consistent.holds, verdict.complete.holds];
+};
+
+/** An entry as `GET /sequence` gives it. */
+const entryOf = (body: Readonly<Record<string, string>>, kind = "coin"): string => {
+  const entry = {
+    number: "17",
+    previous: "ab".repeat(32),
+    kind,
+    body,
+    at: "2026-07-01T00:00:00.000Z",
+  };
+  const signed: JsonValue = { ...entry, purpose: "holderbook-sequence-v1" };
+  const signature = signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(key.secretKey));
+  return `${JSON.stringify({ ...entry, keyId: "own", signature })}\n`;
+};
+
+test("each tier has its own word, its own reason and its own exit code", async () => {
+  await using pack = await copyOf("whole");
+  await signAnew(pack.path, undefined, key);
+  expect(await tiers(pack.path)).toEqual([0, null, true, null]);
+  expect(await tiers(pack.path, "--key", key.publicKey)).toEqual([0, true, true, null]);
+  const all = ["--require", "authentic,consistent,complete"];
+  const open = await verify(pack.path, "--key", key.publicKey, ...all);
+  expect(open).toMatchObject({ code: 3, stderr: "required, and not shown: complete\n" });
+  expect(await verify(pack.path, "--require", "authentic")).toMatchObject({ code: 3 });
+  expect(await tiers(pack.path, "--key", generateKeyPair().publicKey)).toEqual([
+    1,
+    false,
+    null,
+    null,
+  ]);
+  expect(await verify(pack.path, "--require", "true")).toMatchObject({ code: 2 });
+  expect(await verify(pack.path, "--since", "1")).toMatchObject({ code: 2 });
+  const source = ["--source", `dir:${ledger}`];
+  const whole = await verify(pack.path, "--key", key.publicKey, ...source, ...all);
+  expect(whole).toMatchObject({ code: 0, stderr: "" });
+  expect(whole.stdout).toContain("they begin with the ledger itself, before which there was no");
+  // From in between, the beginning stays open.
+  expect(await tiers(pack.path, ...source, "--since", "30")).toEqual([0, null, true, null]);
+});
+
+test("an entry that the auditor kept shows that no fact is missing which was signed then", async () => {
+  await using pack = await copyOf("whole");
+  await signAnew(pack.path, undefined, key);
+  const { chainId } = await manifestOf(pack.path);
+  const ends = await database.sql<{ checkpoint: bigint; facts: bigint; hash: Buffer }[]>`
+    select checkpoint, facts, hash from log_coin_chain where coin_type = ${coinType} order by checkpoint`;
+  const bodyAt = (checkpoint: number) => {
+    const { facts, hash } = ends.findLast((end) => end.checkpoint <= BigInt(checkpoint)) ?? {};
+    return {
+      chainId,
+      coinType,
+      checkpoint: `${checkpoint}`,
+      facts: `${facts}`,
+      hash: hash?.toString("hex") ?? "",
+    };
+  };
+  const file = join(folder.path, "entries.ndjson");
+  const kept = async (...lines: readonly string[]) => {
+    await writeFile(file, lines.join(""));
+    return verify(pack.path, "--entry", file, "--require", "consistent,complete");
+  };
+  const other = entryOf({ ...bodyAt(90), coinType: coinType.replace("ACME", "OTHER") });
+  const whole = await kept(other, entryOf(bodyAt(LAST)), entryOf({}, "head"));
+  expect(whole).toMatchObject({ code: 0, stderr: "" });
+  expect(whole.stdout).toContain("entry 17 of the deployment's sequence, which you kept");
+  const before = await kept(entryOf(bodyAt(90)));
+  expect(before).toMatchObject({ code: 3 });
+  expect(before.stdout).toContain("what happened behind checkpoint 90, where the entry ends");
+  const behind = await kept(entryOf(bodyAt(COUNT - 1)));
+  expect(behind).toMatchObject({ code: 3 });
+  expect(behind.stdout).toContain(`is of checkpoint ${COUNT - 1}, behind the pack`);
+  const hidden = await kept(entryOf({ ...bodyAt(90), facts: `${BigInt(bodyAt(90).facts) + 1n}` }));
+  expect(hidden).toMatchObject({ code: 1, stdout: "" });
+  expect(hidden.stderr).toContain("facts were left out, added or changed");
+  const forged = await kept(entryOf(bodyAt(LAST)).replace('"17"', '"18"'));
+  expect(forged.stderr).toContain("line 1 is not signed with the key that signed the pack");
+  // Of a pack without all facts the entry shows nothing, and nothing is said to be shown.
+  await using version1 = await packOfVersion1("proven");
+  await writeFile(file, "");
+  expect(await verify(version1.path, "--entry", file, "--require", "complete")).toMatchObject({
+    code: 3,
+  });
+});
+
+test("a role, a group, a holder or a freeze that is left out of the opening is found where the pack is whole", async () => {
+  // A wallet is frozen in checkpoint 31, and no longer in 34.
+  const early = await make("early", "--from", "32", "--to", "40");
+  const state = await readFile(join(early, "first", "state.ndjson"), "utf8");
+  const aspects = ["holder", "group", "freeze"].map((aspect) => `"aspect":"${aspect}"`);
+  for (const kind of [...aspects, '"kind":"role"', '"kind":"object"']) {
+    const line = state.split("\n").find((one) => one.includes(kind)) ?? "";
+    expect(line, kind).not.toBe("");
+    await using pack = await copyOf("early");
+    await edited(pack.path, "first/state.ndjson", (text) => text.replace(`${line}\n`, ""));
+    await signAnew(pack.path);
+    const ran = await verify(pack.path);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining("leaves out ")]);
+  }
+});
+
+test("a role that is left out of a proven opening is not said to be shown, and reading from the beginning finds it", async () => {
+  await using pack = await packOfVersion1("proven");
+  const role = /\{[^\n]*"kind":"role"[^\n]*\n/;
+  const state = await readFile(join(pack.path, "first/state.ndjson"), "utf8");
+  const said = JSON.parse(role.exec(state)?.[0] ?? "");
+  await edited(pack.path, "first/state.ndjson", (text) => text.replace(role, ""));
+  await edited(pack.path, "report.md", (text) => {
+    const [count = 0] = [/(\d+) of the \1 objects/.exec(text)?.[1]].map(Number);
+    return text
+      .replace(`| \`${said.owner}\` | \`${said.role}\` | yes | yes |\n`, "")
+      .replace(`${count} of the ${count} objects`, `${count - 1} of the ${count - 1} objects`);
+  });
+  await signAnew(pack.path);
+  expect(await tiers(pack.path)).toEqual([0, null, true, null]);
+  const of = join(folder.path, "ledger-of-version-1");
+  await writeDemoLedger({ dir: of, checkpoints: 60, seed: 5, format: "chk", epochLength: 20 });
+  const ran = await verify(pack.path, "--source", `dir:${of}`);
+  expect([ran.code, ran.stderr]).toEqual([
+    1,
+    expect.stringContaining(`first/state.ndjson: leaves out role `),
+  ]);
+  await using honest = await packOfVersion1("proven");
+  expect(await tiers(honest.path, "--source", `dir:${of}`)).toEqual([0, null, true, true]);
+});
+
+test("what a checkpoint of the pack ended before the first register cannot stand in it", async () => {
+  const [ended] = await database.sql<
+    { owner: string; role: string; checkpoint: bigint; until: bigint }[]
+  >`
+    select owner, role, checkpoint, until from role_ranges
+    where coin_type = ${coinType} and until <= ${FIRST} limit 1`;
+  if (ended === undefined) throw new Error("no role was revoked before the first register");
+  const { owner, role, checkpoint, until } = ended;
+  await using pack = await copyOf("proven");
+  for (const of of [checkpoint, until]) {
+    const file = join("checkpoints", `${of}.binpb`);
+    await cp(join(folder.path, "whole", file), join(pack.path, file));
+  }
+  const line = canonicalJson({ kind: "role", owner, role, checkpoint: `${checkpoint}` });
+  await edited(pack.path, "first/state.ndjson", (text) => `${text}${line}\n`);
+  await signAnew(pack.path);
+  const ran = await verify(pack.path);
+  expect([ran.code, ran.stderr]).toEqual([
+    1,
+    expect.stringContaining(`is not what checkpoint ${until} made of it`),
+  ]);
+});
+
+test("a range without a fact of the token, one with a gap and one with an upgrade hold, and say what they are", async () => {
+  const quiet = await database.sql<{ from: bigint; to: bigint }[]>`
+    select checkpoint as from, next - 1 as to from (
+      select checkpoint, lead(checkpoint) over (order by checkpoint) as next
+      from (select distinct checkpoint from log_facts where coin_type = ${coinType}) as facts
+    ) as gaps where next - checkpoint > 2 limit 1`;
+  const [gap] = quiet;
+  if (gap === undefined) throw new Error("the token is in every checkpoint");
+  const empty = await make("empty", "--from", `${gap.from}`, "--to", `${gap.to}`);
+  const ran = await verify(empty);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toContain(
+    `by: no fact of the token lies between checkpoints ${gap.from} and ${gap.to}: the pack says that nothing happened`,
+  );
+  const upgraded = await make("upgrade", "--from", `${upgrade - 1}`, "--to", `${upgrade + 20}`);
+  expect(await tiers(upgraded, "--source", `dir:${ledger}`)).toEqual([0, null, true, true]);
+});
