@@ -7,6 +7,8 @@ import { chainEnd, type LogFault } from "../log/chain.ts";
 import { BLOCKS_BEGIN, checkBlocks, edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { packagesInLog } from "../log/packages.ts";
+import { entryFaults } from "./entry-check.ts";
+import { entriesAfter } from "./sequence.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 
@@ -31,6 +33,9 @@ export type VerifiedLog = {
 
 /** A log that was changed all over need not be told checkpoint by checkpoint. */
 export const MOST_FAULTS = 20;
+
+/** Entries of the sequence that are held against the log at once: its blocks are read for each of these once. */
+const ENTRIES_AT_ONCE = 10_000;
 
 /** Reads the whole log, a stretch at a time; a service may append to it meanwhile. */
 export const verifyLog = async (
@@ -57,6 +62,13 @@ export const verifyLog = async (
     const proofs = await checkProofs(tx.sql, { ...asked, first, next }, signal);
     faults.push(...proofs.faults);
     faith.push(...proofs.faith, ...(await verifyPackages(tx.sql, { first, next }, faults)));
+    for (let after = -1n; ; ) {
+      const entries = await entriesAfter({ sql: tx.sql }, after, ENTRIES_AT_ONCE);
+      faults.push(...(await entryFaults(tx.sql, entries, signal)));
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < ENTRIES_AT_ONCE) break;
+      after = BigInt(last.number);
+    }
     const { checkpoint } = await chainEnd(tx.sql);
     const [head = null] = await signedHeads(tx.sql, 1);
     const chainedThrough = checkpoint < 0n ? null : checkpoint;

@@ -1,6 +1,6 @@
 /**
  * The watch over what is stored: completes the log's hash chains where an older version left them out, signs
- * the head every so often, and looks at everything again and again, slowly.
+ * the head and publishes the end of times and digests every so often, and looks at everything again and again, slowly.
  *
  * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
  * every process read it.
@@ -11,6 +11,7 @@ import { extendChain } from "../log/chain.ts";
 import { pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
+import { createBlockEntries } from "./block-entries.ts";
 import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
@@ -92,6 +93,7 @@ const keepChain = async (
 ): Promise<void> => {
   let signedMs = Number.NEGATIVE_INFINITY;
   let checked = -1n;
+  const blocks = key && createBlockEntries(key);
   while (!signal.aborted) {
     const beganMs = performance.now();
     const more = await database.transaction(({ sql }) => extendChain(sql));
@@ -104,6 +106,10 @@ const keepChain = async (
       const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
       checked = look.through;
       if (!look.ended) {
+        await pause(restAfter(beganMs, catchUpRests), signal);
+        continue;
+      }
+      if (!(await blocks?.next(database))?.ended) {
         await pause(restAfter(beganMs, catchUpRests), signal);
         continue;
       }

@@ -69,18 +69,74 @@ export const blockChainEnd = async (sql: Sql, from: bigint, to: bigint): Promise
   return row ?? { next: from, hash: START };
 };
 
+/** Checkpoints whose blocks have one chain; `to` is excluded. */
+export type BlockStretch = { readonly from: bigint; readonly to: bigint; readonly filled: boolean };
+
 /** Both stretches of blocks, those filled in first; the end of each is excluded. */
 export const blockStretches = async (
   sql: Sql,
-): Promise<readonly { readonly from: bigint; readonly to: bigint }[]> => {
+): Promise<readonly BlockStretch[]> => {
   const [row] = await sql.unsafe<Stretches[]>(STRETCH, [], { prepare: true });
   if (row === undefined) return [];
   const { firstCheckpoint, filledTo, appendedFrom, nextCheckpoint } = row;
   const stretches = [
-    { from: firstCheckpoint, to: filledTo },
-    { from: appendedFrom, to: nextCheckpoint },
+    { from: firstCheckpoint, to: filledTo, filled: true },
+    { from: appendedFrom, to: nextCheckpoint, filled: false },
   ];
   return stretches.filter(({ from, to }) => from < to);
+};
+
+const CONTAINING = `
+  select first_checkpoint as "firstCheckpoint", count, times, digests from log_blocks
+  where first_checkpoint >= coalesce(
+    (select max(first_checkpoint) from log_blocks where first_checkpoint <= $1), $1)
+  order by first_checkpoint limit $2`;
+
+/**
+ * The hashes behind these checkpoints in the chain that begins with `from`, hex: made from times and digests
+ * alone, wherever the blocks begin and end. One that blocks are missing for is missing.
+ */
+export const blockHashesAt = async (
+  sql: Sql,
+  from: bigint,
+  through: readonly bigint[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<bigint, string>> => {
+  const due = through.filter((checkpoint) => checkpoint >= from).toSorted((a, b) => (a < b ? -1 : 1));
+  const hashes = new Map<bigint, string>();
+  let hash = START;
+  let next = from;
+  while (due.length > 0) {
+    signal.throwIfAborted();
+    const parameters = [`${next}`, `${BLOCKS_AT_ONCE}`];
+    const rows = await sql.unsafe<BlockRow[]>(CONTAINING, parameters);
+    const before = next;
+    for (const row of rows) {
+      if (row.firstCheckpoint > next) return hashes;
+      const end = row.firstCheckpoint + BigInt(row.count);
+      while (next < end) {
+        const [target = end] = due;
+        const upTo = target < end ? target + 1n : end;
+        hash = blockHash(hash, partOf(row, next, upTo));
+        next = upTo;
+        if (next === target + 1n) hashes.set(target, Buffer.from(hash).toString("hex"));
+        while (due[0] !== undefined && due[0] < next) due.shift();
+      }
+    }
+    if (next === before) return hashes;
+  }
+  return hashes;
+};
+
+/** @param to excluded */
+const partOf = ({ firstCheckpoint, times, digests }: BlockRow, from: bigint, to: bigint): BlockRow => {
+  const [begin, end] = [Number(from - firstCheckpoint), Number(to - firstCheckpoint)];
+  return {
+    firstCheckpoint: from,
+    count: end - begin,
+    times: times.subarray(begin * 8, end * 8),
+    digests: digests.subarray(begin * 32, end * 32),
+  };
 };
 
 /** The stretch whose chain ends first before it does, and that end; null when both chains are whole. */

@@ -4,7 +4,7 @@
  */
 import type { Sql } from "../database/connect.ts";
 import { BLOCK_CHECKPOINTS, countOf, latestOf, markAt } from "./block.ts";
-import { blockHash } from "./block-chain.ts";
+import { blockHash, type BlockStretch } from "./block-chain.ts";
 import type { LogFault } from "./chain.ts";
 import { START } from "./chain-hash.ts";
 import type { CheckpointMark } from "./fact.ts";
@@ -42,7 +42,8 @@ const BLOCKS = `
   select b.first_checkpoint as "firstCheckpoint", b.count, b.times, b.digests, b.reached_ms as "reachedMs",
          b.filled, c.hash
   from log_blocks b left join log_block_chain c using (first_checkpoint)
-  where b.first_checkpoint >= $1 order by b.first_checkpoint limit $2`;
+  where b.first_checkpoint >= $1 and b.first_checkpoint < $2
+  order by b.first_checkpoint limit $3`;
 
 const MARKS = `
   select checkpoint, digest, timestamp_ms as "timestampMs" from log_checkpoints
@@ -50,12 +51,36 @@ const MARKS = `
 
 type MarkRow = { readonly checkpoint: bigint } & Pick<CheckpointMark, "digest" | "timestampMs">;
 
-/** Looks at the next blocks behind `place`, a bounded number of them. */
-export const checkBlocks = async (sql: Sql, place: BlocksPlace): Promise<BlocksChecked> => {
+/** Where a look at one stretch of blocks begins. */
+export const stretchBegin = async (
+  sql: Sql,
+  { from, filled }: BlockStretch,
+): Promise<BlocksPlace> => {
+  const [row] = await sql<{ reachedMs: bigint; first: bigint }[]>`
+    select reached_ms as "reachedMs", (select first_checkpoint from log_high_water) as first
+    from log_blocks where first_checkpoint = ${from}`;
+  // Those before the first block of an older log may have reached more than its own times.
+  const reachedMs = filled || row === undefined || row.first === from ? 0n : row.reachedMs;
+  return { next: from, filled, hash: START, reachedMs };
+};
+
+/**
+ * Looks at the next blocks behind `place`, a bounded number of them.
+ * @param before those that begin at or behind it are left out
+ */
+export const checkBlocks = async (
+  sql: Sql,
+  place: BlocksPlace,
+  before = 2n ** 63n - 1n,
+): Promise<BlocksChecked> => {
   const [log] = await sql<{ first: bigint }[]>`
     select first_checkpoint as first from log_high_water`;
   const from = place.next ?? -1n;
-  const read = await sql.unsafe<BlockRow[]>(BLOCKS, [`${from}`, `${ROWS_AT_ONCE}`]);
+  const read = await sql.unsafe<BlockRow[]>(BLOCKS, [
+    `${from}`,
+    `${before}`,
+    `${ROWS_AT_ONCE}`,
+  ]);
   const rows = upTo(read, CHECKPOINTS_AT_ONCE);
   const ended = rows.length === read.length && read.length < ROWS_AT_ONCE;
   const faults: LogFault[] = [];

@@ -1,0 +1,93 @@
+/** Holds what the sequence says of the log against the log as it is: heads, ends of coins, times and digests. */
+import type { Sql } from "../database/connect.ts";
+import { blockHashesAt } from "../log/block-chain.ts";
+import { coinEnds, type LogFault, NO_FACTS } from "../log/chain.ts";
+import { type SequenceEntry, textIn } from "./sequence.ts";
+
+/** An entry about the log, or one that an auditor kept. */
+export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body">;
+
+/**
+ * The first fault for each entry that the log contradicts. Entries of other kinds are passed over; whether they are
+ * signed, and follow one another, is not looked at here.
+ */
+export const entryFaults = async (
+  sql: Sql,
+  entries: readonly LogEntry[],
+  signal: AbortSignal,
+): Promise<readonly LogFault[]> => {
+  const faults: LogFault[] = [];
+  const [log] = await sql<{ chainId: string | null; next: bigint }[]>`
+    select chain_id as "chainId", next_checkpoint as next from log_high_water`;
+  const about: LogEntry[] = [];
+  for (const entry of entries) {
+    if (!["head", "coin", "blocks"].includes(entry.kind)) continue;
+    const chainId = textIn(entry.body, "chainId");
+    if (chainId === "" || log?.chainId === chainId) about.push(entry);
+    else faults.push(faultOf(entry, 0n, `is of chain ${chainId}, but the log of ${log?.chainId}`));
+  }
+  faults.push(...(await headFaults(sql, about)));
+  faults.push(...(await coinFaults(sql, about)));
+  faults.push(...(await blocksFaults(sql, about, signal)));
+  return faults;
+};
+
+const faultOf = ({ number, kind }: LogEntry, checkpoint: bigint, what: string): LogFault => ({
+  checkpoint,
+  what: `entry ${number} of the sequence (${kind}) ${what}`,
+});
+
+const numberIn = ({ body }: LogEntry, name: string): bigint => {
+  const text = textIn(body, name);
+  return /^\d{1,18}$/.test(text) ? BigInt(text) : -1n;
+};
+
+const headFaults = async (sql: Sql, entries: readonly LogEntry[]): Promise<readonly LogFault[]> => {
+  const faults: LogFault[] = [];
+  for (const entry of entries) {
+    if (entry.kind !== "head") continue;
+    const checkpoint = numberIn(entry, "checkpoint");
+    const [row] = await sql<{ hash: Buffer }[]>`
+      select hash from log_chain where checkpoint = ${checkpoint}`;
+    if (row?.hash.toString("hex") === textIn(entry.body, "hash")) continue;
+    faults.push(faultOf(entry, checkpoint, `has another hash than log_chain${row ? "" : ", which has none"}`));
+  }
+  return faults;
+};
+
+const coinFaults = async (sql: Sql, entries: readonly LogEntry[]): Promise<readonly LogFault[]> => {
+  const faults: LogFault[] = [];
+  for (const entry of entries) {
+    if (entry.kind !== "coin") continue;
+    const checkpoint = numberIn(entry, "checkpoint");
+    const coinType = textIn(entry.body, "coinType");
+    const end = (await coinEnds(sql, [coinType], checkpoint)).get(coinType) ?? NO_FACTS;
+    const hash = Buffer.from(end.hash).toString("hex");
+    if (hash === textIn(entry.body, "hash") && `${end.facts}` === entry.body.facts) continue;
+    faults.push(
+      faultOf(entry, checkpoint, `has another end of the facts of ${coinType} than log_coin_chain`),
+    );
+  }
+  return faults;
+};
+
+const blocksFaults = async (
+  sql: Sql,
+  entries: readonly LogEntry[],
+  signal: AbortSignal,
+): Promise<readonly LogFault[]> => {
+  const faults: LogFault[] = [];
+  const blocks = entries.filter(({ kind }) => kind === "blocks");
+  const stretches = Map.groupBy(blocks, (entry) => numberIn(entry, "from"));
+  for (const [from, of] of stretches) {
+    const through = of.map((entry) => numberIn(entry, "through"));
+    const hashes = await blockHashesAt(sql, from, through, signal);
+    for (const entry of of) {
+      const last = numberIn(entry, "through");
+      if (hashes.get(last) === textIn(entry.body, "hash")) continue;
+      const what = `does not fit times and digests of checkpoints ${from} to ${last} in log_blocks`;
+      faults.push(faultOf(entry, last, what));
+    }
+  }
+  return faults;
+};
