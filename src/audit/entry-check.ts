@@ -50,7 +50,9 @@ const headFaults = async (sql: Sql, entries: readonly LogEntry[]): Promise<reado
     const [row] = await sql<{ hash: Buffer }[]>`
       select hash from log_chain where checkpoint = ${checkpoint}`;
     if (row?.hash.toString("hex") === textIn(entry.body, "hash")) continue;
-    faults.push(faultOf(entry, checkpoint, `has another hash than log_chain${row ? "" : ", which has none"}`));
+    faults.push(
+      faultOf(entry, checkpoint, `has another hash than log_chain${row ? "" : ", which has none"}`),
+    );
   }
   return faults;
 };

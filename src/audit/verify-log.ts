@@ -7,10 +7,10 @@ import { chainEnd, type LogFault } from "../log/chain.ts";
 import { BLOCKS_BEGIN, checkBlocks, edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { packagesInLog } from "../log/packages.ts";
-import { entryFaults } from "./entry-check.ts";
-import { entriesAfter } from "./sequence.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
+import { entryFaults } from "./entry-check.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
+import { entriesAfter } from "./sequence.ts";
 
 export type VerifiedLog = {
   /** Where the log begins, and up to where everything was looked at. */

@@ -73,9 +73,7 @@ export const blockChainEnd = async (sql: Sql, from: bigint, to: bigint): Promise
 export type BlockStretch = { readonly from: bigint; readonly to: bigint; readonly filled: boolean };
 
 /** Both stretches of blocks, those filled in first; the end of each is excluded. */
-export const blockStretches = async (
-  sql: Sql,
-): Promise<readonly BlockStretch[]> => {
+export const blockStretches = async (sql: Sql): Promise<readonly BlockStretch[]> => {
   const [row] = await sql.unsafe<Stretches[]>(STRETCH, [], { prepare: true });
   if (row === undefined) return [];
   const { firstCheckpoint, filledTo, appendedFrom, nextCheckpoint } = row;
@@ -102,7 +100,9 @@ export const blockHashesAt = async (
   through: readonly bigint[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<bigint, string>> => {
-  const due = through.filter((checkpoint) => checkpoint >= from).toSorted((a, b) => (a < b ? -1 : 1));
+  const due = through
+    .filter((checkpoint) => checkpoint >= from)
+    .toSorted((a, b) => (a < b ? -1 : 1));
   const hashes = new Map<bigint, string>();
   let hash = START;
   let next = from;
@@ -129,7 +129,11 @@ export const blockHashesAt = async (
 };
 
 /** @param to excluded */
-const partOf = ({ firstCheckpoint, times, digests }: BlockRow, from: bigint, to: bigint): BlockRow => {
+const partOf = (
+  { firstCheckpoint, times, digests }: BlockRow,
+  from: bigint,
+  to: bigint,
+): BlockRow => {
   const [begin, end] = [Number(from - firstCheckpoint), Number(to - firstCheckpoint)];
   return {
     firstCheckpoint: from,

@@ -4,7 +4,7 @@
  */
 import type { Sql } from "../database/connect.ts";
 import { BLOCK_CHECKPOINTS, countOf, latestOf, markAt } from "./block.ts";
-import { blockHash, type BlockStretch } from "./block-chain.ts";
+import { type BlockStretch, blockHash } from "./block-chain.ts";
 import type { LogFault } from "./chain.ts";
 import { START } from "./chain-hash.ts";
 import type { CheckpointMark } from "./fact.ts";
@@ -76,11 +76,7 @@ export const checkBlocks = async (
   const [log] = await sql<{ first: bigint }[]>`
     select first_checkpoint as first from log_high_water`;
   const from = place.next ?? -1n;
-  const read = await sql.unsafe<BlockRow[]>(BLOCKS, [
-    `${from}`,
-    `${before}`,
-    `${ROWS_AT_ONCE}`,
-  ]);
+  const read = await sql.unsafe<BlockRow[]>(BLOCKS, [`${from}`, `${before}`, `${ROWS_AT_ONCE}`]);
   const rows = upTo(read, CHECKPOINTS_AT_ONCE);
   const ended = rows.length === read.length && read.length < ROWS_AT_ONCE;
   const faults: LogFault[] = [];

@@ -15,6 +15,7 @@ import { SealedError } from "../../src/sealing/sealed.ts";
 import { alterHeads, alterLog, alterSender, forgetChain } from "../log/damage.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase } from "../postgres.ts";
+import { entriesOf } from "./sequence-entries.ts";
 
 const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
 
@@ -66,6 +67,12 @@ test("a watched log is chained, signed and looked at to its end; what is altered
     fault: null,
   };
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
+
+  const published = async () =>
+    (await entriesOf(database.sql)).flatMap(({ kind, body }) =>
+      kind === "blocks" ? [body.through] : [],
+    );
+  await expect.poll(published, { timeout: 20_000 }).toContain("610");
 
   const health = integrityDetails(database);
   expect(await health()).toMatchObject({ state: "ok" });

@@ -1,0 +1,114 @@
+/** Ends of times and digests in the sequence, and the log held against what the sequence says. */
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { createBlockEntries } from "../../src/audit/block-entries.ts";
+import { publishCoinEnd } from "../../src/audit/coin-ends.ts";
+import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { verifyLog } from "../../src/audit/verify-log.ts";
+import { blockHashesAt } from "../../src/log/block-chain.ts";
+import { completeChains } from "../../src/log/chain.ts";
+import { type Log, openLog } from "../../src/log/log.ts";
+import { alterLog, forgetChain } from "../log/damage.ts";
+import { batch, COIN, fact, PACKAGE } from "../log/facts.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { entriesOf } from "./sequence-entries.ts";
+
+const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
+const { signal } = new AbortController();
+
+const grow = async (log: Log, first: bigint, last: bigint) => {
+  for (let at = first; at <= last; at += 2n) await log.append(batch(at, at + 1n, [fact(at)]), []);
+};
+
+/** As the watch does, to the end. */
+const publish = async (database: TestDatabase, key: DeploymentKey) => {
+  const entries = createBlockEntries(key);
+  while (!(await entries.next(database)).ended);
+};
+
+const bodies = async ({ sql }: TestDatabase) =>
+  (await entriesOf(sql)).filter(({ kind }) => kind === "blocks").map(({ body }) => body);
+
+const faultsOf = async (database: TestDatabase) => {
+  const { faults } = await verifyLog(database, { asked: false, trusted: null }, signal);
+  return faults.map(({ what }) => what);
+};
+
+test("the end of times and digests is published when it has moved, and once", async () => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  const log = await openLog(database, identity);
+  await publish(database, key);
+  expect(await bodies(database)).toEqual([]);
+  await grow(log, 0n, 9n);
+  await publish(database, key);
+  await publish(database, key);
+  await grow(log, 10n, 15n);
+  await publish(database, key);
+  const hashes = await blockHashesAt(database.sql, 0n, [9n, 12n, 15n], signal);
+  const body = { chainId: "chain-a", from: "0" };
+  expect(await bodies(database)).toEqual([
+    { ...body, through: "9", hash: hashes.get(9n) },
+    { ...body, through: "15", hash: hashes.get(15n) },
+  ]);
+  expect(await faultsOf(database)).toEqual([]);
+});
+
+/** Later by 20 s, at whichever places nothing else in the database tells the time of. */
+const LATER = `
+  update log_blocks b set times = substring(times for 8) || int8send(
+    ('x' || encode(substring(times from 9 for 8), 'hex'))::bit(64)::int8 + 20000),
+    reached_ms = reached_ms + 20000 where first_checkpoint = `;
+
+test("times moved behind the last entry are not published, and those before it contradict it", async () => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  const log = await openLog(database, identity);
+  await grow(log, 0n, 9n);
+  await publish(database, key);
+  await grow(log, 10n, 15n);
+  await alterLog(database, `${LATER} 12`);
+  await expect(publish(database, key)).rejects.toThrow(/not the one in log_block_chain/);
+  expect(await bodies(database)).toHaveLength(1);
+});
+
+test("a log whose chains were all made anew contradicts the entries of before", async () => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  const log = await openLog(database, identity);
+  await grow(log, 0n, 9n);
+  await publish(database, key);
+  const end = { chainId: "chain-a", coinType: COIN, checkpoint: 9n };
+  await publishCoinEnd(database, key, end);
+  const anew = async (statement: string) => {
+    await alterLog(database, statement);
+    await forgetChain(database);
+    await completeChains(database);
+    return (await faultsOf(database)).join("\n");
+  };
+  expect(await anew("select 1")).toBe("");
+  const sender = `0x${"0".repeat(64)}`;
+  expect(await anew(`update log_facts set sender = '${sender}' where checkpoint = 4`)).toMatch(
+    /^entry 2 of the sequence \(coin\) has another end of the facts of 0x\S+ACME than/,
+  );
+  const times = await anew(`${LATER} 8; update log_high_water set reached_ms = reached_ms + 20000,
+    last_timestamp_ms = last_timestamp_ms + 20000`);
+  expect(times).toMatch(
+    /entry 1 of the sequence \(blocks\) does not fit times and digests of checkpoints 0 to 9/,
+  );
+});
+
+test("a time or digest anywhere has its own hash, wherever blocks begin and end", async () => {
+  await using one = await freshDatabase();
+  await using other = await freshDatabase();
+  await grow(await openLog(one, identity), 0n, 9n);
+  await (await openLog(other, identity)).append(batch(0n, 9n), []);
+  const all = Array.from({ length: 10 }, (_, at) => BigInt(at));
+  const hashes = await blockHashesAt(one.sql, 0n, all, signal);
+  expect(hashes.size).toBe(10);
+  expect(new Set(hashes.values()).size).toBe(10);
+  expect(await blockHashesAt(other.sql, 0n, all, signal)).toEqual(hashes);
+  expect(await blockHashesAt(other.sql, 0n, [9n, 10n], signal)).toEqual(
+    new Map([[9n, hashes.get(9n)]]),
+  );
+});
