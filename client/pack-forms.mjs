@@ -80,7 +80,7 @@ const exactly = (expected) => must((value) => value === expected, JSON.stringify
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 /** Base58 of 32 bytes, in its only form: one leading 1 for each leading byte of zero. */
-const isDigest = (value) => {
+export const isDigest = (value) => {
   if (typeof value !== "string" || !/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value)) return false;
   let bytes = 0n;
   for (const digit of value) bytes = bytes * 58n + BigInt(BASE58.indexOf(digit));
@@ -99,7 +99,7 @@ const INNERMOST =
   /(?:0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}|(?<![\w:])vector)<#(?:,#)*>|0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}(?![\w<])|(?<![\w:#])(?:bool|u8|u16|u32|u64|u128|u256|address|signer)(?![\w<:])/g;
 
 /** A Move struct's type in canonical form: addresses of 64 lower-case digits, no spaces. */
-const isType = (value) => {
+export const isType = (value) => {
   if (typeof value !== "string" || value.length > LONGEST_TYPE) return false;
   if (!/^0x[0-9a-f]{64}::[A-Za-z_]\w*::[A-Za-z_]\w*(?:<[\w:,<>]+>)?$/.test(value)) return false;
   let rest = value;
@@ -112,11 +112,10 @@ const isType = (value) => {
 const type = must(isType, "a Move type in canonical form");
 
 /** Text of no meaning to the check; printable, so that it can write nothing into a report or terminal. */
-const chainId = textOf(
-  /^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/,
-  "1 to 100 letters, digits and . _ : -",
-);
-const keyId = textOf(/^[0-9A-Za-z_-]{1,100}$/, "1 to 100 letters, digits, _ and -");
+export const CHAIN_ID = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/;
+const chainId = textOf(CHAIN_ID, "1 to 100 letters, digits and . _ : -");
+export const KEY_ID = /^[0-9A-Za-z_-]{1,100}$/;
+const keyId = textOf(KEY_ID, "1 to 100 letters, digits, _ and -");
 const publicKey = must(isBase64(32), "base64 of 32 bytes");
 const signature = must(isBase64(64), "base64 of 64 bytes");
 

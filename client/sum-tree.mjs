@@ -4,7 +4,10 @@ import { blake2b, ed25519 } from "./noble.mjs";
 /** Rows that are hashed before others may have the thread. */
 const AT_ONCE = 2_000;
 
-export const hash = (...parts) => {
+export const hash = (...parts) => hashOf(parts);
+
+/** Of any number of parts: arguments of a call are bounded. */
+const hashOf = (parts) => {
   const hashing = blake2b.create({ dkLen: 32 });
   for (const part of parts) hashing.update(part);
   return hashing.digest();
@@ -23,7 +26,10 @@ const u128 = (value) => bytesOf(value.toString(16).padStart(32, "0"));
 /** A text behind its length in bytes. */
 const text = (value) => {
   const bytes = utf8(value);
-  return Uint8Array.of(...u32(bytes.length), ...bytes);
+  const behind = new Uint8Array(4 + bytes.length);
+  behind.set(u32(bytes.length));
+  behind.set(bytes, 4);
+  return behind;
 };
 
 export const bytesOf = (hex) =>
@@ -75,8 +81,8 @@ const addedBy2 = ({ decimals, row }) => [
 export const leafOf = (leaf) => ({
   hash:
     leaf.version === 2
-      ? hash(Uint8Array.of(2), ...fieldsOf(leaf), ...addedBy2(leaf))
-      : hash(Uint8Array.of(0), ...fieldsOf(leaf)),
+      ? hashOf([Uint8Array.of(2), ...fieldsOf(leaf), ...addedBy2(leaf)])
+      : hashOf([Uint8Array.of(0), ...fieldsOf(leaf)]),
   sum: BigInt(leaf.row.balance),
 });
 

@@ -3,6 +3,7 @@
  * it. Runs in browsers and in Node; docs/how-to/audit.md has every hash, for verifiers in other languages.
  */
 import { canonicalJson } from "./canonical-json.mjs";
+import { CHAIN_ID, isDigest, isType, KEY_ID } from "./pack-forms.mjs";
 import {
   bytesOf,
   hash,
@@ -94,18 +95,18 @@ export const verifyStatement = (statement, { root, publicKey } = {}) => {
   return statement;
 };
 
-const isText = (value) => typeof value === "string" && value.isWellFormed();
+const isLike = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 /** Sums are hashed as 16 bytes. */
 const isAmount = (value) =>
   typeof value === "string" && /^(0|[1-9]\d{0,38})$/.test(value) && BigInt(value) < 2n ** 128n;
-const isHash = (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+const isHash = isLike(/^[0-9a-f]{64}$/);
 const isNullOr = (is) => (value) => value === null || is(value);
 const is = (expected) => (value) => value === expected;
 const isListOf = (members) => (value) =>
   Array.isArray(value) && value.every((item) => shapeOf(item, members, "").length === 0);
 
 const WALLET = {
-  address: isText,
+  address: isLike(/^0x[0-9a-f]{64}$/),
   balance: isAmount,
   groupId: isNullOr(isAmount),
   isFrozen: (value) => typeof value === "boolean",
@@ -143,18 +144,18 @@ const isMoment = (value) =>
 const STATEMENT_1 = {
   format: is(FORMAT),
   version: is(1),
-  chainId: isText,
-  coinType: isText,
+  chainId: isLike(CHAIN_ID),
+  coinType: isType,
   decimals: isNullOr((value) => Number.isInteger(value) && value >= 0 && value <= 255),
   checkpoint: isAmount,
   checkpointTimestamp: isAmount,
-  checkpointDigest: isText,
+  checkpointDigest: isDigest,
   row: (value) => shapeOf(value, ROW, "").length === 0,
   path: (value) => isListOf(STEP)(value) && value.length <= LONGEST_PATH,
   root: isHash,
   total: isAmount,
   totalSupply: isNullOr(isAmount),
-  keyId: isText,
+  keyId: isLike(KEY_ID),
   publicKey: isBase64(32),
   rootSignature: isBase64(64),
   signature: isBase64(64),
@@ -167,6 +168,18 @@ const STATEMENT_2 = {
   entry: (value) => shapeOf(value, ENTRY, "").length === 0,
 };
 
+/** Unknown members that are named; more tell nothing new. */
+const LISTED = 100;
+
+/** A name that somebody else chose: it must write nothing into a terminal. */
+const shown = (key) =>
+  /^\w{1,40}$/.test(key)
+    ? key
+    : JSON.stringify(key.slice(0, 40)).replace(
+        /[^ -~]/g,
+        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+
 /** What is missing, malformed or not known. */
 const shapeOf = (value, members, name) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -178,7 +191,7 @@ const shapeOf = (value, members, name) => {
   );
   return [
     ...wrong.map((key) => `${name}${key} is missing or malformed`),
-    ...unknown.map((key) => `${name}${key} is no member of a statement`),
+    ...unknown.slice(0, LISTED).map((key) => `${name}${shown(key)} is no member of a statement`),
   ];
 };
 

@@ -61,10 +61,10 @@ const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: n
   const digits = ((balance * 10n ** 12n) / BigInt(sum)).toString().padStart(13, "0");
   return {
     format: "holderbook-statement" as const,
-    chainId: "5Zd…chain",
+    chainId: "5Zd-chain",
     coinType: COIN,
     checkpoint: "7",
-    checkpointDigest: "8b1…digest",
+    checkpointDigest: "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S",
     total: `${sum}`,
     decimals: 6,
     checkpointTimestamp: "1700000000",
@@ -87,6 +87,13 @@ const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: n
     keyId: "dep_1",
     publicKey,
   };
+};
+
+/** A statement as it is, signed anew by the same key. */
+export const signedAgain = <Of extends Statement1 | Statement2>(statement: Of): Of => {
+  const root = statement.version === 2 ? signedRootEntry(statement) : signedRoot(statement);
+  const rootSigned = { ...statement, rootSignature: sign(root) };
+  return { ...rootSigned, signature: sign(signedStatement(rootSigned)) };
 };
 
 /** The statement of one row of so many; `changed` makes another row of it, which is signed as well. */

@@ -13,7 +13,7 @@ import { generateKeyPair } from "../../client/ed25519.mjs";
 import { rootOf } from "../../client/sum-tree.mjs";
 import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
-import { statement2Of, statementOf } from "./statement.ts";
+import { signedAgain, statement2Of, statementOf } from "./statement.ts";
 
 const chromium = await chromiumPath();
 if (chromium === undefined) console.warn("no chromium on this machine: its test is skipped");
@@ -217,6 +217,41 @@ test("a wallet that is named twice, or a row of several wallets without a holder
   expect(failures(twice)).toEqual(["the wallets are not in ascending order, each once"]);
   const shared = statementOf(0, 3, (leaf) => ({ ...leaf, holderId: null }));
   expect(failures(shared)).toEqual(["a row without a holder is that of one wallet"]);
+});
+
+test("what is not in its one form is refused however well it is signed, with a reason that writes nothing into a terminal", () => {
+  const again = (statement: Statement2, change: object) =>
+    failures(signedAgain({ ...statement, ...change }));
+  const given = statement2Of(0, 3);
+  const [first, ...others] = given.row.wallets;
+  if (first === undefined) throw new Error("the row has no wallet");
+  const walletOf = (address: string) => ({
+    row: { ...given.row, wallets: [{ ...first, address }, ...others] },
+  });
+  const forms: Readonly<Record<string, object>> = {
+    "row is missing or malformed": walletOf(first.address.toUpperCase()),
+    "row is missing or malformed ": walletOf("0x1"),
+    "coinType is missing or malformed": { coinType: given.coinType.toUpperCase() },
+    "coinType is missing or malformed ": { coinType: `0x${"5".repeat(300_000)}::a::A` },
+    "chainId is missing or malformed": { chainId: "a\nb" },
+    "checkpointDigest is missing or malformed": { checkpointDigest: `1${given.checkpointDigest}` },
+    "keyId is missing or malformed": { keyId: "k".repeat(300_000) },
+    "entry is missing or malformed": { entry: { ...given.entry, number: "017" } },
+  };
+  for (const [what, change] of Object.entries(forms)) {
+    expect(again(given, change)).toContain(what.trim());
+  }
+  expect(again(given, { "\u001b[2J\u202e": "" })).toEqual([
+    '"\\u001b[2J\\u202e" is no member of a statement',
+  ]);
+  const wallets = Array.from({ length: 200_000 }, (_, n) => ({
+    ...first,
+    address: `0x${n.toString(16).padStart(64, "0")}`,
+    balance: "0",
+  }));
+  expect(again(given, { row: { ...given.row, wallets } })).toContain(
+    "the wallets' balances do not add up to the balance",
+  );
 });
 
 test("what noble brings to the client is what its packages have now: npm run noble", async () => {
