@@ -171,7 +171,7 @@ const MANIFESTS = {
     ...SHARED,
     version: exactly(2),
     opening: oneOf("whole", "proven", "signed"),
-    coinChain: nullOr(membersOf({ facts: number, hash })),
+    coinChain: nullOr(membersOf({ facts: number, hash, entry: number })),
   }),
 };
 

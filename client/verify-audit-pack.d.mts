@@ -34,8 +34,15 @@ export type PackManifest = {
    * checkpoints that the first register came from (`proven`), or the first register stands as `signed`.
    */
   readonly opening: "whole" | "proven" | "signed";
-  /** Of version 2: where the chain of the coin's facts ends, when the opening is whole; facts are a decimal text. */
-  readonly coinChain?: { readonly facts: string; readonly hash: string } | null;
+  /**
+   * Of version 2: where the chain of the coin's facts ends, when the opening is whole, and the number of the
+   * entry of the deployment's sequence that says the same, as the signer says; numbers are decimal texts.
+   */
+  readonly coinChain?: {
+    readonly facts: string;
+    readonly hash: string;
+    readonly entry: string;
+  } | null;
   /** The committee that all signatures follow from; `checkpoint` ended the epoch before and names it. */
   readonly trust: {
     readonly epoch: string;

@@ -24,6 +24,8 @@ export type ReadAgain = {
   readonly checkpoints: bigint;
   /** Before what there was no such token, in words; null when that was not read. */
   readonly beginning: string | null;
+  /** Addresses of the contract that were not seen to be published as versions of the first one. */
+  readonly unseen: readonly string[];
 };
 
 /**
@@ -49,6 +51,7 @@ export const readAgain = async (
   };
   const from = since !== undefined && since <= first.checkpoint ? since : first.checkpoint + 1n;
   const opening = new PackBeginning(coinType);
+  const versions = packages.slice(0, 1);
   let beginning: string | null = null;
   let digest = from > first.checkpoint ? first.digest : null;
   let next = from;
@@ -64,6 +67,7 @@ export const readAgain = async (
       );
     }
     assertPackages(checkpoint, packages);
+    versions.push(...joiningPackages(checkpoint, versions).map(({ address }) => address));
     const facts = ofCoin(factsOf(checkpoint));
     if (next <= first.checkpoint) {
       beginning ??= beginningIn(checkpoint, coinType, next === from);
@@ -94,7 +98,8 @@ export const readAgain = async (
   }
   signal.throwIfAborted();
   if (digest === last.digest && next === last.checkpoint + 1n) {
-    return { source: source.description, from, checkpoints: next - from, beginning };
+    const unseen = packages.filter((address) => !versions.includes(address));
+    return { source: source.description, from, checkpoints: next - from, beginning, unseen };
   }
   throw otherChain(
     excerptFile(CHECKPOINTS, last.checkpoint),

@@ -9,6 +9,7 @@ import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs
 import { lowest } from "../values/block-numbers.ts";
 import type { ChainEnd } from "./pack-chain.ts";
 import { type Manifest, packError } from "./pack-form.ts";
+import { signedEntry } from "./sequence.ts";
 
 const number = z.string().regex(/^(0|[1-9]\d{0,18})$/);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -75,11 +76,13 @@ const coinEntryIn = (
 ): CoinEntry | null => {
   const { data } = entrySchema.safeParse(jsonOf(line));
   if (data === undefined) throw refused("is no entry of a sequence");
-  const { number, previous, kind, body, at, signature } = data;
-  const signed = { number, previous, kind, body, at, purpose: "holderbook-sequence-v1" };
+  const { number, kind, body, at, signature } = data;
   const bytes = strictBase64(signature);
   const key = publicKeyOf(publicKey);
-  if (bytes === undefined || !verifyBytes(Buffer.from(canonicalJson(signed)), bytes, key)) {
+  if (
+    bytes === undefined ||
+    !verifyBytes(Buffer.from(canonicalJson(signedEntry(data))), bytes, key)
+  ) {
     throw refused("is not signed with the key that signed the pack");
   }
   if (kind !== "coin") return null;

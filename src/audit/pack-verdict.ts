@@ -61,7 +61,7 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 
 /** Whether nothing is missing, by what was read from elsewhere: nothing in a pack can show it. */
 export const completeness = (
-  { opening, last }: Pick<PackHead, "opening" | "last">,
+  { coinChain = null, last }: Pick<PackHead, "coinChain" | "last">,
   again: ReadAgain | null = null,
   kept: Kept | null = null,
 ): Tier => {
@@ -80,7 +80,7 @@ export const completeness = (
   const { entry = null, through = null } = kept ?? {};
   if (entry !== null && through !== null) {
     by.push(
-      `entry ${entry.number} of the deployment's sequence, which you kept: on ${entry.at} the deployment signed that the token had exactly these ${entry.facts} facts up to checkpoint ${through}, and can not have left any out since. What it may have left out by then, --source shows`,
+      `entry ${entry.number} of the deployment's sequence, which you kept: dated ${entry.at}, says that the token had exactly these ${entry.facts} facts up to checkpoint ${through}: none of them was left out, added or changed since`,
     );
   }
   const byEntry = through !== null && through >= last.checkpoint;
@@ -97,15 +97,30 @@ export const completeness = (
       `the completeness of the first register, and so of what the last one has from it: ${REGISTERS} are authentic only. --source with --since, from the publication of the token's package on, shows it`,
     );
   }
-  if (!isWhole && opening === "whole" && kept === null) {
+  if (!isWhole && coinChain !== null && kept === null) {
     open.push(
-      "that the pack has every fact that the deployment signed: --entry shows it, with an entry of the deployment's sequence that you kept",
+      `that the pack has every fact that the deployment signed: --entry shows it, with an entry of its sequence that you kept (the signer names number ${coinChain.entry})`,
     );
   }
-  if (!isWhole && opening !== "whole" && kept !== null) {
+  if (!isWhole && coinChain === null && kept !== null) {
     open.push(
       "the entries: the pack has not all facts since the token's first one, so it cannot be held against them",
     );
   }
-  return { holds: isWhole ? true : null, by, not_shown: isWhole ? [] : open };
+  const byFaith =
+    isWhole && (again === null || again.beginning === null)
+      ? ["what the deployment may have left out when it signed the entry: --source shows it"]
+      : [];
+  const unseen = again?.unseen ?? [];
+  const versions =
+    unseen.length === 0
+      ? []
+      : [
+          `that ${unseen.join(", ")} is a version of the contract: what was read does not publish it as one`,
+        ];
+  return {
+    holds: isWhole ? true : null,
+    by,
+    not_shown: [...(isWhole ? byFaith : open), ...versions],
+  };
 };

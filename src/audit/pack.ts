@@ -8,7 +8,6 @@ import { PACK_FORMAT } from "../../client/pack-forms.mjs";
 import type { Database } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
-import { coinEnds, NO_FACTS } from "../log/chain.ts";
 import {
   type CoinTransactions,
   coinTransactions,
@@ -26,6 +25,7 @@ import { FOR_BALANCES, FOR_CAP_TABLES, FOR_HOLDERS, FOR_ROLES } from "../project
 import { positionsEnd } from "../projections/position.ts";
 import { roleEvents, rolesAt } from "../projections/roles.ts";
 import { capTableJson, readCapTable, type TableOf } from "./cap-table-json.ts";
+import { publishCoinEnd } from "./coin-ends.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { writeNewFolder } from "./new-folder.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";
@@ -42,6 +42,7 @@ import {
 import { reportOf } from "./pack-report.ts";
 import { writeExcerpts } from "./pack-source.ts";
 import { publishRoot } from "./published-roots.ts";
+import { textIn } from "./sequence.ts";
 import { ChainUnknownError, SupplyMismatchError } from "./statement.ts";
 
 export type PackRequest = {
@@ -107,7 +108,7 @@ export const writePack = (
       trust,
       digests: { first: await digestsAt(database, first), last: await digestsAt(database, last) },
       roots,
-      coinChain: opening === "whole" ? await coinChainAt(database, last) : null,
+      coinChain: opening === "whole" ? await coinChainAt(database, key, chainId, last) : null,
       holderNames: holderNames === undefined ? null : await hashed(holderNames),
       keyId: key.keyId,
       publicKey: key.publicKey,
@@ -122,10 +123,15 @@ async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGen
   for await (const line of lines) yield `${line}\n`;
 }
 
-const coinChainAt = async ({ sql }: Database, { coinType, mark }: TableOf) => {
-  const { facts, hash } =
-    (await coinEnds(sql, [coinType], mark.sequence)).get(coinType) ?? NO_FACTS;
-  return { facts: facts.toString(), hash: Buffer.from(hash).toString("hex") };
+/** Where the coin's chain of facts ends, as an entry of the sequence: who keeps it can hold the pack against it. */
+const coinChainAt = async (
+  database: Database,
+  key: DeploymentKey,
+  chainId: string,
+  { coinType, mark: { sequence: checkpoint } }: TableOf,
+): Promise<NonNullable<PackHead["coinChain"]>> => {
+  const { number, body } = await publishCoinEnd(database, key, { chainId, coinType, checkpoint });
+  return { facts: textIn(body, "facts"), hash: textIn(body, "hash"), entry: number };
 };
 
 const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead["first"] => ({
