@@ -120,7 +120,7 @@ export const checkContents = async (
       );
     }
     const table = register.table(mark, decimals);
-    await checkTable(pack, file, table, register.holdsNothing);
+    await checkTable(pack, file, table, of === first && register.holdsNothing);
     return { ...table, roles: register.roles };
   };
 
@@ -198,7 +198,7 @@ const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): v
 };
 
 /**
- * @param isEmpty nothing stands yet, and so no treasury
+ * @param isEmpty it is the first register, and nothing stands yet: no treasury either
  * @throws AuditPackError (stop) where the file says something else than the table that was folded
  */
 const checkTable = async (

@@ -10,6 +10,8 @@ import { completeness, consistency } from "./pack-verdict.ts";
 export const reportOf = (head: PackHead, outcome: Outcome): string => {
   const { first, last } = outcome;
   const { decimals } = last.head;
+  // Nothing in a pack proves these. Version 1 said so at the end alone.
+  const asSigned = head.version === 1 ? "" : " (as signed, and not proven here)";
   const amount = (value: bigint) =>
     decimals === null ? value.toString() : inTokens(value, decimals);
   const table = (columns: readonly string[], rows: readonly (readonly string[])[]) => [
@@ -27,7 +29,7 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
   return [
     `# Audit pack: ${head.coinType}`,
     "",
-    `Ledger: ${head.chainId}. Contract: ${head.packages.map((address) => `\`${address}\``).join(", ")}.`,
+    `Ledger: ${head.chainId}${asSigned}. Contract: ${head.packages.map((address) => `\`${address}\``).join(", ")}${asSigned}.`,
     `Amounts are in ${decimals === null ? "the smallest unit of the token: its decimals are not known" : `whole tokens of ${decimals} decimals`}.`,
     "",
     "## Moments",

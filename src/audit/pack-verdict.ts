@@ -30,7 +30,9 @@ export const consistency = (
       `${signatures} signatures of validators of epochs ${firstEpoch} to ${lastEpoch}, each by ${lowestStake} of 10000 or more, beginning with the committee of epoch ${trust.epoch}${named}${isKnown ? ", as given" : ""}`,
       `${outcome.facts} facts in ${outcome.transactions} transactions of ${outcome.checkpoints} checkpoints between, with every digest up to these signatures`,
       `both registers, ${outcome.movements} movements, ${outcome.holderEvents} events of the register, ${outcome.roleEvents} of roles and ${FILES.report} were made again from these facts, and are the same`,
-      `all rows of both registers come to the supply of the treasury object: ${outcome.first.head.issued} and ${outcome.last.head.issued} of the smallest unit`,
+      outcome.first.head.totalSupply === null
+        ? `the token was not there yet at the first date; all rows of the last register come to the supply of the treasury object: ${outcome.last.head.issued} of the smallest unit`
+        : `all rows of both registers come to the supply of the treasury object: ${outcome.first.head.issued} and ${outcome.last.head.issued} of the smallest unit`,
       `${outcome.followed} times a transaction found an object of the token exactly as the one before it here left it`,
       opening === "whole"
         ? `the first register was made of ${outcome.openingFacts} facts in ${outcome.openingCheckpoints} checkpoints, from the token's first one in the pack on`

@@ -102,7 +102,7 @@ test("a register without its treasury is a failure, and nothing says that it com
     );
   }
   await signAnew(pack.path);
-  await expectRefused(pack.path, /first\/cap-table\.json: has rows, but no supply of a treasury/);
+  await expectRefused(pack.path, /first\/cap-table\.json: has no supply of a treasury/);
 });
 
 test("a file that the format does not know is refused, and one that is missing is named", async () => {
@@ -184,4 +184,35 @@ test("hostile files end with an error that has their name, soon and in little me
     expect(process.memoryUsage().rss - before, file).toBeLessThan(400 * 2 ** 20);
     expect(stderr.length).toBeLessThan(2_000);
   }
+});
+
+test("a pack of a token that the ledger does not have is no pack of an empty register", async () => {
+  await using pack = await packOfVersion1("signed");
+  const { coinType, first, last } = await manifestOf(pack.path);
+  const other = coinType.replace("::acme::ACME", "::acme::OTHER");
+  const root = "00".repeat(32);
+  for (const [name, { checkpoint, digest, timestampMs }] of [
+    ["first", first],
+    ["last", last],
+  ] as const) {
+    const head = {
+      coinType: other,
+      decimals: null,
+      checkpoint,
+      checkpointTimestamp: `${BigInt(timestampMs) / 1_000n}`,
+      checkpointDigest: digest,
+      totalSupply: null,
+      issued: "0",
+      holderCount: 0,
+      root,
+    };
+    const text = `${JSON.stringify(head).slice(0, -1)},"rows":[\n]}\n`;
+    await writeFile(join(pack.path, name, "cap-table.json"), text);
+  }
+  for (const file of ["movements", "holder-events", "role-events", "first/state"]) {
+    await writeFile(join(pack.path, `${file}.ndjson`), "");
+  }
+  const empty = { root, total: "0", signature: "" };
+  await signAnew(pack.path, () => ({ coinType: other, roots: { first: empty, last: empty } }));
+  await expectRefused(pack.path, /last\/cap-table\.json: has no supply of a treasury/);
 });
