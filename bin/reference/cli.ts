@@ -10,7 +10,8 @@ export const cliPage = (commands: readonly TreeCommand[]): string =>
       [
         "`npm run holderbook -- COMMAND`, or `node bin/holderbook.mjs COMMAND`. Settings come from the environment",
         "and `.env` ([settings](settings.md)). Every command takes `--help`. Exit codes: 0 done, 1 failed, 2 wrong usage",
-        "or settings.",
+        "or settings. Of a command that checks something 1 says that something is false, 3 that nothing false was found, but",
+        "not everything that was asked for could be shown.",
         "",
         "Every command that lists takes `--json` and then prints one JSON document, in which amounts are strings.",
         "Without it, lists are JSON, one item a line, or text for people. What is no data goes to standard error.",

@@ -7,6 +7,7 @@ import { shownForeign } from "../audit/foreign-text.ts";
 /** What no question answers: taken on faith, whatever was compared. */
 export const ON_FAITH: readonly string[] = [
   "that it answers others as it answers this key",
+  "that its exports, statements, packs and streams are made of the rows that these queries serve",
   "signatures of its roots and heads: docs/how-to/audit.md says how they are checked",
   "what is no row of a coin: facts of its log, signatures of validators, grants as causes need them (token_grants), the times that sinceTimestamp searches by (reached_ms): reconcile and verify --log look there, on its side",
 ];
