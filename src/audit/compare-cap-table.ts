@@ -1,6 +1,6 @@
 /** Cap tables of two deployments: row by row, and by the root that the other one's rows give here. */
 import { z } from "zod";
-import { createSumTree } from "../projections/merkle-sum.ts";
+import { createSumTree, createSumTree2, type Leaf2 } from "../projections/merkle-sum.ts";
 import { assertInOrder, compareRows, type Difference, membersApart } from "./compare-rows.ts";
 import {
   comparePlaces,
@@ -16,22 +16,37 @@ import { type Answered, NotAnsweredError, type Register } from "./other-deployme
 const QUERY = `query ($coinType: String!, $at: String!, $after: String, $limit: Int) {
   token(coinType: $coinType, atCheckpoint: $at) { totalSupply holderCount ownerCount firstCheckpoint }
   capTable(coinType: $coinType, atCheckpoint: $at, after: $after, limit: $limit) {
-    checkpoint checkpointTimestamp checkpointDigest followCursor totalSupply issued holderCount root
+    checkpoint checkpointTimestamp checkpointDigest followCursor decimals totalSupply issued holderCount
+    root root2: root(version: 2)
     rows { holderId balance tokens granted unlocked locked share cursor
            wallets { address balance groupId isFrozen } } } }`;
 
 const head = z.record(z.string(), z.unknown()).nullable();
 
-const wallets = z.array(z.object({ address: z.string() }));
+const amount = z
+  .string()
+  .regex(/^\d{1,38}$/)
+  .transform(BigInt);
+
+const wallets = z.array(
+  z.object({
+    address: z.string(),
+    balance: amount,
+    groupId: amount.nullable(),
+    isFrozen: z.boolean(),
+  }),
+);
 
 /** Above every holder id. */
 const NO_HOLDER = 2n ** 64n;
 
-const addressesIn = (row: Row): readonly string[] => {
+const walletsIn = (row: Row): z.infer<typeof wallets> => {
   const read = wallets.safeParse(row.wallets);
-  if (!read.success) throw new NotAnsweredError("a row of a cap table has no wallets");
-  return read.data.map(({ address }) => address);
+  if (read.success) return read.data;
+  throw new NotAnsweredError("a row of a cap table has no wallets, or others than wallets are");
 };
+
+const addressesIn = (row: Row): readonly string[] => walletsIn(row).map(({ address }) => address);
 
 const holderIn = (row: Row): bigint | null =>
   row.holderId === null ? null : numberIn(row, "holderId");
@@ -65,6 +80,21 @@ const totalsIn = (data: Answered): { readonly totals: Row; readonly rows: readon
   return { totals: flat, rows: rowsIn({ rows }, "rows") };
 };
 
+const pageOf = async (
+  register: Register,
+  coinType: string,
+  at: bigint,
+  after: string | undefined,
+) =>
+  totalsIn(
+    await register.ask(QUERY, {
+      coinType,
+      at: `${at}`,
+      limit: PAGE,
+      ...(after !== undefined && { after }),
+    }),
+  );
+
 export type ComparedCapTable = {
   readonly rows: number;
   /** Whether all rows were read, and so the root was made of them. */
@@ -89,82 +119,102 @@ export const compareCapTable = async (
   },
 ): Promise<ComparedCapTable> => {
   const of = { what: `capTable at checkpoint ${at}`, coinType };
-  const ask = async (register: Register, after: string | undefined) =>
-    totalsIn(
-      await register.ask(QUERY, {
-        coinType,
-        at: `${at}`,
-        limit: PAGE,
-        ...(after !== undefined && { after }),
-      }),
-    );
+  const ask = (register: Register, after: string | undefined) =>
+    pageOf(register, coinType, at, after);
   const differences: Difference[] = [];
-  const tree = createSumTree();
-  let [rows, stated, ownRoot]: [number, Row[string] | undefined, Row[string] | undefined] = [
-    0,
-    undefined,
-    undefined,
-  ];
+  const trees = { root: createSumTree(), root2: createSumTree2() };
+  let rows = 0;
   let [after, reached]: [string | undefined, Place | undefined] = [undefined, undefined];
   for (let pages = 0; pages < mostPages; pages += 1) {
     const [own, other] = await Promise.all([ask(here, after), ask(there, after)]);
     const apart = membersApart(own.totals, other.totals);
     if (apart !== null && pages === 0) differences.push({ ...of, row: "totals", ...apart });
-    [stated, ownRoot] = [other.totals.root, own.totals.root];
     reached = assertInOrder({ place }, other.rows, reached);
-    for (const row of other.rows) addLeaf(tree, coinType, at, row);
+    const { decimals } = other.totals;
+    for (const row of other.rows) {
+      const leaf = leafOf(row, coinType, at, typeof decimals === "number" ? decimals : null);
+      trees.root.add(leaf);
+      trees.root2.add(leaf);
+    }
     const end = own.rows.length === PAGE ? own.rows.at(-1) : undefined;
     const inside = (row: Row) => end === undefined || comparePlaces(place(row), place(end)) <= 0;
     const compared = compareRows(of, own.rows, other.rows.filter(inside), { key });
     rows += compared.rows;
     differences.push(...compared.differences);
     const last = other.rows.at(-1);
-    if (other.rows.length < PAGE || last === undefined || compared.differences.length > 0) {
-      // What is behind rows that differ differs with them; a root of some rows says nothing.
-      if (compared.differences.length > 0 && other.rows.length === PAGE)
-        return { rows, isWhole: false, differences };
-      const { root } = tree.top();
-      if (root !== (stated ?? root) || root !== (ownRoot ?? root)) {
-        differences.push({
-          ...of,
-          row: "root made of the rows that are served",
-          here: { root: ownRoot ?? null },
-          there: { root, stated: stated ?? null },
-        });
+    if (other.rows.length < PAGE || last === undefined) {
+      // A coin that has no cap table has no root either.
+      if (other.totals.root === undefined) return { rows, isWhole: true, differences };
+      for (const name of ["root", "root2"] as const) {
+        const { root: made } = trees[name].top();
+        const [stated, ownRoot] = [other.totals[name] ?? null, own.totals[name] ?? null];
+        if (made === stated && made === ownRoot) continue;
+        const sides = { here: { [name]: ownRoot }, there: { [name]: made, stated } };
+        differences.push({ ...of, row: `${name} made of the rows that are served`, ...sides });
       }
       return { rows, isWhole: true, differences };
     }
+    // What is behind rows that differ differs with them; a root of some rows says nothing.
+    if (compared.differences.length > 0) break;
     after = textIn(last, "cursor");
   }
   return { rows, isWhole: false, differences };
 };
 
-const addLeaf = (
-  tree: ReturnType<typeof createSumTree>,
+const leafOf = (
+  row: Row,
   coinType: string,
   checkpoint: bigint,
-  row: Row,
-): void =>
-  tree.add({
-    coinType,
-    checkpoint,
-    holderId: holderIn(row),
-    addresses: addressesIn(row),
-    balance: amountIn(row, "balance"),
-    tokens: amountIn(row, "tokens"),
-    granted: amountIn(row, "granted"),
-  });
+  decimals: number | null,
+): Leaf2 => ({
+  coinType,
+  checkpoint,
+  holderId: holderIn(row),
+  addresses: addressesIn(row),
+  balance: amountIn(row, "balance"),
+  tokens: amountIn(row, "tokens"),
+  granted: amountIn(row, "granted"),
+  unlocked: amountIn(row, "unlocked"),
+  locked: amountIn(row, "locked"),
+  wallets: walletsIn(row),
+  decimals,
+});
 
 const ROOT = `query ($coinType: String!, $at: String!) {
-  capTable(coinType: $coinType, atCheckpoint: $at, limit: 1) { root issued checkpointDigest } }`;
+  capTable(coinType: $coinType, atCheckpoint: $at, limit: 1) { root issued checkpointDigest decimals } }`;
 
-/** Root, total and digest of a checkpoint as this deployment has them; null for a coin that it has not. */
+/**
+ * Root, total and digest of a checkpoint as this deployment has them; null for a coin that it has not.
+ * @param decimals those that a root of version 2 covers; undefined: version 1
+ */
 export const ownRoot = async (
   here: Register,
   coinType: string,
   at: bigint,
+  decimals?: number | null,
 ): Promise<Row | null> => {
   const { capTable } = await here.ask(ROOT, { coinType, at: `${at}` });
-  const [row = null] = capTable === null ? [] : rowsIn({ one: [capTable] }, "one");
-  return row;
+  const [row] = capTable === null ? [] : rowsIn({ one: [capTable] }, "one");
+  if (row === undefined) return null;
+  const { decimals: known, ...stated } = row;
+  if (decimals === undefined) return stated;
+  // They may have been unknown when it was published.
+  const root = await ownRoot2(here, coinType, at, decimals);
+  return { ...stated, root, decimals: decimals === null ? null : (known ?? null) };
+};
+
+const ownRoot2 = async (
+  here: Register,
+  coinType: string,
+  at: bigint,
+  decimals: number | null,
+): Promise<string> => {
+  const tree = createSumTree2();
+  for (let after: string | undefined; ; ) {
+    const { rows } = await pageOf(here, coinType, at, after);
+    for (const row of rows) tree.add(leafOf(row, coinType, at, decimals));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return tree.top().root;
+    after = textIn(last, "cursor");
+  }
 };

@@ -5,7 +5,12 @@ import { pipelineDigest } from "../projections/digests.ts";
 import type { Progress } from "./compare-progress.ts";
 import { compareRows } from "./compare-rows.ts";
 import { numberIn, type Row, rowsIn, textIn } from "./compared-lists.ts";
-import type { Answered, OtherDeployment, Register } from "./other-deployment.ts";
+import {
+  type Answered,
+  NotAnsweredError,
+  type OtherDeployment,
+  type Register,
+} from "./other-deployment.ts";
 import { digestedOf } from "./own-digests.ts";
 
 type Compared = {
@@ -141,14 +146,10 @@ export const compareHeads = async (
   let [before, left] = [progress.through + 1n, most];
   for (;;) {
     const page = await there.heads(before);
-    if (page === null) {
-      progress.addNotAnswered("signed heads: it serves no /log-heads");
-      return;
-    }
+    if (page === null) throw new NotAnsweredError("it publishes none");
     const checkpoints = [before, ...page.map(({ checkpoint }) => checkpoint)];
     if (checkpoints.some((each, index) => index > 0 && each >= (checkpoints[index - 1] ?? each))) {
-      progress.addNotAnswered("signed heads: its pages do not go on");
-      return;
+      throw new NotAnsweredError("its pages do not go on");
     }
     const heads = page.filter(({ checkpoint }) => checkpoint <= last).slice(0, left);
     const numbers = heads.map(({ checkpoint }) => checkpoint);

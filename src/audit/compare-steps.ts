@@ -8,7 +8,7 @@ import type { Progress } from "./compare-progress.ts";
 import { type ComparedPage, comparePage, membersApart } from "./compare-rows.ts";
 import { compareCheckpoints, compareDigests, compareHeads } from "./compare-standing.ts";
 import { LISTS, type List, PAGE, PRESENT, pastOf, TOKENS } from "./compared-lists.ts";
-import type { OtherDeployment } from "./other-deployment.ts";
+import { NotAnsweredError, type OtherDeployment, type RootVersion } from "./other-deployment.ts";
 
 /** What is read of lists that are longer, and how many things are chosen at random. */
 export const SAMPLE = {
@@ -133,7 +133,10 @@ const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly S
         progress.add(found.differences);
       },
     })),
-    { name: `roots of ${coinType}`, run: () => compareRoots(compared, coinType, bounds.roots) },
+    ...([1, 2] as const).map((version) => ({
+      name: `roots of version ${version} of ${coinType}`,
+      run: () => compareRoots(compared, version, coinType, bounds.roots),
+    })),
   ];
 };
 
@@ -253,37 +256,38 @@ const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step 
 /** Roots that the other one published, held against those of this deployment. */
 const compareRoots = async (
   { here, there, progress, first }: Compared,
+  version: RootVersion,
   coinType: string,
   most: number,
 ): Promise<void> => {
-  const what = "roots that are published there";
+  const what = `roots of version ${version} that are published there`;
   progress.count(what, { lists: 1 });
-  let [before, left] = [progress.through + 1n, most];
-  for (;;) {
-    const page = await there.roots(coinType, before);
-    if (page === null) {
-      progress.addNotAnswered("published roots: it serves no /roots");
-      return;
-    }
-    for (const { checkpoint, checkpointDigest, root, total } of page) {
-      if (checkpoint >= before) {
-        progress.addNotAnswered(`published roots of ${coinType}: its pages do not go on`);
-        return;
-      }
-      before = checkpoint;
+  let left = most;
+  for (let before = progress.through + 1n; ; ) {
+    const page = await there.roots(version, coinType, before);
+    if (page === null) throw new NotAnsweredError("it publishes none");
+    // Two keys may have signed roots of one checkpoint.
+    let reached = before - 1n;
+    for (const { checkpoint, checkpointDigest, root, total, decimals = null } of page) {
+      if (checkpoint > reached) throw new NotAnsweredError("its pages do not go on");
+      reached = checkpoint;
       if (checkpoint < first) return;
       if (left === 0) {
         progress.count(what, { inPart: 1 });
         return;
       }
       left -= 1;
-      const own = await ownRoot(here, coinType, checkpoint);
-      const stated = { root, issued: total, checkpointDigest };
-      const apart = own === null ? { here: null, there: stated } : membersApart(own, stated);
+      const [own, stated] =
+        version === 1
+          ? [await ownRoot(here, coinType, checkpoint), {}]
+          : [await ownRoot(here, coinType, checkpoint, decimals), { decimals }];
+      const other = { root, issued: total, checkpointDigest, ...stated };
+      const apart = own === null ? { here: null, there: other } : membersApart(own, other);
       progress.count(what, { rows: 1 });
       if (apart !== null)
         progress.add([{ what, coinType, row: `checkpoint ${checkpoint}`, ...apart }]);
     }
     if (page.length === 0) return;
+    before = reached;
   }
 };

@@ -50,8 +50,12 @@ export type OtherDeployment = Register & {
   digest(pipeline: string, at: bigint): Promise<string>;
   /** Of the program that answers there; null when it does not tell. */
   version(): Promise<string | null>;
-  /** A page of the roots that it signed, the newest checkpoint first; null where it publishes none. */
-  roots(coinType: string, before: bigint): Promise<readonly SignedRoot[] | null>;
+  /** A page of the roots of one version that it signed, the newest checkpoint first; null where it publishes none. */
+  roots(
+    version: RootVersion,
+    coinType: string,
+    before: bigint,
+  ): Promise<readonly SignedRoot[] | null>;
   /** A page of the heads of its log that it signed, the newest first; null where it publishes none. */
   heads(before: bigint): Promise<readonly SignedHead[] | null>;
 };
@@ -83,6 +87,12 @@ const rootsAnswer = z.object({
         checkpointDigest: z.string().max(64),
         root: hex,
         total: z.string().regex(/^\d{1,39}$/),
+        /** Of version 2 alone. */
+        decimals: z
+          .string()
+          .regex(/^\d{1,3}$/)
+          .transform(Number)
+          .nullish(),
       }),
     )
     .max(SIGNED_PAGE),
@@ -91,6 +101,9 @@ const rootsAnswer = z.object({
 const headsAnswer = z.object({
   heads: z.array(z.object({ checkpoint, hash: hex })).max(SIGNED_PAGE),
 });
+
+/** Of statements, and so of the roots that they lead up to. */
+export type RootVersion = 1 | 2;
 
 export type SignedRoot = z.infer<typeof rootsAnswer>["roots"][number];
 export type SignedHead = z.infer<typeof headsAnswer>["heads"][number];
@@ -205,7 +218,8 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
       }
       const sent = await send(to, { headers: { accept: "application/json" } });
       refuseWhenBusy(sent);
-      if (sent.status === 404) return null;
+      // 400: an older version, which does not know a parameter.
+      if (sent.status === 404 || sent.status === 400) return null;
       return parsed(shape, sent.text, `${to.origin}${to.pathname} (${sent.status})`);
     });
 
@@ -231,9 +245,11 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
       const told = signpost.safeParse(found === null ? null : jsonOrText(found.text));
       return told.success ? told.data.version : null;
     },
-    roots: async (coinType, before) =>
-      (await get("roots", { coinType, limit: `${SIGNED_PAGE}`, after: `${before}` }, rootsAnswer))
-        ?.roots ?? null,
+    roots: async (version, coinType, before) => {
+      const of = version === 1 ? {} : { version: `${version}` };
+      const page = { coinType, limit: `${SIGNED_PAGE}`, after: `${before}` };
+      return (await get("roots", { ...page, ...of }, rootsAnswer))?.roots ?? null;
+    },
     heads: async (before) =>
       (await get("log-heads", { limit: `${SIGNED_PAGE}`, after: `${before}` }, headsAnswer))
         ?.heads ?? null,
