@@ -39,7 +39,7 @@ export const copyRows = (
   sql: Sql,
   target: string,
   shape: PgTable,
-  rows: readonly Row[],
+  rows: Iterable<Row>,
 ): Promise<void> => {
   const columns = columnsOf(shape);
   return copyInto(sql, target, columnNames(shape), rows, (row, fields) => {

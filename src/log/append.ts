@@ -1,8 +1,16 @@
-import { getTableColumns } from "drizzle-orm";
+import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor } from "../database/connect.ts";
-import { appendRows, type Row } from "../database/table-rows.ts";
-import { appendingPart, NOTHING, type Writing, writeAfter } from "../database/writing.ts";
+import { copyRows, type Row } from "../database/table-rows.ts";
+import {
+  type AtOnce,
+  appendingPart,
+  NOTHING,
+  together,
+  type Writing,
+  writeAfter,
+  writeNow,
+} from "../database/writing.ts";
 import { blockRows, countOf } from "./block.ts";
 import type { ChainEnds, Links } from "./chain-ends.ts";
 import { LOG_CHANNEL } from "./channel.ts";
@@ -74,26 +82,36 @@ type Made = {
 const appendOnce = async (on: Transactor, append: Append, made: Made): Promise<void> => {
   const { batch, coins, ends } = append;
   const { facts, joined = [] } = batch;
-  const links = await ends.linksOf(on, { facts, ...made });
+  const linking = await ends.linkingOf(on, { facts, ...made });
+  const hashing = linking.hash();
   const securities = newSecurities(append);
   const isSmall = facts.length <= INSERT_UP_TO_FACTS;
   if (isSmall && securities.size + coins.length + joined.length === 0) {
-    await on.statement((sql) => moveHighWater(sql, batch, made, links, facts));
+    const links = lastOf(hashing);
+    await on.statement((sql) => moveHighWater(sql, batch, made, linking.before, facts, links));
+    ends.keep(links);
   } else {
+    let links: Links | undefined;
+    // Hashed while they are copied: Postgres works on those before meanwhile.
+    const rows = rowsOf(hashing, (all) => {
+      links = all;
+    });
     await on.transaction(async ({ sql }) => {
       // Sent together, in this order: the facts go last, because nothing may be sent while they are copied.
       const statements = [
-        moveHighWater(sql, batch, made, links, []),
+        moveHighWater(sql, batch, made, linking.before),
         upsertCoins(sql, securities, coins),
         appendPackages(sql, joined),
-        appendRows(sql, logFacts, facts.map(rowOf)),
+        ...(facts.length === 0 ? [] : [copyRows(sql, getTableName(logFacts), logFacts, rows)]),
       ];
       // All of them must have ended before the transaction does, whichever fails first.
       const results = await Promise.allSettled(statements);
       for (const result of results) if (result.status === "rejected") throw result.reason;
+      links ??= lastOf(hashing);
+      await writeNow(sql, linkParts(links, 1));
     });
+    if (links !== undefined) ends.keep(links);
   }
-  ends.keep(links);
   for (const coinType of securities) append.knownSecurities.add(coinType);
 };
 
@@ -111,14 +129,15 @@ const moveHighWater = async (
   sql: Sql,
   { first, last, proofs = [], committees = [] }: AppendBatch,
   { checkpoints, blocks }: Made,
-  links: Links,
-  facts: readonly Fact[],
+  before: Uint8Array,
+  facts: readonly Fact[] = [],
+  links?: Links,
 ): Promise<void> => {
   const { facts: count = 0, bytes = 0 } = checkpoints.at(-1) ?? {};
   const { sequence, digest, timestampMs } = last;
   const reachedMs = blocks.at(-1)?.reachedMs ?? timestampMs;
   const totals = [`${count}`, `${bytes}`];
-  const behind = Buffer.from(links.before).toString("hex");
+  const behind = Buffer.from(before).toString("hex");
   const given = [first, sequence + 1n, sequence, digest, timestampMs, ...totals, reachedMs, behind];
   // What a checkpoint leaves of the batch after it: taken off the totals that the mark then has.
   const marks = checkpoints.map((row) => ({
@@ -128,43 +147,59 @@ const moveHighWater = async (
     factsTotal: count - row.facts,
     bytesTotal: bytes - row.bytes,
   }));
-  const parts: string[] = [];
-  const parameters: string[] = [];
-  const add = (make: (next: number) => Writing) => {
-    const writing = make(given.length + 1 + parameters.length);
-    parts.push(...writing.parts);
-    parameters.push(...writing.parameters);
-  };
-  const append = (...[table, rows, instead]: Appending) =>
-    add((next) => {
-      if (rows.length === 0) return NOTHING;
-      const { part, parameters } = appendingPart(table, rows, next, instead);
-      return { parts: [part], parameters };
-    });
-  append(logCheckpoints, marks, {
-    facts_total: "mark.facts_total - given.facts_total",
-    bytes_total: "mark.bytes_total - given.bytes_total",
-  });
-  append(logBlocks, blocks, { reached_ms: `greatest(given.reached_ms, ${REACHED_BEFORE})` });
-  append(logFacts, facts.map(rowOf));
-  append(logChain, links.chain);
-  append(logCoinChain, links.coins);
-  append(logBlockChain, links.blocks);
-  add((next) => provenPart(proofs, committees, next));
+  const all: AtOnce[] = [
+    parts(logCheckpoints, marks, {
+      facts_total: "mark.facts_total - given.facts_total",
+      bytes_total: "mark.bytes_total - given.bytes_total",
+    }),
+    parts(logBlocks, blocks, { reached_ms: `greatest(given.reached_ms, ${REACHED_BEFORE})` }),
+    parts(logFacts, facts.map(rowOf)),
+    (next) => (links === undefined ? NOTHING : linkParts(links, next)),
+    (next) => provenPart(proofs, committees, next),
+  ];
+  const writing = together(all)(given.length + 1) ?? NOTHING;
   // Sent at once: what only begins to be awaited leaves after statements that are executed.
   const moved = await writeAfter(
     sql,
     { mark: MOVE, given },
-    { parts, check: `pg_notify('${LOG_CHANNEL}', mark.next_checkpoint::text)`, parameters },
+    { ...writing, check: `pg_notify('${LOG_CHANNEL}', mark.next_checkpoint::text)` },
   );
   if (!moved) throw new HighWaterMovedError(first);
 };
 
-type Appending = readonly [
-  table: PgTable,
-  rows: readonly Row[],
-  instead?: Readonly<Record<string, string>>,
-];
+/** Parts that append rows, however many. */
+const parts =
+  (table: PgTable, rows: readonly Row[], instead?: Readonly<Record<string, string>>): AtOnce =>
+  (first) => {
+    if (rows.length === 0) return NOTHING;
+    const { part, parameters } = appendingPart(table, rows, first, instead);
+    return { parts: [part], parameters };
+  };
+
+const linkParts = ({ chain, coins, blocks }: Links, first: number): Writing =>
+  together([parts(logChain, chain), parts(logCoinChain, coins), parts(logBlockChain, blocks)])(
+    first,
+  ) ?? NOTHING;
+
+/** Rows of the facts as these are hashed, whose links then go to `done`. */
+function* rowsOf(
+  hashing: Generator<readonly Fact[], Links>,
+  done: (links: Links) => void,
+): Generator<typeof logFacts.$inferSelect> {
+  for (;;) {
+    const step = hashing.next();
+    if (step.done) return done(step.value);
+    for (const fact of step.value) yield rowOf(fact);
+  }
+}
+
+/** All links at once. */
+const lastOf = (hashing: Generator<readonly Fact[], Links>): Links => {
+  for (;;) {
+    const step = hashing.next();
+    if (step.done) return step.value;
+  }
+};
 
 /** What proves the batch; nothing where signatures are not verified. */
 const provenPart = (

@@ -16,10 +16,16 @@ type Ends = {
   readonly coins: ReadonlyMap<string, CoinEnd>;
 };
 
-/** What an append adds to the chains. */
-export type Links = {
+/** What an append will add to the chains. */
+export type Linking = {
   /** Hash of the chain of facts that the first link is behind. */
   readonly before: Uint8Array;
+  /** Yields the facts of each checkpoint when they are hashed, and returns all links. */
+  hash(): Generator<readonly Fact[], Links>;
+};
+
+/** What an append adds to the chains. */
+export type Links = {
   readonly chain: readonly (typeof logChain.$inferSelect)[];
   readonly coins: readonly (typeof logCoinChain.$inferSelect)[];
   readonly blocks: readonly (typeof logBlockChain.$inferSelect)[];
@@ -28,7 +34,7 @@ export type Links = {
 
 export type ChainEnds = {
   /** The links of facts and blocks that follow what the log has. Completes chains of an older log first. */
-  linksOf(on: Transactor, appended: Appended): Promise<Links>;
+  linkingOf(on: Transactor, appended: Appended): Promise<Linking>;
   /** They were committed. */
   keep(links: Links): void;
   /** Whether they were is not known, or somebody else appended. */
@@ -62,7 +68,7 @@ export const createChainEnds = (): ChainEnds => {
   };
 
   return {
-    linksOf: async (on, appended) => {
+    linkingOf: async (on, appended) => {
       const { chain, blocks } = known ?? (await load(on));
       const missing = new Set<string>();
       for (const { coinType } of appended.facts) {
@@ -73,7 +79,7 @@ export const createChainEnds = (): ChainEnds => {
           ? new Map<string, CoinEnd>()
           : await on.statement((sql) => coinEnds(sql, missing));
       for (const coinType of missing) coins.set(coinType, found.get(coinType) ?? NO_FACTS);
-      return linksBehind({ chain, blocks, coins }, appended);
+      return { before: chain, hash: () => linksBehind({ chain, blocks, coins }, appended) };
     },
     keep: ({ after }) => {
       known = { chain: after.chain, blocks: after.blocks };
@@ -94,10 +100,10 @@ export const createChainEnds = (): ChainEnds => {
   };
 };
 
-const linksBehind = (
+function* linksBehind(
   { chain: before, blocks: blocksBefore, coins: coinsBefore }: Ends,
   { facts, checkpoints, blocks: rows }: Appended,
-): Links => {
+): Generator<readonly Fact[], Links> {
   const chain: (typeof logChain.$inferSelect)[] = [];
   const coins: (typeof logCoinChain.$inferSelect)[] = [];
   const coinsAfter = new Map<string, CoinEnd>();
@@ -105,27 +111,28 @@ const linksBehind = (
   let from = 0;
   for (const mark of checkpoints) {
     const { sequence: checkpoint, facts: upTo } = mark;
-    const hashed = hashFacts(facts.slice(from, upTo));
+    const own = facts.slice(from, upTo);
+    const hashed = hashFacts(own);
     from = upTo;
     hash = linkOf(hash, mark, hashed.all.hash);
     chain.push({ checkpoint, facts: hashed.all.facts, hash });
-    for (const [coinType, own] of hashed.coins) {
+    for (const [coinType, ofCoin] of hashed.coins) {
       const end = coinsAfter.get(coinType) ?? coinsBefore.get(coinType) ?? NO_FACTS;
       const next = {
-        facts: end.facts + BigInt(own.facts),
-        hash: linkOf(end.hash, mark, own.hash),
+        facts: end.facts + BigInt(ofCoin.facts),
+        hash: linkOf(end.hash, mark, ofCoin.hash),
       };
       coinsAfter.set(coinType, next);
       coins.push({ coinType, checkpoint, ...next });
     }
+    yield own;
   }
   const blocks = blockLinks(blocksBefore, rows);
   const blocksAfter = blocks.at(-1)?.hash ?? blocksBefore;
   return {
-    before,
     chain,
     coins,
     blocks,
     after: { chain: hash, blocks: blocksAfter, coins: coinsAfter },
   };
-};
+}
