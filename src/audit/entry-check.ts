@@ -5,7 +5,10 @@ import { coinEnds, type LogFault, NO_FACTS } from "../log/chain.ts";
 import { type SequenceEntry, textIn } from "./sequence.ts";
 
 /** An entry about the log, or one that an auditor kept. */
-export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body">;
+export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
+  /** Of one that was kept: where. */
+  readonly name?: string;
+};
 
 /**
  * The first fault for each entry that the log contradicts. Entries of other kinds are passed over; whether they are
@@ -32,10 +35,11 @@ export const entryFaults = async (
   return faults;
 };
 
-const faultOf = ({ number, kind }: LogEntry, checkpoint: bigint, what: string): LogFault => ({
-  checkpoint,
-  what: `entry ${number} of the sequence (${kind}) ${what}`,
-});
+const faultOf = (
+  { number, kind, name = `entry ${number} of the sequence (${kind})` }: LogEntry,
+  checkpoint: bigint,
+  what: string,
+): LogFault => ({ checkpoint, what: `${name} ${what}` });
 
 const numberIn = ({ body }: LogEntry, name: string): bigint => {
   const text = textIn(body, name);

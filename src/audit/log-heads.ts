@@ -8,6 +8,7 @@ import type { Sql } from "../database/connect.ts";
 import { chainEnd, chainGap, LogChangedError, type LogFault } from "../log/chain.ts";
 import { checkStretch, endFault } from "../log/check-chain.ts";
 import { type DeploymentKey, signedBytes } from "./deployment-key.ts";
+import { appendEntry } from "./sequence.ts";
 
 /** A head as it is given out. */
 export type LogHead = {
@@ -83,9 +84,10 @@ export const signHead = async (
     next = await checkUnsigned(sql, next.through);
   }
   const hash = Buffer.from(bytes).toString("hex");
-  const { keyId, publicKey, signature } = key.sign(
-    signedLogHead({ chainId: await chainIdOf(sql), checkpoint: `${checkpoint}`, hash }),
-  );
+  const head = { chainId: await chainIdOf(sql), checkpoint: `${checkpoint}`, hash };
+  const { keyId, publicKey, signature } = key.sign(signedLogHead(head));
+  // Before the row: entry number 0 commits to the heads that were signed without a sequence.
+  await appendEntry(sql, key, "head", head);
   const [row] = await sql<{ signed_at: string }[]>`
     insert into log_heads (checkpoint, hash, signature, key_id)
     values (${checkpoint}, ${bytes}, ${signature}, ${keyId})

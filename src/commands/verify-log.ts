@@ -1,4 +1,6 @@
 /** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
+
+import { type Kept, keptFaults, readKept } from "../audit/kept.ts";
 import {
   checkAgainstSource,
   isGone,
@@ -21,6 +23,8 @@ import { UsageError } from "./usage.ts";
 const SOURCE_MS = 60_000;
 
 export type LogOptions = {
+  /** Files of heads or entries that were kept elsewhere. */
+  readonly head?: readonly string[];
   readonly source?: string;
   readonly from?: bigint;
   readonly json?: boolean;
@@ -45,18 +49,24 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   if (options.from !== undefined && options.source === undefined) {
     throw new UsageError("verify --log takes --from together with --source");
   }
+  const kept: Kept[] = [];
+  for (const path of options.head ?? []) kept.push(...(await readKept(path)));
   const runtime = await openRuntime();
   await using storage = await openStorage(runtime.config, runtime.logger, {
     tables: "current",
     readOnly: true,
   });
   const asked = await askedOf(runtime);
-  const report = await verifyLog(storage.write, asked, runtime.signal);
+  const found = await verifyLog(storage.write, asked, runtime.signal);
+  const contradicted = await keptFaults(storage.write.sql, kept, runtime.signal);
+  const report = { ...found, faults: [...contradicted, ...found.faults] };
   const findings =
     options.source === undefined
       ? await namedFaults(runtime, storage.write, report)
       : await againstSource(runtime, storage.write, report, options);
-  const text = options.json ? JSON.stringify(asJson(findings)) : inWords(findings).join("\n");
+  const text = options.json
+    ? JSON.stringify({ ...asJson(findings), kept: kept.length })
+    : [...inWords(findings), ...keptInWords(kept, contradicted)].join("\n");
   process.stdout.write(`${text}\n`);
   if (findings.faults.length > 0) process.exitCode = 1;
   else if (!findings.isShown) process.exitCode = NOT_SHOWN;
@@ -182,6 +192,12 @@ const namedFaults = async (
     const why = error instanceof Error ? error.message : String(error);
     return { ...none, note: `which facts they are, the ledger can tell: --source (${why})` };
   }
+};
+
+const keptInWords = (kept: readonly Kept[], faults: readonly unknown[]): readonly string[] => {
+  if (kept.length === 0)
+    return ["taken on faith: that nobody made the chains and heads anew (--head FILE shows it)"];
+  return faults.length > 0 ? [] : [`all ${kept.length} heads and entries that were kept fit`];
 };
 
 const inWords = ({ report, faults, source, note, isShown }: Findings): readonly string[] => {

@@ -35,6 +35,7 @@ type Options = {
   readonly trust?: TrustedCheckpoint;
   readonly committeeFrom?: string;
   readonly log?: boolean;
+  readonly head?: readonly string[];
   readonly json?: boolean;
   readonly retryFor: number;
 };
@@ -59,6 +60,10 @@ export const verifyCommand = () =>
       "--log",
       "check the log in the database instead: against its hash chains, the heads signed of it and the validators' signatures; with --source against every checkpoint of it, from --from on",
     )
+    .option(
+      "--head <files...>",
+      "with --log: heads or entries of the sequence that you kept, as GET /log-heads or /sequence gave them; the log must still have them",
+    )
     .option("--json", "one JSON document instead of text")
     .addOption(retryForOption())
     .addHelpText(
@@ -70,10 +75,13 @@ export const verifyCommand = () =>
       if (options.log) {
         const { to, trust, committeeFrom } = options;
         if ([to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
-          throw new UsageError("verify --log takes --source, --from, --retry-for and --json alone");
+          throw new UsageError(
+            "verify --log takes --source, --from, --head, --retry-for and --json alone",
+          );
         }
         return (await import("./verify-log.ts")).verifyWholeLog(options);
       }
+      if (options.head !== undefined) throw new UsageError("--head goes with --log");
       const verified = files.length > 0 ? verifyFiles(files, options) : verifyRange(options);
       try {
         const { report, began } = await verified;

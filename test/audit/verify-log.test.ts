@@ -1,13 +1,16 @@
 /** `verify --log`: the log held against its chain, and the facts that do not fit by name. */
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import { signHead } from "../../src/audit/log-heads.ts";
+import { signedHeads, signHead } from "../../src/audit/log-heads.ts";
+import { completeChains } from "../../src/log/chain.ts";
 import { runCommand } from "../commands/run-command.ts";
-import { alterLog } from "../log/damage.ts";
+import { alterLog, forgetChain } from "../log/damage.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
+import { entriesOf } from "./sequence-entries.ts";
 
 let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -163,6 +166,60 @@ test("altered bytes and an added fact are named, all of them in one run", async 
     expect(faults[1].facts).toEqual([expect.stringContaining("added, the ledger has none")]);
   });
   expect(await verify()).toMatchObject({ code: 0 });
+});
+
+test("what was kept elsewhere is held against the log: a log chained anew over other facts is found", async () => {
+  const kept = join(folder.path, "kept.json");
+  const lines = join(folder.path, "kept.jsonl");
+  const heads = await signedHeads(database.sql, 10);
+  const page = {
+    chainId: null,
+    heads: heads.map(({ checkpoint, hash }) => ({ checkpoint: `${checkpoint}`, hash })),
+  };
+  await writeFile(kept, JSON.stringify(page));
+  const entries = await entriesOf(database.sql);
+  await writeFile(lines, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  const whole = await verify("--head", kept, lines);
+  expect(whole, whole.stdout).toMatchObject({ code: 0 });
+  expect(whole.stdout).toMatch(/^all 3 heads and entries that were kept fit$/m);
+  expect((await verify()).stdout).toMatch(/^taken on faith: that nobody made .* anew \(--head/m);
+
+  // Everything that is signed is gone, and what was changed is chained anew.
+  await using anew = await freshDatabase();
+  const own = { ...settings, DATABASE_URL: anew.url };
+  await runCommand(["index", "--last", "59"], own);
+  const sender = `0x${"0".repeat(64)}`;
+  await alterLog(anew, `update log_facts set sender = '${sender}' where checkpoint = 21`);
+  await forgetChain(anew);
+  await completeChains(anew);
+  expect(await runCommand(["verify", "--log"], own)).toMatchObject({ code: 0 });
+  for (const file of [kept, lines]) {
+    const { code, stdout } = await runCommand(["verify", "--log", "--head", file], own);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /kept\.jsonl?, number \d \((head|entry 1)\) has another hash than log_chain/,
+    );
+  }
+  const replaced = await runCommand(["verify", "--log", "--head", lines], own);
+  expect(replaced.stdout).toMatch(/entry 1\) was kept, but the sequence has none of that number/);
+});
+
+test.each([
+  ["empty", "", /is empty/],
+  ["no JSON", "{", /line 1 is no JSON/],
+  ["something else", '{"a": 1}', /is neither a head nor an entry/],
+  [
+    "a head with a wrong hash",
+    '{"checkpoint": "3", "hash": "00"}',
+    /is neither a head nor an entry/,
+  ],
+])("a kept file that is %s is refused by name", async (_what, text, words) => {
+  const file = join(folder.path, "refused.json");
+  await writeFile(file, text);
+  const { code, stderr } = await verify("--head", file);
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(words);
+  expect(stderr).toContain("refused.json");
 });
 
 test("it goes with no files and no range", async () => {
