@@ -11,6 +11,8 @@ import { entriesAt, entryHash } from "./sequence.ts";
 export class KeptHeadsError extends Error {
   override readonly name = "KeptHeadsError";
   readonly remedy: Remedy = "stop";
+  /** As wrong usage: 1 is a finding. */
+  readonly exitCode = 2;
 
   constructor(path: string, what: string) {
     super(

@@ -1,12 +1,8 @@
 /** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
 
 import { type Kept, keptFaults, readKept } from "../audit/kept.ts";
-import {
-  checkAgainstSource,
-  isGone,
-  type SourceChecked,
-  type SourceFault,
-} from "../audit/source-check.ts";
+import { checkAgainstSource, isGone, type SourceChecked } from "../audit/source-check.ts";
+import type { SourceFault } from "../audit/source-compare.ts";
 import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify-log.ts";
 import type { Database } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";

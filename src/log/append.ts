@@ -11,20 +11,13 @@ import {
   writeAfter,
   writeNow,
 } from "../database/writing.ts";
-import { blockRows, countOf } from "./block.ts";
+import { type CheckpointRow, totalsByCheckpoint } from "./batch-totals.ts";
+import { blockRows } from "./block.ts";
 import type { ChainEnds, Links } from "./chain-ends.ts";
 import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
-import type {
-  AppendBatch,
-  CheckpointMark,
-  CoinDecimals,
-  Fact,
-  LogCommittee,
-  StretchProof,
-} from "./fact.ts";
-import { factBytes } from "./fact-size.ts";
-import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
+import type { AppendBatch, CoinDecimals, Fact, LogCommittee, StretchProof } from "./fact.ts";
+import { HighWaterMovedError } from "./log-errors.ts";
 import { appendPackages } from "./packages.ts";
 import {
   logBlockChain,
@@ -241,45 +234,6 @@ const MOVE = `
  * this column begins with the time of its last checkpoint.
  */
 const REACHED_BEFORE = "(select greatest(reached_ms, last_timestamp_ms) from log_high_water)";
-
-type CheckpointRow = CheckpointMark & {
-  /** Facts of the batch up to this checkpoint, its own included, and their bytes. */
-  readonly facts: number;
-  readonly bytes: number;
-};
-
-/**
- * One row per checkpoint that holds facts, ascending.
- * @throws InvalidBatchError when the batch contradicts itself
- */
-const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): CheckpointRow[] => {
-  const invalid = (what: string) => new InvalidBatchError(first, last.sequence, what);
-  if (first > last.sequence) throw invalid("it ends before it begins");
-  const count = countOf(block);
-  if (count === null || BigInt(count) !== last.sequence - first + 1n) {
-    throw invalid("its block is not of its checkpoints");
-  }
-  const rows: CheckpointRow[] = [];
-  let at = 0;
-  let bytes = 0;
-  let reached = first - 1n;
-  for (const mark of marks) {
-    const { sequence } = mark;
-    if (sequence <= reached) throw invalid(`the mark of ${sequence} is out of order`);
-    reached = sequence;
-    const before = at;
-    for (let fact = facts[at]; fact?.checkpoint === sequence; fact = facts[at]) {
-      bytes += factBytes(fact);
-      at += 1;
-    }
-    if (at > before) rows.push({ ...mark, facts: at, bytes });
-  }
-  const stray = facts[at];
-  if (stray !== undefined)
-    throw invalid(`a fact of ${stray.checkpoint} is out of order or unmarked`);
-  if (reached > last.sequence) throw invalid(`the mark of ${reached} is outside`);
-  return rows;
-};
 
 /** Coin types of contract facts that this log has not recorded yet. */
 const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string> => {

@@ -217,7 +217,7 @@ test.each([
   const file = join(folder.path, "refused.json");
   await writeFile(file, text);
   const { code, stderr } = await verify("--head", file);
-  expect(code).not.toBe(0);
+  expect(code).toBe(2);
   expect(stderr).toMatch(words);
   expect(stderr).toContain("refused.json");
 });
