@@ -122,7 +122,10 @@ const signature = must(isBase64(64), "base64 of 64 bytes");
 export const PACK_FORMAT = "holderbook-audit-pack";
 export const MANIFEST = "manifest.json";
 export const SIGNATURE = "manifest.sig.json";
+export const STATE = "first/state.ndjson";
 export const MOVEMENTS = "movements.ndjson";
+export const HOLDER_EVENTS = "holder-events.ndjson";
+const ROLE_EVENTS = "role-events.ndjson";
 export const TABLES = { first: "first/cap-table.json", last: "last/cap-table.json" };
 
 /** Every file of a pack but the manifest, its signature and the excerpts, with its longest length in bytes. */
@@ -130,11 +133,11 @@ const FIXED_FILES = {
   "report.md": 2 ** 28,
   "committee.json": 2 ** 20,
   [TABLES.first]: 2 ** 31,
-  "first/state.ndjson": 2 ** 31,
+  [STATE]: 2 ** 31,
   [TABLES.last]: 2 ** 31,
   [MOVEMENTS]: 2 ** 33,
-  "holder-events.ndjson": 2 ** 32,
-  "role-events.ndjson": 2 ** 32,
+  [HOLDER_EVENTS]: 2 ** 32,
+  [ROLE_EVENTS]: 2 ** 32,
 };
 /** Of a checkpoint, the network's own limit is some 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
@@ -243,7 +246,7 @@ export const rowFaults = (json) => membersOf(ROW)(json, "it");
 const EVENT = { position: u64, txDigest: digest, timestampMs: timeMs };
 const CAUSES =
   "MINT BURN TRANSFER FORCE_TRANSFER GRANT_FUNDED GRANT_CLAIMED GRANT_CANCELLED UNKNOWN".split(" ");
-const HOLDER_EVENTS =
+const EVENT_TYPES =
   "holder_added holder_removed holder_address_added holder_address_removed address_joined_group address_left_group address_frozen".split(
     " ",
   );
@@ -258,15 +261,15 @@ const LINES = {
     change,
     balanceAfter: amount,
   }),
-  "holder-events.ndjson": membersOf({
+  [HOLDER_EVENTS]: membersOf({
     ...EVENT,
-    eventType: oneOf(...HOLDER_EVENTS),
+    eventType: oneOf(...EVENT_TYPES),
     holderId: nullOr(u64),
     address: nullOr(address),
     groupId: nullOr(u64),
     isFrozen: nullOr(flag),
   }),
-  "role-events.ndjson": membersOf({
+  [ROLE_EVENTS]: membersOf({
     ...EVENT,
     owner: address,
     role: type,
@@ -315,7 +318,7 @@ const STANDING = {
   }),
   role: membersOf({ kind: exactly("role"), owner: address, role: type, checkpoint: number }),
 };
-LINES["first/state.ndjson"] = (json, path) =>
+LINES[STATE] = (json, path) =>
   isObject(json) && Object.hasOwn(STANDING, json.kind)
     ? STANDING[json.kind](json, path)
     : [`${path} must be an object, a membership or a role`];
@@ -323,5 +326,5 @@ LINES["first/state.ndjson"] = (json, path) =>
 /** What is wrong with the JSON of a line of a file. */
 export const lineFaults = (path, json) => LINES[path](json, "it");
 
-/** Files of lines, in the order in which they are read. */
-export const LINE_FILES = Object.keys(LINES);
+/** Files of lines, in the order in which they are read: what stood at first, then what happened. */
+export const LINE_FILES = [STATE, MOVEMENTS, HOLDER_EVENTS, ROLE_EVENTS];

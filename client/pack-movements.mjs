@@ -1,7 +1,8 @@
 /** What an audit pack says happened: the form of every line, and whether the movements lead from one register to the other. */
 import { fail, stopAt } from "./pack-error.mjs";
 import { isCanonical, linesOf, parsed } from "./pack-files.mjs";
-import { LINE_FILES, lineFaults, MOVEMENTS } from "./pack-forms.mjs";
+import { HOLDER_EVENTS, LINE_FILES, lineFaults, MOVEMENTS, STATE, TABLES } from "./pack-forms.mjs";
+import { PackWallets } from "./pack-wallets.mjs";
 
 /** An object of the largest size in base64, and what is around it. */
 export const LONGEST_LINE = 2 ** 19;
@@ -34,18 +35,26 @@ const placed = (path, { position }, before, { first, last }, at) => {
   return BigInt(position);
 };
 
-/** Holds the form of all files of lines; returns how many lines each has, and what the movements come to. */
-export const linesIn = async (pack, manifest, signal) => {
+/**
+ * Holds all files of lines against their form, and the registers against what they say of wallets.
+ * @returns how many lines each has, and what the movements come to
+ */
+export const linesIn = async (pack, manifest, { first, last }, signal) => {
   const counts = {};
   const moved = new Map();
+  const wallets = new PackWallets();
   for (const path of LINE_FILES) {
     let [count, position] = [0, 0n];
     for await (const json of jsonLines(pack, path, signal)) {
       count += 1;
       if (json.kind === undefined) position = placed(path, json, position, manifest, count);
       if (path === MOVEMENTS) move(moved, json, count);
+      if (path === HOLDER_EVENTS) wallets.happened(json);
+      if (json.kind === "membership") wallets.stands(json);
     }
     counts[path] = count;
+    if (path === STATE) wallets.check(TABLES.first, first);
+    if (path === HOLDER_EVENTS) wallets.check(TABLES.last, last);
   }
   return { counts, moved };
 };
@@ -72,7 +81,7 @@ export const checkMovements = (moved, first, last) => {
   const wallets = new Set([...first.keys(), ...last.keys()]);
   for (const key of moved.keys()) wallets.add(key.slice(0, key.indexOf(" ")));
   for (const wallet of wallets) {
-    const [had, has] = [first.get(wallet) ?? 0n, last.get(wallet) ?? 0n];
+    const [had, has] = [first, last].map((register) => register.get(wallet)?.balance ?? 0n);
     const parts = ["TOKENS", "GRANTS"].map((part) => moved.get(`${wallet} ${part}`));
     const sum = (of) => parts.reduce((total, part) => total + (part?.[of] ?? 0n), 0n);
     const change = sum("last") - sum("first");

@@ -12,7 +12,7 @@ export const LONGEST_ROW = 2 ** 21;
 const LISTED = 100;
 
 /**
- * A register's balances by wallet. Its file is read line by line: the head, then one row a line.
+ * A register's wallets, by address. Its file is read line by line: the head, then one row a line.
  * @returns also its head, as its JSON has it
  */
 export const registerOf = async (pack, name, manifest, signal) => {
@@ -27,7 +27,7 @@ export const registerOf = async (pack, name, manifest, signal) => {
     manifest.coinType,
   );
   stopAt(failures.map((what) => ({ file, what })));
-  const balances = new Map();
+  const wallets = new Map();
   const leaves = [];
   let before;
   let isEnded = false;
@@ -40,9 +40,11 @@ export const registerOf = async (pack, name, manifest, signal) => {
       continue;
     }
     const at = leaves.length + 1;
+    if (at > head.holderCount)
+      fail(file, `has more than the ${head.holderCount} rows that it counts`);
     if (before !== undefined && !before.hasNext) fail(file, `row ${at} has no comma before it`);
     const row = rowIn(file, line, at);
-    for (const what of faultsIn(row, before?.row, head, balances)) {
+    for (const what of faultsIn(row, before?.row, head, wallets)) {
       failures.push({ file, what: `row ${at} ${what}` });
     }
     if (failures.length > LISTED) break;
@@ -60,7 +62,7 @@ export const registerOf = async (pack, name, manifest, signal) => {
   if (leaves.length !== head.holderCount) {
     fail(file, `has ${leaves.length} rows, not ${head.holderCount}`);
   }
-  return { head, balances, rows: leaves.length };
+  return { head, wallets, rows: leaves.length };
 };
 
 /** JSON as it is printed: with its members in their order, and nothing twice. */
@@ -101,7 +103,7 @@ const headFailures = (name, head, mark, signed, coinType) => {
 };
 
 /** What of a row does not fit itself, the row before it, or the table. */
-const faultsIn = (row, before, { issued }, balances) => {
+const faultsIn = (row, before, { issued }, known) => {
   const faults = [];
   const { holderId, wallets } = row;
   const [balance, granted] = [BigInt(row.balance), BigInt(row.granted)];
@@ -119,11 +121,12 @@ const faultsIn = (row, before, { issued }, balances) => {
   }
   for (const [at, wallet] of wallets.entries()) {
     const { address } = wallet;
-    if (balances.has(address)) faults.push(`has ${address}, which is there twice`);
+    if (known.has(address)) faults.push(`has ${address}, which is there twice`);
     else if (at > 0 && wallets[at - 1].address > address) {
       faults.push(`has ${address} out of its order`);
     }
-    balances.set(address, BigInt(wallet.balance));
+    const { groupId, isFrozen } = wallet;
+    known.set(address, { balance: BigInt(wallet.balance), holderId, groupId, isFrozen });
   }
   if (before !== undefined && !isBehind(row, before)) faults.push("stands out of its order");
   return faults;

@@ -5,6 +5,7 @@
  * the facts and verifies the validators.
  */
 import { checkFiles, sha256Of, signedManifest } from "./pack-files.mjs";
+import { HOLDER_EVENTS, MOVEMENTS } from "./pack-forms.mjs";
 import { checkMovements, linesIn } from "./pack-movements.mjs";
 import { registerOf } from "./pack-tables.mjs";
 import { authenticity } from "./pack-verdict.mjs";
@@ -34,16 +35,16 @@ export const verifyAuditPack = async (files, options = {}) => {
   await checkFiles(pack, manifest, { hash, signal, told });
   const first = await registerOf(pack, "first", manifest, signal);
   const last = await registerOf(pack, "last", manifest, signal);
-  const { counts, moved } = await linesIn(pack, manifest, signal);
-  checkMovements(moved, first.balances, last.balances);
-  const movements = counts["movements.ndjson"];
+  const { counts, moved } = await linesIn(pack, manifest, { first, last }, signal);
+  checkMovements(moved, first.wallets, last.wallets);
+  const movements = counts[MOVEMENTS];
   const authentic = authenticity(manifest, publicKey);
   const consistent = {
     holds: null,
     by: [
       "every file has the form of an audit pack, and every identifier in it is in its canonical form",
       `the registers' ${first.rows} and ${last.rows} rows add up, give the signed roots, and come to the supply in their heads`,
-      `${movements} movements account for every change of every wallet between the two`,
+      `${movements} movements account for every change of every wallet between the two, and ${counts[HOLDER_EVENTS]} events for its holder, group and freeze`,
     ],
     not_shown: UNCHECKED,
   };

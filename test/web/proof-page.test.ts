@@ -160,6 +160,18 @@ test("a pack whose rows do not add up to their wallets fails, although the signe
   expect(reasons(await check(await pack(twice))).join()).toContain("which is there twice");
 });
 
+test("a pack whose wallets are in another group, or not frozen, than its own lines say fails", async () => {
+  const other = (text: string) => text.replace('"groupId":null', '"groupId":"7"');
+  const grouped = changing("last/cap-table.json", other);
+  expect(reasons(await check(await pack(grouped))).join()).toMatch(
+    /^last\/cap-table\.json: 0x[0-9a-f]{64} has another holder, group or freeze/,
+  );
+  const thawed = changing("holder-events.ndjson", (text) =>
+    text.replace(/.*address_frozen.*\n/, ""),
+  );
+  expect(reasons(await check(await pack(thawed))).join()).toContain("has another holder, group or");
+});
+
 test("an audit pack is as it was signed only when every file is, and none is missing or added", async () => {
   const changed = await pack();
   const report = (await changed.get("report.md")?.text()) ?? "";
