@@ -43,7 +43,11 @@ export type Kept = z.infer<typeof entryForm> & { readonly name: string; readonly
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** @throws KeptHeadsError (stop) */
-export const readKept = async (path: string): Promise<readonly Kept[]> => {
+export const readKept = async (path: string): Promise<readonly Kept[]> =>
+  (await keptValues(path)).map((value, place) => keptOf(path, place, value));
+
+/** What a file of heads or entries has, its form not looked at. @throws KeptHeadsError (stop) */
+export const keptValues = async (path: string): Promise<readonly unknown[]> => {
   const about = await stat(path).catch((error: Error) => {
     throw new KeptHeadsError(path, `cannot be read (${error.message})`);
   });
@@ -51,7 +55,7 @@ export const readKept = async (path: string): Promise<readonly Kept[]> => {
   if (about.size > MOST_BYTES) throw new KeptHeadsError(path, `has more than ${MOST_BYTES} bytes`);
   const found = documentsIn(path, await readFile(path, "utf8")).flatMap(partsOf);
   if (found.length === 0) throw new KeptHeadsError(path, "is empty");
-  return found.map((value, place) => keptOf(path, place, value));
+  return found;
 };
 
 const keptOf = (path: string, place: number, value: unknown): Kept => {

@@ -2,11 +2,11 @@
  * Entries of the deployment's signed sequence that an auditor kept: what the deployment said at their time that
  * the facts of a coin were, and can no longer take back.
  */
-import { lstat, readFile } from "node:fs/promises";
 import { z } from "zod";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
 import { lowest } from "../values/block-numbers.ts";
+import { keptValues } from "./kept.ts";
 import type { ChainEnd } from "./pack-chain.ts";
 import { type Manifest, packError } from "./pack-form.ts";
 import { signedEntry } from "./sequence.ts";
@@ -40,12 +40,10 @@ export type CoinEntry = {
   readonly checkpoint: bigint;
 } & ChainEnd;
 
-/** A file of entries is no longer than this. */
-const LONGEST = 2 ** 26;
-
 /**
- * The entries of these files, one a line, that say where the chain of the pack's coin ended.
+ * The entries of these files that say where the chain of the pack's coin ended.
  * @throws AuditPackError (stop) for one that is malformed, or signed with another key than the pack
+ * @throws KeptHeadsError (stop) for a file that holds none
  */
 export const readEntries = async (
   paths: readonly string[],
@@ -53,14 +51,9 @@ export const readEntries = async (
 ): Promise<readonly CoinEntry[]> => {
   const entries: CoinEntry[] = [];
   for (const path of paths) {
-    const found = await lstat(path);
-    if (!found.isFile() || found.size > LONGEST) {
-      throw packError(path, `is no file of at most ${LONGEST} bytes`, "complete");
-    }
-    const lines = (await readFile(path, "utf8")).split("\n").filter((line) => line !== "");
-    for (const [at, line] of lines.entries()) {
-      const entry = coinEntryIn(line, manifest, (what) =>
-        packError(path, `line ${at + 1} ${what}`, "complete"),
+    for (const [at, value] of (await keptValues(path)).entries()) {
+      const entry = coinEntryIn(value, manifest, (what) =>
+        packError(path, `entry ${at + 1} of the file ${what}`, "complete"),
       );
       if (entry !== null) entries.push(entry);
     }
@@ -70,11 +63,11 @@ export const readEntries = async (
 
 /** Null for an entry of another kind, or of another coin. */
 const coinEntryIn = (
-  line: string,
+  value: unknown,
   { chainId, coinType, publicKey }: Manifest,
   refused: (what: string) => Error,
 ): CoinEntry | null => {
-  const { data } = entrySchema.safeParse(jsonOf(line));
+  const { data } = entrySchema.safeParse(value);
   if (data === undefined) throw refused("is no entry of a sequence");
   const { number, kind, body, at, signature } = data;
   const bytes = strictBase64(signature);
@@ -94,14 +87,6 @@ const coinEntryIn = (
   }
   const { checkpoint, facts, hash } = coin;
   return { number, at, checkpoint, facts, hash };
-};
-
-const jsonOf = (line: string): unknown => {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 };
 
 /** What the entries come to. */

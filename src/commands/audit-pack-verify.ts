@@ -72,7 +72,7 @@ export const verifyCommand = () =>
     )
     .option(
       "--entry <files...>",
-      "entries of the deployment's sequence that you kept, one a line: then nothing that was signed then can have been left out",
+      "entries of the deployment's sequence that you kept, as GET /sequence gives them: then nothing that was signed then can have been left out",
     )
     .option(
       "--require <tiers>",
