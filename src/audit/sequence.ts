@@ -75,8 +75,10 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 const NOTHING = "0".repeat(64);
 
-/** The last entry that each deployment key's process saw committed. */
-const seen = new Map<string, { readonly number: bigint; readonly hash: string }>();
+type Seen = { readonly number: bigint; readonly hash: string };
+
+/** The last entry that this process saw committed, by the deployment's key. */
+const seen = new Map<string, Seen>();
 
 /**
  * Appends an entry, in the caller's transaction: one writer at a time, until that ends. The first entry of all is
@@ -93,10 +95,11 @@ export const appendEntry = async (
   await sql`set local synchronous_commit = on`;
   await sql`
     insert into log_sequence_head (next, hash) values (0, ${NOTHING}) on conflict (id) do nothing`;
-  const [head] = await sql<{ next: bigint; hash: string }[]>`
-    select next, hash from log_sequence_head for update`;
+  const [head] = await sql<(Head & { mine: boolean })[]>`
+    select next, hash, xmin = pg_current_xact_id()::xid as mine from log_sequence_head for update`;
   if (head === undefined) throw new Error("log_sequence_head has no row");
-  await assertNothingLost(sql, key.keyId, head);
+  // What this transaction itself appended before is not committed yet, and may never be.
+  if (!head.mine) await assertNothingLost(sql, key, head, seen.get(key.keyId));
   if (head.next > 0n) return write(sql, key, head, kind, body);
   const first = await write(sql, key, head, "key", await before(sql, key));
   return write(sql, key, { next: 1n, hash: entryHash(first) }, kind, body);
@@ -104,15 +107,32 @@ export const appendEntry = async (
 
 type Head = { readonly next: bigint; readonly hash: string };
 
-/** What was committed when this process last appended must still be there. */
-const assertNothingLost = async (sql: Sql, keyId: string, head: Head): Promise<void> => {
-  const last = seen.get(keyId);
+/**
+ * Remembers the last entry that is committed, and holds what this process remembered against what there is.
+ * @throws SequenceLostError (stop)
+ */
+export const watchSequence = async (sql: Sql, key: Pick<DeploymentKey, "keyId">): Promise<void> => {
+  // First: whatever is appended meanwhile comes behind it.
+  const last = seen.get(key.keyId);
+  const [head] = await sql<Head[]>`select next, hash from log_sequence_head`;
+  if (head !== undefined) await assertNothingLost(sql, key, head, last);
+  else if (last !== undefined) throw new SequenceLostError(last.number);
+};
+
+/** What was seen committed must still be there. */
+const assertNothingLost = async (
+  sql: Sql,
+  { keyId }: Pick<DeploymentKey, "keyId">,
+  head: Head,
+  last: Seen | undefined,
+): Promise<void> => {
   if (last !== undefined) {
     const [kept] = await sql`
       select from log_sequence where number = ${last.number} and hash = ${last.hash}`;
     if (kept === undefined || head.next <= last.number) throw new SequenceLostError(last.number);
   }
-  if (head.next > 0n) seen.set(keyId, { number: head.next - 1n, hash: head.hash });
+  const number = head.next - 1n;
+  if (number > (seen.get(keyId)?.number ?? -1n)) seen.set(keyId, { number, hash: head.hash });
 };
 
 const write = async (

@@ -11,6 +11,7 @@ import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { entryFaults } from "./entry-check.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 import { entriesAfter } from "./sequence.ts";
+import { sequenceFaults } from "./sequence-check.ts";
 
 export type VerifiedLog = {
   /** Where the log begins, and up to where everything was looked at. */
@@ -56,6 +57,7 @@ export const verifyLog = async (
       if (fault !== null) faults.push(fault);
     }
     faults.push(...(await edgeFaults(tx.sql)));
+    faults.push(...(await sequenceFaults(tx.sql, signal)));
     const [log] = await tx.sql<{ first: bigint; next: bigint }[]>`
       select first_checkpoint as first, next_checkpoint as next from log_high_water`;
     const { first, next } = log ?? { first: 0n, next: 0n };

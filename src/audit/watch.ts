@@ -15,6 +15,7 @@ import { createBlockEntries } from "./block-entries.ts";
 import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
+import { watchSequence } from "./sequence.ts";
 
 /** Something that is looked at slowly, one stretch after another. */
 export type SlowLook = {
@@ -120,6 +121,8 @@ const keepChain = async (
       if (head !== "unchained") signedMs = beganMs;
       if (head !== "unchained" && head !== null) onSigned(head);
     }
+    // Behind what was just signed: a fail-over must not lose it unnoticed.
+    if (key !== undefined) await watchSequence(database.sql, key);
     await pause(chainEveryMs, signal);
   }
 };

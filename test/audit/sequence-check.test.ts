@@ -1,0 +1,168 @@
+/** The sequence held against itself and against what was signed beside it, under the hands of one who can write tables. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { signHead } from "../../src/audit/log-heads.ts";
+import { publishRoot } from "../../src/audit/published-roots.ts";
+import { appendEntry, watchSequence } from "../../src/audit/sequence.ts";
+import { sequenceFaults } from "../../src/audit/sequence-check.ts";
+import type { Sql } from "../../src/database/connect.ts";
+import { extendChain } from "../../src/log/chain.ts";
+import { openLog } from "../../src/log/log.ts";
+import { batch, fact, PACKAGE } from "../log/facts.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+
+let database: TestDatabase;
+let key: DeploymentKey;
+
+const coinType = `0x${"5".padStart(64, "0")}::acme::ACME`;
+const rootAt = (checkpoint: string) => ({
+  chainId: "chain-a",
+  coinType,
+  checkpoint,
+  checkpointDigest: `digest ${checkpoint}`,
+  root: "ab".repeat(32),
+  total: "1000",
+});
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
+  const log = await openLog(database, identity);
+  key = await openDeploymentKey(database, randomBytes(32));
+  // Before there is a sequence.
+  for (const checkpoint of ["1", "2"]) await publishRoot(database, key, rootAt(checkpoint));
+  for (const first of [0n, 4n, 8n]) {
+    await log.append(batch(first, first + 3n, [fact(first), fact(first + 2n)]), []);
+    await database.transaction(({ sql }) => extendChain(sql));
+    await database.transaction(({ sql }) => signHead(sql, key));
+  }
+  await publishRoot(database, key, rootAt("3"));
+});
+afterAll(() => database.close());
+
+const UNDONE = new Error("rolled back");
+
+/** What is found after a change behind the triggers, which is taken back again. */
+const foundAfter = async (
+  change: (sql: Sql) => PromiseLike<unknown>,
+): Promise<readonly string[]> => {
+  let found: readonly string[] = [];
+  const changed = database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await change(sql);
+    const faults = await sequenceFaults(sql, new AbortController().signal);
+    found = faults.map(({ what }) => what);
+    throw UNDONE;
+  });
+  await expect(changed).rejects.toBe(UNDONE);
+  return found;
+};
+
+test("a sequence that nobody touched holds, with the roots that were signed before it", async () => {
+  const [entries] = await database.sql<{ kinds: string }[]>`
+    select string_agg(kind, ' ' order by number) as kinds from log_sequence`;
+  expect(entries?.kinds).toMatch(/^key head head head/);
+  expect(await foundAfter(async () => {})).toEqual([]);
+});
+
+test.each([
+  [
+    "a root of before that is deleted",
+    "delete from published_roots where checkpoint = 1",
+    /published_roots does not have the 2 rows/,
+  ],
+  [
+    "a root of before that is exchanged",
+    "update published_roots set root = repeat('0', 64), signed_at = now() where checkpoint = 2",
+    /published_roots does not have the 2 rows/,
+  ],
+  [
+    "a head that is deleted",
+    "delete from log_heads where checkpoint = 6",
+    /entry 2 of the sequence \(head\) has no row/,
+  ],
+  [
+    "a head that is changed",
+    "update log_heads set hash = sha256('x') where checkpoint = 6",
+    /has no row in log_heads/,
+  ],
+  [
+    "a head that is added",
+    "insert into log_heads select 5, sha256('x'), signature, key_id from log_heads limit 1",
+    /checkpoint 5 that is no entry/,
+  ],
+  [
+    "an entry that is dated back",
+    "update log_sequence set at = '2020-01-01T00:00:00.000Z' where number = 3",
+    /entry 3 .* signature/,
+  ],
+  [
+    "an entry in the middle that is changed",
+    "update log_sequence set body = replace(body, 'chain-a', 'chain-b') where number = 1",
+    /entry 1 .* signature/,
+  ],
+  [
+    "an entry in the middle that is deleted",
+    "delete from log_sequence where number = 2",
+    /entry 3 .*comes where number 2 should/,
+  ],
+  [
+    "an end that is deleted",
+    "delete from log_sequence where number >= 3",
+    /ends with number 2, but log_sequence_head says/,
+  ],
+  [
+    "a public key that is exchanged",
+    "update deployment_keys set public_key = encode(sha256('x'), 'base64')",
+    /whose public key was changed/,
+  ],
+])("%s is found", async (_, change, found) => {
+  expect((await foundAfter((sql) => sql.unsafe(change))).join("\n")).toMatch(found);
+});
+
+test("a head that is deleted and signed anew over a changed log is found", async () => {
+  const found = await foundAfter(async (sql) => {
+    await sql`update log_chain set hash = sha256('anew') where checkpoint = 10`;
+    await sql`delete from log_heads where checkpoint = 10`;
+    const body = { chainId: "chain-a", checkpoint: "10", hash: "cd".repeat(32) };
+    await appendEntry(sql, key, "head", body);
+    await sql`
+      insert into log_heads (checkpoint, hash, signature, key_id)
+      select 10, decode(${body.hash}, 'hex'), signature, key_id from log_heads limit 1`;
+  });
+  expect(found.join("\n")).toMatch(
+    /entries 3 and \d+ of the sequence \(head\) say different things/,
+  );
+});
+
+test("a root that is signed in the place of another is found", async () => {
+  const found = await foundAfter(async (sql) => {
+    const body = { version: "2", chainId: "chain-a", coinType, checkpoint: "9", total: "1000" };
+    await appendEntry(sql, key, "root", { ...body, root: "ab".repeat(32) });
+    await appendEntry(sql, key, "root", { ...body, root: "cd".repeat(32) });
+  });
+  expect(found.join("\n")).toMatch(/of the sequence \(root\) say different things/);
+});
+
+test("nothing is appended to a sequence whose end a fail-over has lost, and what is rolled back was never there", async () => {
+  const act = (sql: Sql, what: string) =>
+    appendEntry(sql, key, "act", { chainId: "chain-a", what });
+  const append = (what: string) => database.transaction(({ sql }) => act(sql, what));
+  await foundAfter(async (sql) => {
+    for (const what of ["a", "b"]) await act(sql, what);
+  });
+  const { number } = await append("c");
+  await watchSequence(database.sql, key);
+  await database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql`delete from log_sequence where number >= ${number}`;
+    await sql`
+      update log_sequence_head set next = ${number},
+        hash = (select hash from log_sequence order by number desc limit 1)`;
+  });
+  const lost = `entry ${number} of the sequence was published, and is not in log_sequence any more`;
+  await expect(watchSequence(database.sql, key)).rejects.toThrow(lost);
+  await expect(append("d")).rejects.toThrow(lost);
+  expect(await foundAfter(async () => {})).toEqual([]);
+});
