@@ -46,7 +46,7 @@ export const readAgain = async (
   const ofCoin = (facts: readonly Fact[]) => facts.filter((fact) => fact.coinType === coinType);
   const inPack = async (file: string, sequence: bigint): Promise<readonly Fact[]> => {
     if (!pack.has(file)) return [];
-    const { checkpoint } = readExcerpt(sequence, await excerptBytes(pack, file), wanted);
+    const { checkpoint } = await readExcerpt(sequence, await excerptBytes(pack, file), wanted);
     return ofCoin(factsOf(checkpoint));
   };
   const from = since !== undefined && since <= first.checkpoint ? since : first.checkpoint + 1n;

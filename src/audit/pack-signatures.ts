@@ -1,10 +1,10 @@
 /** The validators' signatures of a pack, and the committees that follow one another through its epochs. */
 import { type PackFiles, textOf } from "../../client/pack-files.mjs";
-import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { loadBls } from "../ledger/proof/bls.ts";
-import { type CertifiedSummary, readCertified } from "../ledger/proof/certificate.ts";
+import type { CertifiedSummary } from "../ledger/proof/certificate.ts";
 import { type Committee, TOTAL_STAKE } from "../ledger/proof/committee.ts";
 import { readCommitteeFile } from "../ledger/proof/committee-file.ts";
+import { readSummaryExcerpt } from "../ledger/proof/excerpt.ts";
 import { committeeAfter, createProver } from "../ledger/proof/prover.ts";
 import type { TrustedCheckpoint } from "../ledger/reading/trust.ts";
 import {
@@ -97,7 +97,7 @@ export const openSignatures = async (
     const file = excerptFile(EPOCHS, sequence);
     return reading(file, async () => {
       const bytes = await excerptBytes(pack, file);
-      return readCertified({ sequence, encoding: "protobuf", bytes } satisfies RawCheckpoint);
+      return readSummaryExcerpt(sequence, bytes);
     });
   };
   if (first.epoch !== trust.epoch) {

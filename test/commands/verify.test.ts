@@ -1,4 +1,4 @@
-import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
@@ -134,4 +134,17 @@ test("a range is verified epoch by epoch, whatever it is followed from", async (
   const mixed = await verify("--from", "0", "--to", "129", ...source, ...file);
   expect(mixed.code).toBe(1);
   expect(mixed.stderr).toContain("VerificationError: checkpoint 55: it follows one of digest");
+});
+
+test("a source that leaves a checkpoint out is no reason to begin an audit behind it", async () => {
+  await using folder = await temporaryFolder();
+  const dir = join(folder.path, "ledger");
+  await writeDemoLedger({ dir, checkpoints: 12, seed: 5, format: "binpb", epochLength: 40 });
+  await rm(join(dir, "6.binpb.zst"));
+  const committee = ["--committee-from", join(dir, "ledger.json")];
+  const range = ["--from", "0", "--to", "11", "--retry-for", "0s"];
+  const ran = await verify(...range, "--source", `dir:${dir}`, ...committee);
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toContain("checkpoint 6 is missing although");
+  expect(ran.stderr).not.toMatch(/FIRST_CHECKPOINT|--first \d/);
 });

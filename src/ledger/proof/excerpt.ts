@@ -6,9 +6,11 @@
  * messages of all other transactions are empty.
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
+import type { Cursor } from "../decode/cursor.ts";
 import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
+import { CheckpointDecodeError } from "../decode/decode-error.ts";
 import { readEffects } from "../decode/effects.ts";
-import { refusing } from "../decode/verify.ts";
+import { type Claim, refusing } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";
 import { CertificateError } from "./proof-errors.ts";
 
@@ -37,15 +39,25 @@ export const makeExcerpt = async (
   raw: RawCheckpoint,
   transactions: ReadonlySet<number>,
 ): Promise<Uint8Array> => {
-  const parts = new Map<number, ExcerptTransaction>();
-  const objects: Part[] = [];
-  let contents = partOf(new Uint8Array());
+  const parts = collectParts();
   const { transactions: all } = decodeWith(raw, {
     inputs: false,
     claim: (cursor, claim) => {
-      const { of, transaction: index, start, end } = claim;
-      if (index !== null && !transactions.has(index)) return;
+      if (claim.transaction !== null && !transactions.has(claim.transaction)) return;
       refuse.claim(cursor, claim);
+      parts.add(cursor, claim);
+    },
+  });
+  return encode(readCertified(raw), parts.excerpt(all.length));
+};
+
+/** The parts of an excerpt, in the order in which a decoder meets them. */
+const collectParts = () => {
+  const parts = new Map<number, ExcerptTransaction>();
+  const objects: Part[] = [];
+  let contents = partOf(new Uint8Array());
+  return {
+    add: (cursor: Cursor, { of, transaction: index, start, end }: Claim): void => {
       const part = partOf(cursor.copy(start, end));
       if (index === null) {
         contents = part;
@@ -58,12 +70,12 @@ export const makeExcerpt = async (
       else if (of === "TransactionEvents") known.events = part;
       else objects.push(part);
     },
-  });
-  return encode(readCertified(raw), {
-    contents,
-    transactions: all.map((_, index) => parts.get(index) ?? {}),
-    objects: { objects },
-  });
+    excerpt: (count: number): Excerpt => ({
+      contents,
+      transactions: Array.from({ length: count }, (_, index) => parts.get(index) ?? {}),
+      objects: { objects },
+    }),
+  };
 };
 
 /**
@@ -107,17 +119,46 @@ export type ReadExcerpt = {
   readonly versionsBefore: ReadonlyMap<number, ReadonlyMap<string, bigint>>;
 };
 
+/** No byte of an excerpt may be one that nothing reads. */
+const assertWhole = (made: Uint8Array, bytes: Uint8Array, sequence: bigint): void => {
+  if (Buffer.compare(made, bytes) === 0) return;
+  throw new CheckpointDecodeError(
+    sequence,
+    Math.min(made.length, bytes.length),
+    "an excerpt has nothing but what proves its transactions, in one form; this one has other bytes",
+  );
+};
+
+/**
+ * Reads an excerpt about no transaction. The signature is not verified.
+ * @throws CheckpointDecodeError (retry) also for bytes that nothing reads, CertificateError (retry)
+ */
+export const readSummaryExcerpt = async (
+  sequence: bigint,
+  bytes: Uint8Array,
+): Promise<CertifiedSummary> => {
+  const certified = readCertified({ sequence, encoding: "protobuf", bytes });
+  assertWhole(await summaryExcerpt(certified), bytes, sequence);
+  return certified;
+};
+
 /**
  * Reads an excerpt and checks every digest in it. The signature is not verified.
- * @throws CheckpointDecodeError (retry)
+ * @throws CheckpointDecodeError (retry) also for bytes that nothing reads, CertificateError (retry)
  */
-export const readExcerpt = (sequence: bigint, bytes: Uint8Array, wanted: Wanted): ReadExcerpt => {
+export const readExcerpt = async (
+  sequence: bigint,
+  bytes: Uint8Array,
+  wanted: Wanted,
+): Promise<ReadExcerpt> => {
+  const parts = collectParts();
   const versionsBefore = new Map<number, ReadonlyMap<string, bigint>>();
   const raw: RawCheckpoint = { sequence, encoding: "protobuf", bytes };
   const checkpoint = decodeExcerpt(raw, wanted, {
     inputs: false,
     claim: (cursor, claim) => {
       refuse.claim(cursor, claim);
+      parts.add(cursor, claim);
       const { of, transaction, start, end } = claim;
       if (of !== "TransactionEffects" || transaction === null) return;
       const { inputs } = cursor.part(() => "effects", start, end, readEffects);
@@ -127,5 +168,8 @@ export const readExcerpt = (sequence: bigint, bytes: Uint8Array, wanted: Wanted)
       versionsBefore.set(transaction, new Map(versions));
     },
   });
-  return { certified: readCertified(raw), checkpoint, versionsBefore };
+  const certified = readCertified(raw);
+  const made = await encode(certified, parts.excerpt(checkpoint.transactions.length));
+  assertWhole(made, bytes, sequence);
+  return { certified, checkpoint, versionsBefore };
 };

@@ -84,7 +84,7 @@ export class CheckpointMissingError extends SourceError {
   constructor(source: string, sequence: bigint, laterSeen: bigint) {
     super(
       `${source}: checkpoint ${sequence} is missing although ${laterSeen} is there. ` +
-        `Put it in place, or start at one that is there: FIRST_CHECKPOINT=${laterSeen}, index --first ${laterSeen}.`,
+        `Put it in place: nothing can be said of a range that lacks it. Only an empty log may begin behind it, with index --first.`,
     );
     this.sequence = sequence;
   }
@@ -100,7 +100,7 @@ export class CheckpointPrunedError extends SourceError {
   constructor(source: string, sequence: bigint, firstAvailable: bigint) {
     super(
       `${source}: checkpoint ${sequence} was pruned; the first one available is ${firstAvailable}. ` +
-        `Read the older ones from an archive (an object store), or set FIRST_CHECKPOINT=${firstAvailable}.`,
+        `Read the older ones from an archive (an object store). Only an empty log may begin later, with index --first.`,
     );
     this.sequence = sequence;
     this.firstAvailable = firstAvailable;

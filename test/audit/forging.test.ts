@@ -1,0 +1,216 @@
+/** An operator who lies and can sign, against the command line, the client and the page. */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { generateKeyPair } from "../../client/ed25519.mjs";
+import { verdictLines, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import { writeDemoLedger } from "../../demo/write.ts";
+import { verifyPack } from "../../src/audit/pack-verify.ts";
+import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import { checkFiles } from "../../web/src/pages/proof/check/check.ts";
+import { chromiumPath, openPage } from "../chromium.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "../service/following.ts";
+import { runProgram, temporaryFolder } from "../service/process.ts";
+import { FORGERIES, FORGERIES_OF_WHOLE, UNPROVEN } from "./forgeries.ts";
+import type { Forgery } from "./forging.ts";
+import { filesIn, filesOfVersion1, type PackInMemory, signedAnew } from "./packs.ts";
+
+const chromium = await chromiumPath();
+if (chromium === undefined) console.warn("no chromium on this machine: its test is skipped");
+
+/** The deployment's, which the auditor knows. */
+const key = generateKeyPair();
+const known = { publicKey: key.publicKey };
+
+let database: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let proven: PackInMemory;
+let signed: PackInMemory;
+let whole: PackInMemory;
+
+beforeAll(async () => {
+  [database, folder] = await Promise.all([freshDatabase(), temporaryFolder()]);
+  proven = signedAnew(await filesOfVersion1("proven"), undefined, key);
+  signed = signedAnew(await filesOfVersion1("signed"), undefined, key);
+  const ledger = join(folder.path, "ledger");
+  const options = { checkpoints: 60, seed: 5, format: "chk", epochLength: 20 } as const;
+  const { chainId, packages, coinTypes } = await writeDemoLedger({ dir: ledger, ...options });
+  const following = await follow(database, { chainId, packages });
+  const files = Array.from({ length: 60 }, (_, at) => join(ledger, `${at}.chk`));
+  await following.append(await Promise.all(files.map((file) => readCheckpointFile(file))));
+  await following.project(1_000);
+  const out = join(folder.path, "whole");
+  const coin = coinTypes[0]?.coinType ?? "";
+  const ran = await runCommand(
+    ["audit-pack", "--coin", coin, "--from", "25", "--to", "32", "--out", out],
+    {
+      DATABASE_URL: database.url,
+      CALLBACK_MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
+      LEDGER_SOURCE: `dir:${ledger}`,
+      COMMITTEE_FILE: join(ledger, "ledger.json"),
+    },
+  );
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  whole = signedAnew(await filesIn(out), undefined, key);
+});
+afterAll(async () => {
+  await database.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** A folder with a pack, in place of the one before. */
+const written = async (pack: PackInMemory, name = "pack"): Promise<string> => {
+  const dir = join(folder.path, name);
+  await rm(dir, { recursive: true, force: true });
+  for (const [path, bytes] of pack) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), bytes);
+  }
+  return dir;
+};
+
+/** What a check says: the refusal, or the tiers. */
+type Said = readonly [string] | readonly (boolean | null)[];
+
+const saidBy = async (
+  checking: ReturnType<typeof verifyPack | typeof verifyAuditPack>,
+): Promise<Said> => {
+  try {
+    const { authentic, consistent, complete } = (await checking).verdict;
+    return [authentic.holds, consistent.holds, complete.holds];
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "AuditPackError") throw error;
+    return [error.message];
+  }
+};
+
+const onPage = async (pack: PackInMemory): Promise<readonly string[]> => {
+  const files = new Map([...pack].map(([path, bytes]) => [path, new Blob([bytes])] as const));
+  const { steps, says } = await checkFiles(files, () => undefined);
+  const results: string[] = steps.map(({ result }) => result);
+  // Nothing of what was refused is shown.
+  if (results.includes("fails")) expect(says).toEqual([]);
+  return results;
+};
+
+const survey = async (pack: PackInMemory, forgeries: readonly Forgery[]) => {
+  const wrong: string[] = [];
+  for (const { name, foundBy, forge } of forgeries) {
+    const forged = await forge(pack, key);
+    const command = await saidBy(verifyPack(await written(forged), known));
+    const client = await saidBy(verifyAuditPack(forged, known));
+    const page = await onPage(forged).catch((error: Error) => [error.name]);
+    const isRefused = command.length === 1;
+    const isAsSaid =
+      foundBy === "all"
+        ? isRefused && client[0] === command[0] && !page.includes("holds")
+        : isRefused &&
+          `${client}` === `${[true, null, null]}` &&
+          `${page}` === `${["open", "open", "open"]}`;
+    if (!isAsSaid) wrong.push(`${name}: ${command} | ${client} | ${page}`);
+  }
+  return wrong;
+};
+
+test("no edit of a pack of version 1 passes, and what client and page can see they refuse in the command's words", async () => {
+  expect(await survey(proven, FORGERIES)).toEqual([]);
+  expect(FORGERIES.length).toBeGreaterThan(120);
+});
+
+test("no edit of a pack with all facts of its token passes", async () => {
+  expect(await survey(whole, [...FORGERIES, ...FORGERIES_OF_WHOLE])).toEqual([]);
+});
+
+test("what nothing in a pack can prove is said not to be shown, where the lie is consistent", async () => {
+  for (const pack of [proven, whole]) {
+    for (const { name, says, forge } of UNPROVEN) {
+      const dir = await written(await forge(pack, key));
+      const ran = await runCommand(["audit-pack", "verify", dir, "--key", key.publicKey], {});
+      if (ran.code === 1) continue;
+      expect(ran.stdout, name).toMatch(says);
+    }
+  }
+});
+
+test("honest packs pass: of version 1 proven and as signed, and with all facts", async () => {
+  for (const pack of [proven, signed, whole]) {
+    expect(await saidBy(verifyPack(await written(pack), known))).toEqual([true, true, null]);
+    expect(await saidBy(verifyAuditPack(pack, known))).toEqual([true, null, null]);
+    expect(await onPage(pack)).toEqual(["open", "open", "open"]);
+  }
+});
+
+test("a process tells forged, honest, unshown and misused apart by its exit code", async () => {
+  const honest = await written(whole, "honest");
+  const verify = (...args: readonly string[]) => runProgram(["audit-pack", "verify", ...args], {});
+  const given = ["--key", key.publicKey];
+  expect(await verify(honest, ...given)).toMatchObject({ code: 0, stderr: "" });
+  expect(await verify(honest, ...given, "--require", "complete")).toMatchObject({ code: 3 });
+  expect(await verify(honest, ...given, "--require", "truth")).toMatchObject({ code: 2 });
+  for (const named of ["the largest holder is left out", "a ledger that clears the terminal"]) {
+    const forgery = FORGERIES.find(({ name }) => name.endsWith(named));
+    if (forgery === undefined) throw new Error(`no edit is called ${named}`);
+    const ran = await verify(await written(await forgery.forge(whole, key)), ...given);
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr.trimEnd()).toMatch(/^[\x20-\x7e]*$/);
+  }
+});
+
+test.skipIf(chromium === undefined)(
+  "a browser says of every edit what the client says in Node",
+  async () => {
+    const client = join(import.meta.dirname, "..", "..", "client");
+    const packs = [whole, ...(await Promise.all(FORGERIES.map(({ forge }) => forge(whole, key))))];
+    const asked = (path: string) =>
+      /^\/packs\/\d+$/.test(path) ? packs[Number(path.slice("/packs/".length))] : undefined;
+    await using server = createServer(async ({ url = "/" }, response) => {
+      const pack = asked(url);
+      if (pack !== undefined) {
+        const files = [...pack].map(([path, bytes]) => [
+          path,
+          Buffer.from(bytes).toString("base64"),
+        ]);
+        response.setHeader("content-type", "application/json");
+        return response.end(JSON.stringify(files));
+      }
+      const name = /^\/([a-z-]+\.mjs)$/.exec(url)?.[1];
+      response.setHeader("content-type", name === undefined ? "text/html" : "text/javascript");
+      return response.end(
+        name === undefined ? "<title>A page</title>" : await readFile(join(client, name)),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("the server has no port");
+    await using page = await openPage(chromium ?? "", `http://127.0.0.1:${address.port}/`);
+    await page.until("document.title === 'A page'");
+    const found =
+      await page.evaluate(`import("/verify-audit-pack.mjs").then(async ({ verifyAuditPack, verdictLines }) => {
+    const said = [];
+    for (let at = 0; at < ${packs.length}; at += 1) {
+      const files = await (await fetch("/packs/" + at)).json();
+      const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+      const pack = new Map(files.map(([path, text]) => [path, bytes(text)]));
+      const options = { publicKey: ${JSON.stringify(key.publicKey)} };
+      said.push(await verifyAuditPack(pack, options).then(
+        ({ verdict }) => verdictLines(verdict).join("\\n"),
+        (error) => error.name + ": " + error.message,
+      ));
+    }
+    return said;
+  })`);
+    const inNode: string[] = [];
+    for (const pack of packs) {
+      inNode.push(
+        await verifyAuditPack(pack, known).then(
+          ({ verdict }) => verdictLines(verdict).join("\n"),
+          (error: Error) => `${error.name}: ${error.message}`,
+        ),
+      );
+    }
+    expect(found).toEqual(inNode);
+  },
+);
