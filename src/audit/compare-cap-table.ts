@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { createSumTree, createSumTree2, type Leaf2 } from "../projections/merkle-sum.ts";
 import { assertInOrder, compareRows, type Difference, membersApart } from "./compare-rows.ts";
+import { type Answered, NotAnsweredError, type Register } from "./other-deployment.ts";
 import {
   comparePlaces,
   numberIn,
@@ -10,8 +11,7 @@ import {
   type Row,
   rowsIn,
   textIn,
-} from "./compared-lists.ts";
-import { type Answered, NotAnsweredError, type Register } from "./other-deployment.ts";
+} from "./served-rows.ts";
 
 const QUERY = `query ($coinType: String!, $at: String!, $after: String, $limit: Int) {
   token(coinType: $coinType, atCheckpoint: $at) { totalSupply holderCount ownerCount firstCheckpoint }

@@ -5,22 +5,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { type ComparedPage, compareAnswers, compareRows } from "./compare-rows.ts";
-import {
-  askedOf,
-  type List,
-  PAGE,
-  type PresentList,
-  pastOf,
-  type Row,
-  rowsIn,
-  textIn,
-} from "./compared-lists.ts";
+import { askedOf, type List, type PresentList, pastOf } from "./compared-lists.ts";
 import {
   type Answered,
   NotAnsweredError,
   type Register,
   type Variables,
 } from "./other-deployment.ts";
+import { PAGE, type Row, rowsIn, textIn } from "./served-rows.ts";
 
 /** Both deployments, and how far this one is. */
 export type Both = {

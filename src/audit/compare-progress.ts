@@ -4,7 +4,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Difference } from "./compare-rows.ts";
-import { rowShape } from "./compared-lists.ts";
+import { rowShape } from "./served-rows.ts";
 
 /** Rows compared of one kind. */
 export type Tally = {

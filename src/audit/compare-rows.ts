@@ -1,14 +1,7 @@
 /** Rows of two deployments held against one another: pages of one list, and what differs in them. */
-import {
-  comparePlaces,
-  type List,
-  PAGE,
-  type Place,
-  type PresentList,
-  type Row,
-  rowsIn,
-} from "./compared-lists.ts";
+import type { List, PresentList } from "./compared-lists.ts";
 import { NotAnsweredError, type Register } from "./other-deployment.ts";
+import { comparePlaces, PAGE, type Place, type Row, rowsIn } from "./served-rows.ts";
 
 /** Something that is not the same: a row, or one thing that both say. */
 export type Difference = {

@@ -4,7 +4,6 @@ import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import type { Progress } from "./compare-progress.ts";
 import { compareRows } from "./compare-rows.ts";
-import { numberIn, type Row, rowsIn, textIn } from "./compared-lists.ts";
 import {
   type Answered,
   NotAnsweredError,
@@ -12,6 +11,7 @@ import {
   type Register,
 } from "./other-deployment.ts";
 import { digestedOf } from "./own-digests.ts";
+import { numberIn, type Row, rowsIn, textIn } from "./served-rows.ts";
 
 type Compared = {
   readonly here: Register;

@@ -7,8 +7,9 @@ import { type Both, compareOwners, comparePresent, OWNERS_AT_ONCE } from "./comp
 import type { Progress } from "./compare-progress.ts";
 import { type ComparedPage, comparePage, membersApart } from "./compare-rows.ts";
 import { compareCheckpoints, compareDigests, compareHeads } from "./compare-standing.ts";
-import { LISTS, type List, PAGE, PRESENT, pastOf, TOKENS } from "./compared-lists.ts";
+import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./compared-lists.ts";
 import { NotAnsweredError, type OtherDeployment, type RootVersion } from "./other-deployment.ts";
+import { PAGE } from "./served-rows.ts";
 
 /** What is read of lists that are longer, and how many things are chosen at random. */
 export const SAMPLE = {

@@ -2,56 +2,8 @@
  * What is compared of two deployments, list by list: the question that is put to both, the order of the
  * rows, and where in the list a page can begin.
  */
-import { z } from "zod";
 import { followPosition } from "../projections/position.ts";
-import { type Answered, NotAnsweredError } from "./other-deployment.ts";
-
-const cell = z.union([z.string().max(20_000), z.number(), z.boolean(), z.null()]);
-const inner = z.union([cell, z.record(z.string().max(64), cell)]);
-/** A row, bounded. */
-export const rowShape = z.record(z.string().max(64), z.union([cell, z.array(inner)]));
-
-/** A row as it is served, whoever serves it. */
-export type Row = z.infer<typeof rowShape>;
-
-/** Rows of one page. */
-export const PAGE = 1_000;
-
-const page = z.array(rowShape).max(PAGE);
-
-/** @throws NotAnsweredError when what was answered has no such list */
-export const rowsIn = (data: Answered, field: string): readonly Row[] => {
-  // A list that is null has no rows: of an unknown coin.
-  const read = page.nullable().safeParse(data[field] ?? null);
-  if (read.success) return read.data ?? [];
-  throw new NotAnsweredError(`${field} is answered with something that is no page of rows`);
-};
-
-/** Where rows stand: they ascend by it, value by value. */
-export type Place = readonly (bigint | string)[];
-
-export const comparePlaces = (one: Place, other: Place): number => {
-  for (const [index, value] of one.entries()) {
-    const beside = other[index];
-    if (beside === undefined || value < beside) return beside === undefined ? 1 : -1;
-    if (value > beside) return 1;
-  }
-  return 0;
-};
-
-/** The member of a row as a number. @throws NotAnsweredError when it is none */
-export const numberIn = (of: Row, name: string): bigint => {
-  const value = of[name];
-  if (typeof value === "string" && /^-?\d{1,40}$/.test(value)) return BigInt(value);
-  throw new NotAnsweredError(`${name} is ${JSON.stringify(value)}, which is no whole number`);
-};
-
-/** The member of a row as a text. @throws NotAnsweredError when it is none */
-export const textIn = (of: Row, name: string): string => {
-  const value = of[name];
-  if (typeof value === "string") return value;
-  throw new NotAnsweredError(`${name} is ${JSON.stringify(value)}, which is no text`);
-};
+import { numberIn, type Place, type Row, rowShape, textIn } from "./served-rows.ts";
 
 /** What starts are chosen from. */
 export type Start = {
