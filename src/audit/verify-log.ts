@@ -8,7 +8,6 @@ import { BLOCKS_BEGIN, checkBlocks, edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { packagesInLog } from "../log/packages.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
-import { sequenceFault } from "./check-sequence.ts";
 import { entryFaults } from "./entry-check.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 import { entriesAfter } from "./sequence.ts";
@@ -57,8 +56,6 @@ export const verifyLog = async (
       const fault = await look(tx.sql);
       if (fault !== null) faults.push(fault);
     }
-    const unsigned = await sequenceFault(tx.sql, signal);
-    if (unsigned !== null) faults.push(unsigned);
     faults.push(...(await edgeFaults(tx.sql)));
     faults.push(...(await sequenceFaults(tx.sql, signal)));
     const [log] = await tx.sql<{ first: bigint; next: bigint }[]>`
