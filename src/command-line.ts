@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./commands/list.ts";
 import { UsageError } from "./commands/usage.ts";
+import { shownLines } from "./logging/foreign-text.ts";
 import { ConfigError } from "./settings/config-error.ts";
 import { VERSION } from "./version.ts";
 
@@ -68,13 +69,16 @@ const throwInsteadOfExit = (command: Command) => {
 /** An error of ours tells all by its name and message; of any other one, where it came from helps. */
 const report = (error: unknown) => {
   if (!(error instanceof Error)) {
-    process.stderr.write(`holderbook: ${String(error)}\n`);
+    process.stderr.write(`holderbook: ${shownLines(String(error))}\n`);
     return;
   }
   const ours = "remedy" in error || error instanceof UsageError;
   // What the system refuses (a file) says itself what is wrong.
   const system = "syscall" in error;
   const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
-  process.stderr.write(`holderbook: ${text ?? error.message}\n`);
-  if (error.cause instanceof Error) process.stderr.write(`  because: ${error.cause.message}\n`);
+  const said = text ?? error.message;
+  // Settings have a line each; what else has several may have them from somebody else.
+  process.stderr.write(`holderbook: ${error instanceof ConfigError ? said : shownLines(said)}\n`);
+  if (error.cause instanceof Error)
+    process.stderr.write(`  because: ${shownLines(error.cause.message)}\n`);
 };

@@ -6,12 +6,12 @@
  * changed under them leave them as they were. They only say where to look first.
  */
 import type { Reads } from "../database/readers.ts";
+import { shownForeign } from "../logging/foreign-text.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { openProgress, type Progress, type Tally } from "./compare-progress.ts";
 import type { Difference } from "./compare-rows.ts";
 import { type Step, stepsOf } from "./compare-steps.ts";
-import { shownForeign } from "./foreign-text.ts";
 import {
   NotAnsweredError,
   type OtherDeployment,

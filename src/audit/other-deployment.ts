@@ -3,10 +3,10 @@
  * Nothing it answers is trusted: answers are bounded, validated, and shown escaped.
  */
 import { z } from "zod";
+import { shownForeign } from "../logging/foreign-text.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retryAfterMs } from "../waiting/retry-after.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { shownForeign } from "./foreign-text.ts";
 
 /** The other deployment did not answer, or refused. The message says which, and what to do. */
 export class OtherDeploymentError extends Error {

@@ -20,6 +20,7 @@ import {
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
+import { shownForeign } from "../logging/foreign-text.ts";
 import { splitType } from "../values/move-type.ts";
 import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "./arguments.ts";
 import { UsageError } from "./usage.ts";
@@ -167,7 +168,7 @@ const readFrom = async (
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { signal } = new AbortController();
   const onTrouble = ({ message }: Error, pauseMs: number) =>
-    process.stderr.write(`${message}; asking again in ${pauseMs} ms\n`);
+    process.stderr.write(`${shownForeign(message)}; asking again in ${pauseMs} ms\n`);
   const opened = openSource(setting);
   const source = patientSource(opened, { forMs, check: whole, onTrouble });
   try {

@@ -2,7 +2,7 @@
 import type { Comparison } from "../audit/compare.ts";
 import type { Difference } from "../audit/compare-rows.ts";
 import { SAMPLE } from "../audit/compare-steps.ts";
-import { shownForeign } from "../audit/foreign-text.ts";
+import { shownForeign } from "../logging/foreign-text.ts";
 
 /** What no question answers: taken on faith, whatever was compared. */
 export const ON_FAITH: readonly string[] = [

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { CHECKS, type Check, type Finding, type State } from "../doctor/finding.ts";
+import { shownJson, shownLines } from "../logging/foreign-text.ts";
 import type { Service } from "../service/settings-checks.ts";
 import { namesArgument } from "./arguments.ts";
 
@@ -41,7 +42,7 @@ export const doctorCommand = () =>
       const count = (state: State) => findings.filter((each) => each.state === state).length;
       const [failed, warned] = [count("fail"), count("warn")];
       const text = json
-        ? JSON.stringify({ ok: failed === 0, failed, warned, findings })
+        ? shownJson(JSON.stringify({ ok: failed === 0, failed, warned, findings }))
         : inWords(findings, failed, warned);
       process.stdout.write(`${text}\n`);
       if (failed > 0 || (strict && warned > 0)) process.exitCode = 1;
@@ -51,8 +52,8 @@ export const doctorCommand = () =>
 const inWords = (findings: readonly Finding[], failed: number, warned: number): string => {
   const width = Math.max(...CHECKS.map((check: Check) => check.length));
   const lines = findings.flatMap(({ check, state, says, remedy }) => [
-    `${state.padEnd(4)}  ${check.padEnd(width)}  ${says}`,
-    ...(remedy === undefined ? [] : [`${" ".repeat(width + 8)}→ ${remedy}`]),
+    `${state.padEnd(4)}  ${check.padEnd(width)}  ${shownLines(says)}`,
+    ...(remedy === undefined ? [] : [`${" ".repeat(width + 8)}→ ${shownLines(remedy)}`]),
   ]);
   const end =
     failed > 0

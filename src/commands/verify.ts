@@ -21,6 +21,7 @@ import {
 } from "../ledger/reading/verify-checkpoints.ts";
 import { CheckpointFileError, readCheckpointFile } from "../ledger/sources/chk-file.ts";
 import { CheckpointDamagedError } from "../ledger/sources/source-errors.ts";
+import { shownJson } from "../logging/foreign-text.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { checkpointArgument, retryForOption } from "./arguments.ts";
@@ -92,7 +93,7 @@ export const verifyCommand = () =>
         const checkpoint = "sequence" in error ? String(error.sequence) : null;
         const { name, message } = error;
         const found = { holds: false, checkpoint, error: name, message };
-        process.stdout.write(`${JSON.stringify(found)}\n`);
+        process.stdout.write(`${shownJson(JSON.stringify(found))}\n`);
         process.exitCode = 1;
       }
     });
@@ -258,12 +259,18 @@ const inWords = ({ checkpoints, digests, links, stretches }: Verified, began: st
         : `  ${range}, epoch ${epoch}: signed by ${signed.signers} of ${signed.members} validators, stake ${signed.stake} of 10000`;
     }),
     began,
+    `not covered: ${NOT_COVERED}`,
   ].join("\n");
+
+/** A transaction's digest is made without them, and nodes keep others than the contents name. */
+const NOT_COVERED =
+  "users' signatures beside the transactions, and fields of a message that no digest is made of. The validators checked the signatures before they signed; nothing is taken from these bytes";
 
 const asJson = ({ stretches, ...counts }: Verified, trusted: string) => ({
   holds: true,
   ...counts,
   trusted,
+  notCovered: NOT_COVERED,
   stretches: stretches.map(({ first, last, epoch, signed }) => ({
     first: String(first),
     last: String(last),

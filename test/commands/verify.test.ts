@@ -22,6 +22,7 @@ test("a genuine checkpoint is verified against the committee that the epoch's la
   expect(code).toBe(0);
   expect(stdout).toContain("signed by 61 of 105 validators, stake 6684 of 10000");
   expect(stdout).toContain(`as ${BEFORE} says`);
+  expect(stdout).toContain("not covered: users' signatures beside the transactions");
 
   const pinned = ["--committee-from", BEFORE, "--trust", digest, "--json"];
   const json = JSON.parse((await verify(SIGNED, ...pinned)).stdout);
