@@ -9,4 +9,5 @@ export { inTokens } from "./in-tokens.mjs";
 export { createTransferEvents } from "./transfer-events.mjs";
 export { AuditPackError, verifyAuditPack } from "./verify-audit-pack.mjs";
 export { isLogHeadSigned } from "./verify-log-head.mjs";
+export { entryHash, SequenceError, verifySequence } from "./verify-sequence.mjs";
 export { StatementError, verifyStatement } from "./verify-statement.mjs";

@@ -54,6 +54,13 @@ export {
 } from "./verify-callback.mjs";
 export { isLogHeadSigned, type LogHead } from "./verify-log-head.mjs";
 export {
+  entryHash,
+  type SequenceEntry,
+  SequenceError,
+  type VerifiedSequence,
+  verifySequence,
+} from "./verify-sequence.mjs";
+export {
   type Statement,
   StatementError,
   type StatementRow,

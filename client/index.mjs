@@ -21,4 +21,5 @@ export {
   verifyCallback,
 } from "./verify-callback.mjs";
 export { isLogHeadSigned } from "./verify-log-head.mjs";
+export { entryHash, SequenceError, verifySequence } from "./verify-sequence.mjs";
 export { StatementError, verifyStatement } from "./verify-statement.mjs";

@@ -1,10 +1,11 @@
 /** The sequence held against itself and against what was signed beside it, under the hands of one who can write tables. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { verifySequence } from "../../client/verify-sequence.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
-import { appendEntry, watchSequence } from "../../src/audit/sequence.ts";
+import { appendEntry, entriesAfter, watchSequence } from "../../src/audit/sequence.ts";
 import { sequenceFaults } from "../../src/audit/sequence-check.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
@@ -64,6 +65,11 @@ test("a sequence that nobody touched holds, with the roots that were signed befo
     select string_agg(kind, ' ' order by number) as kinds from log_sequence`;
   expect(entries?.kinds).toMatch(/^key head head head/);
   expect(await foundAfter(async () => {})).toEqual([]);
+  // As one who kept them checks them.
+  const kept = await entriesAfter({ sql: database.sql }, -1n, 100);
+  const lines = kept.map((entry) => JSON.stringify(entry)).join("\n");
+  const verified = await verifySequence(lines, { publicKey: key.publicKey });
+  expect(verified).toMatchObject({ whole: true, publicKey: key.publicKey });
 });
 
 test.each([

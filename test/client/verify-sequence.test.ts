@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
+import { entryHash, type SequenceEntry, verifySequence } from "../../client/verify-sequence.mjs";
+
+type Keys = ReturnType<typeof generateKeyPair>;
+type Kind = SequenceEntry["kind"];
+
+const coinType = `0x${"5".padStart(64, "0")}::acme::ACME`;
+const root = (checkpoint: string, sign = "a") => ({
+  chainId: "c1",
+  coinType,
+  checkpoint,
+  root: sign.repeat(64),
+  total: "9",
+});
+const head = (checkpoint: string, sign = "b") => ({
+  chainId: "c1",
+  checkpoint,
+  hash: sign.repeat(64),
+});
+
+const signed = (keys: Keys, entry: Omit<SequenceEntry, "keyId" | "signature">): SequenceEntry => {
+  const bytes = Buffer.from(canonicalJson({ purpose: "holderbook-sequence-v1", ...entry }));
+  return { ...entry, keyId: "dep_1", signature: signBytes(bytes, secretKeyOf(keys.secretKey)) };
+};
+
+/** A sequence of these bodies, all signed, as the deployment makes it. */
+const sequenceOf = async (
+  keys: Keys,
+  said: readonly (readonly [Kind, Record<string, JsonValue>, Keys?])[],
+): Promise<readonly SequenceEntry[]> => {
+  const entries: SequenceEntry[] = [];
+  let previous = "0".repeat(64);
+  const first = ["key", { keyId: "dep_1", publicKey: keys.publicKey }] as const;
+  for (const [number, [kind, body, by = keys]] of [first, ...said].entries()) {
+    const at = `2026-01-01T00:00:0${number}.000Z`;
+    const entry = signed(by, { number: `${number}`, previous, kind, body, at });
+    previous = await entryHash(entry);
+    entries.push(entry);
+  }
+  return entries;
+};
+
+const keys = generateKeyPair();
+const { publicKey } = keys;
+const text = (entries: readonly object[]) =>
+  entries.map((entry) => JSON.stringify(entry)).join("\n");
+
+test("kept entries hold, whole or with some left out, and through a key that the key before names", async () => {
+  const next = generateKeyPair();
+  const entries = await sequenceOf(keys, [
+    ["head", head("4")],
+    ["root", root("4")],
+    ["key", { keyId: "dep_2", publicKey: next.publicKey }],
+    ["head", head("8"), next],
+  ]);
+  const all = await verifySequence(`${text(entries)}\n`, { publicKey });
+  expect(all).toMatchObject({ whole: true, publicKey: next.publicKey, last: { number: "4" } });
+  const some = await verifySequence(
+    entries.filter(({ number }) => number !== "1"),
+    { publicKey },
+  );
+  expect(some.whole).toBe(false);
+  await expect(verifySequence(entries, { publicKey: next.publicKey })).rejects.toThrow(
+    "entry 0 is not signed with the key",
+  );
+  // Nobody said that this key takes over.
+  const taken = entries.filter(({ kind }) => kind !== "key");
+  await expect(verifySequence(taken, { publicKey })).rejects.toThrow("entry 4 is not signed");
+});
+
+test("an entry that was dated back, exchanged or signed in the place of another is refused", async () => {
+  const entries = await sequenceOf(keys, [
+    ["head", head("4")],
+    ["root", root("4")],
+    ["head", head("8")],
+  ]);
+  const changed = (number: number, change: Partial<SequenceEntry>) =>
+    entries.map((entry) => (entry.number === `${number}` ? { ...entry, ...change } : entry));
+  const backdated = { at: "2020-01-01T00:00:00.000Z" };
+  await expect(verifySequence(changed(2, backdated), { publicKey })).rejects.toThrow(
+    "entry 2 is not signed",
+  );
+  // By one who can sign.
+  const anew = entries.map(({ keyId: _, signature: __, ...entry }) =>
+    signed(keys, entry.number === "2" ? { ...entry, ...backdated } : entry),
+  );
+  await expect(verifySequence(anew, { publicKey })).rejects.toThrow(
+    "entry 3 does not have the hash of the one before",
+  );
+  const two = [
+    ["root", root("4")],
+    ["root", root("4", "c")],
+  ] as const;
+  await expect(verifySequence(await sequenceOf(keys, two), { publicKey })).rejects.toThrow(
+    "entry 2 says something else of checkpoint 4 than entry 1",
+  );
+  // A log that was read anew has other heads; roots stay.
+  const corrected = [
+    ["head", head("4")],
+    ["correction", { of: "log", why: "read anew" }],
+    ["head", head("4", "c")],
+  ] as const;
+  expect(await verifySequence(await sequenceOf(keys, corrected), { publicKey })).toMatchObject({
+    whole: true,
+  });
+  await expect(verifySequence(entries.toReversed(), { publicKey })).rejects.toThrow("comes behind");
+});
+
+test.each<[string, unknown]>([
+  ["no entries", ""],
+  ["line 1 is no JSON", "{"],
+  ["it is no object", [7]],
+  ["is no member of an entry", [{ "\u001b[31m": 1 }]],
+  ["number is missing or not in its one form", [{ number: "007" }]],
+  ["number is missing or not in its one form", [{ number: 7 }]],
+])("what is no entry is refused, with words for a terminal: %s", async (message, kept) => {
+  const given = typeof kept === "string" || Array.isArray(kept) ? kept : [];
+  const refused = await verifySequence(given, { publicKey }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    name: "SequenceError",
+    message: expect.stringContaining(message),
+  });
+  expect(`${refused}`).not.toContain("\u001b");
+});
+
+test("a coin type in another spelling is refused though it is signed so", async () => {
+  const spelt = { ...root("4"), coinType: coinType.replace("0x", "0X") };
+  const entries = await sequenceOf(keys, [["root", spelt]]);
+  await expect(verifySequence(entries, { publicKey })).rejects.toThrow("coinType of the body");
+});
