@@ -10,6 +10,7 @@ import { packagesInLog } from "../log/packages.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { entryFaults } from "./entry-check.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
+import { rootFault } from "./root-signatures.ts";
 import { entriesAfter } from "./sequence.ts";
 import { sequenceFaults } from "./sequence-check.ts";
 
@@ -52,7 +53,7 @@ export const verifyLog = async (
   const ends = await database.transaction(async (tx) => {
     // Of one moment: a service may append meanwhile.
     await tx.sql`set transaction isolation level repeatable read`;
-    for (const look of [gapFault, headFault]) {
+    for (const look of [gapFault, headFault, (of: Sql) => rootFault(of, signal)]) {
       const fault = await look(tx.sql);
       if (fault !== null) faults.push(fault);
     }

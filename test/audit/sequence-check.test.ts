@@ -5,6 +5,7 @@ import { verifySequence } from "../../client/verify-sequence.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
+import { rootFault } from "../../src/audit/root-signatures.ts";
 import { appendEntry, entriesAfter, watchSequence } from "../../src/audit/sequence.ts";
 import { sequenceFaults } from "../../src/audit/sequence-check.ts";
 import type { Sql } from "../../src/database/connect.ts";
@@ -149,6 +150,17 @@ test("a root that is signed in the place of another is found", async () => {
     await appendEntry(sql, key, "root", { ...body, root: "cd".repeat(32) });
   });
   expect(found.join("\n")).toMatch(/of the sequence \(root\) say different things/);
+});
+
+test("a root of version 1 that is changed is found by its signature", async () => {
+  const look = new AbortController();
+  expect(await rootFault(database.sql, look.signal)).toBeNull();
+  let fault: Awaited<ReturnType<typeof rootFault>> = null;
+  await foundAfter(async (sql) => {
+    await sql`update published_roots set total = '999' where checkpoint = 3`;
+    fault = await rootFault(sql, look.signal);
+  });
+  expect(fault).toMatchObject({ checkpoint: 3n, what: expect.stringContaining("was changed") });
 });
 
 test("nothing is appended to a sequence whose end a fail-over has lost, and what is rolled back was never there", async () => {

@@ -1,0 +1,35 @@
+/** Holds the roots of version 1 against the keys that signed them: each row shows by itself that it was not changed. */
+import { canonicalJson } from "../../client/canonical-json.mjs";
+import { isBase64, isSignatureOf } from "../../client/sum-tree.mjs";
+import { signedRoot } from "../../client/verify-statement.mjs";
+import type { Sql } from "../database/connect.ts";
+import type { LogFault } from "../log/chain.ts";
+import type { Root } from "./published-roots.ts";
+
+type Row = Root & {
+  readonly keyId: string;
+  readonly signature: string;
+  readonly publicKey: string;
+};
+
+/** The first root whose row is not what its key signed; null when all are. */
+export const rootFault = async (sql: Sql, signal: AbortSignal): Promise<LogFault | null> => {
+  const rows = sql<Row[]>`
+    select (select chain_id from log_high_water) as "chainId", r.coin_type as "coinType",
+           r.checkpoint::text as checkpoint, r.checkpoint_digest as "checkpointDigest", r.root, r.total,
+           r.key_id as "keyId", r.signature, k.public_key as "publicKey"
+    from published_roots r join deployment_keys k using (key_id)`;
+  for await (const page of rows.cursor(1_000)) {
+    signal.throwIfAborted();
+    const wrong = page.find((row) => !isSigned(row));
+    if (wrong === undefined) continue;
+    const what = `published_roots: the root of ${wrong.coinType} is not what the key ${wrong.keyId} signed: its row was changed`;
+    return { checkpoint: BigInt(wrong.checkpoint), what };
+  }
+  return null;
+};
+
+const isSigned = ({ keyId: _, publicKey, signature, ...root }: Row): boolean =>
+  isBase64(64)(signature) &&
+  isBase64(32)(publicKey) &&
+  isSignatureOf(signature, canonicalJson(signedRoot(root)), publicKey);
