@@ -3,7 +3,7 @@
  * of that coin against it, and nothing of it is missing.
  */
 import type { Sql, Transactor } from "../database/connect.ts";
-import { LogChangedError } from "../log/chain.ts";
+import { coinEnds, LogChangedError, NO_FACTS } from "../log/chain.ts";
 import { appendOnce, lastCoinEntry } from "./coin-entries.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { type SequenceEntry, textIn } from "./sequence.ts";
@@ -59,8 +59,6 @@ const linkAt = async (
   coinType: string,
   checkpoint: bigint,
 ): Promise<{ readonly facts: string; readonly hash: string }> => {
-  const [row] = await sql<{ facts: bigint; hash: Buffer }[]>`
-    select facts, hash from log_coin_chain
-    where coin_type = ${coinType} and checkpoint <= ${checkpoint} order by checkpoint desc limit 1`;
-  return { facts: `${row?.facts ?? 0}`, hash: row?.hash.toString("hex") ?? "0".repeat(64) };
+  const end = (await coinEnds(sql, [coinType], checkpoint)).get(coinType) ?? NO_FACTS;
+  return { facts: `${end.facts}`, hash: Buffer.from(end.hash).toString("hex") };
 };

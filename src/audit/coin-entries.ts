@@ -6,7 +6,13 @@ import { canonicalJson } from "../../client/canonical-json.mjs";
 import type { Sql, Transactor } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { appendEntry, type EntryBody, entriesAt, type SequenceEntry } from "./sequence.ts";
+import {
+  appendEntry,
+  type EntryBody,
+  entriesAt,
+  logSince,
+  type SequenceEntry,
+} from "./sequence.ts";
 
 /** Which entries: of a kind, a token and a checkpoint. */
 export type Of = {
@@ -14,6 +20,10 @@ export type Of = {
   readonly coinType: string;
   readonly checkpoint: bigint;
 };
+
+/** Entries before this one are about a log that another has taken the place of. */
+const sinceOf = async (sql: Sql, kind: Of["kind"]): Promise<bigint> =>
+  kind === "coin" ? logSince(sql) : -1n;
 
 /** The newest such entry; undefined when there is none. */
 export const coinEntry = async (
@@ -23,6 +33,7 @@ export const coinEntry = async (
   const [row] = await sql<{ number: bigint }[]>`
     select number from coin_entries
     where kind = ${kind} and coin_type = ${coinType} and checkpoint = ${checkpoint}
+      and number > ${await sinceOf(sql, kind)}
     order by number desc limit 1`;
   return row && (await entriesAt({ sql }, [row.number])).get(row.number);
 };
@@ -35,6 +46,7 @@ export const lastCoinEntry = async (
   const [row] = await sql<{ number: bigint }[]>`
     select number from coin_entries
     where kind = ${kind} and coin_type = ${coinType} and checkpoint <= ${checkpoint}
+      and number > ${await sinceOf(sql, kind)}
     order by checkpoint desc, number desc limit 1`;
   return row && (await entriesAt({ sql }, [row.number])).get(row.number);
 };

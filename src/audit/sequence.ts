@@ -221,3 +221,34 @@ export const entriesAfter = async (
   );
   return rows.map(entryOf);
 };
+
+/**
+ * Says that the log was read anew: what entries before this one say of it (heads, ends of coins, times and digests)
+ * is about the log that it took the place of. Nothing to say where there is no sequence yet.
+ * @param why for people
+ */
+export const correctLog = async (
+  sql: Sql,
+  key: DeploymentKey,
+  { why, through }: { readonly why: string; readonly through: bigint },
+): Promise<void> => {
+  const [log] = await sql<{ chainId: string | null }[]>`
+    select chain_id as "chainId" from log_high_water`;
+  const chainId = log?.chainId ?? null;
+  await appendEntry(sql, key, "correction", { of: LOG, chainId, through: `${through}`, why });
+};
+
+const LOG = "log";
+
+/** Number of the last entry that says that the log was read anew; -1 while none does. */
+export const logSince = async (sql: Sql): Promise<bigint> => {
+  const rows = await sql<{ number: bigint; body: string }[]>`
+    select number, body from log_sequence where kind = 'correction' order by number desc`;
+  return rows.find(({ body }) => textIn(JSON.parse(body), "of") === LOG)?.number ?? -1n;
+};
+
+/** Whether there is anything that a log read anew could contradict. */
+export const hasSequence = async (sql: Sql): Promise<boolean> => {
+  const [row] = await sql`select from log_sequence limit 1`;
+  return row !== undefined;
+};

@@ -6,6 +6,7 @@ import { sql } from "drizzle-orm";
 import {
   check,
   date,
+  index,
   integer,
   jsonb,
   pgTable,
@@ -129,22 +130,29 @@ export const reconciliations = pgTable("reconciliations", {
  * The sequence: everything that was signed for others to keep, each entry with the hash of the one before. Never
  * updated or deleted.
  */
-export const logSequence = pgTable("log_sequence", {
-  /** From 0, without gaps. */
-  number: int8("number").primaryKey(),
-  kind: text("kind").notNull(),
-  /** RFC 8785 JSON, as it was signed. */
-  body: text("body").notNull(),
-  /** ISO 8601, UTC, milliseconds, as it was signed. */
-  at: text("at").notNull(),
-  /** SHA-256 of the entry before, hex, as it was signed; and of this one. */
-  previous: text("previous").notNull(),
-  hash: text("hash").notNull(),
-  keyId: text("key_id")
-    .notNull()
-    .references(() => deploymentKeys.keyId),
-  signature: text("signature").notNull(),
-});
+export const logSequence = pgTable(
+  "log_sequence",
+  {
+    /** From 0, without gaps. */
+    number: int8("number").primaryKey(),
+    kind: text("kind").notNull(),
+    /** RFC 8785 JSON, as it was signed. */
+    body: text("body").notNull(),
+    /** ISO 8601, UTC, milliseconds, as it was signed. */
+    at: text("at").notNull(),
+    /** SHA-256 of the entry before, hex, as it was signed; and of this one. */
+    previous: text("previous").notNull(),
+    hash: text("hash").notNull(),
+    keyId: text("key_id")
+      .notNull()
+      .references(() => deploymentKeys.keyId),
+    signature: text("signature").notNull(),
+  },
+  (t) => [
+    // Few, and asked for whenever something is compared with what was said before.
+    index("log_sequence_corrections").on(t.number).where(sql`kind = 'correction'`),
+  ],
+);
 
 /** Where the sequence ends: one row, whose lock makes one writer at a time. */
 export const logSequenceHead = pgTable(

@@ -11,7 +11,7 @@ import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { entryFaults } from "./entry-check.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 import { rootFault } from "./root-signatures.ts";
-import { entriesAfter } from "./sequence.ts";
+import { entriesAfter, logSince } from "./sequence.ts";
 import { sequenceFaults } from "./sequence-check.ts";
 
 export type VerifiedLog = {
@@ -29,6 +29,8 @@ export type VerifiedLog = {
   readonly head: LogHead | null;
   /** By checkpoint, the first ones; empty when the log is whole. */
   readonly faults: readonly LogFault[];
+  /** Entries of the sequence before this one are about another log, and were not compared; -1 when all were. */
+  readonly since: bigint;
   /** What follows from nothing in the database. */
   readonly faith: readonly string[];
 };
@@ -65,7 +67,8 @@ export const verifyLog = async (
     const proofs = await checkProofs(tx.sql, { ...asked, first, next }, signal);
     faults.push(...proofs.faults);
     faith.push(...proofs.faith, ...(await verifyPackages(tx.sql, { first, next }, faults)));
-    for (let after = -1n; ; ) {
+    const since = await logSince(tx.sql);
+    for (let after = since; ; ) {
       const entries = await entriesAfter({ sql: tx.sql }, after, ENTRIES_AT_ONCE);
       faults.push(...(await entryFaults(tx.sql, entries, signal)));
       const last = entries.at(-1);
@@ -75,7 +78,7 @@ export const verifyLog = async (
     const { checkpoint } = await chainEnd(tx.sql);
     const [head = null] = await signedHeads(tx.sql, 1);
     const chainedThrough = checkpoint < 0n ? null : checkpoint;
-    return { first, signatures: proofs.signatures, chainedThrough, head };
+    return { first, signatures: proofs.signatures, chainedThrough, head, since };
   });
   if (checkpoints > 0 || facts > 0) {
     faith.push("the ledger: that the log had its facts, times and digests when they were chained");

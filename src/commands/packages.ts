@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
+import { openDeploymentKey } from "../audit/deployment-key.ts";
+import { correctLog, hasSequence } from "../audit/sequence.ts";
 import { connect } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { readerAt } from "../ledger/reading/read.ts";
@@ -8,6 +10,7 @@ import { packagesInLog } from "../log/packages.ts";
 import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../log/second-log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
+import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
@@ -66,6 +69,13 @@ const addCommand = () =>
           `the log has not come to checkpoint ${start}: an upgrade published there joins by itself`,
         );
       }
+      // Before hours of reading: what was signed of the log must be said to be of the one before.
+      const key = (await hasSequence(storage.write.sql))
+        ? await openDeploymentKey(
+            storage.write,
+            await callbackMasterKey(config, { existing: true }),
+          )
+        : undefined;
       const isBeforeLog = start < log.firstCheckpoint;
       const begin = isBeforeLog ? log.firstCheckpoint : start;
       await storage.write.transaction((tx) => prepareSecondLog(tx, { address, from: begin }));
@@ -103,6 +113,10 @@ const addCommand = () =>
       }
       await locks.session.transaction(async (tx) => {
         await exchangeLogs(tx);
+        if (key !== undefined) {
+          const why = `read anew from checkpoint ${begin} with the package ${address}`;
+          await correctLog(tx.sql, key, { why, through: last });
+        }
         for (const pipeline of ledgerPipelines) await resetPipelineIn(tx, pipeline);
       });
       for (const pipeline of ledgerPipelines) await vacuumPipeline(locks.session, pipeline);

@@ -197,7 +197,7 @@ const keptInWords = (kept: readonly Kept[], faults: readonly unknown[]): readonl
 };
 
 const inWords = ({ report, faults, source, note, isShown }: Findings): readonly string[] => {
-  const { through, facts, checkpoints, signatures, chainedThrough, head, faith } = report;
+  const { through, facts, checkpoints, signatures, chainedThrough, head, faith, since } = report;
   const found = faults.flatMap(({ checkpoint, what, facts: wrong }) => [
     `checkpoint ${checkpoint}: ${what}`,
     ...wrong.map((line) => `  ${line}`),
@@ -219,6 +219,11 @@ const inWords = ({ report, faults, source, note, isShown }: Findings): readonly 
     ...(source !== null && isShown
       ? [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]
       : faith.map((what) => `taken on faith: ${what} (--source shows it)`)),
+    ...(since < 0n
+      ? []
+      : [
+          `not compared: what entries of the sequence before number ${since} say of the log, which was read anew then (GET /sequence has why)`,
+        ]),
     ...(note === null ? [] : [note]),
   ];
 };
@@ -242,6 +247,7 @@ const asJson = ({ report, faults, source, note }: Findings) => ({
   head: report.head && { ...report.head, checkpoint: `${report.head.checkpoint}` },
   faults: faults.map((fault) => ({ ...fault, checkpoint: `${fault.checkpoint}` })),
   faith: report.faith,
+  entriesSince: report.since < 0n ? null : `${report.since}`,
   source: source && {
     description: source.description,
     checkpoints: source.checkpoints,

@@ -2,9 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { publishCoinEnd } from "../../src/audit/coin-ends.ts";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../src/ledger/reading/reader.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
+import { guardedReads } from "../../src/projections/guarded-reads.ts";
+import { ALL } from "../../src/projections/needed.ts";
+import { tokens } from "../../src/projections/tokens.ts";
+import { readMasterKey } from "../../src/sealing/master-key.ts";
 import { startObjectStore } from "../ledger/sources/object-store-server.ts";
 import { contentsOf } from "../log/contents.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -54,6 +60,21 @@ test("a package whose publication the log has passed is read in, though killed i
   const keys = await runCommand(["keys", "list"], settings);
   expect(keys.stdout).toContain("before");
 
+  expect(await runProgram(index, settings)).toMatchObject({ code: 0 });
+  // What was signed of the log before is of another one then.
+  const key = await openDeploymentKey(
+    database,
+    await readMasterKey({
+      configured: undefined,
+      setting: "CALLBACK_MASTER_KEY",
+      file: join(settings.DATA_DIR, "callback-master-key"),
+    }),
+  );
+  const [{ coinType = "" } = {}] = await tokens(guardedReads(database.db, ALL), { limit: 1 });
+  const { chainId } = z.object({ chainId: z.string() }).parse(described);
+  const end = { chainId, coinType, checkpoint: 79n };
+  const signed = await publishCoinEnd(database, key, end);
+
   const add = ["packages", "add", upgrade, "--from", "20"];
   {
     // A source that stops in the middle of what has to be read.
@@ -84,4 +105,12 @@ test("a package whose publication the log has passed is read in, though killed i
   expect(await projectedRows(database)).toEqual(expected[1]);
   expect((await runCommand(["packages"], settings)).stdout).toContain(upgrade);
   expect((await runCommand(add, settings)).stderr).toContain("is in the log already");
+
+  const anew = await publishCoinEnd(database, key, end);
+  expect(anew.body).not.toEqual(signed.body);
+  const verified = await runCommand(["verify", "--log"], settings);
+  expect(verified).toMatchObject({ code: 0, stderr: "" });
+  expect(verified.stdout).toMatch(
+    /not compared: what entries of the sequence before number 2 say of the log/,
+  );
 });

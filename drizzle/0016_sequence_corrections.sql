@@ -1,0 +1,1 @@
+CREATE INDEX "log_sequence_corrections" ON "log_sequence" USING btree ("number") WHERE kind = 'correction';
