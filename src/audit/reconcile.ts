@@ -6,12 +6,17 @@ import type { Database, Db, Session } from "../database/connect.ts";
 import { checkpointMark } from "../log/blocks.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
+import { UndecodableFactError } from "../pipelines/undecodable-fact.ts";
+import { ImpossibleBalanceError } from "../projections/balances.ts";
 import { LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
 import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { showThePast } from "./expected-lines.ts";
+import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
 import { createFound, type Found } from "./found.ts";
 import { readStanding, type Standing } from "./own-digests.ts";
 import { tellWrong, withoutDigest, wrongCheckpoints } from "./reconcile-digests.ts";
+import { ROWS_BEGIN, reconcilePage } from "./reconcile-rows.ts";
 import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./reconcile-states.ts";
 import {
   ALL_OWNERS,
@@ -34,6 +39,18 @@ export type Reconciliation = {
   readonly notes: readonly string[];
 };
 
+/** A pipeline was rebuilt while its rows were looked at. Wait until it has come back, then give the command again. */
+export class WentBackError extends Error {
+  override readonly name = "WentBackError";
+  readonly remedy: Remedy = "wait";
+
+  constructor() {
+    super(
+      "a pipeline was put back while its rows were reconciled; try again when it has come back",
+    );
+  }
+}
+
 export type ReconcileRequest = {
   /** The checkpoint, found in the snapshot; the last one that all pipelines have committed unless given. */
   readonly at?: ((on: Db) => Promise<bigint>) | undefined;
@@ -50,7 +67,53 @@ export const reconcile = async (
   request: ReconcileRequest,
 ): Promise<Reconciliation> => {
   await using session = await database.session();
-  return await inSnapshot(session, (tx) => reconcileIn(tx, request));
+  const found = createFound();
+  const done = await inSnapshot(session, (tx) => reconcileIn(tx, request, found));
+  if (isWhole(request)) {
+    try {
+      await reconcileRows(database, request.signal, found);
+    } catch (error) {
+      if (!isOfFacts(error)) throw error;
+      found.add(`log_facts: ${error.message}`);
+    }
+  }
+  const { lines: findings, more } = found;
+  return { ...done, findings, more };
+};
+
+/** A fact that cannot be read, or facts that give an owner what no objects can: the log is not as it was written. */
+export const isOfFacts = (error: unknown): error is Error =>
+  error instanceof UndecodableFactError || error instanceof ImpossibleBalanceError;
+
+/** Of the present and of all tokens: then every row is held against the facts. */
+const isWhole = ({ at, coinType }: ReconcileRequest): boolean =>
+  at === undefined && coinType === undefined;
+
+/** In tables of a session, which go with it. */
+const reconcileRows = async (
+  database: Database,
+  signal: AbortSignal,
+  found: Found,
+): Promise<void> => {
+  const settings = foldedSettings("pg_temp");
+  await using session = await database.session({
+    ...settings,
+    runtime: { ...settings.runtime, temp_buffers: "64MB" },
+  });
+  await prepareFolding(session, "pg_temp");
+  for (const pipeline of ledgerPipelines) {
+    for (let folded: Folded = "more"; folded === "more"; ) {
+      signal.throwIfAborted();
+      folded = await foldOn(session, pipeline, await servedBy(session.sql, pipeline));
+    }
+  }
+  for (let place = ROWS_BEGIN; ; ) {
+    signal.throwIfAborted();
+    const looked = await reconcilePage(session, "pg_temp", place, found);
+    if (looked.state === "stale") throw new WentBackError();
+    if (looked.state === "ended") return;
+    ({ place } = looked);
+  }
 };
 
 /** One state of the database for all statements. Temporary views may be made; nothing else is written. */
@@ -66,8 +129,8 @@ type Layouts = ReadonlyMap<string, number>;
 const reconcileIn = async (
   tx: Db,
   { at, coinType, signal }: ReconcileRequest,
-): Promise<Reconciliation> => {
-  const found = createFound();
+  found: Found,
+): Promise<Omit<Reconciliation, "findings" | "more">> => {
   const notes: string[] = [];
   const standing = await readStanding(tx);
   const checkpoint = at === undefined ? standing.last : await at(tx);
@@ -97,14 +160,20 @@ const reconcileIn = async (
     );
   }
   if (coinType !== undefined)
-    notes.push("digests and watermarks are of all tokens and were not looked at");
+    notes.push(
+      "digests, watermarks and the facts that rows come from are of all tokens and were not looked at",
+    );
   else {
     const ready = ledgerPipelines.filter((pipeline) => !filling.includes(pipeline));
     for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
-    await reconcileDigests(tx, ready, checkpoint, signal, found);
+    if (at !== undefined) {
+      await reconcileDigests(tx, ready, checkpoint, signal, found);
+      notes.push(
+        "taken on faith: the digests, where the rows fit them; without --at every row is held against the facts",
+      );
+    }
   }
-  const { lines: findings, more } = found;
-  return { checkpoint, coins: coins.length, findings, more, notes };
+  return { checkpoint, coins: coins.length, notes };
 };
 
 type Asked = {

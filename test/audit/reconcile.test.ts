@@ -22,7 +22,8 @@ const run = (at?: bigint) =>
 test("of a register that nobody touched everything adds up, at every checkpoint", async () => {
   for (const at of [undefined, 0n, 1n, 60n, 159n]) {
     const { findings, notes, coins } = await run(at);
-    expect({ at, findings, notes }).toEqual({ at, findings: [], notes: [] });
+    const faith = at === undefined ? [] : [expect.stringContaining("taken on faith: the digests")];
+    expect({ at, findings, notes }).toEqual({ at, findings: [], notes: faith });
     expect(coins).toBeGreaterThan(2);
   }
 });
@@ -147,7 +148,7 @@ test.each<[string, string, string, RegExp[]]>([
     `update membership_ranges set until = checkpoint + 2 where ${SOME("membership_ranges", "checkpoint, address", "aspect = 'group' and until > 1000")}`,
     [
       /^membership_ranges, .* group, .* until \d+, but holder_events make it \d+ until now$/,
-      /stored is the end of the state; the log gives no change$/,
+      /^membership_ranges, checkpoint \d+, .*: until is \d+, the log gives \d+$/,
     ],
   ],
   [
@@ -224,13 +225,13 @@ test.each<[string, string, string, RegExp[]]>([
     "a deleted digest",
     "holder_lifecycle_digests",
     `delete from holder_lifecycle_digests where ${SOME("holder_lifecycle_digests", "checkpoint")}`,
-    [/^holder_lifecycle_digests, checkpoint \d+: the row is missing$/],
+    [/^holder_lifecycle_digests, checkpoint \d+: the row is missing; the log gives /],
   ],
   [
     "an altered digest",
     "role_changes_digests",
     `update role_changes_digests set digest = sha256(digest) where ${SOME("role_changes_digests", "checkpoint")}`,
-    [/^role_changes_digests, checkpoint \d+: digest is \w{64}, which the rows do not give$/],
+    [/^role_changes_digests, checkpoint \d+: digest is \w{64}, the log gives \w{64}$/],
   ],
 ])("%s is found, with the row", async (_what, table, statement, lines) => {
   await withChanged(table, statement, async () => {
@@ -238,8 +239,11 @@ test.each<[string, string, string, RegExp[]]>([
     for (const line of lines) {
       expect(findings.filter((finding) => line.test(finding))).not.toEqual([]);
     }
-    // Nothing that has nothing to do with it.
-    expect(findings.length).toBeLessThan(lines.length + 4);
+    // Nothing that has nothing to do with it: behind a watermark there are many.
+    const others = findings.filter(
+      (finding) => !/^token_activity(_digests)?, .* gives none/.test(finding),
+    );
+    expect(others.length).toBeLessThan(lines.length + 4);
   });
 });
 

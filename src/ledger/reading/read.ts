@@ -100,7 +100,7 @@ const NO_FACTS = { facts: [], coins: [], joined: [] } as const;
 const FRAMEWORK = canonicalAddress("0x2");
 
 /** The decimals that a fact tells, when it is a coin's metadata as the framework defines it. */
-const decimalsIn = (fact: Fact): readonly CoinDecimals[] => {
+export const decimalsIn = (fact: Fact): readonly CoinDecimals[] => {
   if (fact.kind !== "object" || fact.coinType === null) return [];
   if (!fact.type.startsWith(`${FRAMEWORK}::`)) return [];
   const decode = METADATA_DECODERS.get(fact.name);
