@@ -298,6 +298,7 @@ const truth: Row = {
       { title: "Findings", about: "None, ever.", unit: "short" },
       line("the log was changed", largest("holderbook_log_changed")),
       line("the register does not add up", largest("holderbook_sums_findings")),
+      line("rows do not fit the log", largest("holderbook_rows_findings")),
       line("no daily root was signed", largest("holderbook_daily_roots_faults")),
     ),
     curve(
@@ -308,6 +309,7 @@ const truth: Row = {
       },
       line("log", largest("holderbook_log_check_age_seconds")),
       line("register", largest("holderbook_sums_age_seconds")),
+      line("every row", largest("holderbook_rows_age_seconds")),
       line("daily roots", largest("holderbook_daily_roots_age_seconds")),
     ),
     curve(

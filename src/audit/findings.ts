@@ -25,6 +25,14 @@ export type Findings = {
     /** What does not add up; empty while everything does. */
     readonly findings: readonly string[];
   };
+  /** Every row held against the facts of the log, by itself. */
+  readonly rows: {
+    /** The checkpoint up to which the last round looked, and how long ago it ended; null before the first. */
+    readonly checkedThrough: string | null;
+    readonly checkedSecondsAgo: number | null;
+    /** What does not fit, by the last round and the one under way; empty while everything does. */
+    readonly findings: readonly string[];
+  };
   /** Roots that are published without being asked for, once a day. */
   readonly roots: {
     /** The last day (UTC, ISO 8601) whose tokens were all looked at, its last checkpoint, and how long ago. */
@@ -47,6 +55,9 @@ type Row = {
   readonly summed: bigint | null;
   readonly summedAgo: number | null;
   readonly findings: readonly string[] | null;
+  readonly rowsChecked: bigint | null;
+  readonly rowsCheckedAgo: number | null;
+  readonly rowsFindings: readonly string[] | null;
   readonly day: string | null;
   readonly closed: bigint | null;
   readonly closedAgo: number | null;
@@ -61,6 +72,8 @@ const FINDINGS = `
          extract(epoch from now() - c.completed_at)::int as "checkedAgo",
          c.fault, c.fault_checkpoint as "faultCheckpoint",
          r.checkpoint as summed, extract(epoch from now() - r.at)::int as "summedAgo", r.findings,
+         w.checkpoint as "rowsChecked", extract(epoch from now() - w.at)::int as "rowsCheckedAgo",
+         w.findings as "rowsFindings",
          d.day::text as day, d.checkpoint as closed,
          extract(epoch from now() - d.ended_at)::int as "closedAgo",
          (select json_agg(fault order by coin_type) from (
@@ -69,6 +82,7 @@ const FINDINGS = `
   from (select) as one
   left join log_check c on true
   left join reconciliations r on r.kind = 'continuous'
+  left join reconciliations w on w.kind = 'full'
   left join daily_round d on true`;
 
 /** What the watch found last. */
@@ -89,6 +103,11 @@ export const readFindings = async ({ sql }: { readonly sql: Sql }): Promise<Find
       checkedThrough: text(row?.summed),
       checkedSecondsAgo: row?.summedAgo ?? null,
       findings: row?.findings ?? [],
+    },
+    rows: {
+      checkedThrough: text(row?.rowsChecked),
+      checkedSecondsAgo: row?.rowsCheckedAgo ?? null,
+      findings: row?.rowsFindings ?? [],
     },
     roots: {
       day: row?.day ?? null,

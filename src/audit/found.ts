@@ -35,7 +35,7 @@ export const FOUND_ROWS = MOST + 1;
 /** Keeps what was found last, for `/health` and for who asks later. */
 export const keepFound = async (
   sql: Sql,
-  kind: "continuous" | "command",
+  kind: "continuous" | "full" | "command",
   checkpoint: bigint,
   lines: readonly string[],
 ): Promise<void> => {

@@ -14,11 +14,11 @@ export type IntegrityDetails = {
   };
 };
 
-const reasonOf = ({ log, sums, roots }: Findings): string | undefined => {
+const reasonOf = ({ log, sums, rows, roots }: Findings): string | undefined => {
   if (log.fault !== null) {
     return `the log was changed: ${log.fault}; holderbook verify --log tells more; restore a backup`;
   }
-  const [first] = sums.findings;
+  const [first] = [...sums.findings, ...rows.findings];
   if (first === undefined) {
     const [fault] = roots.faults;
     return fault && `no daily root was signed: ${fault}`;
@@ -57,11 +57,13 @@ export const integrityGauges = (registry: Registry, health: Health): void => {
   figure("holderbook_log_check_age_seconds", ({ log }) => log.checkedSecondsAgo);
   figure("holderbook_sums_findings", ({ sums }) => sums.findings.length);
   figure("holderbook_sums_age_seconds", ({ sums }) => sums.checkedSecondsAgo);
+  figure("holderbook_rows_findings", ({ rows }) => rows.findings.length);
+  figure("holderbook_rows_age_seconds", ({ rows }) => rows.checkedSecondsAgo);
   figure("holderbook_daily_roots_age_seconds", ({ roots }) => roots.madeSecondsAgo);
   figure("holderbook_daily_roots_faults", ({ roots }) => roots.faults.length);
 };
 
 type OfIntegrity =
   | `holderbook_log_${"changed" | "proven_checkpoint" | "chain_checkpoint" | "signed_checkpoint" | "checked_checkpoint" | "check_age_seconds"}`
-  | `holderbook_sums_${"findings" | "age_seconds"}`
+  | `holderbook_${"sums" | "rows"}_${"findings" | "age_seconds"}`
   | `holderbook_daily_roots_${"age_seconds" | "faults"}`;

@@ -21,6 +21,8 @@ import { watchSequence } from "./sequence.ts";
 export type SlowLook = {
   /** Looks at the next stretch; returns whether that ended a round. */
   next(on: Database): Promise<{ readonly ended: boolean }>;
+  /** In place of the pace's, where that has any. */
+  readonly rests?: number;
 };
 
 export type Watch = {
@@ -139,7 +141,7 @@ const lookOnAndOn = async (
     const beganMs = performance.now();
     const { ended } = await look.next(database);
     progressed();
-    const restMs = restAfter(beganMs, rests);
+    const restMs = restAfter(beganMs, rests === 0 ? 0 : (look.rests ?? rests));
     const untilRoundMs = ended ? roundMs + roundEveryMs - performance.now() : 0;
     await pause(Math.max(restMs, untilRoundMs), signal);
     if (ended) roundMs = performance.now();

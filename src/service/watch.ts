@@ -1,6 +1,7 @@
 /** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
 import { dailyRoots } from "../audit/daily-roots.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
+import { fullLook } from "../audit/full-look.ts";
 import { sumsLook } from "../audit/sums-look.ts";
 import { logLook, watchOver } from "../audit/watch.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -37,7 +38,12 @@ export const startWatch = async (settings: {
     {
       database: storage.write,
       key,
-      looks: [logLook, sumsLook(), ...(key === undefined ? [] : [dailyRoots({ key, onFault })])],
+      looks: [
+        logLook,
+        sumsLook(),
+        ...(config.reconcileSeconds === 0 ? [] : [fullLook(config.reconcileSeconds)]),
+        ...(key === undefined ? [] : [dailyRoots({ key, onFault })]),
+      ],
       // A line of the process's log is beyond the reach of one who can change the database.
       onSigned: ({ checkpoint, hash, signature, keyId }) =>
         logger.info(

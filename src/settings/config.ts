@@ -69,6 +69,7 @@ const settings = z.object({
   BATCH_MIB: wholeNumber(1, 256, "8").default(8),
   RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
   CORS_ORIGINS: origins.default([]),
+  RECONCILE_HOURS: wholeNumber(0, 168, "24").default(24),
   ROOTS_PER_DAY: wholeNumber(0, 1_000_000, "100").default(100),
   TRUST_PROXY: flag.default(false),
   ALLOW_PRIVATE_CALLBACKS: flag.default(false),
@@ -162,6 +163,8 @@ export type Config = Readonly<{
   batchFacts: number;
   batchBytes: number;
   rateLimitPerMinute: number;
+  /** Within so long every row is held against the log's facts once more; 0: never by itself. */
+  reconcileSeconds: number;
   /** New roots that a key may publish in a UTC day by asking for statements. */
   rootsPerDay: number;
   /** Origins whose pages may read what is answered to them. */
@@ -318,6 +321,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     batchFacts: data.BATCH_FACTS,
     batchBytes: data.BATCH_MIB * MIB,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    reconcileSeconds: data.RECONCILE_HOURS * 3_600,
     rootsPerDay: data.ROOTS_PER_DAY,
     corsOrigins: data.CORS_ORIGINS,
     trustProxy: data.TRUST_PROXY,

@@ -158,6 +158,14 @@ export const LEDGERS = {
       "What does not add up in the register, 100 at most",
     ),
     holderbook_sums_age_seconds: known("seconds", "Since the register was last added up"),
+    holderbook_rows_findings: known(
+      "findings",
+      "Rows that do not fit the facts of the log, 100 at most",
+    ),
+    holderbook_rows_age_seconds: known(
+      "seconds",
+      "Since every row was last held against the facts of the log",
+    ),
     holderbook_daily_roots_age_seconds: known(
       "seconds",
       "Since the roots of a day that had ended were published, of every token that changed",

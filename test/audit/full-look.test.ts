@@ -1,0 +1,102 @@
+/** Every row held against the facts by itself, a stretch at a time. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readFindings } from "../../src/audit/findings.ts";
+import { fullLook } from "../../src/audit/full-look.ts";
+import { integrityDetails } from "../../src/audit/health.ts";
+import type { SlowLook } from "../../src/audit/watch.ts";
+import { freshDatabase } from "../postgres.ts";
+import { alterRows } from "../projections/damage.ts";
+import { type DemoRegister, demoRegister } from "./demo-register.ts";
+
+const DAY = 86_400;
+
+let register: DemoRegister;
+beforeAll(async () => {
+  register = await demoRegister();
+  await register.advance(120);
+});
+afterAll(() => register[Symbol.asyncDispose]());
+
+const rowsFound = async () => (await readFindings(register.database)).rows;
+
+/** One whole round, however old the last one is; what it found. */
+const round = async (look: SlowLook = fullLook(DAY)) => {
+  await alterRows(
+    register.database,
+    "update reconciliations set at = at - interval '1 day' where kind = 'full'",
+  );
+  while (!(await look.next(register.database)).ended);
+  return await rowsFound();
+};
+
+test("a round over a register that nobody touched finds nothing, and leaves nothing behind", async () => {
+  await using empty = await freshDatabase();
+  expect(await fullLook(DAY).next(empty)).toEqual({ ended: true });
+  expect(await rowsFound()).toMatchObject({ checkedThrough: null, findings: [] });
+  expect(await round()).toMatchObject({ checkedThrough: "119", findings: [] });
+  const { database } = register;
+  expect(await database.sql`select from pg_namespace where nspname like '%folded%'`).toEqual([]);
+  const { state } = await integrityDetails(database)();
+  expect(state).toBe("ok");
+});
+
+test("the next round begins after half of the configured time, and no earlier", async () => {
+  const { database } = register;
+  await round();
+  const look = fullLook(DAY);
+  expect(await look.next(database)).toEqual({ ended: true });
+  await alterRows(database, "update reconciliations set at = at - interval '11 hours'");
+  expect(await look.next(database)).toEqual({ ended: true });
+  await alterRows(database, "update reconciliations set at = at - interval '2 hours'");
+  expect(await look.next(database)).toEqual({ ended: false });
+});
+
+test("a name that was changed stalls the health report until a round finds it mended", async () => {
+  const { database } = register;
+  await alterRows(database, "update tokens set symbol = symbol || 'X'");
+  const { findings } = await round();
+  expect(findings).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^tokens, .*: symbol is \w+X, the log gives/)]),
+  );
+  const { members, state } = await integrityDetails(database)();
+  expect(state).toBe("stalled");
+  expect(members.integrity.reason).toMatch(/does not add up: tokens, /);
+  await alterRows(database, "update tokens set symbol = left(symbol, -1)");
+  expect(await rowsFound()).toMatchObject({ findings });
+  expect(await round()).toMatchObject({ findings: [] });
+});
+
+test("another process goes on with what was folded, while the register moves on", async () => {
+  const { database } = register;
+  await round();
+  await alterRows(database, "update reconciliations set at = at - interval '1 day'");
+  const look = fullLook(DAY);
+  // Facts of the first pipelines are folded.
+  for (let step = 0; step < 3; step += 1) await look.next(database);
+  const folded = () => database.sql`select * from holderbook_folded.token_activity_watermark`;
+  const before = await folded();
+  expect(before).toHaveLength(1);
+  await register.advance(40);
+  const other = fullLook(DAY);
+  await other.next(database);
+  expect((await folded())[0]?.rebuilds).toBe(0);
+  while (!(await other.next(database)).ended);
+  expect(await rowsFound()).toMatchObject({ checkedThrough: "159", findings: [] });
+});
+
+test("a round begins anew where a pipeline was put back, and waits while it is rebuilt", async () => {
+  const { database } = register;
+  await alterRows(database, "update reconciliations set at = at - interval '1 day'");
+  const look = fullLook(DAY);
+  for (let step = 0; step < 3; step += 1) await look.next(database);
+  await alterRows(database, "update role_changes_watermark set rebuilding_to = 159");
+  for (let step = 0; step < 12; step += 1) {
+    expect(await look.next(database)).toEqual({ ended: false });
+  }
+  await alterRows(
+    database,
+    "update role_changes_watermark set rebuilding_to = null, rebuilds = rebuilds + 1",
+  );
+  while (!(await look.next(database)).ended);
+  expect(await rowsFound()).toMatchObject({ findings: [] });
+});
