@@ -16,9 +16,24 @@ export type TestDatabase = Database & {
 export const freshDatabase = async (
   settings: Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number } = {},
 ): Promise<TestDatabase> => {
+  return await databaseFrom(inject("templateDatabase"), settings);
+};
+
+/** A copy of another test's database, to be changed: its connections end, and are made again when it is used. */
+export const copyOf = async (other: TestDatabase): Promise<TestDatabase> => {
+  const name = new URL(other.url).pathname.slice(1);
+  await inServer(inject("postgresUrl"), async (sql) => {
+    await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ${name}`;
+  });
+  return await databaseFrom(name, {});
+};
+
+const databaseFrom = async (
+  template: string,
+  settings: Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number },
+): Promise<TestDatabase> => {
   const server = inject("postgresUrl");
   const name = `holderbook_${randomBytes(6).toString("hex")}`;
-  const template = inject("templateDatabase");
   await inServer(server, (sql) =>
     sql.unsafe(`create database ${name} template ${template} strategy file_copy`),
   );

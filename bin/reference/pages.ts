@@ -6,17 +6,20 @@ import { commandTree } from "../../src/commands/command-tree.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { FAILURE_REASONS } from "../../src/ta/requests/failure-reasons.ts";
+import { OUTSIDE, TAMPERINGS } from "../../test/audit/tamperings.ts";
 import { cliPage } from "./cli.ts";
 import { errorsPage } from "./errors.ts";
 import { graphqlPage } from "./graphql.ts";
 import { type OpenApiDocument, openApiPage } from "./openapi.ts";
 import { settingsPage } from "./settings.ts";
+import { tamperingPage } from "./tampering.ts";
 
 /** Pages by path, from the code alone. */
 export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
   new Map([
     ["docs/reference/cli.md", cliPage(commandTree(await wholeProgram()))],
     ["docs/reference/settings.md", settingsPage(readFileSync(join(root, ".env.example"), "utf8"))],
+    ["docs/reference/tampering.md", tamperingPage(TAMPERINGS, OUTSIDE)],
     ["docs/reference/graphql.md", graphqlPage(schema, ERROR_CODES)],
     [
       "docs/reference/errors.md",

@@ -57,7 +57,7 @@ export const sequenceFaults = async (
     const what = await committedFault(sql, look);
     if (what !== null) faults.push(what);
   }
-  for (const look of [EXCHANGED, HEADS_LOST, HEADS_ADDED]) {
+  for (const look of [EXCHANGED, HEADS_LOST, HEADS_ADDED, LISTED]) {
     const [row] = await sql.unsafe<{ what: string }[]>(look);
     if (row !== undefined) faults.push(row.what);
   }
@@ -98,6 +98,16 @@ const wrongIn = (
 const SINCE = `
   coalesce((select max(number) from log_sequence
             where kind = 'correction' and body::jsonb ->> 'of' = 'log'), -1)`;
+
+/** Roots and ends of coins are listed from a table of their numbers: one that lacks there would not be given out. */
+const LISTED = `
+  select 'entry ' || number || ' of the sequence (' || kind || ') '
+         || case when entry is null then 'is not that of its row in coin_entries' else 'has no row in coin_entries' end as what
+  from (select number, kind, body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
+               number as entry
+        from log_sequence where kind in ('root', 'coin')) entries
+  full join (select *, number as row from coin_entries) listed using (number, kind, coin_type, checkpoint)
+  where entry is null or row is null order by number limit 1`;
 
 type Committed = { readonly count: string; readonly sha256: string };
 

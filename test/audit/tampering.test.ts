@@ -1,0 +1,117 @@
+/** Every change that docs/reference/tampering.md lists, performed, and the command that it says finds it. */
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeDemoLedger } from "../../demo/write.ts";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { signHead } from "../../src/audit/log-heads.ts";
+import { digestedOf } from "../../src/audit/own-digests.ts";
+import { entriesAfter } from "../../src/audit/sequence.ts";
+import { linesOf, storedCheckpoints } from "../../src/audit/stored-rows.ts";
+import type { Database } from "../../src/database/connect.ts";
+import { appendRows } from "../../src/database/table-rows.ts";
+import { completeChains } from "../../src/log/chain.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { digestsOf, NO_ROWS } from "../../src/projections/digest-lines.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { alterLog } from "../log/damage.ts";
+import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { type Finder, TAMPERINGS } from "./tamperings.ts";
+
+let honest: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let settings: Readonly<Record<string, string>>;
+let kept: string;
+let source: string;
+
+const masterKey = randomBytes(32);
+
+beforeAll(async () => {
+  [folder, honest] = await Promise.all([temporaryFolder(), freshDatabase()]);
+  const ledger = join(folder.path, "ledger");
+  await writeDemoLedger({ dir: ledger, checkpoints: 160, seed: 3, format: "chk", epochLength: 60 });
+  source = `dir:${ledger}`;
+  settings = {
+    DATABASE_URL: honest.url,
+    LEDGER_SOURCE: source,
+    VERIFY: "signatures",
+    COMMITTEE_FILE: join(ledger, "ledger.json"),
+    CALLBACK_MASTER_KEY: masterKey.toString("base64"),
+  };
+  const key = await openDeploymentKey(honest, masterKey);
+  for (const last of ["59", "120", "159"]) {
+    const { code, stderr } = await runCommand(["index", "--last", last], settings);
+    expect(code, stderr).toBe(0);
+    await honest.transaction(({ sql }) => signHead(sql, key));
+  }
+  const [holder] = await honest.sql<{ coin: string; owner: string }[]>`
+    select coin_type as coin, owner from balances where token_count > 0 order by 1, 2 limit 1`;
+  const { coin = "", owner = "" } = holder ?? {};
+  const args = ["statement", "--coin", coin, "--owner", owner, "--out"];
+  const made = await runCommand([...args, join(folder.path, "statement.json")], settings);
+  expect(made.code, made.stderr).toBe(0);
+  kept = join(folder.path, "kept.jsonl");
+  const entries = await entriesAfter({ sql: honest.sql }, -1n, 1_000);
+  await writeFile(kept, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+}, 120_000);
+afterAll(async () => {
+  await honest[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const FINDERS: readonly Finder[] = [
+  "reconcile",
+  "verify --log",
+  "verify --log --head FILE",
+  "verify --log --source SOURCE",
+];
+
+const COMMANDS: Readonly<Record<Finder, () => readonly string[]>> = {
+  reconcile: () => ["reconcile"],
+  "verify --log": () => ["verify", "--log"],
+  "verify --log --head FILE": () => ["verify", "--log", "--head", kept],
+  "verify --log --source SOURCE": () => ["verify", "--log", "--source", source],
+};
+
+const run = (finder: Finder, { url }: TestDatabase) =>
+  runCommand(COMMANDS[finder](), { ...settings, DATABASE_URL: url });
+
+/** As one who knows how they are made would, so that the rows fit them. */
+const digestsAnew = (database: Database) =>
+  database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    for (const pipeline of ledgerPipelines) {
+      const { digests } = digestedOf(pipeline);
+      const lines = [];
+      for await (const { checkpoint, rows } of storedCheckpoints(sql, pipeline, 10n ** 9n)) {
+        lines.push(...linesOf(checkpoint, rows));
+      }
+      await sql`delete from ${sql(`${pipeline.name}_digests`)}`;
+      const made = digestsOf(NO_ROWS, pipeline.layout, lines);
+      await appendRows(sql, digests, made);
+      await sql`update ${sql(`${pipeline.name}_watermark`)} set digest = ${made.at(-1)?.digest ?? null}`;
+    }
+  });
+
+test("on what nobody touched every command finds nothing", async () => {
+  for (const finder of FINDERS) {
+    const { code, stdout, stderr } = await run(finder, honest);
+    expect({ finder, code, stderr }, stdout).toEqual({ finder, code: 0, stderr: "" });
+  }
+}, 60_000);
+
+test.each(TAMPERINGS.map((each) => [each.table, each.what, each.by, each] as const))(
+  "%s, %s: found by %s",
+  async (_table, _what, _by, { sql, anew, by, says }) => {
+    await using database = await copyOf(honest);
+    await alterLog(database, sql);
+    if (anew === "digests") await digestsAnew(database);
+    if (anew === "chains") await completeChains(database);
+    const { code, stdout, stderr } = await run(by, database);
+    expect(`${stdout}${stderr}`).toMatch(says);
+    expect(code).toBe(1);
+  },
+  60_000,
+);

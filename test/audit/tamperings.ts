@@ -1,0 +1,467 @@
+/**
+ * What one who owns the database can change behind the triggers, and the command that finds it. Each is performed
+ * by tampering.test.ts; `npm run docs` makes docs/reference/tampering.md of them.
+ */
+
+/** A command that finds something; `FILE` has entries of the sequence that were kept elsewhere. */
+export type Finder =
+  | "reconcile"
+  | "verify --log"
+  | "verify --log --head FILE"
+  | "verify --log --source SOURCE";
+
+export type Tampering = {
+  readonly table: string;
+  readonly what: string;
+  /** Statements by the owner, triggers off. */
+  readonly sql: string;
+  /** What is made anew afterwards so that it fits. */
+  readonly anew?: "digests" | "chains";
+  readonly by: Finder;
+  /** Of what the command prints. */
+  readonly says: RegExp;
+};
+
+/** A row in the middle of a table. */
+const some = (table: string, order: string, where = "true") =>
+  `ctid = (select ctid from ${table} where ${where} order by ${order} limit 1 offset 3)`;
+
+const rows = (
+  table: string,
+  what: string,
+  sql: string,
+  says: RegExp,
+  anew?: "digests",
+): Tampering => ({ table, what, sql, by: "reconcile", says, ...(anew && { anew }) });
+
+const log = (
+  table: string,
+  what: string,
+  sql: string,
+  says: RegExp,
+  { by = "verify --log", anew }: { by?: Finder; anew?: "chains" } = {},
+): Tampering => ({ table, what, sql, by, says, ...(anew && { anew }) });
+
+const OF_ROWS: readonly Tampering[] = [
+  rows(
+    "token_activity",
+    "a deleted movement",
+    `delete from token_activity where ${some("token_activity", "position", "activity_type = 'transfer'")}`,
+    /^token_activity, .*: the row is missing/m,
+  ),
+  rows(
+    "token_activity",
+    "an invented movement, its digests made anew",
+    `insert into token_activity select coin_type, position + 7, activity_type, tx_digest, timestamp_ms, amount, from_address, to_address, signer, token_object_id
+     from token_activity where ${some("token_activity", "position", "activity_type = 'transfer'")}`,
+    /^token_activity, .*: the row is stored, but the log gives none/m,
+    "digests",
+  ),
+  rows(
+    "token_activity",
+    "another recipient, its digests made anew",
+    `update token_activity set to_address = '0xbad' where ${some("token_activity", "position", "activity_type = 'transfer'")}`,
+    /^token_activity, .*: toAddress is 0xbad, the log gives 0x/m,
+    "digests",
+  ),
+  rows(
+    "token_changes",
+    "another cause, its digests made anew",
+    `update token_changes set cause = 'UNKNOWN' where ${some("token_changes", "position")}`,
+    /^token_changes, .*: cause is UNKNOWN, the log gives/m,
+    "digests",
+  ),
+  rows(
+    "token_changes",
+    "another time",
+    `update token_changes set timestamp_ms = timestamp_ms - 20000 where ${some("token_changes", "position")}`,
+    /^token_changes, .*: timestampMs is \d+, the log gives/m,
+  ),
+  rows(
+    "grant_changes",
+    "a deleted movement of a grant",
+    `delete from grant_changes where ${some("grant_changes", "position")}`,
+    /^grant_changes, .*: the row is missing/m,
+  ),
+  rows(
+    "grant_changes",
+    "another balance after a movement",
+    `update grant_changes set balance_after = balance_after + 1 where ${some("grant_changes", "position")}`,
+    /^grant_changes, .*: balanceAfter is \d+, the log gives/m,
+  ),
+  rows(
+    "shared_token_objects",
+    "owners of objects exchanged, their digests made anew",
+    `with two as (select owner, row_number() over (order by owner) as n from (
+       select distinct owner from shared_token_objects order by owner limit 2) o)
+     update shared_token_objects s set owner = (select o.owner from two o where o.n <> (select n from two where owner = s.owner) )
+     where owner in (select owner from two)`,
+    /^shared_token_objects, .*: owner is 0x\w+, the log gives 0x/m,
+    "digests",
+  ),
+  rows(
+    "shared_token_ranges",
+    "another past balance, its digests made anew",
+    `update shared_token_ranges set balance = balance + 1 where ${some("shared_token_ranges", "checkpoint")}`,
+    /^shared_token_ranges, .*: balance is \d+, the log gives/m,
+    "digests",
+  ),
+  rows(
+    "timelock_objects",
+    "another funder of a grant, its digests made anew",
+    "update timelock_objects set funder = '0xbad'",
+    /^timelock_objects, .*: funder is 0xbad, the log gives 0x/m,
+    "digests",
+  ),
+  rows(
+    "timelock_ranges",
+    "a deleted past state of a grant",
+    `delete from timelock_ranges where ctid = (select min(ctid) from timelock_ranges)`,
+    /^timelock_ranges, .*: the row is missing/m,
+  ),
+  rows(
+    "token_grants",
+    "what is left in a grant, as later causes need it",
+    "update token_grants set left_balance = left_balance + 1",
+    /^token_grants, .*: leftBalance is \d+, the log gives/m,
+  ),
+  rows(
+    "token_grants",
+    "an invented grant",
+    "insert into token_grants values ('0xbad', 1, 1)",
+    /^token_grants, objectId 0xbad: the row is stored, but the log gives none/m,
+  ),
+  rows(
+    "tokens",
+    "a token's name",
+    "update tokens set name = 'Other'",
+    /^tokens, .*: name is Other/m,
+  ),
+  rows(
+    "tokens",
+    "a token's symbol",
+    "update tokens set symbol = 'OTH'",
+    /^tokens, .*: symbol is OTH/m,
+  ),
+  rows(
+    "tokens",
+    "a token's first checkpoint",
+    "update tokens set first_checkpoint = first_checkpoint + 1",
+    /^tokens, .*: firstCheckpoint is \d+, the log gives/m,
+  ),
+  rows(
+    "tokens",
+    "an invented token",
+    "insert into tokens values ('0x1::no::NO', 1, 'NO', 'No')",
+    /^tokens, .*0x1::no::NO: the row is stored, but the log gives none/m,
+  ),
+  rows(
+    "token_supplies",
+    "another supply, its digests made anew",
+    `update token_supplies set supply = supply + 1 where ${some("token_supplies", "checkpoint desc")}`,
+    /^token_supplies, .*: supply is \d+, the log gives/m,
+    "digests",
+  ),
+  rows(
+    "balances",
+    "a raised balance",
+    `update balances set token_balance = token_balance + 1 where ${some("balances", "coin_type, owner", "token_count > 0")}`,
+    /^balances, .*tokenBalance is \d+, the log gives/m,
+  ),
+  rows(
+    "balances",
+    "a holder with a zero balance",
+    "insert into balances (coin_type, owner) select coin_type, '0xbad' from balances limit 1",
+    /^balances, .*owner 0xbad: the row is stored, but the log gives none/m,
+  ),
+  rows(
+    "balances",
+    "a deleted holder",
+    `delete from balances where ${some("balances", "coin_type, owner")}`,
+    /^balances, .*: the row is missing/m,
+  ),
+  rows(
+    "holder_events",
+    "another group in an event, its digests made anew",
+    "update holder_events set group_id = 4711 where event_type = 'address_joined_group'",
+    /^holder_events, .*: groupId is 4711, the log gives/m,
+    "digests",
+  ),
+  rows(
+    "holder_events",
+    "a deleted event",
+    `delete from holder_events where ${some("holder_events", "position")}`,
+    /^holder_events, .*: the row is missing/m,
+  ),
+  rows(
+    "membership_ranges",
+    "another holder of a wallet, its digests made anew",
+    `update membership_ranges set value = 4711 where ${some("membership_ranges", "checkpoint, address", "aspect = 'holder'")}`,
+    /^membership_ranges, .*: value is 4711, the log gives/m,
+    "digests",
+  ),
+  rows(
+    "membership_ranges",
+    "a freeze that is left out",
+    "delete from membership_ranges where aspect = 'freeze'",
+    /^membership_ranges, .*aspect freeze.*: (the row is missing|it has nothing)/m,
+  ),
+  rows(
+    "role_events",
+    "who granted a role",
+    `update role_events set signer = '0xbad' where ${some("role_events", "position")}`,
+    /^role_events, .*: signer is 0xbad, the log gives/m,
+  ),
+  rows(
+    "role_ranges",
+    "a past role that nobody granted",
+    `insert into role_ranges select coin_type, '0xbad', role, checkpoint, until from role_ranges where ${some("role_ranges", "checkpoint")}`,
+    /^role_ranges, .*owner 0xbad.*: the row is stored, but the log gives none/m,
+  ),
+  rows(
+    "wallet_roles",
+    "a role that nobody granted",
+    "insert into wallet_roles select coin_type, '0xbad', role, position from wallet_roles limit 1",
+    /^wallet_roles, .*owner 0xbad/m,
+  ),
+  ...[
+    "token_activity",
+    "shared_token_objects",
+    "timelock_objects",
+    "holder_lifecycle",
+    "role_changes",
+  ].flatMap((name) => [
+    rows(
+      `${name}_digests`,
+      "another digest",
+      `update ${name}_digests set digest = sha256(digest) where checkpoint = (select min(checkpoint) from ${name}_digests)`,
+      new RegExp(`^${name}_digests, checkpoint \\d+: digest is \\w{64}, the log gives`, "m"),
+    ),
+    rows(
+      `${name}_watermark`,
+      "another digest of the last checkpoint",
+      `update ${name}_watermark set last_digest = 'x'`,
+      new RegExp(`^${name}_watermark: last_digest is x, but`, "m"),
+    ),
+  ]),
+  rows(
+    "token_activity_watermark",
+    "a pipeline said to be less far",
+    "update token_activity_watermark set next_checkpoint = 100, last_checkpoint = 99",
+    /^token_activity: \d+ rows of checkpoint \d+ and later, beyond token_activity_watermark/m,
+  ),
+  rows(
+    "log_coins",
+    "a token's decimals",
+    "update log_coins set decimals = decimals + 1",
+    /^log_coins, .*: decimals is \d+, the log gives/m,
+  ),
+  rows(
+    "log_coins",
+    "decimals that the network is said to have told",
+    "update log_coins set decimals = 3, decimals_source = 'network'",
+    /^log_coins, .*: decimals is 3, the log gives .*decimalsSource is network/m,
+  ),
+];
+
+const SECONDS_20 = `
+  update log_blocks b set times = (
+    select string_agg(int8send(('x' || encode(substring(b.times from n * 8 + 1 for 8), 'hex'))::bit(64)::int8 + 20000), ''::bytea order by n)
+    from generate_series(0, b.count - 1) n), reached_ms = reached_ms + 20000`;
+
+const FACT =
+  "ctid = (select ctid from log_facts where checkpoint > 50 order by checkpoint limit 1)";
+
+/** Facts that are gone, and whatever counts or covers them. */
+const SHORTER = `
+  create temporary table gone as select checkpoint, count(*) as facts,
+    (select bytes_total from log_checkpoints l where l.checkpoint = f.checkpoint)
+    - coalesce((select max(bytes_total) from log_checkpoints l where l.checkpoint < f.checkpoint), 0) as bytes
+  from log_facts f where checkpoint = (select max(checkpoint) from log_checkpoints where checkpoint < 60) group by 1;
+  delete from log_facts where checkpoint in (select checkpoint from gone);
+  update log_checkpoints set facts_total = facts_total - gone.facts, bytes_total = bytes_total - gone.bytes from gone where log_checkpoints.checkpoint > gone.checkpoint;
+  delete from log_checkpoints where checkpoint in (select checkpoint from gone);
+  update log_high_water set facts_total = facts_total - gone.facts, bytes_total = bytes_total - gone.bytes from gone;
+  truncate log_chain, log_coin_chain, log_block_chain, log_heads, log_sequence, log_sequence_head`;
+
+const OF_LOG: readonly Tampering[] = [
+  log(
+    "log_blocks",
+    "times of checkpoints shifted by 20 s",
+    SECONDS_20,
+    /not the one in log_block_chain/,
+  ),
+  log(
+    "log_blocks",
+    "a digest of a checkpoint",
+    "update log_blocks set digests = set_byte(digests, 5, get_byte(digests, 5) # 1) where first_checkpoint = 0",
+    /not the one in log_block_chain/,
+  ),
+  log(
+    "log_blocks",
+    "a deleted block",
+    "delete from log_blocks where first_checkpoint = 0",
+    /log_blocks lacks|was deleted/,
+  ),
+  log(
+    "log_blocks",
+    "the time that was reached (reached_ms)",
+    "update log_blocks set reached_ms = reached_ms + 1 where first_checkpoint = 0",
+    /time \d+ was reached here instead of/,
+  ),
+  log("log_block_chain", "a chain emptied", "truncate log_block_chain", /log_block_chain/),
+  log("log_proofs", "emptied proofs", "truncate log_proofs", /log_proofs is empty/),
+  log(
+    "log_committees",
+    "the stake of a committee",
+    "update log_committees set members = set_byte(set_byte(members, 103, get_byte(members, 103) - 1), 207, get_byte(members, 207) + 1) where epoch = 0",
+    /committee of epoch 0 is not the one/,
+  ),
+  log(
+    "log_high_water",
+    "the log's first checkpoint",
+    "update log_high_water set first_checkpoint = 3",
+    /log begins|but the log/,
+  ),
+  log(
+    "log_high_water",
+    "the time that was reached (reached_ms)",
+    "update log_high_water set reached_ms = reached_ms + 1",
+    /the time \d+ was reached/,
+  ),
+  log(
+    "log_checkpoints",
+    "the time of a checkpoint with facts",
+    "update log_checkpoints set timestamp_ms = timestamp_ms - 20000 where checkpoint = (select min(checkpoint) from log_checkpoints)",
+    /log_checkpoints/,
+  ),
+  log(
+    "log_facts",
+    "an altered fact",
+    `update log_facts set sender = '0xbad' where ${FACT}`,
+    /the hash of its \d+ facts is not the one in log_chain/,
+  ),
+  log("log_facts", "a deleted fact", `delete from log_facts where ${FACT}`, /some were deleted/),
+  log(
+    "log_chain",
+    "an emptied chain and a deleted fact",
+    `truncate log_chain; delete from log_facts where ${FACT}`,
+    /log_chain/,
+  ),
+  log("log_coin_chain", "a token's chain emptied", "truncate log_coin_chain", /log_coin_chain/),
+  log(
+    "log_chain",
+    "a fact altered and all chains made anew",
+    `update log_facts set sender = '0x${"9".repeat(64)}' where ${FACT}; truncate log_chain, log_coin_chain, log_block_chain`,
+    /log_heads|head/,
+    { anew: "chains" },
+  ),
+  log(
+    "log_facts",
+    "facts deleted and all that counts them changed, all chains made anew, everything signed deleted",
+    SHORTER,
+    /has another (hash|end)|which has none/,
+    { by: "verify --log --head FILE", anew: "chains" },
+  ),
+  log("log_facts", "the same", SHORTER, /missing in log_facts|lacks facts|the ledger has/, {
+    by: "verify --log --source SOURCE",
+    anew: "chains",
+  }),
+  log(
+    "log_packages",
+    "an invented package",
+    `insert into log_packages values ('0x${"99".repeat(32)}', 30, 0)`,
+    /package 0x(99)+ of transaction 0 was added, the ledger publishes none there/,
+    { by: "verify --log --source SOURCE" },
+  ),
+  log(
+    "published_roots",
+    "a changed root",
+    "update published_roots set root = repeat('0', 64)",
+    /published_roots|root/,
+  ),
+  log(
+    "log_heads",
+    "a deleted head",
+    "delete from log_heads where checkpoint = (select min(checkpoint) from log_heads)",
+    /no row in log_heads|log_heads/,
+  ),
+  log("log_heads", "a changed head", "update log_heads set hash = sha256('x')", /log_heads/),
+  log(
+    "log_sequence",
+    "a root that is deleted from the sequence",
+    "delete from log_sequence where kind = 'root'",
+    /sequence/,
+  ),
+  log(
+    "log_sequence",
+    "an entry dated back",
+    "update log_sequence set at = '2020-01-01T00:00:00.000Z' where number = 1",
+    /entry 1 .* signature/,
+  ),
+  log(
+    "log_sequence_head",
+    "an end of the sequence moved back",
+    "update log_sequence_head set next = next - 1",
+    /log_sequence_head/,
+  ),
+  log(
+    "coin_entries",
+    "a root that is not given out any more",
+    "delete from coin_entries where kind = 'root'",
+    /entry \d+ of the sequence \(root\) has no row in coin_entries/,
+  ),
+  log(
+    "coin_entries",
+    "a root given out for another checkpoint",
+    "update coin_entries set checkpoint = checkpoint - 1 where kind = 'root'",
+    /entry \d+ of the sequence \(root\) .* coin_entries/,
+  ),
+  log(
+    "deployment_keys",
+    "another public key",
+    "update deployment_keys set public_key = encode(sha256('x'), 'base64')",
+    /key/,
+  ),
+];
+
+export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_LOG];
+
+/** Tables that no command here holds against anything, and what outside shows a change of them. */
+export const OUTSIDE: Readonly<Record<string, string>> = {
+  log_source: "what the reader said last of its source; nothing is answered from it",
+  process_notes: "what processes said last of themselves; nothing is answered from it",
+  log_check: "what the watch found last: the log line of the time, `verify --log` now",
+  reconciliations: "what the watch found last: the log line of the time, `reconcile` now",
+  daily_roots: "which tokens have their root of a day: the sequence",
+  daily_round: "which day was published last: the sequence",
+  root_counts: "how many roots a key has published today: the sequence",
+  api_keys: "`holderbook keys list`, beside a list of one's own",
+  evm_chains: "the chain, read anew into an empty database from another node",
+  evm_tokens: "the chain, read anew into an empty database from another node",
+  evm_blocks: "the chain, read anew into an empty database from another node",
+  evm_facts: "the chain, read anew into an empty database from another node",
+  evm_schedules: "the chain, read anew into an empty database from another node",
+  evm_rollbacks: "the chain, read anew into an empty database from another node",
+  evm_chain_notes: "what processes said last of the chains; nothing is answered from it",
+  transfer_events: "`/transfer-events` of another deployment",
+  transfer_event_groups: "`/transfer-events` of another deployment",
+  transfer_event_progress: "`/transfer-events` of another deployment",
+  ta_transactions: "the ledger, where each of them is; the caller's own records",
+  ta_reservations: "the ledger, once it is sent; the caller's own records",
+  ta_reservation_uses: "the ledger, once it is sent; the caller's own records",
+  ta_wallet_claims: "the caller's own records",
+  ta_holders: "the caller's own records",
+  ta_lanes: "which process works on what; nothing is answered from it",
+  ta_requests: "the caller's own records, and the signed callbacks that it received",
+  ta_request_history: "the caller's own records, and the signed callbacks that it received",
+  ta_pii_records: "sealed: whoever changes one makes it unreadable",
+  ta_pii_accesses: "nothing: keep copies of it elsewhere",
+  ta_answers: "the caller's own records",
+  callback_endpoints: "the receiver, which verifies signatures",
+  callback_messages: "the receiver, which verifies signatures",
+  callback_attempts: "the receiver's own log",
+  callback_arrivals: "the receiver's own log",
+  callback_lanes: "which process works on what; nothing is answered from it",
+  callback_keys: "sealed: whoever changes one makes it unreadable",
+};
