@@ -4,6 +4,7 @@
  */
 import type { Database, Session } from "../database/connect.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
 import {
   dropFolded,
   foldedSettings,
@@ -46,8 +47,11 @@ export const fullLook = (everySeconds: number): SlowLook => {
       if (round === null) return { ended: true };
       await using session = await on.session(foldedSettings(PLACE));
       const known = round.found.lines.length;
-      const ended = await step(session, round);
+      const came = await step(session, round);
       const { found, before, next } = round;
+      // Asked again with the next round of the others.
+      if (came === "wait") return { ended: true };
+      const ended = came === "ended";
       if (ended) {
         await dropFolded(session.sql);
         await keepFound(on.sql, "full", (next ?? 0n) - 1n, found.lines);
@@ -74,40 +78,39 @@ const beginRound = async (on: Database, everySeconds: number): Promise<Round | n
   return { found: createFound(), before: row.findings ?? [], place: null, next: null };
 };
 
-/** Returns whether it was the last. */
-const step = async (session: Session, round: Round): Promise<boolean> => {
+/** `wait`: tables are being rebuilt, or filled in by an upgrade; a round that left them out would show nothing of them. */
+const step = async (session: Session, round: Round): Promise<"more" | "ended" | "wait"> => {
   await prepareFolding(session, PLACE);
   try {
     if (round.place === null) {
       for (const pipeline of ledgerPipelines) {
         const served = await servedBy(session.sql, pipeline);
-        // Until it has come back there is nothing to hold against anything.
-        if (served.isRebuilding) return false;
+        const isFilling = served.next !== null && served.layout < LAYOUT_WITH_DIGESTS;
+        if (served.isRebuilding || isFilling) return "wait";
         const folded = await foldOn(session, pipeline, served);
         if (folded === "stale") await dropFolded(session.sql);
-        if (folded !== "ended") return false;
+        if (folded !== "ended") return "more";
       }
       round.place = ROWS_BEGIN;
       await session.transaction(async (tx) => {
         await tx.sql`set transaction isolation level repeatable read`;
         for (const pipeline of ledgerPipelines) await reconcileWatermark(tx, pipeline, round.found);
       });
-      return false;
+      return "more";
     }
     const looked = await reconcilePage(session, PLACE, round.place, round.found);
     if (looked.state === "stale") {
       await dropFolded(session.sql);
       round.place = null;
-      return false;
+      return "more";
     }
+    if (looked.filling !== null) return "wait";
     round.place = looked.place;
-    if (looked.filling === null && (round.next === null || looked.next < round.next)) {
-      round.next = looked.next;
-    }
-    return looked.state === "ended";
+    if (round.next === null || looked.next < round.next) round.next = looked.next;
+    return looked.state;
   } catch (error) {
     if (!isOfFacts(error)) throw error;
     round.found.add(`log_facts: ${error.message}`);
-    return true;
+    return "ended";
   }
 };
