@@ -158,6 +158,8 @@ export type TokenActivity = {
   readonly tokenObjectId: string;
   readonly checkpoint: bigint;
   readonly checkpointTimestamp: Seconds;
+  /** The same time, in milliseconds. */
+  readonly checkpointTimestampMs: bigint;
   readonly txDigest: string;
   /** Place in chain order: keep it, to go on behind it. */
   readonly position: bigint;
@@ -180,6 +182,8 @@ export type BalanceChange = {
   readonly balanceAfter: bigint;
   readonly checkpoint: bigint;
   readonly checkpointTimestamp: Seconds;
+  /** The same time, in milliseconds. */
+  readonly checkpointTimestampMs: bigint;
   readonly txDigest: string;
   readonly position: bigint;
   /** Keep it, to go on behind it. */
@@ -195,6 +199,8 @@ export type HolderEvent = {
   readonly groupId: bigint | null;
   readonly isFrozen: boolean | null;
   readonly checkpointTimestamp: Seconds;
+  /** The same time, in milliseconds. */
+  readonly checkpointTimestampMs: bigint;
   readonly position: bigint;
 };
 
@@ -207,7 +213,19 @@ export type RoleEvent = {
   readonly granted: boolean;
   readonly signer: string;
   readonly checkpointTimestamp: Seconds;
+  /** The same time, in milliseconds. */
+  readonly checkpointTimestampMs: bigint;
   readonly position: bigint;
+};
+
+/** A state of a token, as the digests of pipelines have it, and the checkpoints that it stood after. */
+export type StateRange = {
+  readonly checkpoint: bigint;
+  /** Null while it stood at the checkpoint asked about. */
+  readonly until: bigint | null;
+  /** RFC 8785 JSON of its row. */
+  readonly line: string;
+  readonly cursor: string;
 };
 
 /**
@@ -257,6 +275,13 @@ export type Book = {
   holders(of: OfTokenAt): AsyncIterable<Holder>;
   objects(of: OfTokenAt & { readonly owner: string }): AsyncIterable<TokenObject>;
   grants(of: OfTokenAt & { readonly owner?: string | undefined }): AsyncIterable<Grant>;
+  /** Every state of a kind that stood at some time up to the end of a checkpoint. */
+  stateRanges(
+    of: OfToken & {
+      readonly kind: "GRANT" | "MEMBERSHIP" | "ROLE" | "SUPPLY" | "TOKEN";
+      readonly checkpoint: bigint;
+    },
+  ): AsyncIterable<StateRange>;
   tokenActivity(which: Which<bigint>): AsyncIterable<TokenActivity>;
   holderEvents(which: Which<bigint>): AsyncIterable<HolderEvent>;
   roleEvents(which: Which<bigint>): AsyncIterable<RoleEvent>;

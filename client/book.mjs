@@ -32,12 +32,13 @@ const GRANT = `objectId owner funder totalAmount leftBalance tokensTransferred c
   delayUntilFirstReleaseMs periodBetweenReleasesMs releaseCount initialReleasePortionBps
   releaseScheduleId decimals`;
 const ACTIVITY = `eventId eventSeq activityType amount fromAddress toAddress signer coinType decimals
-  tokenObjectId checkpoint checkpointTimestamp txDigest position`;
-const CHANGE = `coinType owner part cause change balanceAfter checkpoint checkpointTimestamp txDigest position
-  cursor`;
-const HOLDER_EVENT = `eventId coinType eventType holderId address groupId isFrozen checkpointTimestamp position`;
+  tokenObjectId checkpoint checkpointTimestamp checkpointTimestampMs txDigest position`;
+const CHANGE = `coinType owner part cause change balanceAfter checkpoint checkpointTimestamp
+  checkpointTimestampMs txDigest position cursor`;
+const HOLDER_EVENT = `eventId coinType eventType holderId address groupId isFrozen checkpointTimestamp
+  checkpointTimestampMs position`;
 const ROLE_EVENT =
-  "eventId coinType owner role roleBit granted signer checkpointTimestamp position";
+  "eventId coinType owner role roleBit granted signer checkpointTimestamp checkpointTimestampMs position";
 const STATUS =
   "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo";
 
@@ -331,6 +332,18 @@ export const createBook = ({ url, key, fetch = globalThis.fetch }) => {
       GRANT,
       ({ commencementTimestampMs, objectId }) => `${commencementTimestampMs}:${objectId}`,
     ),
+    async *stateRanges({ kind, coinType, checkpoint, signal }) {
+      const query = `query ($kind: StateKind!, $coinType: String!, $atCheckpoint: String!, $after: String) {
+        stateRanges(kind: $kind, coinType: $coinType, atCheckpoint: $atCheckpoint, after: $after,
+          limit: ${PAGE}) { checkpoint until line cursor }
+      }`;
+      const variables = { kind, coinType, atCheckpoint: checkpoint.toString() };
+      yield* paged(query, variables, {
+        rowsOf: (data) => data.stateRanges,
+        cursorOf: ({ cursor }) => cursor,
+        signal,
+      });
+    },
     tokenActivity: events("tokenActivity", ACTIVITY, byPosition),
     holderEvents: events("holderEvents", HOLDER_EVENT, byPosition),
     roleEvents: events("roleEvents", ROLE_EVENT, byPosition),

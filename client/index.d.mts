@@ -14,6 +14,7 @@ export {
   type Meta,
   type PipelineStatus,
   type RoleEvent,
+  type StateRange,
   type Token,
   type TokenActivity,
   type TokenObject,

@@ -7,6 +7,7 @@ const DECIMAL = new Set([
   "change",
   "checkpoint",
   "checkpointTimestamp",
+  "checkpointTimestampMs",
   "commencementTimestampMs",
   "delayUntilFirstReleaseMs",
   "firstCheckpoint",
@@ -31,6 +32,7 @@ const DECIMAL = new Set([
   "totalAmount",
   "totalSupply",
   "unlocked",
+  "until",
   "version",
 ]);
 

@@ -292,6 +292,7 @@ test("every query and subscription of the schema is read, and every field of wha
   await listed(book.tokens());
   await listed(book.objects({ coinType, owner, at }));
   await listed(book.grants({ coinType, at }));
+  await listed(book.stateRanges({ kind: "GRANT", coinType, checkpoint }));
   for (const follow of [true, false]) {
     for (const events of [
       book.tokenActivity({ coinType, follow }),
