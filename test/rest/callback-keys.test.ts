@@ -59,5 +59,6 @@ test("serve rest alone shows the keys of callbacks without a master key of its o
     "/log-heads",
     "/r/api/v2/transfer_events",
     "/roots",
+    "/sequence",
   ]);
 }, 120_000);
