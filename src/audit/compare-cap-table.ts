@@ -1,4 +1,4 @@
-/** Cap tables of two deployments: row by row, and by the root that the other one's rows give here. */
+/** Compares cap tables row by row, and by the root recomputed from the other one's rows. */
 import { z } from "zod";
 import { createSumTree, createSumTree2, type Leaf2 } from "../projections/merkle-sum.ts";
 import { assertInOrder, compareRows, type Difference, membersApart } from "./compare-rows.ts";
@@ -97,14 +97,14 @@ const pageOf = async (
 
 export type ComparedCapTable = {
   readonly rows: number;
-  /** Whether all rows were read, and so the root was made of them. */
+  /** Whether all rows were read and the root recomputed. */
   readonly isWhole: boolean;
   readonly differences: readonly Difference[];
 };
 
 /**
  * Compares the cap table of a coin at the end of a checkpoint.
- * @param mostPages of a longer one the first rows are compared, and the root as both say it
+ * @param mostPages of a longer table, only the first rows and the stated roots are compared
  */
 export const compareCapTable = async (
   { here, there }: { readonly here: Register; readonly there: Register },
@@ -143,7 +143,7 @@ export const compareCapTable = async (
     differences.push(...compared.differences);
     const last = other.rows.at(-1);
     if (other.rows.length < PAGE || last === undefined) {
-      // A coin that has no cap table has no root either.
+      // Without a cap table there is no root.
       if (other.totals.root === undefined) return { rows, isWhole: true, differences };
       for (const name of ["root", "root2"] as const) {
         const { root: made } = trees[name].top();
@@ -154,7 +154,7 @@ export const compareCapTable = async (
       }
       return { rows, isWhole: true, differences };
     }
-    // What is behind rows that differ differs with them; a root of some rows says nothing.
+    // Everything after a difference differs too, and a partial root is meaningless.
     if (compared.differences.length > 0) break;
     after = textIn(last, "cursor");
   }
@@ -184,8 +184,8 @@ const ROOT = `query ($coinType: String!, $at: String!) {
   capTable(coinType: $coinType, atCheckpoint: $at, limit: 1) { root issued checkpointDigest decimals } }`;
 
 /**
- * Root, total and digest of a checkpoint as this deployment has them; null for a coin that it has not.
- * @param decimals those that a root of version 2 covers; undefined: version 1
+ * This deployment's root, total and checkpoint digest; null for a coin it does not know.
+ * @param decimals covered by a version 2 root; undefined for version 1
  */
 export const ownRoot = async (
   here: Register,

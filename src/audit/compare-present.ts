@@ -1,6 +1,6 @@
 /**
- * What another deployment serves of the present: lists and balances that have tables of their own, held
- * against what the past says of the checkpoint that the answer is of.
+ * Compares what another deployment serves as current state (it has tables of its own) with the history
+ * at the checkpoint that the answer is for.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -14,13 +14,13 @@ import {
 } from "./other-deployment.ts";
 import { PAGE, type Row, rowsIn, textIn } from "./served-rows.ts";
 
-/** Both deployments, and how far this one is. */
+/** Both deployments, and this one's last checkpoint. */
 export type Both = {
   readonly here: Register;
   readonly there: Register;
   /** The last checkpoint that this deployment has. */
   readonly last: bigint;
-  /** Through which the other one says to be complete, at the least. */
+  /** The checkpoint that the other one has reached at least. */
   readonly progress: { readonly through: bigint };
   readonly signal: AbortSignal;
 };
@@ -32,11 +32,11 @@ const standing = z
 
 const STATUS = "indexerStatus { pipeline checkpoint }";
 
-/** Its pipelines stand at one checkpoint most of the time. */
+/** Its pipelines are at the same checkpoint most of the time. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 700;
 
-/** What it serves now, and the checkpoint of which all of that is. */
+/** Its current state, with the one checkpoint that all of it belongs to. */
 const presentOf = async (
   { there, signal, progress }: Both,
   query: string,
@@ -63,13 +63,13 @@ const presentOf = async (
   }
 };
 
-/** Who knows how it was at a checkpoint: this deployment, or else the other one's own past. */
+/** The history to compare with: this deployment's, or the other one's own where this one is behind. */
 const witness = ({ here, there, last }: Both, name: string, at: bigint) =>
   at <= last
     ? { register: here, what: name }
     : { register: there, what: `${name} (there against its own past, checkpoint ${at})` };
 
-/** A page of a list as it is served now. */
+/** Compares a page of a list of current state. */
 export const comparePresent = async (
   both: Both,
   list: PresentList,
@@ -86,12 +86,12 @@ export const comparePresent = async (
   return compareAnswers(what, coinType, list, rowsIn(past, field), rowsIn(data, field));
 };
 
-/** Owners of one question: two fields each, and there may be 30 of them. */
+/** Owners per query: two fields each, and a query may have 30. */
 export const OWNERS_AT_ONCE = 12;
 
 const OWNERS = Array.from({ length: OWNERS_AT_ONCE }, (_, index) => index);
 
-/** Objects of one owner that are looked at; the list of all objects has the others. */
+/** Objects compared per owner; the list of all objects covers the rest. */
 const OBJECTS = 100;
 
 const ofOwners = (at: string) =>
@@ -113,7 +113,7 @@ const objects: Pick<List, "key"> = {
 const balances: Pick<List, "key"> = { key: (row) => `owner ${textIn(row, "owner")}` };
 
 /**
- * What these owners hold, now and at the last checkpoint that is compared: balances and objects.
+ * Compares the balances and objects of these owners, now and at the last checkpoint compared.
  * @param owners as many as `OWNERS_AT_ONCE` at most
  */
 export const compareOwners = async (

@@ -1,4 +1,4 @@
-/** How far a comparison is: what it has compared and found, as it is kept in a file to go on from. */
+/** Progress of a comparison: what it has compared and found, stored in a file so that it can resume. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
@@ -6,25 +6,25 @@ import type { Remedy } from "../waiting/remedy.ts";
 import type { Difference } from "./compare-rows.ts";
 import { rowShape } from "./served-rows.ts";
 
-/** Rows compared of one kind. */
+/** Counts for one kind of row. */
 export type Tally = {
   readonly rows: number;
-  /** Lists of it, one for each coin or checkpoint, and how many of them were not read to their end. */
+  /** Lists of this kind, one per coin or checkpoint, and how many were read only in part. */
   readonly lists: number;
   readonly inPart: number;
 };
 
-/** Differences that are told one by one. */
+/** Differences listed individually. */
 export const MOST_DIFFERENCES = 100;
 
 const kept = z.object({
   format: z.literal("holderbook-compare-v1"),
-  /** What is compared: another comparison's file is refused. */
+  /** Identifies the comparison: another one's file is refused. */
   of: z.record(z.string(), z.string()),
   through: z.string().regex(/^\d{1,18}$/),
-  /** This deployment's digests there. */
+  /** This deployment's digests at that checkpoint. */
   own: z.string(),
-  /** What is chosen at random is chosen by it. */
+  /** Seed of all random picks. */
   seed: z.string().regex(/^[0-9a-f]{32}$/),
   step: z.int().min(0),
   cursor: z.string().nullable(),
@@ -47,7 +47,7 @@ const kept = z.object({
 
 type Kept = z.infer<typeof kept>;
 
-/** The file is none of a comparison, or of another one. Give another file, or remove this one. */
+/** The file does not belong to this comparison. Give another file, or remove this one. */
 export class ResumeFileError extends Error {
   override readonly name = "ResumeFileError";
   readonly remedy: Remedy = "stop";
@@ -59,39 +59,39 @@ export type Progress = {
   readonly cursor: string | undefined;
   readonly tallies: ReadonlyMap<string, Tally>;
   readonly differences: readonly Difference[];
-  /** Differences beyond those. */
+  /** Further differences, not listed. */
   readonly more: number;
-  /** What the other one did not answer. */
+  /** Queries the other one did not answer, with the reason. */
   readonly notAnswered: readonly string[];
-  /** Checkpoints at which kept digests differ first, by pipeline. */
+  /** First checkpoint at which stored digests differ, by pipeline. */
   readonly hints: ReadonlyMap<string, bigint>;
-  /** A number below another, the same for the same name in the same comparison. */
+  /** A random number below `below`, stable for a name within one comparison. */
   random(name: string, below: bigint): bigint;
   count(name: string, more: Partial<Tally>): void;
   add(differences: readonly Difference[]): void;
   addNotAnswered(text: string): void;
   hint(pipeline: string, checkpoint: bigint): void;
-  /** This deployment's rows must be those that it began with. @throws ResumeFileError (stop) when they are not */
+  /** @throws ResumeFileError (stop) when this deployment's rows changed since the comparison began */
   assertOwn(digests: string): void;
-  /** Keeps that everything up to here is done: the step under way, and where in it. */
+  /** Stores the current step and the place within it. */
   keep(step: number, cursor: string | undefined): Promise<void>;
-  /** Keeps the state as it was kept last, now. */
+  /** Writes the last stored state to the file now. */
   flush(): Promise<void>;
-  /** Removes the file: there is nothing to go on with. */
+  /** Done: removes the file. */
   end(): Promise<void>;
 };
 
-/** Texts of what was not answered; more say nothing new. */
+/** Unanswered queries listed at most. */
 const MOST_NOT_ANSWERED = 100;
 
-/** A run that is killed does again what came after the last writing. */
+/** A killed run repeats at most this much work. */
 const KEEP_EVERY_MS = 1_000;
 
 /**
- * Begins, or goes on where the file says.
- * @param file undefined: nothing is kept
- * @param of what is compared, by name
- * @param begin the checkpoint through which a new one goes
+ * Starts a comparison, or resumes the one in the file.
+ * @param file undefined: progress is not stored
+ * @param of identifies the comparison, by name
+ * @param begin last checkpoint of a new comparison
  * @throws ResumeFileError (stop)
  */
 export const openProgress = async (

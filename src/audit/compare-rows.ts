@@ -1,13 +1,13 @@
-/** Rows of two deployments held against one another: pages of one list, and what differs in them. */
+/** Compares pages of one list from two deployments, row by row. */
 import type { List, PresentList } from "./compared-lists.ts";
 import { NotAnsweredError, type Register } from "./other-deployment.ts";
 import { comparePlaces, PAGE, type Place, type Row, rowsIn } from "./served-rows.ts";
 
-/** Something that is not the same: a row, or one thing that both say. */
+/** A row or a single value that differs. */
 export type Difference = {
   /** The list, table or page. */
   readonly what: string;
-  /** Null for what is of no coin. */
+  /** Null when it belongs to no coin. */
   readonly coinType: string | null;
   /** Which row. */
   readonly row: string;
@@ -16,7 +16,7 @@ export type Difference = {
   readonly there: Row | null;
 };
 
-/** A page of this deployment and what stands there in the same stretch. */
+/** A page here, compared with the same stretch of the list there. */
 export type ComparedPage = {
   /** Rows that both have, or one of them. */
   readonly rows: number;
@@ -30,7 +30,7 @@ const shown = (place: Place): string => place.join(" ");
 const isSame = (one: Row | Row[string] | undefined, other: Row | Row[string] | undefined) =>
   JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 
-/** The members of both that are not the same; null when all are. */
+/** The members that differ; null when none does. */
 export const membersApart = (
   here: Row,
   there: Row,
@@ -42,7 +42,7 @@ export const membersApart = (
   return { here: some(here), there: some(there) };
 };
 
-/** Rows of the same stretch. @param isWithin whether a row that only one of them has counts */
+/** Compares rows of the same stretch. @param isWithin whether a row that only one side has counts */
 export const compareRows = (
   { what, coinType }: Pick<Difference, "what" | "coinType">,
   here: readonly Row[],
@@ -57,7 +57,7 @@ export const compareRows = (
     const found = new Map<string, Row>();
     for (const row of rows) {
       let key = keyOf(row);
-      // Whoever lists one twice must not have the second one hide the first.
+      // A duplicate must not hide the first one.
       while (found.has(key)) key = `${key}, again`;
       found.set(key, row);
     }
@@ -82,7 +82,7 @@ export const compareRows = (
   return { rows, differences };
 };
 
-/** Rows beyond those of this deployment that are read of a stretch: what comes then differs anyway. */
+/** Surplus rows read of a stretch before giving up: it differs by then anyway. */
 const MORE_ROWS = 2 * PAGE;
 
 /** @throws NotAnsweredError when a page does not go on from where it was asked to */
@@ -102,7 +102,7 @@ export const assertInOrder = (
   return last;
 };
 
-/** One page of this deployment, and all that the other one has in the same stretch. */
+/** Compares one page here with everything the other one has in the same stretch. */
 export const comparePage = async (
   here: Register,
   there: Register,
@@ -156,7 +156,7 @@ export const comparePage = async (
   return { ...compared, next: goesOn ? list.after(last) : undefined };
 };
 
-/** Two answers to the same question about the same stretch, as far as both go. */
+/** Compares two answers to the same query, as far as both go. */
 export const compareAnswers = (
   what: string,
   coinType: string,

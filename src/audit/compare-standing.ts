@@ -1,4 +1,4 @@
-/** What two deployments say of the chain and of their own rows as a whole: checkpoints, heads, digests. */
+/** Compares what is not a list: checkpoints, heads of the log, stored digests. */
 import { type Reads, read } from "../database/readers.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { pipelineDigest } from "../projections/digests.ts";
@@ -23,8 +23,8 @@ type Compared = {
 };
 
 /**
- * Digests that both keep of a pipeline, which say nothing of rows that were changed under them: where they
- * differ, rows are looked at first.
+ * Compares stored digests of a pipeline. Rows may have been altered underneath them, so equality proves nothing; the
+ * first checkpoint where they differ is where rows are compared first.
  */
 export const compareDigests = async (
   { on, there, progress, first }: Compared,
@@ -59,7 +59,7 @@ export const compareDigests = async (
   ]);
 };
 
-/** Checkpoints of one question. */
+/** Checkpoints per query. */
 const AT_ONCE = 12;
 const NUMBERS = Array.from({ length: AT_ONCE }, (_, index) => index);
 
@@ -79,7 +79,7 @@ const rowsOf = (data: Answered, given: readonly string[]): readonly Row[] =>
 const BY_NUMBER_NAME = "times and digests of checkpoints at random";
 const BY_SECOND_NAME = "checkpoints at a second, at random";
 
-/** Times and digests of checkpoints at random, and which checkpoint stands at a second. */
+/** Compares times and digests of random checkpoints, and the checkpoint that a second resolves to. */
 export const compareCheckpoints = async (
   { here, there, progress, first }: Compared,
   count: number,
@@ -132,7 +132,7 @@ const CHAIN = `
   where checkpoint = any($1::int8[])`;
 const CHAIN_END = `select max(checkpoint) as checkpoint from log_chain`;
 
-/** Heads of the log that the other one signed, held against the chain of this one. */
+/** Compares the other one's signed log heads with this log's hash chain. */
 export const compareHeads = async (
   { on, there, progress, sameFirst }: Compared,
   most: number,

@@ -1,4 +1,4 @@
-/** The steps of a comparison: what is asked, in which order, and how much of it unless everything is. */
+/** The steps of a comparison, their order, and the sample sizes used without `--full`. */
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { followPosition } from "../projections/position.ts";
@@ -11,9 +11,9 @@ import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./compared-lists.ts";
 import { NotAnsweredError, type OtherDeployment, type RootVersion } from "./other-deployment.ts";
 import { PAGE } from "./served-rows.ts";
 
-/** What is read of lists that are longer, and how many things are chosen at random. */
+/** How much of longer lists is read, and how many random picks are made. */
 export const SAMPLE = {
-  /** Coins; of more, so many at random. */
+  /** Coins; more are sampled at random. */
   coins: 50,
   /** Pages of a list, from its beginning, its end, and anywhere. */
   firstPages: 5,
@@ -29,7 +29,7 @@ export const SAMPLE = {
   checkpoints: 24,
 } as const;
 
-/** Of everything: as many as there are, and at random as many as a night is long enough for. */
+/** Everything there is; random picks are bounded so that a comparison ends within a night. */
 const FULL: Bounds = {
   ...SAMPLE,
   coins: Number.POSITIVE_INFINITY,
@@ -56,9 +56,9 @@ export type Compared = Both & {
 };
 
 export type Step = {
-  /** As progress shows it. */
+  /** Shown as progress. */
   readonly name: string;
-  /** Pipelines whose rows it compares; absent: it is of all together. */
+  /** Pipelines whose rows it compares; absent when it spans all of them. */
   readonly pipelines?: readonly string[];
   /** @param keep keeps that all before this place is done; a step without places is done as a whole */
   run(from: string | undefined, keep: (next: string) => Promise<void>): Promise<unknown>;
@@ -70,7 +70,7 @@ const COINS = `
   select coin_type as "coinType", first_checkpoint as "firstCheckpoint" from tokens
   where first_checkpoint <= $1 order by coin_type`;
 
-/** The steps of one comparison, always the same for the same progress. */
+/** The steps of one comparison; the same progress always gives the same steps. */
 export const stepsOf = async (
   compared: Compared,
   pipelines: readonly RunnablePipeline[],

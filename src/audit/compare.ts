@@ -1,9 +1,8 @@
 /**
- * Holds another deployment against this one: what it serves, row by row, at a checkpoint that both have.
+ * Compares another deployment with this one, row by row, at a checkpoint that both have.
  *
- * The same questions are put to both, as anybody would put them to the other one, and to this one in its own
- * process. Digests that the other one keeps are compared, too, but they prove nothing about its rows: rows
- * changed under them leave them as they were. They only say where to look first.
+ * Both get the same GraphQL queries: the other one over HTTP, this one in process. The other one's stored
+ * digests are only a hint where to look first, since altered rows leave them unchanged.
  */
 import type { Reads } from "../database/readers.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
@@ -20,7 +19,7 @@ import {
 } from "./other-deployment.ts";
 import { ownDigests, readStanding } from "./own-digests.ts";
 
-/** Checkpoints that the other one may be behind without that being told as such. */
+/** The other one may lag by this many checkpoints before that is reported. */
 const MOST_BEHIND = 100n;
 
 export type Comparison = {
@@ -32,12 +31,12 @@ export type Comparison = {
   readonly isFull: boolean;
   /** By kind. */
   readonly tallies: ReadonlyMap<string, Tally>;
-  /** The first hundred; empty: all that was compared is the same. */
+  /** The first hundred; empty when everything compared is equal. */
   readonly differences: readonly Difference[];
   readonly more: number;
-  /** Why the other one shows less than was asked; empty: it shows all of it. */
+  /** Why the other one shows less than requested; empty when it shows everything. */
   readonly missing: readonly string[];
-  /** What a difference may come from beside the rows. */
+  /** Other possible causes of a difference. */
   readonly notes: readonly string[];
 };
 
@@ -45,7 +44,7 @@ export type Comparison = {
 export class IncomparableError extends Error {
   override readonly name = "IncomparableError";
   readonly remedy: Remedy = "stop";
-  /** Of the command: 1 where they are different, 3 where one of them does not go as far as was asked. */
+  /** The command's exit code: 1 for a difference, 3 when one of them does not reach far enough. */
   readonly exitCode: number;
 
   constructor(message: string, isDifference = false) {
@@ -54,7 +53,7 @@ export class IncomparableError extends Error {
   }
 }
 
-/** Ended from outside before it was done. The same command with the same file goes on from there. */
+/** Interrupted. Running the same command with the same file resumes it. */
 export class ComparisonEndedError extends Error {
   override readonly name = "ComparisonEndedError";
   readonly remedy: Remedy = "retry";
@@ -68,25 +67,25 @@ export class ComparisonEndedError extends Error {
 
 export type Comparing = {
   readonly pipelines: readonly RunnablePipeline[];
-  /** One of them alone was asked for: what is of all together is left out. */
+  /** Only one pipeline was requested: checks that span all of them are skipped. */
   readonly isPart: boolean;
   /** Compare up to this checkpoint alone. */
   readonly through?: bigint | undefined;
   readonly isFull: boolean;
-  /** Of this program, and of its digests. */
+  /** This program's version, and the layout of its digests. */
   readonly version: string;
   readonly layout: number;
-  /** What is kept to go on from; undefined: nothing is. */
+  /** Where progress is stored for resuming; undefined: nowhere. */
   readonly file?: string | undefined;
-  /** Where the other one is, for that file. */
+  /** The other one's address, recorded in that file. */
   readonly url: string;
   readonly signal: AbortSignal;
-  /** Told before each step, and with every page. */
+  /** Called before each step and after every page. */
   readonly onProgress?: (step: Step, number: number, of: number, progress: Progress) => void;
 };
 
 /**
- * @param on this deployment's database, for what is not asked by GraphQL
+ * @param on this deployment's database, for what GraphQL does not serve
  * @throws IncomparableError (stop), OtherDeploymentError, ResumeFileError; NotYetIndexedError (wait)
  */
 export const compareDeployments = async (
@@ -148,7 +147,7 @@ export const compareDeployments = async (
   };
 };
 
-/** Why it stopped before its end, after it had found a difference; empty when it did not. */
+/** Why the run stopped early after finding a difference; empty when it completed. */
 const runAll = async (
   steps: readonly Step[],
   progress: Progress,
@@ -191,7 +190,7 @@ const runStep = async (
 
 type Range = { readonly last: bigint | null; readonly firstCheckpoint: bigint | null };
 
-/** How the other one shows less than there is. */
+/** Where the other one shows less than this one has. */
 const missingOf = (own: Range, other: Range, through: bigint): readonly string[] => {
   const [last, otherLast] = [own.last ?? 0n, other.last ?? 0n];
   const behind = last - otherLast;
@@ -209,7 +208,7 @@ const missingOf = (own: Range, other: Range, through: bigint): readonly string[]
   return missing;
 };
 
-/** What a comparison goes on from must be what it was. @throws ResumeFileError (stop) */
+/** A comparison resumes only over unchanged rows. @throws ResumeFileError (stop) */
 const assertUnchanged = async (
   on: Reads,
   { pipelines }: Comparing,

@@ -1,48 +1,47 @@
 /**
- * What is compared of two deployments, list by list: the question that is put to both, the order of the
- * rows, and where in the list a page can begin.
+ * The lists that are compared: the query, the order of rows, and where a page can begin.
  */
 import { followPosition } from "../projections/position.ts";
 import { numberIn, type Place, type Row, rowShape, textIn } from "./served-rows.ts";
 
-/** What starts are chosen from. */
+/** Bounds of a random start. */
 export type Start = {
-  /** A number below another, the same for the same run. */
+  /** A random number below `below`, stable within a run. */
   readonly random: (below: bigint) => bigint;
   readonly first: bigint;
   readonly through: bigint;
 };
 
 export type List = {
-  /** As the report names it. */
+  /** Shown in the report. */
   readonly name: string;
   /** Pipelines that write its rows. */
   readonly pipelines: readonly string[];
-  /** With the variables that it needs of `coinType`, `at`, `after` and `limit`. */
+  /** Takes those it needs of the variables `coinType`, `at`, `after` and `limit`. */
   readonly query: string;
   readonly field: string;
-  /** Whether all of it is one page. */
+  /** Whether the list is a single page. */
   readonly isWhole?: boolean;
-  /** The table whose positions its rows have: they ascend with the chain, and the newest can be found. */
+  /** Table of its positions, which ascend with the chain: gives access to the newest rows. */
   readonly inChainOrder?: string;
   place(of: Row): Place;
-  /** What a row is of: one with other members is the same row. */
+  /** Identity of a row, independent of its other members. */
   key(of: Row): string;
   after(of: Row): string;
-  /** Whether a row is of no later checkpoint; every row is unless given. */
+  /** Whether a row belongs to a checkpoint up to `through`; absent: all rows do. */
   isWithin?(of: Row, through: bigint): boolean;
-  /** A page that begins anywhere; absent where lists are short. */
+  /** Cursor of a random page; absent where lists are short. */
   start?(from: Start): string | undefined;
-  /** A page that begins behind a position. */
+  /** Cursor of the page after a position. */
   behind?(position: bigint): string | undefined;
-  /** Members that make a row of it, where these are one text: as they are shown, one by one. */
+  /** Splits a row whose content is one text into members, to report them individually. */
   apart?(of: Row): Row;
 };
 
 const behind = (position: bigint) => (position < 0n ? undefined : `${position}`);
 const someCheckpoint = ({ random, first, through }: Start) => first + random(through - first + 1n);
 
-/** Members of a row with their values. */
+/** Identity from these members. */
 const keyOf =
   (...names: readonly string[]) =>
   (of: Row): string =>
@@ -66,7 +65,7 @@ const events = ({ fields, ...of }: Of): List => ({
 
 const EVENT = "coinType eventId checkpointTimestampMs";
 
-/** Before every part of every owner. */
+/** Sorts before every owner. */
 const NOBODY = `0x${"0".repeat(64)}:GRANTS`;
 const behindChanges = (position: bigint) => (position < 0n ? undefined : `${position}:${NOBODY}`);
 
@@ -101,12 +100,12 @@ const lineOf = (of: Row): Row => {
     const read = rowShape.safeParse(JSON.parse(textIn(of, "line")));
     if (read.success) return read.data;
   } catch {
-    // No JSON: shown as it is.
+    // Not JSON: reported as it is.
   }
   return { line: of.line ?? null };
 };
 
-/** States of a coin, range by range. */
+/** Past and present states of a coin. */
 const states = (
   kind: string,
   name: string,
@@ -129,16 +128,15 @@ const states = (
 });
 
 /**
- * A list that can be asked for as it is now, and as it was. Now is compared with what it was at the checkpoint that
- * the answer is of.
+ * A list of current state that history serves too: compared at the checkpoint that the answer is for.
  */
 export type PresentList = Pick<List, "name" | "pipelines" | "field" | "place" | "key" | "after"> & {
   readonly isWhole?: boolean;
-  /** What is selected, after the arguments. */
+  /** GraphQL selection set. */
   readonly selection: string;
 };
 
-/** Lists of each coin that are read as of the last common checkpoint, or up to it. */
+/** Lists of each coin, read at the last common checkpoint or up to it. */
 export const LISTS: readonly List[] = [
   events({
     name: "tokenActivity",
@@ -201,7 +199,7 @@ export const LISTS: readonly List[] = [
   ),
 ];
 
-/** The tokens themselves: what they are called. */
+/** Names, symbols and decimals of tokens. */
 export const TOKENS: List = {
   name: "tokens",
   pipelines: ["shared_token_objects"],
@@ -214,7 +212,7 @@ export const TOKENS: List = {
   isWithin: (of, through) => numberIn(of, "firstCheckpoint") <= through,
 };
 
-/** Lists that are served from tables of the present. */
+/** Lists served from tables of current state. */
 export const PRESENT: readonly PresentList[] = [
   {
     name: "tokenHolders",
@@ -247,7 +245,7 @@ export const PRESENT: readonly PresentList[] = [
   },
 ];
 
-/** Variables and arguments of such a list, whether or not it has pages. */
+/** GraphQL variables and arguments of such a list. */
 export const askedOf = ({ isWhole }: PresentList) =>
   isWhole
     ? { variables: "$coinType: String!", given: "coinType: $coinType" }
@@ -256,7 +254,7 @@ export const askedOf = ({ isWhole }: PresentList) =>
         given: "coinType: $coinType, after: $after, limit: $limit",
       };
 
-/** The same list as it was at a checkpoint. */
+/** The same list at a past checkpoint. */
 export const pastOf = ({ selection, ...list }: PresentList): List => {
   const { variables, given } = askedOf({ selection, ...list });
   return {

@@ -1,6 +1,6 @@
 /**
- * Another deployment, as its GraphQL shows it to a caller with a key, and as anybody sees what it signed.
- * Nothing it answers is trusted: answers are bounded, validated, and shown escaped.
+ * Client of another deployment: its GraphQL, and the public lists of what it signed.
+ * Its answers are untrusted: bounded, validated, and escaped when shown.
  */
 import { z } from "zod";
 import { shownForeign } from "../logging/foreign-text.ts";
@@ -12,9 +12,9 @@ import { retrying } from "../waiting/retrying.ts";
 export class OtherDeploymentError extends Error {
   override readonly name = "OtherDeploymentError";
   readonly remedy: Remedy;
-  /** How long it wants to be left alone, milliseconds. */
+  /** `Retry-After`, milliseconds. */
   readonly pauseMs: number;
-  /** Of the command: nothing false was found, and nothing shown. */
+  /** The command's: nothing false was found, but nothing shown either. */
   readonly exitCode = 3;
 
   constructor(message: string, remedy: Remedy = "stop", pauseMs = 0) {
@@ -24,14 +24,14 @@ export class OtherDeploymentError extends Error {
   }
 }
 
-/** The other one answers, but not this question: the message has its reason. Other questions may be answered. */
+/** The other one refuses this query, for the reason in the message; other queries may still work. */
 export class NotAnsweredError extends OtherDeploymentError {}
 
-/** Whatever answers GraphQL about a register. */
+/** Answers GraphQL about a register. */
 export type Register = {
   /**
    * The members of `data`.
-   * @throws OtherDeploymentError when it does not answer; NotAnsweredError when it refuses this question
+   * @throws OtherDeploymentError when it does not answer; NotAnsweredError when it refuses this query
    */
   ask(query: string, variables?: Variables): Promise<Answered>;
 };
@@ -40,7 +40,7 @@ export type Variables = Readonly<Record<string, string | number>>;
 export type Answered = Readonly<Record<string, unknown>>;
 
 export type OtherDeployment = Register & {
-  /** As `_meta` says; both checkpoints are null before the first. */
+  /** From `_meta`; both checkpoints are null before the first. */
   standing(): Promise<{
     readonly last: bigint | null;
     readonly firstCheckpoint: bigint | null;
@@ -48,15 +48,15 @@ export type OtherDeployment = Register & {
   }>;
   /** Hex without 0x. */
   digest(pipeline: string, at: bigint): Promise<string>;
-  /** Of the program that answers there; null when it does not tell. */
+  /** Its program version; null when it does not say. */
   version(): Promise<string | null>;
-  /** A page of the roots of one version that it signed, the newest checkpoint first; null where it publishes none. */
+  /** A page of its signed roots of one version, the newest checkpoint first; null where it publishes none. */
   roots(
     version: RootVersion,
     coinType: string,
     before: bigint,
   ): Promise<readonly SignedRoot[] | null>;
-  /** A page of the heads of its log that it signed, the newest first; null where it publishes none. */
+  /** A page of its signed log heads, the newest first; null where it publishes none. */
   heads(before: bigint): Promise<readonly SignedHead[] | null>;
 };
 
@@ -76,7 +76,7 @@ const metaAnswer = z.object({
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const digestAnswer = z.object({ pipelineDigest: hex });
 
-/** Rows of one page of what it signed. */
+/** Page size of signed roots and heads. */
 export const SIGNED_PAGE = 200;
 
 const rootsAnswer = z.object({
@@ -87,7 +87,7 @@ const rootsAnswer = z.object({
         checkpointDigest: z.string().max(64),
         root: hex,
         total: z.string().regex(/^\d{1,39}$/),
-        /** Of version 2 alone. */
+        /** Version 2 only. */
         decimals: z
           .string()
           .regex(/^\d{1,3}$/)
@@ -102,7 +102,7 @@ const headsAnswer = z.object({
   heads: z.array(z.object({ checkpoint, hash: hex })).max(SIGNED_PAGE),
 });
 
-/** Of statements, and so of the roots that they lead up to. */
+/** Version of statements and their roots. */
 export type RootVersion = 1 | 2;
 
 export type SignedRoot = z.infer<typeof rootsAnswer>["roots"][number];
@@ -123,14 +123,14 @@ const answer = z.object({
 /** The widest page has some 8 MB. */
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 
-/** A cap table of the past is put together while its first page is waited for. */
+/** The first page of a past cap table takes as long as computing the table. */
 const TIMEOUT_MS = 60_000;
 
-/** Some four minutes of a server that has no time, or of one that is started again. */
+/** Covers some four minutes of overload or a restart. */
 const ATTEMPTS = 8;
 const BACKOFF = { firstMs: 500, maxMs: 30_000 };
 
-/** However long a server wants to be left alone, a command does not wait longer. */
+/** Longest `Retry-After` that is honoured. */
 const MOST_MS = 120_000;
 
 const NOT_NOW = new Set([429, 502, 503, 504]);
@@ -164,7 +164,7 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
     }
   };
 
-  /** @throws OtherDeploymentError (retry) when it has no time */
+  /** @throws OtherDeploymentError (retry) when it is overloaded or restarting */
   const refuseWhenBusy = ({ status, headers }: Awaited<ReturnType<typeof send>>): void => {
     if (!NOT_NOW.has(status)) return;
     const asked = retryAfterMs(headers.get("retry-after")) ?? 0;
@@ -205,7 +205,7 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
       return data ?? {};
     });
 
-  /** What it serves to anybody; null when it has no such page. */
+  /** Fetches a public page; null when it has none. */
   const get = <Data>(
     path: string,
     parameters: Readonly<Record<string, string | undefined>>,
@@ -256,7 +256,7 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
   };
 };
 
-/** Codes of errors that every other question would get, too. */
+/** Error codes that every other query would get too. */
 const LOCKED_OUT: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "FORBIDDEN"]);
 
 const signpost = z.object({ version: z.string().max(64) });
@@ -275,7 +275,7 @@ const readBounded = async (response: Response): Promise<string> => {
   return text;
 };
 
-/** What `fetch` says beside "fetch failed". */
+/** The reason behind "fetch failed". */
 const causeOf = ({ message, cause }: Error): string =>
   cause instanceof Error ? cause.message || message : message;
 

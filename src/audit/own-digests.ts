@@ -1,4 +1,4 @@
-/** This deployment's digests of its pipelines: what `holderbook digest` prints and `compare` holds against another's. */
+/** This deployment's pipeline digests, for `holderbook digest` and `compare`. */
 import type { Reads } from "../database/readers.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { type DigestedPipeline, pipelineDigest } from "../projections/digests.ts";
@@ -16,7 +16,7 @@ export const digestedOf = ({ name, watermark, digests }: RunnablePipeline): Dige
   return { watermark, digests };
 };
 
-/** What the database is of, and the last checkpoint that all pipelines have committed. */
+/** Identity of the database, and the last checkpoint that all pipelines have committed. */
 export type Standing = Omit<Meta, "last"> & { readonly last: bigint };
 
 /** @throws NotYetIndexedError (wait) before the first checkpoint, and so RebuildingError */

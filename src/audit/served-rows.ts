@@ -1,4 +1,4 @@
-/** Rows as a deployment serves them, whoever it is: bounded, validated, in an order. */
+/** Rows served by a deployment: bounded, validated, ordered. */
 import { z } from "zod";
 import { type Answered, NotAnsweredError } from "./other-deployment.ts";
 
@@ -7,23 +7,23 @@ const inner = z.union([cell, z.record(z.string().max(64), cell)]);
 /** A row, bounded. */
 export const rowShape = z.record(z.string().max(64), z.union([cell, z.array(inner)]));
 
-/** A row as it is served, whoever serves it. */
+/** A served row. */
 export type Row = z.infer<typeof rowShape>;
 
-/** Rows of one page. */
+/** Page size. */
 export const PAGE = 1_000;
 
 const page = z.array(rowShape).max(PAGE);
 
-/** @throws NotAnsweredError when what was answered has no such list */
+/** @throws NotAnsweredError when the answer has no such list */
 export const rowsIn = (data: Answered, field: string): readonly Row[] => {
-  // A list that is null has no rows: of an unknown coin.
+  // Null: an unknown coin.
   const read = page.nullable().safeParse(data[field] ?? null);
   if (read.success) return read.data ?? [];
   throw new NotAnsweredError(`${field} is answered with something that is no page of rows`);
 };
 
-/** Where rows stand: they ascend by it, value by value. */
+/** Sort key of a row. */
 export type Place = readonly (bigint | string)[];
 
 export const comparePlaces = (one: Place, other: Place): number => {

@@ -1,10 +1,10 @@
-/** What a comparison with another deployment found, as text and as JSON. */
+/** The result of a comparison, as text and as JSON. */
 import type { Comparison } from "../audit/compare.ts";
 import type { Difference } from "../audit/compare-rows.ts";
 import { SAMPLE } from "../audit/compare-steps.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 
-/** What no question answers: taken on faith, whatever was compared. */
+/** Taken on faith, because no query shows it. */
 export const ON_FAITH: readonly string[] = [
   "that it answers others as it answers this key",
   "that its exports, statements, packs and streams are made of the rows that these queries serve",
@@ -12,13 +12,13 @@ export const ON_FAITH: readonly string[] = [
   "what is no row of a coin: facts of its log, signatures of validators, grants as causes need them (token_grants), the times that sinceTimestamp searches by (reached_ms): reconcile and verify --log look there, on its side",
 ];
 
-/** 0: the same, as far as was asked; 1: a difference; 3: no difference, and less shown than was asked. */
+/** 0: identical as far as requested; 1: a difference; 3: no difference, but less shown than requested. */
 export const exitCodeOf = ({ differences, missing }: Comparison): number => {
   if (differences.length > 0) return 1;
   return missing.length > 0 ? 3 : 0;
 };
 
-/** Differences of one list that are shown one by one. */
+/** Differences shown per list. */
 const SHOWN_OF_EACH = 5;
 
 const side = (of: Difference["here"]): string => {

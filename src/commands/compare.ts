@@ -31,7 +31,7 @@ const EXIT_CODES = `
 Exit codes: 0 identical, 1 a difference, 2 wrong usage, 3 no difference found, but the other one is more than
 100 checkpoints behind, or shows less than was asked.`;
 
-/** `holderbook compare`: what another deployment serves, against what this one does. */
+/** `holderbook compare`: compares what another deployment serves with this one. */
 export const compareCommand = () =>
   new Command("compare")
     .argument("<url>", "where the other deployment serves GraphQL", urlArgument)
@@ -117,11 +117,11 @@ const urlArgument = (text: string): URL => {
   return url;
 };
 
-/** Redraws of the terminal's line, and off a terminal a line of the log. */
+/** Intervals of the terminal's line and, off a terminal, of log lines. */
 const DRAW_EVERY_MS = 200;
 const LOG_EVERY_MS = 10_000;
 
-/** Shows how far it is: one line that is redrawn on a terminal, a log line now and then elsewhere. */
+/** Shows progress: a redrawn line on a terminal, occasional log lines elsewhere. */
 const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
   const terminal = progressPlace(config);
   let [shownAt, drawn] = [performance.now(), false];
