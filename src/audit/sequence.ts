@@ -41,7 +41,8 @@ export type SequenceEntry = {
 
 /**
  * An entry that this process has seen committed is not there any more: the database lost what was published, as after
- * an asynchronous fail-over. Nothing is signed. Stop: restore the sequence from a copy, or begin a new one knowingly.
+ * an asynchronous fail-over. Nothing more is signed, and a process of the service ends. Stop: restore log_sequence and
+ * log_sequence_head from a copy; started again without, it goes on behind what is left, and others hold what was lost.
  */
 export class SequenceLostError extends Error {
   override readonly name = "SequenceLostError";

@@ -15,7 +15,7 @@ import { createBlockEntries } from "./block-entries.ts";
 import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
-import { watchSequence } from "./sequence.ts";
+import { SequenceLostError, watchSequence } from "./sequence.ts";
 
 /** Something that is looked at slowly, one stretch after another. */
 export type SlowLook = {
@@ -59,7 +59,10 @@ const PACE: Pace = {
 /** Watches the log's own chain. */
 export const logLook: SlowLook = { next: checkNext };
 
-/** Watches until `signal` aborts; trouble is told and tried again. Never rejects. */
+/**
+ * Watches until `signal` aborts; trouble is told and tried again, but for what was published and is lost.
+ * @throws SequenceLostError (stop)
+ */
 export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void> => {
   const { database, onTrouble, looks } = watch;
   const pace = { ...PACE, ...watch.pace };
@@ -67,19 +70,26 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
     ...databaseRetries,
     backoff: { firstMs: 1_000, maxMs: 60_000 },
     // Whatever it is: what is stored is served meanwhile, and looked at as far as that goes.
-    remedy: (): Remedy => "retry",
+    remedy: (error: unknown): Remedy => (error instanceof SequenceLostError ? "stop" : "retry"),
     onTrouble,
   };
   const holdAndWatch = async (progressed: () => void) => {
     await using lock = await acquireWriterLock(database, "watch", { signal });
     const { lost } = lock.session;
-    const held = AbortSignal.any([signal, lost]);
+    const ending = new AbortController();
+    const held = AbortSignal.any([signal, lost, ending.signal]);
     progressed();
     const keep = (onProgress: () => void) => keepChain(watch, pace, held, onProgress);
     const each = looks.map(
       (look) => (onProgress: () => void) => lookOnAndOn(database, look, pace, held, onProgress),
     );
-    await Promise.all([keep, ...each].map((work) => retrying(work, again, held)));
+    const all = [keep, ...each].map((work) => retrying(work, again, held));
+    try {
+      await Promise.all(all);
+    } finally {
+      ending.abort();
+      await Promise.allSettled(all);
+    }
     if (!signal.aborted) lost.throwIfAborted();
   };
   await retrying(holdAndWatch, again, signal);
@@ -99,6 +109,8 @@ const keepChain = async (
   const blocks = key && createBlockEntries(key);
   while (!signal.aborted) {
     const beganMs = performance.now();
+    // Whatever is wrong with the log, too: one that lost its end often lost that of the sequence with it.
+    if (key !== undefined) await watchSequence(database.sql, key);
     const more = await database.transaction(({ sql }) => extendChain(sql));
     progressed();
     if (more) {
@@ -117,14 +129,14 @@ const keepChain = async (
         continue;
       }
       const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
+      // Before anybody hears of it: what a fail-over loses must be missed.
+      await watchSequence(database.sql, key);
       // From here on the head says so; behind one that is signed, another log may take this one's place.
       checked = -1n;
       // Of an empty log the first head is signed as soon as there is one.
       if (head !== "unchained") signedMs = beganMs;
       if (head !== "unchained" && head !== null) onSigned(head);
     }
-    // Behind what was just signed: a fail-over must not lose it unnoticed.
-    if (key !== undefined) await watchSequence(database.sql, key);
     await pause(chainEveryMs, signal);
   }
 };

@@ -68,7 +68,16 @@ export const indexCommand = () =>
       const live = last === undefined && pipelines === undefined;
       const { startBackgroundWork } = await import("../service/background-work.ts");
       await using work = live
-        ? await startBackgroundWork({ config, logger, telemetry, storage, notes, ledger, signal })
+        ? await startBackgroundWork({
+            config,
+            logger,
+            telemetry,
+            storage,
+            notes,
+            ledger,
+            signal,
+            giveUp,
+          })
         : undefined;
       await using _agent = await work?.startAgent({ opensData: false });
       const line = progressLine(logger, progressPlace(config));

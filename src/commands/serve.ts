@@ -34,6 +34,7 @@ export const serveCommand = () =>
         assets: await assetsFound(),
         front,
         only,
+        giveUp,
       });
       logger.info({ url }, "serving");
       await aborted(signal);

@@ -43,6 +43,7 @@ export const startCommand = () =>
       notes,
       ledger,
       signal,
+      giveUp,
     });
     const { assets, evm, receiver } = work;
     const line = progressLine(logger, progressPlace(config));

@@ -21,6 +21,7 @@ import type { DeploymentKey } from "../audit/deployment-key.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
+import { SequenceLostError } from "../audit/sequence.ts";
 import {
   ChainUnknownError,
   makeStatement,
@@ -105,6 +106,8 @@ export type ExportSettings = {
   readonly rootsPerDay: number;
   /** What is known of a token's issuer beside the ledger. */
   readonly issuerOf: (coinType: string) => SuiToken["issuer"];
+  /** Told that entries of the sequence are lost: nothing more may be signed in this process. */
+  readonly giveUp: (error: Error) => void;
 };
 
 /**
@@ -168,6 +171,7 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
           .header("content-disposition", `attachment; filename="${name}"`)
           .send(body);
       } catch (error) {
+        if (error instanceof SequenceLostError) settings.giveUp(error);
         throw asRefusal(error);
       } finally {
         ends.begun();
@@ -306,7 +310,11 @@ const asRefusal = (error: unknown): unknown => {
     return new HttpError(429, error.message, { "retry-after": `${error.retryAfterSeconds}` });
   }
   // Something is wrong with the register, and whoever asks is to know it.
-  if (error instanceof SupplyMismatchError || error instanceof RootConflictError) {
+  if (
+    error instanceof SupplyMismatchError ||
+    error instanceof RootConflictError ||
+    error instanceof SequenceLostError
+  ) {
     return new HttpError(500, error.message);
   }
   return error;

@@ -43,8 +43,10 @@ export const startBackgroundWork = async (settings: {
   readonly notes: ProcessNotes;
   readonly ledger: Ledger;
   readonly signal: AbortSignal;
+  /** Ends the process, for a reason that trying again does not mend. */
+  readonly giveUp: (error: Error) => void;
 }): Promise<BackgroundWork> => {
-  const { config, logger, telemetry, storage, notes, ledger, signal } = settings;
+  const { config, logger, telemetry, storage, notes, ledger, signal, giveUp } = settings;
   await using opened = new AsyncDisposableStack();
   const callbacks = opened.use(
     await openCallbackService({
@@ -69,7 +71,7 @@ export const startBackgroundWork = async (settings: {
       signal,
     }),
   );
-  opened.use(await startWatch({ config, logger, storage }));
+  opened.use(await startWatch({ config, logger, storage, giveUp }));
   const all = opened.move();
   return {
     assets,

@@ -78,11 +78,13 @@ export type ServingSettings = {
   readonly packages: readonly string[];
   /** The process that indexes, where it tells this one what only it knows. */
   readonly indexing?: IndexingProcess | undefined;
+  /** Ends the process: entries of the sequence that it has seen are lost. */
+  readonly giveUp: (error: Error) => void;
 };
 
 /** Answers until disposed of; requests under way are finished, and the port is given back. */
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
-  const { config, logger, storage, packages, assets, front, only, indexing } = settings;
+  const { config, logger, storage, packages, assets, front, only, indexing, giveUp } = settings;
   const { telemetry = noTelemetry() } = settings;
   const { figures } = telemetry;
   const refused = (reason: RefusalReason) => () =>
@@ -171,6 +173,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       deploymentKey: async () =>
         openDeploymentKey(storage.write, await callbackMasterKey(config, { existing: true })),
       issuerOf: (coinType) => issuerOf(assets, coinType),
+      giveUp,
     },
   });
   const graphql = graphqlPart({

@@ -22,13 +22,17 @@ const deploymentKey = async (config: Config, storage: Pick<Storage, "write">, lo
   }
 };
 
-/** Starts watching; disposing of it ends that, and waits for what is under way. */
+/**
+ * Starts watching; disposing of it ends that, and waits for what is under way.
+ * @param settings.giveUp told that entries of the sequence are lost: end the process
+ */
 export const startWatch = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
   readonly storage: Pick<Storage, "write">;
+  readonly giveUp: (error: Error) => void;
 }): Promise<AsyncDisposable> => {
-  const { config, logger, storage } = settings;
+  const { config, logger, storage, giveUp } = settings;
   const rarely = createRareLines();
   const ending = new AbortController();
   const key = await deploymentKey(config, storage, logger);
@@ -56,7 +60,7 @@ export const startWatch = async (settings: {
         ),
     },
     ending.signal,
-  );
+  ).catch(giveUp);
   return {
     [Symbol.asyncDispose]: async () => {
       ending.abort();

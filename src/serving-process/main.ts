@@ -69,15 +69,17 @@ const run = async (): Promise<void> => {
   // Loaded while the database is opened elsewhere: it takes longer than all of the above.
   const { serve } = await import("./serve.ts");
   const ended = aborted(ending.signal);
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => undefined);
   const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
   if (open === undefined) return;
   await using _serving = await onceThereIsADatabase(
-    () => serve({ config, logger, telemetry, front, ...open }),
+    () => serve({ config, logger, telemetry, front, ...open, giveUp: lost.reject }),
     (err) => logger.warn({ err }, "cannot serve yet; every request is answered 503"),
   );
   if (ending.signal.aborted) return;
   await tell({ kind: "opened" });
-  await ended;
+  await Promise.race([ended, lost.promise]);
 };
 
 const AGAIN: Backoff = { firstMs: 1_000, maxMs: 1_000 };

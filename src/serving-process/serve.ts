@@ -17,14 +17,26 @@ export const serve = async (settings: {
   readonly front: Front;
   readonly opening: Opening;
   readonly indexing: IndexingProcess;
+  readonly giveUp: (error: Error) => void;
 }): Promise<AsyncDisposable> => {
-  const { logger, telemetry, front, indexing } = settings;
+  const { logger, telemetry, front, indexing, giveUp } = settings;
   const { databaseUrl, packages, assets } = settings.opening;
   const config = { ...settings.config, databaseUrl };
   await using opened = new AsyncDisposableStack();
   // The indexing process has migrated it.
   const storage = opened.use(await openStorage(config, logger, { tables: "as they are" }));
-  const serving = { config, logger, telemetry, storage, packages, assets, front, indexing };
-  opened.use(await startServing(serving));
+  opened.use(
+    await startServing({
+      config,
+      logger,
+      telemetry,
+      storage,
+      packages,
+      assets,
+      front,
+      indexing,
+      giveUp,
+    }),
+  );
   return opened.move();
 };

@@ -8,11 +8,14 @@ import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyStatement } from "../../client/verify-statement.mjs";
 import { publishedRootsOf } from "../../src/audit/published-roots.ts";
+import { SequenceLostError } from "../../src/audit/sequence.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { readOcf } from "../audit/ocf-package.ts";
+import { entriesOf } from "../audit/sequence-entries.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
+import { loseEntries } from "../log/damage.ts";
 import { forgetDecimals } from "../log/decimals.ts";
 import { type OperatorApi, serveOperator } from "./service.ts";
 
@@ -271,4 +274,22 @@ test("of one key's downloads two are made at once, and only some wait", async ()
   expect(refused.length).toBeGreaterThan(0);
   expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThan(1);
   expect(refused[0]?.headers.get("retry-after")).toBe("1");
+});
+
+// The last one: nothing is signed in this database any more.
+test("a statement is refused, and the process told to end, when the database lost an entry that was published", async () => {
+  const lost: Error[] = [];
+  await using own = await serveOperator(register.database, {
+    giveUp: (error) => lost.push(error),
+  });
+  const table = await own.get(path("cap-table", { format: "json", atCheckpoint: "260" }));
+  const { rows } = table.json as { rows: { wallets: { address: string }[] }[] };
+  const owner = rows[0]?.wallets[0]?.address ?? "";
+  const ask = (atCheckpoint: string) =>
+    own.get(path("statement", { owner, atCheckpoint, version: "2" }));
+  for (const at of ["260", "261", "262"]) expect((await ask(at)).status).toBe(200);
+  await loseEntries(register.database, 2);
+  await expect(ask("263")).rejects.toThrow(/: 500; /);
+  expect(lost).toEqual([expect.any(SequenceLostError)]);
+  expect(await entriesOf(register.database.sql)).toHaveLength(2);
 });

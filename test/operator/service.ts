@@ -46,6 +46,7 @@ export const serveOperator = async (
     readonly quota?: number;
     readonly rootsPerDay?: number;
     readonly admission?: Admission;
+    readonly giveUp?: (error: Error) => void;
   } = {},
 ): Promise<OperatorApi> => {
   const connection = {
@@ -86,6 +87,7 @@ export const serveOperator = async (
       rootsPerDay: settings.rootsPerDay ?? 1_000,
       deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
       issuerOf: () => undefined,
+      giveUp: settings.giveUp ?? (() => undefined),
     },
   });
   const health = watchHealth({
