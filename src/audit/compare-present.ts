@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import type { Progress } from "./compare-progress.ts";
 import { type ComparedPage, compareAnswers, compareRows } from "./compare-rows.ts";
 import { askedOf, type List, type PresentList, pastOf } from "./compared-lists.ts";
 import {
@@ -14,14 +15,14 @@ import {
 } from "./other-deployment.ts";
 import { PAGE, type Row, rowsIn, textIn } from "./served-rows.ts";
 
-/** Both deployments, and this one's last checkpoint. */
+/** Both deployments. */
 export type Both = {
   readonly here: Register;
   readonly there: Register;
-  /** The last checkpoint that this deployment has. */
-  readonly last: bigint;
+  /** Whether this deployment has a checkpoint; waits for one that is due. */
+  readonly reaches: (checkpoint: bigint) => Promise<boolean>;
   /** The checkpoint that the other one has reached at least. */
-  readonly progress: { readonly through: bigint };
+  readonly progress: Pick<Progress, "through" | "count">;
   readonly signal: AbortSignal;
 };
 
@@ -63,11 +64,18 @@ const presentOf = async (
   }
 };
 
+/** Tally of current rows that were compared with the other one's own history: it could have made up both. */
+export const OWN_PAST = "current rows compared with its own past alone";
+
 /** The history to compare with: this deployment's, or the other one's own where this one is behind. */
-const witness = ({ here, there, last }: Both, name: string, at: bigint) =>
-  at <= last
-    ? { register: here, what: name }
-    : { register: there, what: `${name} (there against its own past, checkpoint ${at})` };
+const witness = async ({ here, there, reaches, progress }: Both, name: string, at: bigint) => {
+  if (await reaches(at)) return { register: here, what: name, count: () => {} };
+  return {
+    register: there,
+    what: `${name} (there against its own past, checkpoint ${at})`,
+    count: (rows: number) => progress.count(OWN_PAST, { rows }),
+  };
+};
 
 /** Compares a page of a list of current state. */
 export const comparePresent = async (
@@ -81,9 +89,11 @@ export const comparePresent = async (
   const now = `query (${variables}) { ${STATUS} ${field}(${given}) { ${selection} } }`;
   const values = { coinType, limit: PAGE, ...(after !== undefined && { after }) };
   const { data, at } = await presentOf(both, now, values);
-  const { register, what } = witness(both, `${list.name} now`, at);
+  const { register, what, count } = await witness(both, `${list.name} now`, at);
   const past = await register.ask(pastOf(list).query, { ...values, at: `${at}` });
-  return compareAnswers(what, coinType, list, rowsIn(past, field), rowsIn(data, field));
+  const page = compareAnswers(what, coinType, list, rowsIn(past, field), rowsIn(data, field));
+  count(page.rows);
+  return page;
 };
 
 /** Owners per query: two fields each, and a query may have 30. */
@@ -98,7 +108,7 @@ const ofOwners = (at: string) =>
   OWNERS.map(
     (index) => `
       b${index}: tokenBalance(coinType: $coinType, owner: $o${index}${at}) {
-        owner balance timelockBalance objectCount timelockCount timelocksIncluded }
+        owner balance timelockBalance objectCount timelockCount timelocksIncluded decimals }
       t${index}: tokenObjects(coinType: $coinType, owner: $o${index}, limit: ${OBJECTS}${at}) {
         objectId owner balance version checkpoint }`,
   ).join("");
@@ -129,7 +139,7 @@ export const compareOwners = async (
     register.ask(OWNERS_THEN, { ...given, at: `${at}` });
   const { through } = both.progress;
   const { data, at } = await presentOf(both, OWNERS_NOW, given);
-  const { register, what } = witness(both, "", at);
+  const { register, what, count } = await witness(both, "", at);
   const [past, own, other] = await Promise.all([
     then(register, at),
     then(both.here, through),
@@ -150,7 +160,9 @@ export const compareOwners = async (
         objects,
       ),
     ] as const;
-  const found = [...compared(` now${what}`, past, data), ...compared("", own, other)];
+  const now = compared(` now${what}`, past, data);
+  for (const { rows } of now) count(rows);
+  const found = [...now, ...compared("", own, other)];
   return {
     rows: found.reduce((sum, { rows }) => sum + rows, 0),
     differences: found.flatMap(({ differences }) => differences),

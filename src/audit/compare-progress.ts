@@ -51,6 +51,8 @@ type Kept = z.infer<typeof kept>;
 export class ResumeFileError extends Error {
   override readonly name = "ResumeFileError";
   readonly remedy: Remedy = "stop";
+  /** As wrong usage: 1 is a difference. */
+  readonly exitCode = 2;
 }
 
 export type Progress = {

@@ -55,11 +55,13 @@ export const compareRows = (
 ): Pick<ComparedPage, "rows" | "differences"> => {
   const keyed = (rows: readonly Row[]) => {
     const found = new Map<string, Row>();
+    const times = new Map<string, number>();
     for (const row of rows) {
-      let key = keyOf(row);
+      const key = keyOf(row);
+      const before = times.get(key) ?? 0;
+      times.set(key, before + 1);
       // A duplicate must not hide the first one.
-      while (found.has(key)) key = `${key}, again`;
-      found.set(key, row);
+      found.set(before === 0 ? key : `${key}, again${before === 1 ? "" : ` (${before})`}`, row);
     }
     return found;
   };

@@ -139,7 +139,7 @@ export const compareHeads = async (
 ): Promise<void> => {
   const what = "heads of the log that are published there";
   // The hash covers all facts since the log's first checkpoint.
-  if (!sameFirst) return;
+  if (!sameFirst) return progress.count(what, { lists: 1, inPart: 1 });
   const [end] = await read<{ readonly checkpoint: bigint | null }>(on, CHAIN_END, []);
   const last = end?.checkpoint ?? -1n;
   progress.count(what, { lists: 1 });

@@ -4,6 +4,7 @@
  * Both get the same GraphQL queries: the other one over HTTP, this one in process. The other one's stored
  * digests are only a hint where to look first, since altered rows leave them unchanged.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Reads } from "../database/readers.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 import type { RunnablePipeline } from "../pipelines/pipeline.ts";
@@ -128,7 +129,8 @@ export const compareDeployments = async (
   }
   await assertUnchanged(on, comparing, progress);
   const sameFirst = own.firstCheckpoint === other.firstCheckpoint;
-  const compared = { on, here, there, last: own.last, signal, progress, first, sameFirst, isFull };
+  const reaches = reachesHere(on, own.last, signal);
+  const compared = { on, here, there, reaches, signal, progress, first, sameFirst, isFull };
   const names = new Set(pipelines.map(({ name }) => name));
   const steps = (await stepsOf(compared, pipelines)).filter(({ pipelines: needed }) =>
     needed === undefined ? !isPart : needed.some((name) => names.has(name)),
@@ -144,6 +146,26 @@ export const compareDeployments = async (
     more: progress.more,
     missing: [...missingOf(own, other, through), ...progress.notAnswered, ...stopped],
     notes: progress.differences.length === 0 ? [] : await notesOf(there, own, other, comparing),
+  };
+};
+
+/** Looks at this deployment's last checkpoint before the other one counts as further, and without news. */
+const ATTEMPTS = 10;
+const STILL = 3;
+const PAUSE_MS = 700;
+
+/** Whether this deployment has a checkpoint; waits for one that is close, while new ones arrive at all. */
+const reachesHere = (on: Reads, begun: bigint, signal: AbortSignal) => {
+  let [last, still] = [begun, 0];
+  return async (checkpoint: bigint): Promise<boolean> => {
+    for (let attempt = 0; checkpoint > last && attempt < ATTEMPTS; attempt += 1) {
+      const now = (await readStanding(on)).last;
+      still = now === last ? still + 1 : 0;
+      last = now;
+      if (still >= STILL || checkpoint > last + MOST_BEHIND) break;
+      if (checkpoint > last) await sleep(PAUSE_MS, undefined, { signal });
+    }
+    return checkpoint <= last;
   };
 };
 

@@ -63,7 +63,7 @@ const events = ({ fields, ...of }: Of): List => ({
   behind,
 });
 
-const EVENT = "coinType eventId checkpointTimestampMs";
+const EVENT = "coinType eventId checkpointTimestamp checkpointTimestampMs";
 
 /** Sorts before every owner. */
 const NOBODY = `0x${"0".repeat(64)}:GRANTS`;
@@ -76,7 +76,8 @@ const changes: List = {
   field: "balanceChanges",
   query: `query ($coinType: String!, $after: String, $limit: Int) {
     balanceChanges(coinType: $coinType, after: $after, limit: $limit) {
-      position coinType owner part cause change balanceAfter txDigest checkpointTimestampMs cursor } }`,
+      position coinType owner part cause change balanceAfter txDigest checkpoint checkpointTimestamp
+      checkpointTimestampMs cursor } }`,
   place: (of) => [
     numberIn(of, "position"),
     textIn(of, "owner"),
@@ -142,7 +143,7 @@ export const LISTS: readonly List[] = [
     name: "tokenActivity",
     pipelines: ["token_activity"],
     inChainOrder: "token_activity",
-    fields: `${EVENT} activityType amount fromAddress toAddress signer tokenObjectId txDigest`,
+    fields: `${EVENT} checkpoint eventSeq decimals activityType amount fromAddress toAddress signer tokenObjectId txDigest`,
   }),
   changes,
   events({
@@ -228,7 +229,7 @@ export const PRESENT: readonly PresentList[] = [
     pipelines: ["timelock_objects"],
     field: "tokenTimelocks",
     selection: `objectId owner funder releaseScheduleId releaseCount delayUntilFirstReleaseMs
-      periodBetweenReleasesMs initialReleasePortionBps commencementTimestampMs totalAmount tokensTransferred leftBalance`,
+      periodBetweenReleasesMs initialReleasePortionBps commencementTimestampMs totalAmount tokensTransferred leftBalance decimals`,
     place: (of) => [numberIn(of, "commencementTimestampMs"), textIn(of, "objectId")],
     key: keyOf("objectId"),
     after: (of) => `${textIn(of, "commencementTimestampMs")}:${textIn(of, "objectId")}`,

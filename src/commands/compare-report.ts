@@ -1,16 +1,24 @@
 /** The result of a comparison, as text and as JSON. */
 import type { Comparison } from "../audit/compare.ts";
+import { OWN_PAST } from "../audit/compare-present.ts";
 import type { Difference } from "../audit/compare-rows.ts";
 import { SAMPLE } from "../audit/compare-steps.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 
 /** Taken on faith, because no query shows it. */
 export const ON_FAITH: readonly string[] = [
-  "that it answers others as it answers this key",
+  "that it answers others as it answers this key, and queries with other arguments (order, offset, one owner, a time) from the same rows",
   "that its exports, statements, packs and streams are made of the rows that these queries serve",
-  "signatures of its roots and heads: docs/how-to/audit.md says how they are checked",
+  "signatures of its roots and heads, and that it lists all of them: docs/how-to/audit.md says how its sequence is checked",
   "what is no row of a coin: facts of its log, signatures of validators, grants as causes need them (token_grants), the times that sinceTimestamp searches by (reached_ms): reconcile and verify --log look there, on its side",
 ];
+
+/** The same for one comparison. */
+const onFaith = ({ tallies }: Comparison): readonly string[] => {
+  const rows = tallies.get(OWN_PAST)?.rows ?? 0;
+  const own = `what it serves now, in ${rows} rows: it was further than this deployment, so they were compared with its own past alone`;
+  return rows === 0 ? ON_FAITH : [own, ...ON_FAITH];
+};
 
 /** 0: identical as far as requested; 1: a difference; 3: no difference, but less shown than requested. */
 export const exitCodeOf = ({ differences, missing }: Comparison): number => {
@@ -76,7 +84,7 @@ export const inWords = (comparison: Comparison): string => {
     `compared through checkpoint ${through} (here ${here}, there ${there}), row by row${isFull ? "" : "; of longer lists a part (--full: everything)"}:`,
     ...comparedLines(comparison),
     "not compared, taken on faith:",
-    ...ON_FAITH.map((line) => `  ${line}`),
+    ...onFaith(comparison).map((line) => `  ${line}`),
     ...notes.map(shownForeign),
   ].join("\n");
 };
@@ -95,7 +103,7 @@ export const asJson = (comparison: Comparison): string => {
     differences,
     more,
     missing,
-    onFaith: ON_FAITH,
+    onFaith: onFaith(comparison),
     notes,
   });
 };

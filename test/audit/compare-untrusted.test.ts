@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { compareRows } from "../../src/audit/compare-rows.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
 import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";
@@ -139,6 +140,52 @@ test("its present is held against its own past where it is ahead, and must not b
   });
 });
 
+test("what only its own past confirms is taken on faith, and waited for where this deployment goes on", async () => {
+  const onFaith = /what it serves now, in \d+ rows: it was further than this deployment/;
+  const invented = await compareWith((text, { query }) =>
+    query.includes("indexerStatus")
+      ? text.replaceAll('"checkpoint":"69"', `"checkpoint":"${10n ** 17n}"`)
+      : text,
+  );
+  expect(invented.stdout).not.toMatch(/^identical/m);
+  const ahead = await runCommand(["compare", other.url], settings());
+  expect(ahead.code).toBe(0);
+  expect(ahead.stdout).toMatch(onFaith);
+
+  await using moving = await demoRegister();
+  await moving.advance(60);
+  let caughtUp: Promise<unknown> | undefined;
+  await using live = await forwarding(other.url, async (text, { query }) => {
+    caughtUp ??= query.includes("indexerStatus") ? moving.advance(10) : undefined;
+    await caughtUp;
+    return text;
+  });
+  const given = { ...settings(), DATABASE_URL: moving.database.url };
+  const waited = await runCommand(["compare", live.url], given);
+  expect(waited.code).toBe(0);
+  expect(waited.stdout).not.toMatch(onFaith);
+}, 120_000);
+
+test("logs that say to begin elsewhere have no heads in common, which is not passed over", async () => {
+  const { code, stdout } = await compareWith((text, { query }) =>
+    query.startsWith("{ _meta")
+      ? text.replace('"firstCheckpoint":"0"', '"firstCheckpoint":null')
+      : text,
+  );
+  expect(code).toBe(0);
+  expect(stdout).toContain("heads of the log that are published there: 0, in part");
+  expect(stdout).toContain("in what was compared: some lists in part");
+});
+
+test("a list of one row again and again is compared in no more time than another", () => {
+  const rows = Array.from({ length: 50_000 }, () => ({ owner: "0x1", objectId: "0x2" }));
+  const of = { what: "tokenObjects", coinType: null };
+  const key = () => "owner 0x1, objectId 0x2";
+  const { differences } = compareRows(of, rows.slice(0, 2), rows, { key });
+  expect(differences).toHaveLength(rows.length - 2);
+  expect(differences[0]?.row).toBe(`${key()}, again (2)`);
+});
+
 test("a log that begins later shows less than was asked", async () => {
   const { code, stdout } = await compareWith((text, { query }) =>
     query.startsWith("{ _meta")
@@ -222,12 +269,12 @@ test("a file of another comparison, and one that is none, are refused", async ()
   expect(existsSync(file)).toBe(true);
   const full = ["compare", stopping.url, "--resume", file, "--full"];
   expect(await runCommand(full, settings())).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("ResumeFileError"),
   });
   const none = ["compare", other.url, "--resume", join(import.meta.dirname, "forwarding.ts")];
   expect(await runCommand(none, settings())).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: expect.stringContaining("is not a file that compare wrote"),
   });
 });
