@@ -122,10 +122,13 @@ const newest = async (sql: Sql): Promise<Row | undefined> => {
 
 const rowName = (keyId: string) => `deployment key ${keyId}`;
 
+/** The id of a public key (base64). */
+export const keyIdOf = (publicKey: string): string =>
+  `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
+
 const insertKey = async (sql: Sql, masterKey: Uint8Array): Promise<Row> => {
   const { publicKey, secretKey } = generateKeyPair();
-  const digest = createHash("sha256").update(publicKey).digest("hex");
-  const keyId = `dep_${digest.slice(0, 16)}`;
+  const keyId = keyIdOf(publicKey);
   const sealed = seal(masterKey, rowName(keyId), Buffer.from(secretKey, "base64"));
   await sql`
     insert into deployment_keys (key_id, public_key, sealed_secret)

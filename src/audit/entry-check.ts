@@ -10,6 +10,9 @@ export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
   readonly name?: string;
 };
 
+/** Kinds of entries that the log can be held against. */
+export const ABOUT_LOG: readonly string[] = ["head", "coin", "blocks"];
+
 /**
  * The first fault for each entry that the log contradicts. Entries of other kinds are passed over; whether they are
  * signed, and follow one another, is not looked at here.
@@ -24,7 +27,7 @@ export const entryFaults = async (
     select chain_id as "chainId", next_checkpoint as next from log_high_water`;
   const about: LogEntry[] = [];
   for (const entry of entries) {
-    if (!["head", "coin", "blocks"].includes(entry.kind)) continue;
+    if (!ABOUT_LOG.includes(entry.kind)) continue;
     const chainId = textIn(entry.body, "chainId");
     if (chainId === "" || log?.chainId === chainId) about.push(entry);
     else faults.push(faultOf(entry, 0n, `is of chain ${chainId}, but the log of ${log?.chainId}`));

@@ -1,11 +1,7 @@
-/** Heads and entries of the sequence that somebody kept elsewhere, held against the log and the sequence as they are. */
+/** Files of heads and entries of the sequence that somebody kept elsewhere. */
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
-import type { Sql } from "../database/connect.ts";
-import type { LogFault } from "../log/chain.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { entryFaults } from "./entry-check.ts";
-import { entriesAt, entryHash } from "./sequence.ts";
 
 /** A file of kept heads cannot be read as such. Nothing was checked with it: give a file as the message describes it. */
 export class KeptHeadsError extends Error {
@@ -23,13 +19,24 @@ export class KeptHeadsError extends Error {
 
 const decimal = z.string().regex(/^\d{1,18}$/);
 
+/** A file may have left them out. */
+const signed = {
+  keyId: z
+    .string()
+    .regex(/^[0-9A-Za-z_-]{1,100}$/)
+    .optional(),
+  signature: z.string().optional(),
+};
+
 const headForm = z.object({
+  ...signed,
   chainId: z.string().nullish(),
   checkpoint: decimal,
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
 const entryForm = z.object({
+  ...signed,
   number: decimal,
   previous: z.string().regex(/^[0-9a-f]{64}$/),
   kind: z.string(),
@@ -66,10 +73,10 @@ const keptOf = (path: string, place: number, value: unknown): Kept => {
   }
   const head = headForm.safeParse(value);
   if (!head.success) throw new KeptHeadsError(name, "is neither a head nor an entry");
-  const { chainId = "", checkpoint, hash } = head.data;
+  const { chainId = "", checkpoint, hash, ...signer } = head.data;
   const body = { chainId, checkpoint, hash };
   const at = { number: "0", previous: "", at: "" };
-  return { ...at, kind: "head", body, name: `${name} (head)`, isHead: true };
+  return { ...at, ...signer, kind: "head", body, name: `${name} (head)`, isHead: true };
 };
 
 const documentsIn = (path: string, text: string): readonly unknown[] => {
@@ -100,24 +107,4 @@ const partsOf = (value: unknown): readonly unknown[] => {
     .safeParse(value);
   if (!page.success) return [value];
   return "entries" in page.data ? page.data.entries : page.data.heads;
-};
-
-/** What was kept that the log, or the sequence, now says otherwise. */
-export const keptFaults = async (
-  sql: Sql,
-  kept: readonly Kept[],
-  signal: AbortSignal,
-): Promise<readonly LogFault[]> => {
-  const entries = kept.filter(({ isHead }) => !isHead);
-  const stored = await entriesAt(
-    { sql },
-    entries.map(({ number }) => BigInt(number)),
-  );
-  const replaced = entries.flatMap((entry): readonly LogFault[] => {
-    const now = stored.get(BigInt(entry.number));
-    if (now !== undefined && entryHash(now) === entryHash(entry)) return [];
-    const has = now === undefined ? "none of that number" : "another one";
-    return [{ checkpoint: 0n, what: `${entry.name} was kept, but the sequence has ${has}` }];
-  });
-  return [...replaced, ...(await entryFaults(sql, kept, signal))];
 };

@@ -7,7 +7,7 @@ import { canonicalJson } from "../../client/canonical-json.mjs";
 import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
 import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
-import { publicDeploymentKeys } from "./deployment-key.ts";
+import { keyIdOf, publicDeploymentKeys } from "./deployment-key.ts";
 import { entriesAfter, entryHash, type SequenceEntry, signedEntry, textIn } from "./sequence.ts";
 
 const PAGE = 1_000;
@@ -65,9 +65,6 @@ export const sequenceFaults = async (
 };
 
 const faultOf = (what: string): LogFault => ({ checkpoint: 0n, what });
-
-const keyIdOf = (publicKey: string): string =>
-  `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
 
 const wrongIn = (
   entry: SequenceEntry,

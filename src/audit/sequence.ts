@@ -241,12 +241,20 @@ export const correctLog = async (
 
 const LOG = "log";
 
-/** Number of the last entry that says that the log was read anew; -1 while none does. */
-export const logSince = async (sql: Sql): Promise<bigint> => {
-  const rows = await sql<{ number: bigint; body: string }[]>`
-    select number, body from log_sequence where kind = 'correction' order by number desc`;
-  return rows.find(({ body }) => textIn(JSON.parse(body), "of") === LOG)?.number ?? -1n;
+/** An entry that says that the log was read anew, through a checkpoint. */
+export type Correction = { readonly number: bigint; readonly through: bigint };
+
+/** The last one; null while there is none. */
+export const lastCorrection = async (sql: Sql): Promise<Correction | null> => {
+  const [row] = await sql<Correction[]>`
+    select number, (body::jsonb ->> 'through')::int8 as through from log_sequence
+    where kind = 'correction' and body::jsonb ->> 'of' = ${LOG} order by number desc limit 1`;
+  return row ?? null;
 };
+
+/** Number of the last entry that says that the log was read anew; -1 while none does. */
+export const logSince = async (sql: Sql): Promise<bigint> =>
+  (await lastCorrection(sql))?.number ?? -1n;
 
 /** Whether there is anything that a log read anew could contradict. */
 export const hasSequence = async (sql: Sql): Promise<boolean> => {

@@ -1,6 +1,8 @@
 /** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
 
-import { type Kept, keptFaults, readKept } from "../audit/kept.ts";
+import { type Kept, readKept } from "../audit/kept.ts";
+import { checkKept } from "../audit/kept-check.ts";
+import { checkSignatures } from "../audit/kept-signatures.ts";
 import { checkAgainstSource, isGone, type SourceChecked } from "../audit/source-check.ts";
 import type { SourceFault } from "../audit/source-compare.ts";
 import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify-log.ts";
@@ -11,6 +13,7 @@ import { readerAt } from "../ledger/reading/read.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
 import { openStorage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
+import { KEPT_WORDS, keptInWords } from "./kept-words.ts";
 import { openNamedSource, patience } from "./named-source.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -21,6 +24,8 @@ const SOURCE_MS = 60_000;
 export type LogOptions = {
   /** Files of heads or entries that were kept elsewhere. */
   readonly head?: readonly string[];
+  /** The deployment's public key, base64. */
+  readonly key?: string;
   readonly source?: string;
   readonly from?: bigint;
   readonly json?: boolean;
@@ -54,18 +59,21 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   });
   const asked = await askedOf(runtime);
   const found = await verifyLog(storage.write, asked, runtime.signal);
-  const contradicted = await keptFaults(storage.write.sql, kept, runtime.signal);
-  const report = { ...found, faults: [...contradicted, ...found.faults] };
+  const { sql } = storage.write;
+  const compared = await checkKept(sql, kept, runtime.signal);
+  const signed = await checkSignatures(sql, kept, options.key);
+  const about = keptInWords({ kept, compared, signed, head: found.head }, options.key);
+  const report = { ...found, faults: [...compared.faults, ...signed.faults, ...found.faults] };
   const findings =
     options.source === undefined
       ? await namedFaults(runtime, storage.write, report)
       : await againstSource(runtime, storage.write, report, options);
   const text = options.json
-    ? JSON.stringify({ ...asJson(findings), kept: kept.length })
-    : [...inWords(findings), ...keptInWords(kept, contradicted)].join("\n");
+    ? JSON.stringify({ ...asJson(findings), kept: kept.length, ...about })
+    : [...inWords(findings), ...KEPT_WORDS.flatMap(([of, say]) => about[of].map(say))].join("\n");
   process.stdout.write(`${text}\n`);
   if (findings.faults.length > 0) process.exitCode = 1;
-  else if (!findings.isShown) process.exitCode = NOT_SHOWN;
+  else if (!findings.isShown || about.keptNotShown.length > 0) process.exitCode = NOT_SHOWN;
 };
 
 /** Which signatures are asked for, and the committee that the settings name. */
@@ -188,12 +196,6 @@ const namedFaults = async (
     const why = error instanceof Error ? error.message : String(error);
     return { ...none, note: `which facts they are, the ledger can tell: --source (${why})` };
   }
-};
-
-const keptInWords = (kept: readonly Kept[], faults: readonly unknown[]): readonly string[] => {
-  if (kept.length === 0)
-    return ["taken on faith: that nobody made the chains and heads anew (--head FILE shows it)"];
-  return faults.length > 0 ? [] : [`all ${kept.length} heads and entries that were kept fit`];
 };
 
 const inWords = ({ report, faults, source, note, isShown }: Findings): readonly string[] => {

@@ -24,7 +24,7 @@ import { CheckpointDamagedError } from "../ledger/sources/source-errors.ts";
 import { shownJson } from "../logging/foreign-text.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { checkpointArgument, retryForOption } from "./arguments.ts";
+import { checkpointArgument, keyArgument, retryForOption } from "./arguments.ts";
 import { openNamedSource, patience } from "./named-source.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -37,6 +37,7 @@ type Options = {
   readonly committeeFrom?: string;
   readonly log?: boolean;
   readonly head?: readonly string[];
+  readonly key?: string;
   readonly json?: boolean;
   readonly retryFor: number;
 };
@@ -65,6 +66,11 @@ export const verifyCommand = () =>
       "--head <files...>",
       "with --log: heads or entries of the sequence that you kept, as GET /log-heads or /sequence gave them; the log must still have them",
     )
+    .option(
+      "--key <base64>",
+      "with --log: the deployment's public key, as you know it from elsewhere; without it the one in the database is believed",
+      keyArgument,
+    )
     .option("--json", "one JSON document instead of text")
     .addOption(retryForOption())
     .addHelpText(
@@ -77,12 +83,13 @@ export const verifyCommand = () =>
         const { to, trust, committeeFrom } = options;
         if ([to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
           throw new UsageError(
-            "verify --log takes --source, --from, --head, --retry-for and --json alone",
+            "verify --log takes --source, --from, --head, --key, --retry-for and --json alone",
           );
         }
         return (await import("./verify-log.ts")).verifyWholeLog(options);
       }
       if (options.head !== undefined) throw new UsageError("--head goes with --log");
+      if (options.key !== undefined) throw new UsageError("--key goes with --log");
       const verified = files.length > 0 ? verifyFiles(files, options) : verifyRange(options);
       try {
         const { report, began } = await verified;
