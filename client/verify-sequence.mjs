@@ -79,7 +79,7 @@ export const verifySequence = async (kept, { publicKey }) => {
   let whole = entries[0].number === "0";
   const said = new Map();
   for (const entry of entries) {
-    const { number, previous } = entry;
+    const { number, previous, at } = entry;
     const fail = (what) => {
       throw new SequenceError(`entry ${number} ${what}`);
     };
@@ -95,11 +95,15 @@ export const verifySequence = async (kept, { publicKey }) => {
     if (number === "0" && (entry.kind !== "key" || entry.body.publicKey !== key)) {
       fail("does not name the key that signed it");
     }
+    if (before !== undefined && at < before.at) {
+      fail(`is dated ${at}, before entry ${before.number} (${before.at})`);
+    }
     if (entry.kind === "key") key = entry.body.publicKey;
     contradictions(said, entry, fail);
-    before = { number, hash: await entryHash(entry) };
+    before = { number, at, hash: await entryHash(entry) };
   }
-  return { entries, whole, last: before, publicKey: key };
+  const { number, hash } = before;
+  return { entries, whole, last: { number, hash }, publicKey: key };
 };
 
 /** From a correction on, entries are about the log that was read anew. */

@@ -107,21 +107,19 @@ export declare const verifyStatement: (
   options?: { readonly root?: string | undefined; readonly publicKey?: string | undefined },
 ) => Statement;
 
+/** What a root of version 1 consists of; all are texts. */
+export type Root1 = Pick<
+  Statement1,
+  "chainId" | "coinType" | "checkpoint" | "checkpointDigest" | "root" | "total"
+>;
+
 /** What the signature of a root of version 1 is over, as RFC 8785 JSON. */
 export declare const signedRoot: (
-  statement: Pick<
-    Statement1,
-    "chainId" | "coinType" | "checkpoint" | "checkpointDigest" | "root" | "total"
-  >,
-) => {
-  readonly purpose: "holderbook-root-v1";
-  readonly chainId: string;
-  readonly coinType: string;
-  readonly checkpoint: string;
-  readonly checkpointDigest: string;
-  readonly root: string;
-  readonly total: string;
-};
+  root: Root1,
+) => { readonly purpose: "holderbook-root-v1" } & Root1;
+
+/** Body of the entry of the deployment's sequence that publishes a root of version 1. */
+export declare const rootBody1: (root: Root1) => { readonly version: "1" } & Root1;
 
 /** What a root of version 2 consists of, beside the entry that publishes it. */
 export type Root2 = Pick<

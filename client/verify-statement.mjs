@@ -35,15 +35,21 @@ const LONGEST_PATH = 64;
 
 const SHARE_DIGITS = 12;
 
+const rootOf1 = ({ chainId, coinType, checkpoint, checkpointDigest, root, total }) => ({
+  chainId,
+  coinType,
+  checkpoint,
+  checkpointDigest,
+  root,
+  total,
+});
+
 export const signedRoot = (statement) => ({
   purpose: "holderbook-root-v1",
-  chainId: statement.chainId,
-  coinType: statement.coinType,
-  checkpoint: statement.checkpoint,
-  checkpointDigest: statement.checkpointDigest,
-  root: statement.root,
-  total: statement.total,
+  ...rootOf1(statement),
 });
+
+export const rootBody1 = (statement) => ({ version: "1", ...rootOf1(statement) });
 
 /** An entry of the deployment's sequence: its number, and what came before, are signed with the root. */
 export const signedRootEntry = (statement) => ({

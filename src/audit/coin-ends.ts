@@ -2,7 +2,7 @@
  * Ends of the chains of facts per coin type, as entries of the sequence: who keeps one can hold a pack of all facts
  * of that coin against it, and nothing of it is missing.
  */
-import type { Sql, Transactor } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { coinEnds, LogChangedError, NO_FACTS } from "../log/chain.ts";
 import { appendOnce, lastCoinEntry } from "./coin-entries.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -22,21 +22,20 @@ export type CoinEnd = {
  * of its checkpoints (32 zero bytes without facts). `checkpoint` is the one asked for, whether or not the coin
  * has facts in it: behind the last link there is nothing through there.
  *
+ * @param sql of a transaction
  * @param end of a checkpoint that is in the log
  * @throws LogChangedError (stop) when the chain contradicts what was published of it; nothing is signed then
  */
 export const publishCoinEnd = async (
-  on: Transactor,
+  sql: Sql,
   key: DeploymentKey,
   { chainId, coinType, checkpoint }: CoinEnd,
 ): Promise<SequenceEntry> => {
-  const { facts, hash } = await on.transaction(async ({ sql }) => {
-    const before = await lastCoinEntry(sql, { kind: "coin", coinType, checkpoint });
-    if (before !== undefined) await holdAgainst(sql, coinType, before);
-    return linkAt(sql, coinType, checkpoint);
-  });
+  const before = await lastCoinEntry(sql, { kind: "coin", coinType, checkpoint });
+  if (before !== undefined) await holdAgainst(sql, coinType, before);
+  const { facts, hash } = await linkAt(sql, coinType, checkpoint);
   const body = { chainId, coinType, checkpoint: `${checkpoint}`, facts, hash };
-  return appendOnce(on, key, { kind: "coin", coinType, checkpoint }, body, () =>
+  return appendOnce(sql, key, { kind: "coin", coinType, checkpoint }, body, () =>
     changed(coinType, checkpoint),
   );
 };

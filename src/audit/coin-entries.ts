@@ -3,20 +3,21 @@
  * and the end of its chain of facts. What was said once is never said otherwise.
  */
 import { canonicalJson } from "../../client/canonical-json.mjs";
-import type { Sql, Transactor } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import {
   appendEntry,
   type EntryBody,
   entriesAt,
+  lockSequence,
   logSince,
   type SequenceEntry,
 } from "./sequence.ts";
 
-/** Which entries: of a kind, a token and a checkpoint. */
+/** Which entries: of a kind (`root1`: roots of version 1), a token and a checkpoint. */
 export type Of = {
-  readonly kind: "root" | "coin";
+  readonly kind: "root" | "root1" | "coin";
   readonly coinType: string;
   readonly checkpoint: bigint;
 };
@@ -83,30 +84,32 @@ const NUMBERS = `
 
 /**
  * Appends an entry, unless this key has appended the same one before; returns that entry.
+ * @param sql of a transaction
  * @param contradicted the error for one that says something else than was said before
  */
-export const appendOnce = (
-  on: Transactor,
+export const appendOnce = async (
+  sql: Sql,
   key: DeploymentKey,
   of: Of,
   body: EntryBody,
   contradicted: (before: EntryBody) => Error,
-): Promise<SequenceEntry> =>
-  on.transaction(async ({ sql }) => {
-    // Two at once would both find none.
-    const lock = `${of.kind} ${of.coinType} ${of.checkpoint}`;
-    await sql`select pg_advisory_xact_lock(${ENTRIES}, hashtext(${lock}))`;
+): Promise<SequenceEntry> => {
+  const find = async () => {
     const before = await coinEntry(sql, of);
     if (before !== undefined && canonicalJson(before.body) !== canonicalJson(body)) {
       throw contradicted(before.body);
     }
-    if (before?.keyId === key.keyId) return before;
-    const entry = await appendEntry(sql, key, of.kind, body);
-    await sql`
-      insert into coin_entries (kind, coin_type, checkpoint, number)
-      values (${of.kind}, ${of.coinType}, ${of.checkpoint}, ${entry.number})`;
-    return entry;
-  });
-
-/** Locks of these; an arbitrary constant of this project. */
-const ENTRIES = 620_411_724;
+    return before?.keyId === key.keyId ? before : undefined;
+  };
+  const known = await find();
+  if (known !== undefined) return known;
+  // Two at once would both have found none.
+  await lockSequence(sql);
+  const appended = await find();
+  if (appended !== undefined) return appended;
+  const entry = await appendEntry(sql, key, of.kind === "coin" ? "coin" : "root", body);
+  await sql`
+    insert into coin_entries (kind, coin_type, checkpoint, number)
+    values (${of.kind}, ${of.coinType}, ${of.checkpoint}, ${entry.number})`;
+  return entry;
+};

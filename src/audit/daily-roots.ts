@@ -10,17 +10,13 @@ import type { Database, Sql } from "../database/connect.ts";
 import { checkpointBefore, checkpointMark } from "../log/blocks.ts";
 import { LogChangedError } from "../log/chain.ts";
 import type { CheckpointMark } from "../log/fact.ts";
-import { createCapTables } from "../projections/cap-tables.ts";
-import { guardedReads } from "../projections/guarded-reads.ts";
 import { readMeta } from "../projections/meta.ts";
-import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
 import { token } from "../projections/tokens.ts";
 import { publishCoinEnd } from "./coin-ends.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { publishRoot, RootConflictError } from "./published-roots.ts";
-import { publishRoot2, rootEntryOf } from "./root-entries.ts";
-import { rootsOf, SupplyMismatchError } from "./statement.ts";
+import { RootConflictError } from "./published-roots.ts";
+import { publishRoots, SupplyMismatchError, tableRoots } from "./table-roots.ts";
 import type { SlowLook } from "./watch.ts";
 
 const DAY_SECONDS = 24n * 60n * 60n;
@@ -109,25 +105,17 @@ const publishOf = async (
   database: Database,
   key: DeploymentKey,
   { chainId, mark }: Closed,
-  { coinType, decimals: known }: Coin,
+  { coinType, decimals }: Coin,
 ): Promise<void> => {
-  const { db, sql } = database;
-  const { sequence: checkpoint, timestampMs } = mark;
-  const seen = await token(db, { coinType, at: checkpoint });
-  if (seen !== null) {
-    const published = await rootEntryOf(sql, { coinType, checkpoint });
-    const decimals = published?.body.decimals === null ? null : known;
-    const totals = await createCapTables().totals(guardedReads(db, FOR_CAP_TABLES), {
-      coinType,
-      at: { checkpoint, timestampMs },
-      decimals,
-    });
-    const { totalSupply } = seen;
-    const roots = rootsOf(chainId, { coinType, decimals, totalSupply, mark }, totals);
-    await publishRoot(database, key, roots.version1);
-    if (roots.version2 !== null) await publishRoot2(database, key, roots.version2);
-  }
-  await publishCoinEnd(database, key, { chainId, coinType, checkpoint });
+  const { sequence: checkpoint } = mark;
+  const seen = await token(database.db, { coinType, at: checkpoint });
+  const table = { coinType, decimals, mark, totalSupply: seen?.totalSupply ?? null };
+  const roots = seen === null ? null : await tableRoots(database, chainId, table);
+  await database.transaction(async ({ sql }) => {
+    // First: no root is published of facts that were changed.
+    await publishCoinEnd(sql, key, { chainId, coinType, checkpoint });
+    if (roots !== null) await publishRoots(sql, key, roots);
+  });
 };
 
 /** Notes that a token was looked at: with its close, or why there is none. */

@@ -126,12 +126,14 @@ const rowName = (keyId: string) => `deployment key ${keyId}`;
 export const keyIdOf = (publicKey: string): string =>
   `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
 
-const insertKey = async (sql: Sql, masterKey: Uint8Array): Promise<Row> => {
+/** Adds a key that is the newest from then on, whatever the database's clock says. */
+export const insertKey = async (sql: Sql, masterKey: Uint8Array): Promise<Row> => {
   const { publicKey, secretKey } = generateKeyPair();
   const keyId = keyIdOf(publicKey);
   const sealed = seal(masterKey, rowName(keyId), Buffer.from(secretKey, "base64"));
   await sql`
-    insert into deployment_keys (key_id, public_key, sealed_secret)
-    values (${keyId}, ${publicKey}, ${sealed})`;
+    insert into deployment_keys (key_id, public_key, sealed_secret, made_at)
+    select ${keyId}, ${publicKey}, ${sealed}, greatest(now(), max(made_at) + interval '1 microsecond')
+    from deployment_keys`;
   return { key_id: keyId, public_key: publicKey, sealed_secret: sealed };
 };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import { signedPack } from "../../client/pack-files.mjs";
 import { PACK_FORMAT } from "../../client/pack-forms.mjs";
-import type { Database } from "../database/connect.ts";
+import type { Database, Sql } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
@@ -16,6 +16,7 @@ import {
 } from "../log/coin-facts.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { balanceChanges } from "../projections/balance-changes.ts";
+import { createCapTables } from "../projections/cap-tables.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { holderEvents } from "../projections/holder-events.ts";
@@ -41,9 +42,9 @@ import {
 } from "./pack-lines.ts";
 import { reportOf } from "./pack-report.ts";
 import { writeExcerpts } from "./pack-source.ts";
-import { publishRoot } from "./published-roots.ts";
 import { textIn } from "./sequence.ts";
-import { ChainUnknownError, SupplyMismatchError } from "./statement.ts";
+import { ChainUnknownError } from "./statement.ts";
+import { publishRoots, type Roots, tableRoots } from "./table-roots.ts";
 
 export type PackRequest = {
   /** Both of one coin; `first` is before `last`. */
@@ -84,8 +85,8 @@ export const writePack = (
     await lines(FILES.holderEvents, holderEventsBetween(database, first, last));
     await lines(FILES.roleEvents, roleEventsBetween(database, first, last));
     const roots = {
-      first: await writeTable(database, key, chainId, first, join(folder, FILES.firstTable)),
-      last: await writeTable(database, key, chainId, last, join(folder, FILES.lastTable)),
+      first: await writeTable(database, chainId, first, join(folder, FILES.firstTable)),
+      last: await writeTable(database, chainId, last, join(folder, FILES.lastTable)),
     };
     const trust = await writeExcerpts(
       folder,
@@ -96,6 +97,14 @@ export const writePack = (
       },
       signal,
     );
+    const published = await database.transaction(async ({ sql }) => ({
+      // First: no root is published of facts that were changed.
+      coinChain: opening === "whole" ? await coinChainAt(sql, key, chainId, last) : null,
+      roots: {
+        first: await publishTable(sql, key, roots.first),
+        last: await publishTable(sql, key, roots.last),
+      },
+    }));
     const head: PackHead = {
       format: PACK_FORMAT,
       version: 2,
@@ -107,8 +116,7 @@ export const writePack = (
       opening,
       trust,
       digests: { first: await digestsAt(database, first), last: await digestsAt(database, last) },
-      roots,
-      coinChain: opening === "whole" ? await coinChainAt(database, key, chainId, last) : null,
+      ...published,
       holderNames: holderNames === undefined ? null : await hashed(holderNames),
       keyId: key.keyId,
       publicKey: key.publicKey,
@@ -125,12 +133,12 @@ async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGen
 
 /** Where the coin's chain of facts ends, as an entry of the sequence: who keeps it can hold the pack against it. */
 const coinChainAt = async (
-  database: Database,
+  sql: Sql,
   key: DeploymentKey,
   chainId: string,
   { coinType, mark: { sequence: checkpoint } }: TableOf,
 ): Promise<NonNullable<PackHead["coinChain"]>> => {
-  const { number, body } = await publishCoinEnd(database, key, { chainId, coinType, checkpoint });
+  const { number, body } = await publishCoinEnd(sql, key, { chainId, coinType, checkpoint });
   return { facts: textIn(body, "facts"), hash: textIn(body, "hash"), entry: number };
 };
 
@@ -254,32 +262,31 @@ async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableO
   for await (const row of rows) yield roleEventLine(row);
 }
 
-/** Writes a cap table, and publishes its root. */
+/** Writes a cap table, and makes its roots. */
 const writeTable = async (
-  { db, sql }: Database,
-  key: DeploymentKey,
+  database: Database,
   chainId: string,
   table: TableOf,
   path: string,
-): Promise<PackHead["roots"]["first"]> => {
-  const { head, rows } = await readCapTable(guardedReads(db, FOR_CAP_TABLES), table);
-  const { coinType, checkpoint, issued, totalSupply } = head;
-  if (totalSupply !== null && totalSupply !== issued) {
-    throw new SupplyMismatchError(coinType, checkpoint, issued, totalSupply);
-  }
+): Promise<Roots> => {
+  const tables = createCapTables();
+  const on = guardedReads(database.db, FOR_CAP_TABLES);
+  const { head, rows } = await readCapTable(on, table, tables);
   const pieces = async function* () {
     for await (const { data } of capTableJson(head, rows)) yield data;
   };
   await writeFile(path, pieces());
-  const { signature } = await publishRoot({ sql }, key, {
-    chainId,
-    coinType: head.coinType,
-    checkpoint: head.checkpoint.toString(),
-    checkpointDigest: head.checkpointDigest,
-    root: head.root,
-    total: head.issued.toString(),
-  });
-  return { root: head.root, total: head.issued, signature };
+  return tableRoots(database, chainId, table, tables);
+};
+
+const publishTable = async (
+  sql: Sql,
+  key: DeploymentKey,
+  roots: Roots,
+): Promise<PackHead["roots"]["first"]> => {
+  const { signature } = await publishRoots(sql, key, roots);
+  const { root, total } = roots.version1;
+  return { root, total: BigInt(total), signature };
 };
 
 const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<string, string>> => {

@@ -1,12 +1,14 @@
 /**
  * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
- * one. A coin has one root at a checkpoint, for ever.
+ * one. A coin has one root at a checkpoint, for ever: each is an entry of the sequence, or signed before there was one.
  */
-import { signedRoot } from "../../client/verify-statement.mjs";
+import { rootBody1, signedRoot } from "../../client/verify-statement.mjs";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { appendOnce } from "./coin-entries.ts";
 import type { DeploymentKey, Signature } from "./deployment-key.ts";
+import { type EntryBody, textIn } from "./sequence.ts";
 
 /** What a root says; numbers are decimal texts. */
 export type Root = Parameters<typeof signedRoot>[0];
@@ -17,6 +19,8 @@ export type PublishedRoot = Root & {
   readonly signature: string;
   /** ISO 8601. */
   readonly signedAt: string;
+  /** Of the entry of the sequence that published it; null: signed before there was a sequence. */
+  readonly number: string | null;
 };
 
 /**
@@ -39,6 +43,13 @@ export class RootConflictError extends Error {
 
 /** What is compared of two roots of one token at one checkpoint. */
 export type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
+
+/** The same of an entry's body. */
+export const comparedOf = (body: EntryBody): StoredRoot => ({
+  checkpointDigest: textIn(body, "checkpointDigest"),
+  root: textIn(body, "root"),
+  total: textIn(body, "total"),
+});
 
 /**
  * A key has published as many new roots today as it may; they stay public for ever. Nothing was signed. Wait: the
@@ -68,35 +79,57 @@ export type RootQuota = {
 };
 
 /**
- * Signs a root and publishes it, unless it was published before.
+ * Signs a root and publishes it, unless it was published before: then nothing is written.
+ * @param sql of a transaction
  * @param quota of the key that asks; commands have none
  * @throws RootConflictError (stop), RootsOfDayError (wait)
  */
 export const publishRoot = async (
-  { sql }: { readonly sql: Sql },
+  sql: Sql,
   key: DeploymentKey,
   made: Root,
   quota?: RootQuota,
 ): Promise<Signature> => {
   const { coinType, checkpoint, checkpointDigest, root, total } = made;
-  const stored = () => sql<StoredRoot[]>`
+  const signature = key.sign(signedRoot(made));
+  const [published] = await sql<StoredRoot[]>`
     select root, total, checkpoint_digest as "checkpointDigest" from published_roots
     where coin_type = ${coinType} and checkpoint = ${checkpoint}`;
-  if (quota !== undefined && (await stored()).length === 0) await countRoot(sql, quota);
-  const signature = key.sign(signedRoot(made));
+  if (published !== undefined) {
+    const isSame =
+      published.root === root &&
+      published.total === total &&
+      published.checkpointDigest === checkpointDigest;
+    if (!isSame) throw new RootConflictError(published, made);
+    return signature;
+  }
+  if (quota !== undefined) await countRoot(sql, quota);
+  // Before the row: entry number 0 commits to the roots that were signed without a sequence.
+  await enterRoot(sql, key, made);
   await sql`
     insert into published_roots
       (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
     values (${coinType}, ${checkpoint}, ${checkpointDigest}, ${root}, ${total},
             ${signature.signature}, ${key.keyId})
     on conflict (coin_type, checkpoint) do nothing`;
-  const [published] = await stored();
-  const isSame =
-    published?.root === root &&
-    published.total === total &&
-    published.checkpointDigest === checkpointDigest;
-  if (published !== undefined && !isSame) throw new RootConflictError(published, made);
   return signature;
+};
+
+/**
+ * Makes a root an entry of the sequence. Its row may have been deleted meanwhile: what was said of it stays.
+ * @param sql of a transaction
+ * @throws RootConflictError (stop)
+ */
+export const enterRoot = (sql: Sql, key: DeploymentKey, made: Root) => {
+  const { coinType, checkpoint } = made;
+  const of = { kind: "root1", coinType, checkpoint: BigInt(checkpoint) } as const;
+  return appendOnce(
+    sql,
+    key,
+    of,
+    rootBody1(made),
+    (before) => new RootConflictError(comparedOf(before), made),
+  );
 };
 
 /** Counts one more new root. @throws RootsOfDayError (wait) */
@@ -134,7 +167,9 @@ const ROOTS = `
   select (select chain_id from log_high_water) as "chainId", coin_type as "coinType",
          checkpoint::text as checkpoint, checkpoint_digest as "checkpointDigest", root, total,
          key_id as "keyId", signature,
-         to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "signedAt"
+         to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "signedAt",
+         (select min(number)::text from coin_entries e
+          where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint) as number
   from published_roots r
   where coin_type = $1 and ($2::int8 is null or r.checkpoint < $2)
     and ($3::int8 is null or r.checkpoint = $3)

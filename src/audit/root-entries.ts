@@ -3,11 +3,11 @@
  * back without breaking what others keep of the sequence.
  */
 import { type Root2, rootBody } from "../../client/verify-statement.mjs";
-import type { Sql, Transactor } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import type { Reads } from "../database/readers.ts";
 import { appendOnce, coinEntries, coinEntry } from "./coin-entries.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { type PublishedRoot, RootConflictError, type StoredRoot } from "./published-roots.ts";
+import { comparedOf, type PublishedRoot, RootConflictError } from "./published-roots.ts";
 import { type EntryBody, type SequenceEntry, textIn } from "./sequence.ts";
 
 /** The entry that published the root of a token at a checkpoint; undefined when none did. */
@@ -18,32 +18,23 @@ export const rootEntryOf = (
 
 /**
  * Publishes a root as an entry of the sequence, unless this key has published it before; returns that entry.
+ * @param sql of a transaction
  * @throws RootConflictError (stop) when another one was published
  */
-export const publishRoot2 = (
-  on: Transactor,
-  key: DeploymentKey,
-  made: Root2,
-): Promise<SequenceEntry> => {
+export const publishRoot2 = (sql: Sql, key: DeploymentKey, made: Root2): Promise<SequenceEntry> => {
   const of = {
     kind: "root",
     coinType: made.coinType,
     checkpoint: BigInt(made.checkpoint),
   } as const;
   return appendOnce(
-    on,
+    sql,
     key,
     of,
     rootBody(made),
     (before) => new RootConflictError(comparedOf(before), made),
   );
 };
-
-const comparedOf = (body: EntryBody): StoredRoot => ({
-  checkpointDigest: textIn(body, "checkpointDigest"),
-  root: textIn(body, "root"),
-  total: textIn(body, "total"),
-});
 
 /** Null where they were not known then. */
 const decimalsIn = (body: EntryBody): string | null =>

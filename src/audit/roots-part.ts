@@ -70,6 +70,12 @@ export const rootsAnswer = z.object({
         keyId: z.string(),
         signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
         signedAt: z.iso.datetime(),
+        number: z
+          .string()
+          .nullable()
+          .describe(
+            "Of the entry of the sequence that published it; null for a root of before the sequence. Of version 2, `signedAt` is its `at`.",
+          ),
         version: z.literal("2").optional().describe("As all behind it: in version 2 alone."),
         decimals: z
           .string()
@@ -77,10 +83,6 @@ export const rootsAnswer = z.object({
           .optional()
           .describe("Null while they were not known; the root covers them."),
         checkpointTimestampMs: z.string().optional(),
-        number: z
-          .string()
-          .optional()
-          .describe("Of the entry of the sequence that published it; `signedAt` is its `at`."),
         previous: hex.optional().describe("SHA-256 of the entry before."),
       }),
     )

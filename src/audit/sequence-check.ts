@@ -18,6 +18,8 @@ type Place = {
   readonly previous: string;
   /** The key that signs from here on; undefined before number 0. */
   readonly keyId: string | undefined;
+  /** Time of the entry before. */
+  readonly at: string;
 };
 
 /**
@@ -30,7 +32,7 @@ export const sequenceFaults = async (
 ): Promise<readonly LogFault[]> => {
   const listed = await publicDeploymentKeys({ sql });
   const keys = new Map(listed.map(({ keyId, publicKey }) => [keyId, publicKey]));
-  let place: Place = { number: 0n, previous: "0".repeat(64), keyId: undefined };
+  let place: Place = { number: 0n, previous: "0".repeat(64), keyId: undefined, at: "" };
   for (;;) {
     signal.throwIfAborted();
     const page = await entriesAfter({ sql }, place.number - 1n, PAGE);
@@ -41,6 +43,7 @@ export const sequenceFaults = async (
         number: place.number + 1n,
         previous: entryHash(entry),
         keyId: entry.kind === "key" ? textIn(entry.body, "keyId") : place.keyId,
+        at: entry.at,
       };
     }
     if (page.length < PAGE) break;
@@ -53,11 +56,11 @@ export const sequenceFaults = async (
   }
   if (place.number === 0n) return [];
   const faults: string[] = [];
-  for (const look of [ROOTS_BEFORE, HEADS_BEFORE]) {
-    const what = await committedFault(sql, look);
+  for (const beside of [ROOTS, HEADS]) {
+    const what = await committedFault(sql, beside);
     if (what !== null) faults.push(what);
   }
-  for (const look of [EXCHANGED, HEADS_LOST, HEADS_ADDED, LISTED]) {
+  for (const look of [EXCHANGED, ROOTS.rowless, HEADS.rowless, LISTED]) {
     const [row] = await sql.unsafe<{ what: string }[]>(look);
     if (row !== undefined) faults.push(row.what);
   }
@@ -68,7 +71,7 @@ const faultOf = (what: string): LogFault => ({ checkpoint: 0n, what });
 
 const wrongIn = (
   entry: SequenceEntry,
-  { number, previous, keyId }: Place,
+  { number, previous, keyId, at }: Place,
   keys: ReadonlyMap<string, string>,
 ): string | null => {
   if (entry.number !== `${number}`) return `comes where number ${number} should: it was deleted`;
@@ -81,14 +84,15 @@ const wrongIn = (
   const publicKey = keys.get(signer);
   if (publicKey === undefined) return `is signed by ${signer}, which deployment_keys lacks`;
   if (keyIdOf(publicKey) !== signer) return `is signed by ${signer}, whose public key was changed`;
-  if (number === 0n && textIn(entry.body, "publicKey") !== publicKey) {
-    return "names another public key than deployment_keys";
+  if (entry.kind === "key" && keyIdOf(textIn(entry.body, "publicKey")) !== entry.body.keyId) {
+    return "names a public key and the id of another one";
   }
   const signature = strictBase64(entry.signature);
   const bytes = Buffer.from(canonicalJson(signedEntry(entry)), "utf8");
-  return signature !== undefined && verifyBytes(bytes, signature, publicKeyOf(publicKey))
-    ? null
-    : `does not have a signature of ${signer}: it was changed`;
+  if (signature === undefined || !verifyBytes(bytes, signature, publicKeyOf(publicKey))) {
+    return `does not have a signature of ${signer}: it was changed`;
+  }
+  return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
 };
 
 /** Since the log was last read anew, entries are about the log that there is. */
@@ -100,7 +104,8 @@ const SINCE = `
 const LISTED = `
   select 'entry ' || number || ' of the sequence (' || kind || ') '
          || case when entry is null then 'is not that of its row in coin_entries' else 'has no row in coin_entries' end as what
-  from (select number, kind, body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
+  from (select number, case when body::jsonb ->> 'version' = '1' then 'root1' else kind end as kind,
+               body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
                number as entry
         from log_sequence where kind in ('root', 'coin')) entries
   full join (select *, number as row from coin_entries) listed using (number, kind, coin_type, checkpoint)
@@ -108,40 +113,76 @@ const LISTED = `
 
 type Committed = { readonly count: string; readonly sha256: string };
 
-/** What number 0 commits to, and the rows of that table that came first. */
-type Before = { readonly table: string; readonly committed: string; readonly rows: string };
-
-/** Those that came first, in the order and with the members that were hashed. */
-const ROOTS_BEFORE: Before = {
-  table: "published_roots",
-  committed: "select body::jsonb -> 'roots' as said from log_sequence where number = 0",
-  rows: `
-    select coin_type as "coinType", checkpoint::text as checkpoint,
-           checkpoint_digest as "checkpointDigest", root, total, key_id as "keyId", signature
-    from (select * from published_roots order by signed_at limit $1::int8) first
-    order by coin_type collate "C", first.checkpoint`,
+/** A table of what is signed beside the sequence, where each row has its entry, or was signed before there was one. */
+type Beside = {
+  readonly table: string;
+  /** What number 0 commits to. */
+  readonly committed: string;
+  /** Rows that are no entries, in the order and with the members that were hashed. */
+  readonly before: string;
+  /** The first entry without its row, or with one that says something else. */
+  readonly rowless: string;
 };
 
-const HEADS_BEFORE: Before = {
+const rowless = (table: string, kind: string, entries: string, same: string) => `
+  select 'entry ' || min(e.number) || ' of the sequence (${kind}) has no row in ${table}: it was deleted or changed' as what
+  from ${entries} e where not exists (select from ${table} r where ${same})
+  having count(*) > 0`;
+
+const ROOT_ENTRIES = `
+  (select number, body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
+          body::jsonb as body
+   from log_sequence where kind = 'root' and body::jsonb ->> 'version' = '1')`;
+
+const ROOTS: Beside = {
+  table: "published_roots",
+  committed: "select body::jsonb -> 'roots' as said from log_sequence where number = 0",
+  before: `
+    select coin_type as "coinType", r.checkpoint::text as checkpoint,
+           checkpoint_digest as "checkpointDigest", root, total, key_id as "keyId", signature
+    from published_roots r left join ${ROOT_ENTRIES} e using (coin_type, checkpoint)
+    where e.number is null order by coin_type collate "C", r.checkpoint`,
+  rowless: rowless(
+    "published_roots",
+    "root",
+    ROOT_ENTRIES,
+    `(r.coin_type, r.checkpoint) = (e.coin_type, e.checkpoint) and e.body @> jsonb_build_object(
+       'checkpointDigest', r.checkpoint_digest, 'root', r.root, 'total', r.total)`,
+  ),
+};
+
+const HEAD_ENTRIES = `
+  (select number, (body::jsonb ->> 'checkpoint')::int8 as checkpoint, body::jsonb ->> 'hash' as hash
+   from log_sequence where kind = 'head' and number > ${SINCE})`;
+
+const HEADS: Beside = {
   table: "log_heads",
   // The heads of a log that was read anew since went with it.
   committed: `
     select body::jsonb -> 'heads' as said from log_sequence where number = 0 and ${SINCE} < 0`,
-  rows: `
-    select checkpoint::text as checkpoint, encode(hash, 'hex') as hash, key_id as "keyId", signature
-    from (select * from log_heads order by signed_at limit $1::int8) first
-    order by first.checkpoint`,
+  before: `
+    select r.checkpoint::text as checkpoint, encode(r.hash, 'hex') as hash, key_id as "keyId", signature
+    from log_heads r left join ${HEAD_ENTRIES} e using (checkpoint)
+    where e.number is null order by r.checkpoint`,
+  rowless: rowless(
+    "log_heads",
+    "head",
+    HEAD_ENTRIES,
+    "r.checkpoint = e.checkpoint and encode(r.hash, 'hex') = e.hash",
+  ),
 };
 
-const committedFault = async (sql: Sql, { table, committed, rows }: Before) => {
+const NOTHING = createHash("sha256").digest("hex");
+
+const committedFault = async (sql: Sql, { table, committed, before }: Beside) => {
   const [row] = await sql.unsafe<{ said: Committed | null }[]>(committed);
-  if (row === undefined || row.said === null) return null;
-  const { count, sha256 } = row.said;
-  const kept = await sql.unsafe<Record<string, string>[]>(rows, [count]);
+  const { count, sha256 } = row?.said ?? { count: "0", sha256: NOTHING };
+  const rows = await sql.unsafe<Record<string, string>[]>(before);
   const hashed = createHash("sha256");
-  for (const each of kept) hashed.update(`${canonicalJson({ ...each })}\n`);
-  if (`${kept.length}` === count && hashed.digest("hex") === sha256) return null;
-  return `${table} does not have the ${count} rows that entry 0 of the sequence commits to: one was deleted, changed or exchanged`;
+  for (const each of rows) hashed.update(`${canonicalJson({ ...each })}\n`);
+  if (`${rows.length}` === count && hashed.digest("hex") === sha256) return null;
+  const how = rows.length > Number(count) ? "added" : "deleted, changed or exchanged";
+  return `${table} has ${rows.length} rows that are no entries of the sequence, and entry 0 commits to ${count}: one was ${how}`;
 };
 
 const EXCHANGED = `
@@ -152,22 +193,3 @@ const EXCHANGED = `
   group by kind, body::jsonb ->> 'coinType', body::jsonb ->> 'checkpoint', body::jsonb ->> 'version'
   having count(distinct body::jsonb - 'chainId') > 1
   order by min(number) limit 1`;
-
-const HEADS_LOST = `
-  select 'entry ' || s.number || ' of the sequence (head) has no row in log_heads: it was deleted or changed' as what
-  from log_sequence s
-  where s.kind = 'head' and s.number > ${SINCE}
-    and not exists (select from log_heads h where h.checkpoint::text = s.body::jsonb ->> 'checkpoint'
-                    and encode(h.hash, 'hex') = s.body::jsonb ->> 'hash')
-  order by s.number limit 1`;
-
-const HEADS_ADDED = `
-  select 'log_heads has a head of checkpoint ' || h.checkpoint
-         || ' that is no entry of the sequence: it was added' as what
-  from (select * from log_heads order by signed_at
-        offset case when ${SINCE} < 0 then
-          (select (body::jsonb -> 'heads' ->> 'count')::int8 from log_sequence where number = 0) else 0 end) h
-  where not exists (select from log_sequence s where s.kind = 'head'
-                    and s.body::jsonb ->> 'checkpoint' = h.checkpoint::text
-                    and s.body::jsonb ->> 'hash' = encode(h.hash, 'hex'))
-  order by h.checkpoint limit 1`;

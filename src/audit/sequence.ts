@@ -55,6 +55,21 @@ export class SequenceLostError extends Error {
   }
 }
 
+/**
+ * The sequence goes on with another key than this process signs with. Nothing is signed. Stop: start this process
+ * again, so that it takes the newest key; `holderbook keys rotate` is how one key follows another.
+ */
+export class SequenceKeyError extends Error {
+  override readonly name = "SequenceKeyError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(expected: string, keyId: string) {
+    super(
+      `the sequence goes on with the key ${expected}, and this process signs with ${keyId}: nothing is signed. After \`holderbook keys rotate\`, restart it; a key that came into deployment_keys otherwise is not the one to follow`,
+    );
+  }
+}
+
 /** A member of a body that is a text; empty for anything else. */
 export const textIn = (body: EntryBody, name: string): string => {
   const value = body[name];
@@ -81,11 +96,22 @@ type Seen = { readonly number: bigint; readonly hash: string };
 /** The last entry that this process saw committed, by the deployment's key. */
 const seen = new Map<string, Seen>();
 
+/** Waits for other writers, and keeps them waiting until the transaction ends: what is read behind this is all there is. */
+export const lockSequence = async (sql: Sql): Promise<Head & { readonly mine: boolean }> => {
+  await sql`
+    insert into log_sequence_head (next, hash) values (0, ${NOTHING}) on conflict (id) do nothing`;
+  const [head] = await sql<(Head & { mine: boolean })[]>`
+    select next, hash, xmin = pg_current_xact_id()::xid as mine from log_sequence_head for update`;
+  if (head === undefined) throw new Error("log_sequence_head has no row");
+  return head;
+};
+
 /**
  * Appends an entry, in the caller's transaction: one writer at a time, until that ends. The first entry of all is
  * of the kind `key`: it names the key, and commits to all roots and heads that were signed before there was a sequence.
+ * The time of an entry is never before that of the one before, whatever the clocks of processes say.
  * @param sql of a transaction, whose commit is made to be on disk
- * @throws SequenceLostError (stop)
+ * @throws SequenceLostError (stop), SequenceKeyError (stop)
  */
 export const appendEntry = async (
   sql: Sql,
@@ -94,19 +120,34 @@ export const appendEntry = async (
   body: EntryBody,
 ): Promise<SequenceEntry> => {
   await sql`set local synchronous_commit = on`;
-  await sql`
-    insert into log_sequence_head (next, hash) values (0, ${NOTHING}) on conflict (id) do nothing`;
-  const [head] = await sql<(Head & { mine: boolean })[]>`
-    select next, hash, xmin = pg_current_xact_id()::xid as mine from log_sequence_head for update`;
-  if (head === undefined) throw new Error("log_sequence_head has no row");
+  const head = await lockSequence(sql);
   // What this transaction itself appended before is not committed yet, and may never be.
   if (!head.mine) await assertNothingLost(sql, key, head, seen.get(key.keyId));
-  if (head.next > 0n) return write(sql, key, head, kind, body);
-  const first = await write(sql, key, head, "key", await before(sql, key));
-  return write(sql, key, { next: 1n, hash: entryHash(first) }, kind, body);
+  if (head.next > 0n)
+    return write(sql, key, { ...head, ...(await lastOf(sql, key, head)) }, kind, body);
+  const first = await write(sql, key, { ...head, after: "" }, "key", await before(sql, key));
+  const second = { next: 1n, hash: entryHash(first), after: first.at };
+  return write(sql, key, second, kind, body);
 };
 
 type Head = { readonly next: bigint; readonly hash: string };
+
+/** Where an entry is written; `after` is the time of the one before. */
+type Place = Head & { readonly after: string };
+
+/** The time of the last entry, which this key must be the one to follow. */
+const lastOf = async (
+  sql: Sql,
+  { keyId }: DeploymentKey,
+  { next }: Head,
+): Promise<{ readonly after: string }> => {
+  const [last] = await sql<{ after: string; signer: string }[]>`
+    select at as after, case when kind = 'key' then body::jsonb ->> 'keyId' else key_id end as signer
+    from log_sequence where number = ${next - 1n}`;
+  if (last === undefined) throw new SequenceLostError(next - 1n);
+  if (last.signer !== keyId) throw new SequenceKeyError(last.signer, keyId);
+  return last;
+};
 
 /**
  * Remembers the last entry that is committed, and holds what this process remembered against what there is.
@@ -139,11 +180,12 @@ const assertNothingLost = async (
 const write = async (
   sql: Sql,
   key: DeploymentKey,
-  { next, hash: previous }: Head,
+  { next, hash: previous, after }: Place,
   kind: EntryKind,
   body: EntryBody,
 ): Promise<SequenceEntry> => {
-  const entry = { number: `${next}`, previous, kind, body, at: new Date().toISOString() };
+  const now = new Date().toISOString();
+  const entry = { number: `${next}`, previous, kind, body, at: now < after ? after : now };
   const { keyId, signature } = key.sign(signedEntry(entry));
   const hash = entryHash(entry);
   await sql`

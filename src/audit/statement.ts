@@ -2,17 +2,11 @@
  * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
  * says so. Its form and its checks are those of client/verify-statement.mjs.
  */
-import {
-  FORMAT,
-  type Root2,
-  type Statement,
-  signedStatement,
-} from "../../client/verify-statement.mjs";
+import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.mjs";
 import type { Database } from "../database/connect.ts";
 import {
   type CapRow,
   type CapTables,
-  type CapTotals,
   createCapTables,
   isRowOf,
   shareOf,
@@ -24,8 +18,9 @@ import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { TableOf } from "./cap-table-json.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { countRoot, publishRoot, type Root, type RootQuota } from "./published-roots.ts";
+import { countRoot, publishRoot, type RootQuota } from "./published-roots.ts";
 import { publishRoot2, rootEntryOf } from "./root-entries.ts";
+import { coveredDecimals, rootsOf } from "./table-roots.ts";
 
 /** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
 export class NoRowError extends Error {
@@ -46,21 +41,6 @@ export class ChainUnknownError extends Error {
   constructor() {
     super(
       "the chain of this log is not known yet, so no statement can be signed; a LEDGER_SOURCE that is a full node tells it, and so does `chainId` in the ledger.json of a folder",
-    );
-  }
-}
-
-/**
- * The rows of a cap table do not add up to the treasury's supply: the database was altered, or there is a
- * defect. Nothing is signed, because a root that was published stays. Stop: reconcile the register.
- */
-export class SupplyMismatchError extends Error {
-  override readonly name = "SupplyMismatchError";
-  readonly remedy: Remedy = "stop";
-
-  constructor(coinType: string, checkpoint: bigint, issued: bigint, totalSupply: bigint) {
-    super(
-      `the rows of ${coinType} at checkpoint ${checkpoint} add up to ${issued}, but the treasury's supply is ${totalSupply}. Nothing is signed: run \`holderbook reconcile\``,
     );
   }
 }
@@ -101,8 +81,7 @@ export const makeStatement = async (
   const { chainId } = await readMeta(db);
   if (chainId === null) throw new ChainUnknownError();
   const published = await rootEntryOf(write.sql, { coinType, checkpoint });
-  // Decimals that became known since do not change what was published.
-  const decimals = published?.body.decimals === null ? null : table.decimals;
+  const decimals = coveredDecimals(published, table);
   const proven = await tables.proven(db, {
     coinType,
     at: { checkpoint, timestampMs },
@@ -110,7 +89,7 @@ export const makeStatement = async (
     ...(version === 2 && { decimals }),
   });
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
-  const roots = rootsOf(chainId, { ...table, decimals }, proven);
+  const { version1, version2 } = rootsOf(chainId, { ...table, decimals }, proven);
   // In the order of version 1, for those who look for lines.
   const head = {
     decimals,
@@ -122,19 +101,23 @@ export const makeStatement = async (
     keyId: key.keyId,
     publicKey: key.publicKey,
   };
-  if (roots.version2 === null) {
-    const { signature: rootSignature } = await publishRoot(write, key, roots.version1, quota);
+  if (version2 === null) {
+    const { signature: rootSignature } = await write.transaction(({ sql }) =>
+      publishRoot(sql, key, version1, quota),
+    );
     const path = stepsOf(proven.path);
-    const said = { format: FORMAT, version: 1 as const, ...roots.version1 };
+    const said = { format: FORMAT, version: 1 as const, ...version1 };
     const unsigned = { ...said, ...head, path, ...tail, rootSignature };
     return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
   }
-  if (published === undefined && quota !== undefined) await countRoot(write.sql, quota);
-  await publishRoot(write, key, roots.version1);
-  const entry = await publishRoot2(write, key, roots.version2);
+  const entry = await write.transaction(async ({ sql }) => {
+    if (published === undefined && quota !== undefined) await countRoot(sql, quota);
+    await publishRoot(sql, key, version1);
+    return publishRoot2(sql, key, version2);
+  });
   const { number, previous, at, signature: rootSignature } = entry;
   const path = stepsOf(proven.path2 ?? []);
-  const said = { format: FORMAT, version: 2 as const, ...roots.version2 };
+  const said = { format: FORMAT, version: 2 as const, ...version2 };
   const unsigned = {
     ...said,
     ...head,
@@ -144,33 +127,6 @@ export const makeStatement = async (
     rootSignature,
   };
   return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
-};
-
-/**
- * What is published of a table: its root of version 1, and that of version 2 where it was made.
- * @throws SupplyMismatchError (stop)
- */
-export const rootsOf = (
-  chainId: string,
-  { coinType, decimals, mark, totalSupply }: TableOf,
-  { issued, root, root2 }: Pick<CapTotals, "issued" | "root" | "root2">,
-): { readonly version1: Root; readonly version2: Root2 | null } => {
-  if (totalSupply !== null && totalSupply !== issued) {
-    throw new SupplyMismatchError(coinType, mark.sequence, issued, totalSupply);
-  }
-  const of = {
-    chainId,
-    coinType,
-    checkpoint: mark.sequence.toString(),
-    checkpointDigest: mark.digest,
-  };
-  const total = issued.toString();
-  const checkpointTimestampMs = mark.timestampMs.toString();
-  return {
-    version1: { ...of, root, total },
-    version2:
-      root2 === null ? null : { ...of, root: root2, total, decimals, checkpointTimestampMs },
-  };
 };
 
 const stepsOf = (path: readonly Step[]): Statement["path"] =>

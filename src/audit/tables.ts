@@ -47,14 +47,14 @@ export const publishedRoots = pgTable(
 );
 
 /**
- * Where entries of the sequence about a token at a checkpoint are: its roots of version 2 and the ends of its
- * chain. There is one of each, and another that says the same where a later key signed it. Never updated or
+ * Where entries of the sequence about a token at a checkpoint are: its roots (`root1`: of version 1) and the ends of
+ * its chain. There is one of each, and another that says the same where a later key signed it. Never updated or
  * deleted.
  */
 export const coinEntries = pgTable(
   "coin_entries",
   {
-    kind: text("kind", { enum: ["root", "coin"] }).notNull(),
+    kind: text("kind", { enum: ["root", "root1", "coin"] }).notNull(),
     coinType: identifier("coin_type").notNull(),
     checkpoint: int8("checkpoint").notNull(),
     /** In `log_sequence`. */

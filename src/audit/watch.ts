@@ -15,6 +15,7 @@ import { createBlockEntries } from "./block-entries.ts";
 import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
+import { enterRoots } from "./root-signatures.ts";
 import { SequenceLostError, watchSequence } from "./sequence.ts";
 
 /** Something that is looked at slowly, one stretch after another. */
@@ -107,6 +108,7 @@ const keepChain = async (
   let signedMs = Number.NEGATIVE_INFINITY;
   let checked = -1n;
   const blocks = key && createBlockEntries(key);
+  if (key !== undefined) await database.transaction(({ sql }) => enterRoots(sql, key));
   while (!signal.aborted) {
     const beganMs = performance.now();
     // Whatever is wrong with the log, too: one that lost its end often lost that of the sequence with it.

@@ -1,8 +1,10 @@
 import { Command, Option } from "commander";
+import { changeDeploymentKey } from "../audit/key-change.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
 import { createKey, KEY_KINDS, type KeyKind, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
+import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
@@ -18,7 +20,8 @@ export const keysCommand = () =>
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(callbackUrlCommand())
-    .addCommand(revokeCommand());
+    .addCommand(revokeCommand())
+    .addCommand(rotateCommand());
 
 type CreateOptions = {
   readonly kind: KeyKind;
@@ -144,6 +147,23 @@ const listCommand = () =>
       });
       printList(await listKeys(storage.write.db), json);
     });
+
+const rotateCommand = () =>
+  new Command("rotate")
+    .description(
+      "renew the deployment's key, which statements, packs and the sequence are signed with: the key before says so in the sequence; prints that entry",
+    )
+    .action(async () => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { tables: "current" });
+      const masterKey = await callbackMasterKey(config, { existing: true });
+      const entry = await changeDeploymentKey(storage.write, masterKey);
+      process.stderr.write(ROTATED);
+      process.stdout.write(`${JSON.stringify(entry)}\n`);
+    });
+
+const ROTATED =
+  "the new key signs from now on: restart the process that indexes, which signs nothing until then, and publish the public key where auditors look for it\n";
 
 const callbackUrlCommand = () =>
   new Command("callback-url")

@@ -22,12 +22,8 @@ import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
 import { SequenceLostError } from "../audit/sequence.ts";
-import {
-  ChainUnknownError,
-  makeStatement,
-  NoRowError,
-  SupplyMismatchError,
-} from "../audit/statement.ts";
+import { ChainUnknownError, makeStatement, NoRowError } from "../audit/statement.ts";
+import { SupplyMismatchError } from "../audit/table-roots.ts";
 import { type Zipped, zipped } from "../audit/zip.ts";
 import type { Database } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";

@@ -79,7 +79,7 @@ test("a log whose chains were all made anew contradicts the entries of before", 
   await grow(log, 0n, 9n);
   await publish(database, key);
   const end = { chainId: "chain-a", coinType: COIN, checkpoint: 9n };
-  await publishCoinEnd(database, key, end);
+  await database.transaction(({ sql }) => publishCoinEnd(sql, key, end));
   const anew = async (statement: string) => {
     await alterLog(database, statement);
     await forgetChain(database);

@@ -158,6 +158,10 @@ test("a token whose rows do not come to its supply, or whose chain was made anew
   });
   await demo.advance(144);
   expect(await roundAt(demo, key, now + DAY)).toEqual([`LogChangedError ${second}`]);
-  const last = (await bodiesOf(demo, "coin")).filter(({ checkpoint }) => checkpoint === "287");
-  expect(last.map(({ coinType }) => coinType)).toEqual([first, ...others]);
+  for (const kind of ["coin", "root"]) {
+    const last = (await bodiesOf(demo, kind)).filter(({ checkpoint }) => checkpoint === "287");
+    expect([...new Set(last.map(({ coinType }) => coinType))]).toEqual([first, ...others]);
+  }
+  const roots = await publishedRootsOf(database, { coinType: second, limit: 10 });
+  expect(roots.map(({ checkpoint }) => checkpoint)).toEqual(["143"]);
 });

@@ -4,13 +4,20 @@ import { canonicalJson } from "../../client/canonical-json.mjs";
 import { publicKeyOf, verifyBytes } from "../../client/ed25519.mjs";
 import { isSignatureOf } from "../../client/sum-tree.mjs";
 import { isLogHeadSigned } from "../../client/verify-log-head.mjs";
-import { rootBody, signedRoot, signedRootEntry } from "../../client/verify-statement.mjs";
+import {
+  type Root2,
+  rootBody,
+  signedRoot,
+  signedRootEntry,
+} from "../../client/verify-statement.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import {
   publishedRootsOf,
   publishRoot,
+  type Root,
   RootConflictError,
+  type RootQuota,
 } from "../../src/audit/published-roots.ts";
 import { publishRoot2 } from "../../src/audit/root-entries.ts";
 import {
@@ -20,7 +27,7 @@ import {
   rootsPart,
   sequenceAnswer,
 } from "../../src/audit/roots-part.ts";
-import { SequenceLostError } from "../../src/audit/sequence.ts";
+import { entriesAt, SequenceLostError } from "../../src/audit/sequence.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { openLog } from "../../src/log/log.ts";
 import { serve } from "../http/service.ts";
@@ -38,6 +45,11 @@ const rootAt = (checkpoint: number) => ({
   total: "1000",
 });
 
+const publish = (on: TestDatabase, by: DeploymentKey, made: Root, quota?: RootQuota) =>
+  on.transaction(({ sql }) => publishRoot(sql, by, made, quota));
+const publish2 = (on: TestDatabase, by: DeploymentKey, made: Root2) =>
+  on.transaction(({ sql }) => publishRoot2(sql, by, made));
+
 const CHECKPOINTS = [9, 1_000, 70, 8];
 
 const QUOTA = 40;
@@ -50,7 +62,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   await openLog(database, { chainId: "test-chain", packages: ["0x5"], firstCheckpoint: 0n });
   key = await openDeploymentKey(database, randomBytes(32));
-  for (const checkpoint of CHECKPOINTS) await publishRoot(database, key, rootAt(checkpoint));
+  for (const checkpoint of CHECKPOINTS) await publish(database, key, rootAt(checkpoint));
   const limit = createRateLimit({ policy: "default", quota: QUOTA, windowSeconds: 60 });
   service = await serve({ parts: [rootsPart({ db: database.db, limit })] });
 });
@@ -75,14 +87,14 @@ test("roots of version 2 are listed apart, each as the entry of the sequence tha
     decimals: 6,
     checkpointTimestampMs: "1700000000123",
   });
-  for (const checkpoint of [9, 70]) await publishRoot2(database, key, root2At(checkpoint));
+  for (const checkpoint of [9, 70]) await publish2(database, key, root2At(checkpoint));
   const roots2 = (query: Readonly<Record<string, string>>) => roots({ version: "2", ...query });
   const all = await roots2({});
   expect(all).toMatchObject({ roots: [root2At(70), root2At(9)].map(rootBody), next: null });
-  for (const { number = "", previous = "", signedAt: at, signature, ...root } of all.roots) {
+  for (const { number, previous = "", signedAt: at, signature, ...root } of all.roots) {
     const signed = signedRootEntry({
       ...root2At(Number(root.checkpoint)),
-      entry: { number, previous, at },
+      entry: { number: number ?? "", previous, at },
     });
     expect(isSignatureOf(signature, canonicalJson(signed), key.publicKey)).toBe(true);
   }
@@ -92,10 +104,10 @@ test("roots of version 2 are listed apart, each as the entry of the sequence tha
   expect(await roots2({ checkpoint: "9" })).toMatchObject({ roots: [all.roots[1]] });
   expect((await get(`/roots?coinType=${coinType}&version=3`)).status).toBe(400);
 
-  const again = await publishRoot2(database, key, root2At(9));
+  const again = await publish2(database, key, root2At(9));
   expect(again).toMatchObject({ number: all.roots[1]?.number, at: all.roots[1]?.signedAt });
   for (const changed of [{ root: "0".repeat(64) }, { decimals: 7 }, { total: "999" }]) {
-    await expect(publishRoot2(database, key, { ...root2At(9), ...changed })).rejects.toThrow(
+    await expect(publish2(database, key, { ...root2At(9), ...changed })).rejects.toThrow(
       RootConflictError,
     );
   }
@@ -104,7 +116,7 @@ test("roots of version 2 are listed apart, each as the entry of the sequence tha
 test("anybody reads the sequence page by page: each entry is signed, with its number and the hash of the one before; the first commits to what was signed before", async () => {
   for (const checkpoint of [300, 301]) {
     const two = { ...rootAt(checkpoint), decimals: null, checkpointTimestampMs: "1" };
-    await publishRoot2(database, key, two);
+    await publish2(database, key, two);
   }
   const page = async (query: string) =>
     sequenceAnswer.strict().parse((await get(`/sequence?limit=2${query}`)).body);
@@ -139,20 +151,20 @@ test("an entry that was seen committed and is gone ends all signing", async () =
   await using other = await freshDatabase();
   await openLog(other, { chainId: "test-chain", packages: ["0x5"], firstCheckpoint: 0n });
   const signer = await openDeploymentKey(other, randomBytes(32));
-  const publish = (checkpoint: number) =>
-    publishRoot2(other, signer, {
+  const publishAt = (checkpoint: number) =>
+    publish2(other, signer, {
       ...rootAt(checkpoint),
       decimals: 6,
       checkpointTimestampMs: "1",
     });
-  for (const checkpoint of [1, 2, 3]) await publish(checkpoint);
+  for (const checkpoint of [1, 2, 3]) await publishAt(checkpoint);
   await other.transaction(async ({ sql }) => {
     await sql`set local session_replication_role = replica`;
     await sql`delete from log_sequence where number >= 2`;
     await sql`delete from coin_entries where number >= 2`;
     await sql`update log_sequence_head set next = 2, hash = ${"0".repeat(64)}`;
   });
-  await expect(publish(4)).rejects.toThrow(SequenceLostError);
+  await expect(publishAt(4)).rejects.toThrow(SequenceLostError);
 });
 
 test("anybody reads the roots of a token, the newest first and page by page, and checks their signatures", async () => {
@@ -161,7 +173,7 @@ test("anybody reads the roots of a token, the newest first and page by page, and
   expect(all.next).toBeNull();
   const { keys } = deploymentKeysAnswer.strict().parse((await get("/deployment-keys")).body);
   expect(keys).toMatchObject([{ keyId: key.keyId, publicKey: key.publicKey }]);
-  for (const { keyId, signature, signedAt: _, ...root } of all.roots) {
+  for (const { keyId, signature, signedAt: _, number: __, ...root } of all.roots) {
     expect(root).toEqual(rootAt(Number(root.checkpoint)));
     const { publicKey = "" } = keys.find((each) => each.keyId === keyId) ?? {};
     const signed = Buffer.from(canonicalJson(signedRoot({ ...root, chainId: root.chainId ?? "" })));
@@ -183,20 +195,47 @@ test("anybody reads the roots of a token, the newest first and page by page, and
 });
 
 test("a root that was published is published once, whoever asks again", async () => {
-  const again = await publishRoot(database, key, rootAt(9));
+  const again = await publish(database, key, rootAt(9));
   const [published] = (await roots({ checkpoint: "9" })).roots;
   expect(published?.signature).toBe(again.signature);
-  await expect(publishRoot(database, key, { ...rootAt(9), total: "999" })).rejects.toThrow(
-    /at checkpoint 9 was signed before with root 0+9, total 1000.*total 999/,
-  );
+  const other = () => publish(database, key, { ...rootAt(9), total: "999" });
+  const refused = /at checkpoint 9 was signed before with root 0+9, total 1000.*total 999/;
+  await expect(other()).rejects.toThrow(refused);
+  // Who deletes the row has not taken back what was said.
+  await database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql`delete from published_roots where checkpoint = 9`;
+  });
+  await expect(other()).rejects.toThrow(refused);
+  await publish(database, key, rootAt(9));
+  const [anew] = (await roots({ checkpoint: "9" })).roots;
+  expect(anew).toEqual({ ...published, signedAt: anew?.signedAt });
+});
+
+test("a root of version 1 is an entry of the sequence, which its number leads to; asked for again it appends nothing", async () => {
+  const [published] = (await roots({ checkpoint: "70" })).roots;
+  const number = BigInt(published?.number ?? -1);
+  const entry = (await entriesAt(database.db, [number])).get(number);
+  expect(entry).toMatchObject({ kind: "root", body: { version: "1", ...rootAt(70) } });
+  const end = async () => (await database.sql`select next from log_sequence_head`)[0];
+  const before = await end();
+  await publish(database, key, rootAt(70));
+  expect(await end()).toEqual(before);
+});
+
+test("ten who ask for the same new root at once append one entry", async () => {
+  await Promise.all(Array.from({ length: 10 }, () => publish(database, key, rootAt(500))));
+  const entries = await database.sql`
+    select from log_sequence where body::jsonb ->> 'checkpoint' = '500'`;
+  expect(entries).toHaveLength(1);
 });
 
 test("a day's roots of a key are as many as it may, however many it asks for at once; the next day has its own", async () => {
   await using other = await freshDatabase();
   const signer = await openDeploymentKey(other, randomBytes(32));
   const quota = { askedBy: "key_1", perDay: 3 };
-  const publish = (checkpoint: number) => publishRoot(other, signer, rootAt(checkpoint), quota);
-  const asked = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => publish(i)));
+  const publishAt = (checkpoint: number) => publish(other, signer, rootAt(checkpoint), quota);
+  const asked = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => publishAt(i)));
   const refused = asked.filter(({ status }) => status === "rejected");
   expect(refused).toHaveLength(9);
   for (const one of refused) expect(one).toMatchObject({ reason: { name: "RootsOfDayError" } });
@@ -204,10 +243,10 @@ test("a day's roots of a key are as many as it may, however many it asks for at 
   expect(await stored()).toHaveLength(3);
 
   await other.sql`update root_counts set day = day - 1`;
-  await publish(100);
+  await publishAt(100);
   expect(await stored()).toHaveLength(4);
   expect(await other.sql`select roots from root_counts`).toEqual([{ roots: 1 }]);
-  const none = publishRoot(other, signer, rootAt(101), { askedBy: "key_2", perDay: 0 });
+  const none = publish(other, signer, rootAt(101), { askedBy: "key_2", perDay: 0 });
   await expect(none).rejects.toThrow("nothing was signed");
 });
 

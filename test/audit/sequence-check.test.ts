@@ -2,11 +2,18 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifySequence } from "../../client/verify-sequence.mjs";
+import { signedRoot } from "../../client/verify-statement.mjs";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
-import { rootFault } from "../../src/audit/root-signatures.ts";
-import { appendEntry, entriesAfter, watchSequence } from "../../src/audit/sequence.ts";
+import { enterRoots, rootFault } from "../../src/audit/root-signatures.ts";
+import {
+  appendEntry,
+  entriesAfter,
+  entryHash,
+  signedEntry,
+  watchSequence,
+} from "../../src/audit/sequence.ts";
 import { sequenceFaults } from "../../src/audit/sequence-check.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
@@ -27,19 +34,29 @@ const rootAt = (checkpoint: string) => ({
   total: "1000",
 });
 
+/** As versions did that had no sequence. */
+const publishBeside = async (sql: Sql, made: ReturnType<typeof rootAt>) => {
+  const { signature, keyId } = key.sign(signedRoot(made));
+  await sql`
+    insert into published_roots
+      (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+    values (${coinType}, ${made.checkpoint}, ${made.checkpointDigest}, ${made.root}, ${made.total},
+            ${signature}, ${keyId})`;
+};
+
 beforeAll(async () => {
   database = await freshDatabase();
   const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
   const log = await openLog(database, identity);
   key = await openDeploymentKey(database, randomBytes(32));
   // Before there is a sequence.
-  for (const checkpoint of ["1", "2"]) await publishRoot(database, key, rootAt(checkpoint));
+  for (const checkpoint of ["1", "2"]) await publishBeside(database.sql, rootAt(checkpoint));
   for (const first of [0n, 4n, 8n]) {
     await log.append(batch(first, first + 3n, [fact(first), fact(first + 2n)]), []);
     await database.transaction(({ sql }) => extendChain(sql));
     await database.transaction(({ sql }) => signHead(sql, key));
   }
-  await publishRoot(database, key, rootAt("3"));
+  await database.transaction(({ sql }) => publishRoot(sql, key, rootAt("3")));
 });
 afterAll(() => database.close());
 
@@ -77,12 +94,28 @@ test.each([
   [
     "a root of before that is deleted",
     "delete from published_roots where checkpoint = 1",
-    /published_roots does not have the 2 rows/,
+    /published_roots has 1 rows that are no entries of the sequence, and entry 0 commits to 2: one was deleted/,
   ],
   [
     "a root of before that is exchanged",
     "update published_roots set root = repeat('0', 64), signed_at = now() where checkpoint = 2",
-    /published_roots does not have the 2 rows/,
+    /published_roots has 2 rows that are no entries .* exchanged/,
+  ],
+  [
+    "a root that is deleted",
+    "delete from published_roots where checkpoint = 3",
+    /entry \d+ of the sequence \(root\) has no row in published_roots/,
+  ],
+  [
+    "a root that is changed",
+    "update published_roots set total = '999' where checkpoint = 3",
+    /entry \d+ of the sequence \(root\) has no row in published_roots: it was deleted or changed/,
+  ],
+  [
+    "a root that is added, though it is dated before all others",
+    `insert into published_roots
+     select coin_type, 4, checkpoint_digest, root, total, signature, key_id, '2020-01-01' from published_roots limit 1`,
+    /published_roots has 3 rows that are no entries .* added/,
   ],
   [
     "a head that is deleted",
@@ -97,7 +130,7 @@ test.each([
   [
     "a head that is added",
     "insert into log_heads select 5, sha256('x'), signature, key_id from log_heads limit 1",
-    /checkpoint 5 that is no entry/,
+    /log_heads has 1 rows that are no entries .* commits to 0: one was added/,
   ],
   [
     "an entry that is dated back",
@@ -141,6 +174,50 @@ test("a head that is deleted and signed anew over a changed log is found", async
   expect(found.join("\n")).toMatch(
     /entries 3 and \d+ of the sequence \(head\) say different things/,
   );
+});
+
+/** The last entry with another time, signed anew by one who can, so that hash and signature fit. */
+const redateLast = async (sql: Sql, at: string) => {
+  const last = (await entriesAfter({ sql }, -1n, 100)).at(-1);
+  if (last === undefined) throw new Error("there are no entries");
+  const anew = { ...last, at };
+  const { signature } = key.sign(signedEntry(anew));
+  await sql`
+    update log_sequence set at = ${at}, signature = ${signature}, hash = ${entryHash(anew)}
+    where number = ${last.number}`;
+  await sql`update log_sequence_head set hash = ${entryHash(anew)}`;
+};
+
+test("an entry that is dated before the one before it is found, though the key signed it so", async () => {
+  const found = await foundAfter((sql) => redateLast(sql, "2020-01-01T00:00:00.000Z"));
+  expect(found.join("\n")).toMatch(
+    /entry \d+ .* is dated 2020-01-01T00:00:00.000Z, before the one/,
+  );
+});
+
+test("a clock that was set back dates no entry before the one before it", async () => {
+  const future = "2999-01-01T00:00:00.000Z";
+  const found = await foundAfter(async (sql) => {
+    await redateLast(sql, future);
+    const { at } = await appendEntry(sql, key, "act", { chainId: "chain-a" });
+    expect(at).toBe(future);
+  });
+  expect(found).toEqual([]);
+});
+
+test("a root that was signed beside the sequence, by a version whose roots were no entries, becomes one", async () => {
+  const found = await foundAfter(async (sql) => {
+    await publishBeside(sql, rootAt("5"));
+    const other = { ...rootAt("6"), root: "cd".repeat(32) };
+    await publishBeside(sql, other);
+    await sql`update published_roots set total = '999' where checkpoint = 6`;
+    for (const _ of [1, 2]) await enterRoots(sql, key);
+    const entered = await sql`select body from log_sequence order by number desc limit 2`;
+    expect(entered[0]?.body).toContain('"checkpoint":"5"');
+    expect(entered[1]?.body).not.toContain('"checkpoint":"5"');
+  });
+  // Nothing was signed of the one that its key did not sign.
+  expect(found).toEqual([expect.stringMatching(/published_roots has 3 rows .* added/)]);
 });
 
 test("a root that is signed in the place of another is found", async () => {

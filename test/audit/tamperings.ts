@@ -381,6 +381,12 @@ const OF_LOG: readonly Tampering[] = [
     /published_roots|root/,
   ),
   log(
+    "published_roots",
+    "a deleted root",
+    "delete from published_roots where checkpoint = (select max(checkpoint) from published_roots)",
+    /published_roots/,
+  ),
+  log(
     "log_heads",
     "a deleted head",
     "delete from log_heads where checkpoint = (select min(checkpoint) from log_heads)",

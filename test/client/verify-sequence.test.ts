@@ -28,13 +28,13 @@ const signed = (keys: Keys, entry: Omit<SequenceEntry, "keyId" | "signature">): 
 /** A sequence of these bodies, all signed, as the deployment makes it. */
 const sequenceOf = async (
   keys: Keys,
-  said: readonly (readonly [Kind, Record<string, JsonValue>, Keys?])[],
+  said: readonly (readonly [Kind, Record<string, JsonValue>, Keys?, string?])[],
 ): Promise<readonly SequenceEntry[]> => {
   const entries: SequenceEntry[] = [];
   let previous = "0".repeat(64);
   const first = ["key", { keyId: "dep_1", publicKey: keys.publicKey }] as const;
-  for (const [number, [kind, body, by = keys]] of [first, ...said].entries()) {
-    const at = `2026-01-01T00:00:0${number}.000Z`;
+  for (const [number, [kind, body, by = keys, dated]] of [first, ...said].entries()) {
+    const at = dated ?? `2026-01-01T00:00:0${number}.000Z`;
     const entry = signed(by, { number: `${number}`, previous, kind, body, at });
     previous = await entryHash(entry);
     entries.push(entry);
@@ -84,7 +84,7 @@ test("an entry that was dated back, exchanged or signed in the place of another 
   );
   // By one who can sign.
   const anew = entries.map(({ keyId: _, signature: __, ...entry }) =>
-    signed(keys, entry.number === "2" ? { ...entry, ...backdated } : entry),
+    signed(keys, entry.number === "2" ? { ...entry, at: "2026-01-01T00:00:01.500Z" } : entry),
   );
   await expect(verifySequence(anew, { publicKey })).rejects.toThrow(
     "entry 3 does not have the hash of the one before",
@@ -106,6 +106,18 @@ test("an entry that was dated back, exchanged or signed in the place of another 
     whole: true,
   });
   await expect(verifySequence(entries.toReversed(), { publicKey })).rejects.toThrow("comes behind");
+});
+
+test("an entry that is dated before one of a lower number is refused, though all of it is signed", async () => {
+  const entries = await sequenceOf(keys, [
+    ["head", head("4")],
+    ["head", head("8"), keys, "2025-12-31T23:59:59.999Z"],
+  ]);
+  const dated = "entry 2 is dated 2025-12-31T23:59:59.999Z, before entry";
+  await expect(verifySequence(entries, { publicKey })).rejects.toThrow(`${dated} 1`);
+  // With entries left out between the two.
+  const some = entries.filter(({ number }) => number !== "1");
+  await expect(verifySequence(some, { publicKey })).rejects.toThrow(`${dated} 0`);
 });
 
 test.each<[string, unknown]>([

@@ -55,6 +55,7 @@ const COMMANDS = [
   "keys list",
   "keys create --kind graphql",
   "keys revoke none",
+  "keys rotate",
   "packages",
   "ta requests",
   "compare http://127.0.0.1:9 --key none",

@@ -73,7 +73,7 @@ test("a package whose publication the log has passed is read in, though killed i
   const [{ coinType = "" } = {}] = await tokens(guardedReads(database.db, ALL), { limit: 1 });
   const { chainId } = z.object({ chainId: z.string() }).parse(described);
   const end = { chainId, coinType, checkpoint: 79n };
-  const signed = await publishCoinEnd(database, key, end);
+  const signed = await database.transaction(({ sql }) => publishCoinEnd(sql, key, end));
 
   const add = ["packages", "add", upgrade, "--from", "20"];
   {
@@ -106,7 +106,7 @@ test("a package whose publication the log has passed is read in, though killed i
   expect((await runCommand(["packages"], settings)).stdout).toContain(upgrade);
   expect((await runCommand(add, settings)).stderr).toContain("is in the log already");
 
-  const anew = await publishCoinEnd(database, key, end);
+  const anew = await database.transaction(({ sql }) => publishCoinEnd(sql, key, end));
   expect(anew.body).not.toEqual(signed.body);
   const verified = await runCommand(["verify", "--log"], settings);
   expect(verified).toMatchObject({ code: 0, stderr: "" });
