@@ -11,6 +11,7 @@ import { ImpossibleBalanceError } from "../projections/balances.ts";
 import { LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
 import { LAYOUT_WITH_PAST } from "../projections/past.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { catalogFaults } from "./catalog-check.ts";
 import { showThePast } from "./expected-lines.ts";
 import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
 import { createFound, type Found } from "./found.ts";
@@ -132,6 +133,7 @@ const reconcileIn = async (
   found: Found,
 ): Promise<Omit<Reconciliation, "findings" | "more">> => {
   const notes: string[] = [];
+  for (const what of await catalogFaults(tx.sql)) found.add(what);
   const standing = await readStanding(tx);
   const checkpoint = at === undefined ? standing.last : await at(tx);
   const layouts = new Map<string, number>();

@@ -9,6 +9,7 @@ import type { Database, Db, Sql } from "../database/connect.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { readMeta } from "../projections/meta.ts";
 import { LAYOUT_WITH_PAST } from "../projections/past.ts";
+import { catalogFaults } from "./catalog-check.ts";
 import { createFound, type Found, keepFound } from "./found.ts";
 import { PARTS, reconcileBalances, tokenTypes } from "./reconcile-sums.ts";
 import { reconcileWatermark } from "./reconcile-watermarks.ts";
@@ -74,6 +75,7 @@ const beginRound = async (on: Database): Promise<Round | null> => {
 };
 
 const watermarks: Step = async (tx, found) => {
+  for (const what of await catalogFaults(tx.sql)) found.add(what);
   for (const pipeline of ledgerPipelines) await reconcileWatermark(tx, pipeline, found);
   const coins = await tokenTypes(tx.sql);
   return coins.flatMap((coinType) => [supplyOf(coinType), balancesOf(coinType, "")]);

@@ -7,6 +7,7 @@ import { chainEnd, type LogFault } from "../log/chain.ts";
 import { BLOCKS_BEGIN, checkBlocks, edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { packagesInLog } from "../log/packages.ts";
+import { catalogFaults } from "./catalog-check.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { entryFaults } from "./entry-check.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
@@ -55,6 +56,7 @@ export const verifyLog = async (
   const ends = await database.transaction(async (tx) => {
     // Of one moment: a service may append meanwhile.
     await tx.sql`set transaction isolation level repeatable read`;
+    faults.unshift(...(await catalogFaults(tx.sql)).map((what) => ({ checkpoint: 0n, what })));
     for (const look of [gapFault, headFault, (of: Sql) => rootFault(of, signal)]) {
       const fault = await look(tx.sql);
       if (fault !== null) faults.push(fault);

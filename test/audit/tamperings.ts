@@ -431,7 +431,62 @@ const OF_LOG: readonly Tampering[] = [
   ),
 ];
 
-export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_LOG];
+const FIRST_ON_THE_PATH = (path: string) =>
+  `do $$ begin execute format('alter database %I set search_path = ${path}', current_database()); end $$`;
+
+const OTHER_TABLE = `
+  create schema elsewhere; create table elsewhere.log_facts (like log_facts including all);
+  ${FIRST_ON_THE_PATH("elsewhere, public")}`;
+
+/** What a name means, to all or to some: rows stay as they are. */
+const OF_NAMES: readonly Tampering[] = [
+  rows(
+    "log_facts",
+    "another table of its name, first on the search path",
+    OTHER_TABLE,
+    /^log_facts is also in the schema elsewhere, .* set for the database$/m,
+  ),
+  log(
+    "log_facts",
+    "another table of its name, first on the search path",
+    OTHER_TABLE,
+    /log_facts is also in the schema elsewhere, .* of this session$/m,
+  ),
+  log(
+    "log_facts",
+    "hashes made by a function that stands before Postgres' own",
+    `create schema elsewhere; create function elsewhere.sha256(bytea) returns bytea language sql immutable
+       as 'select pg_catalog.sha256($1)'; ${FIRST_ON_THE_PATH("elsewhere, pg_catalog, public")}`,
+    /sha256\(bytea\) in the schema elsewhere takes the place of/,
+  ),
+  log(
+    "log_facts",
+    "texts made by a function whose types fit better than those of Postgres' own",
+    `create function public.convert_to(text, text) returns bytea language sql immutable
+       as 'select pg_catalog.convert_to($1, ''UTF8'')'`,
+    /convert_to\(text,text\) in the schema public takes the place of/,
+  ),
+  log(
+    "log_blocks",
+    "a view in its place",
+    "alter table log_blocks rename to log_blocks_real; create view log_blocks as select * from log_blocks_real",
+    /log_blocks is not a table, but a view/,
+  ),
+  rows(
+    "token_activity",
+    "rows that are hidden from some roles",
+    "alter table token_activity enable row level security; create policy evens on token_activity using (position % 2 = 0)",
+    /^token_activity has row security on/m,
+  ),
+  rows(
+    "balances",
+    "rows of another table that inherits from it",
+    "create table more_balances () inherits (balances)",
+    /^balances has another table inherit from it/m,
+  ),
+];
+
+export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_LOG, ...OF_NAMES];
 
 /** Tables that no command here holds against anything, and what outside shows a change of them. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
