@@ -1,7 +1,14 @@
 /** Reads the files of an audit pack, each bounded before it is read, and finds whether they are those that were signed. */
 import { canonicalJson } from "./canonical-json.mjs";
 import { fail, stopAt } from "./pack-error.mjs";
-import { LONGEST_FILE, MANIFEST, manifestFaults, SIGNATURE } from "./pack-forms.mjs";
+import {
+  COMMITTEE,
+  committeeFaults,
+  LONGEST_FILE,
+  MANIFEST,
+  manifestFaults,
+  SIGNATURE,
+} from "./pack-forms.mjs";
 import { hexOf, isBase64, isSignatureOf } from "./sum-tree.mjs";
 import { signedRoot } from "./verify-statement.mjs";
 
@@ -117,6 +124,10 @@ export const signedManifest = async (pack, { publicKey, hash = sha256Of }) => {
     const what = `is signed with the key ${manifest.publicKey}, not with ${publicKey}`;
     fail(MANIFEST, what, "authentic");
   }
+  const id = `dep_${(await hash(new Blob([manifest.publicKey]))).slice(0, 16)}`;
+  if (manifest.keyId !== id) {
+    fail(MANIFEST, `names the key ${manifest.keyId}, but it is ${id}`, "authentic");
+  }
   stopAt(rootSignatures(manifest), "authentic");
   return manifest;
 };
@@ -158,4 +169,14 @@ export const checkFiles = async (pack, { files }, { hash = sha256Of, signal, tol
     told?.(at + 1, here.length);
   }
   stopAt(failures, "authentic");
+};
+
+/** Whether the validators at the beginning are said in the one form, so that nobody reads others than are checked. */
+export const checkCommittee = async (pack) => {
+  const text = await textOf(pack, COMMITTEE, LONGEST_FILE(COMMITTEE));
+  const json = parsed(COMMITTEE, text);
+  stopAt(committeeFaults(json).map((what) => ({ file: COMMITTEE, what })));
+  if (`${JSON.stringify(json, null, 1)}\n` !== text) {
+    fail(COMMITTEE, "is not as the committee of a pack is printed");
+  }
 };

@@ -32,6 +32,13 @@ const membersOf = (shape) => (value, path) => {
   ];
 };
 
+/** The same where they stand in this order. */
+const orderedMembersOf = (shape) => (value, path) => {
+  const faults = membersOf(shape)(value, path);
+  const isOrdered = faults.length > 0 || `${Object.keys(value)}` === `${Object.keys(shape)}`;
+  return isOrdered ? faults : [`${path} has its members in another order`];
+};
+
 const listOf = (check, most) => (value, path) => {
   if (!Array.isArray(value)) return [`${path} must be a list`];
   if (value.length > most) return [`${path} has ${value.length} entries, more than ${most}`];
@@ -98,10 +105,10 @@ const LONGEST_TYPE = 1_024;
 const INNERMOST =
   /(?:0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}|(?<![\w:])vector)<#(?:,#)*>|0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}(?![\w<])|(?<![\w:#])(?:bool|u8|u16|u32|u64|u128|u256|address|signer)(?![\w<:])/g;
 
-/** A Move struct's type in canonical form: addresses of 64 lower-case digits, no spaces. */
-export const isType = (value) => {
+/** Any Move type in canonical form: addresses of 64 lower-case digits, no spaces. */
+const isAnyType = (value) => {
   if (typeof value !== "string" || value.length > LONGEST_TYPE) return false;
-  if (!/^0x[0-9a-f]{64}::[A-Za-z_]\w*::[A-Za-z_]\w*(?:<[\w:,<>]+>)?$/.test(value)) return false;
+  if (!/^[\w:,<>]+$/.test(value)) return false;
   let rest = value;
   for (let before = ""; rest !== before; ) {
     before = rest;
@@ -109,7 +116,12 @@ export const isType = (value) => {
   }
   return rest === "#";
 };
+
+/** The same of a struct. */
+export const isType = (value) => isAnyType(value) && /^0x[0-9a-f]{64}::\w+::\w+(?:<|$)/.test(value);
 const type = must(isType, "a Move type in canonical form");
+/** Whoever grants a role picks its type: it may also be `bool` or a vector. */
+const role = must(isAnyType, "a Move type in canonical form");
 
 /** Text of no meaning to the check; printable, so that it can write nothing into a report or terminal. */
 export const CHAIN_ID = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/;
@@ -125,13 +137,14 @@ export const SIGNATURE = "manifest.sig.json";
 export const STATE = "first/state.ndjson";
 export const MOVEMENTS = "movements.ndjson";
 export const HOLDER_EVENTS = "holder-events.ndjson";
+export const COMMITTEE = "committee.json";
 const ROLE_EVENTS = "role-events.ndjson";
 export const TABLES = { first: "first/cap-table.json", last: "last/cap-table.json" };
 
 /** Every file of a pack but the manifest, its signature and the excerpts, with its longest length in bytes. */
 const FIXED_FILES = {
   "report.md": 2 ** 28,
-  "committee.json": 2 ** 20,
+  [COMMITTEE]: 2 ** 20,
   [TABLES.first]: 2 ** 31,
   [STATE]: 2 ** 31,
   [TABLES.last]: 2 ** 31,
@@ -186,8 +199,9 @@ export const manifestFaults = (json) => {
   const faults = MANIFESTS[json.version](json, "it");
   if (faults.length > 0) return faults;
   const missing = REQUIRED.filter((path) => !Object.hasOwn(json.files, path));
-  const { first, last, trust } = json;
+  const { first, last, trust, packages } = json;
   return [
+    ...(new Set(packages).size === packages.length ? [] : ["packages has an address twice"]),
     ...missing.map((path) => `files has no ${path}`),
     ...(BigInt(first.checkpoint) < BigInt(last.checkpoint)
       ? []
@@ -229,7 +243,7 @@ const WALLET = { address, balance: amount, groupId: nullOr(u64), isFrozen: flag 
 const ROW = {
   holderId: nullOr(u64),
   wallets: (value, path) => {
-    const faults = listOf(membersOf(WALLET), MOST_WALLETS)(value, path);
+    const faults = listOf(orderedMembersOf(WALLET), MOST_WALLETS)(value, path);
     return faults.length === 0 && value.length === 0 ? [`${path} must not be empty`] : faults;
   },
   balance: amount,
@@ -240,8 +254,28 @@ const ROW = {
   share,
 };
 
-export const tableHeadFaults = (json) => membersOf(TABLE_HEAD)(json, "it");
-export const rowFaults = (json) => membersOf(ROW)(json, "it");
+export const tableHeadFaults = (json) => orderedMembersOf(TABLE_HEAD)(json, "it");
+export const rowFaults = (json) => orderedMembersOf(ROW)(json, "it");
+
+/** Far above what the network allows. */
+const MOST_MEMBERS = 4_096;
+const COMMITTEE_FORM = orderedMembersOf({
+  epoch: number,
+  members: listOf(
+    orderedMembersOf({ publicKey: must(isBase64(96), "base64 of 96 bytes"), stake: number }),
+    MOST_MEMBERS,
+  ),
+});
+
+/** What is wrong with the JSON of the validators at the beginning, who ascend by their keys. */
+export const committeeFaults = (json) => {
+  const faults = COMMITTEE_FORM(json, "it");
+  if (faults.length > 0) return faults;
+  const keys = json.members.map(({ publicKey }) => atob(publicKey));
+  return keys.every((key, at) => at === 0 || keys[at - 1] < key)
+    ? []
+    : ["the members must ascend by their keys, each once"];
+};
 
 const EVENT = { position: u64, txDigest: digest, timestampMs: timeMs };
 const CAUSES =
@@ -272,7 +306,7 @@ const LINES = {
   [ROLE_EVENTS]: membersOf({
     ...EVENT,
     owner: address,
-    role: type,
+    role,
     granted: flag,
     signer: address,
   }),
@@ -316,7 +350,7 @@ const STANDING = {
     value: u64,
     checkpoint: number,
   }),
-  role: membersOf({ kind: exactly("role"), owner: address, role: type, checkpoint: number }),
+  role: membersOf({ kind: exactly("role"), owner: address, role, checkpoint: number }),
 };
 LINES[STATE] = (json, path) =>
   isObject(json) && Object.hasOwn(STANDING, json.kind)

@@ -65,7 +65,7 @@ export const registerOf = async (pack, name, manifest, signal) => {
   return { head, wallets, rows: leaves.length };
 };
 
-/** JSON as it is printed: with its members in their order, and nothing twice. */
+/** JSON as it is printed: without spaces, and nothing twice. */
 const inOrder = (file, text, place, faultsOf) => {
   const json = parsed(file, text, place);
   const [fault] = faultsOf(json);

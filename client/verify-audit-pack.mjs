@@ -4,7 +4,8 @@
  * other. Runs in browsers and in Node. `holderbook audit-pack verify` does the same with this code, then folds
  * the facts and verifies the validators.
  */
-import { checkFiles, sha256Of, signedManifest } from "./pack-files.mjs";
+import { fail } from "./pack-error.mjs";
+import { checkCommittee, checkFiles, sha256Of, signedManifest } from "./pack-files.mjs";
 import { HOLDER_EVENTS, MOVEMENTS } from "./pack-forms.mjs";
 import { checkMovements, linesIn } from "./pack-movements.mjs";
 import { registerOf } from "./pack-tables.mjs";
@@ -27,12 +28,15 @@ export const verifyAuditPack = async (files, options = {}) => {
   if (hash === sha256Of && globalThis.crypto?.subtle === undefined) {
     throw new Error("hashing needs crypto.subtle: open the page over https, or at localhost");
   }
-  const pack = new Map(
-    [...files].map(([path, file]) => [path, file instanceof Blob ? file : new Blob([file])]),
-  );
+  const pack = new Map();
+  for (const [path, file] of files) {
+    if (pack.has(path)) fail(path, "is there twice", "authentic");
+    pack.set(path, file instanceof Blob ? file : new Blob([file]));
+  }
   // One step stands on the one before: an unsigned list of files says nothing.
   const manifest = await signedManifest(pack, { publicKey, hash });
   await checkFiles(pack, manifest, { hash, signal, told });
+  await checkCommittee(pack);
   const first = await registerOf(pack, "first", manifest, signal);
   const last = await registerOf(pack, "last", manifest, signal);
   const { counts, moved } = await linesIn(pack, manifest, { first, last }, signal);
@@ -42,7 +46,7 @@ export const verifyAuditPack = async (files, options = {}) => {
   const consistent = {
     holds: null,
     by: [
-      "every file has the form of an audit pack, and every identifier in it is in its canonical form",
+      "manifest, committee, registers and lines have the form of an audit pack, with every identifier in its canonical form",
       `the registers' ${first.rows} and ${last.rows} rows add up, give the signed roots, and come to the supply in their heads`,
       `${movements} movements account for every change of every wallet between the two, and ${counts[HOLDER_EVENTS]} events for its holder, group and freeze`,
     ],

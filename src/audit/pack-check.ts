@@ -124,9 +124,13 @@ export const checkContents = async (
     return { ...table, roles: register.roles };
   };
 
-  for (const sequence of excerptsIn(pack, CHECKPOINTS)) {
+  const sequences = excerptsIn(pack, CHECKPOINTS);
+  const beyond = sequences.find((sequence) => sequence > last.checkpoint);
+  if (beyond !== undefined) {
+    throw packError(excerptFile(CHECKPOINTS, beyond), "is beyond the last checkpoint");
+  }
+  for (const sequence of sequences) {
     const file = excerptFile(CHECKPOINTS, sequence);
-    if (sequence > last.checkpoint) throw packError(file, "is beyond the last checkpoint");
     const excerpt = await reading(file, async () =>
       readExcerpt(sequence, await excerptBytes(pack, file), wanted),
     );

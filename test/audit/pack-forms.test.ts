@@ -3,6 +3,7 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { expect, test } from "vitest";
+import { lineFaults } from "../../client/pack-forms.mjs";
 import { verifyAuditPack } from "../../client/verify-audit-pack.mjs";
 import { runCommand } from "../commands/run-command.ts";
 import { edited, filesIn, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
@@ -117,6 +118,10 @@ test("a file that the format does not know is refused, and one that is missing i
     await signAnew(less.path);
     await expectRefused(less.path, new RegExp(`manifest\\.json: files has no ${file}`));
   }
+  // A reader of archives may find a name twice.
+  const own = await filesIn(more.path);
+  const twice = verifyAuditPack([["report.md", Buffer.from("# All is well")], ...own]);
+  await expect(twice).rejects.toThrow("report.md: is there twice");
 });
 
 test("hostile files end with an error that has their name, soon and in little memory", async () => {
@@ -183,6 +188,29 @@ test("hostile files end with an error that has their name, soon and in little me
     expect(performance.now() - began, file).toBeLessThan(20_000);
     expect(process.memoryUsage().rss - before, file).toBeLessThan(400 * 2 ** 20);
     expect(stderr.length).toBeLessThan(2_000);
+  }
+});
+
+test("a role is of any Move type, as whoever grants it picks", () => {
+  const event = { position: "1", txDigest: "1".repeat(32), timestampMs: "0", granted: true };
+  const [owner, signer] = [`0x${"a".repeat(64)}`, `0x${"b".repeat(64)}`];
+  const faults = (role: string) =>
+    lineFaults("role-events.ndjson", { ...event, owner, signer, role });
+  for (const role of ["bool", "vector<u8>", `${owner}::m::R`, `vector<${owner}::m::R<u64,bool>>`]) {
+    expect(faults(role), role).toEqual([]);
+  }
+  for (const role of [
+    "",
+    "Bool",
+    "vector",
+    "vector<>",
+    "u8 ",
+    "u8,u8",
+    "0x2::m::R",
+    "a::m::R",
+    "#",
+  ]) {
+    expect(faults(role), role).toEqual(["role must be a Move type in canonical form"]);
   }
 });
 

@@ -41,14 +41,23 @@ export const signedAnew = (
   const before = manifestIn(pack);
   const all: PackInMemory = new Map(pack);
   const report = textOf(pack.get("report.md"));
-  if (report !== "")
-    all.set("report.md", bytesOf(report.replaceAll(before.publicKey, () => publicKey)));
+  const keyId = `dep_${hashOf(bytesOf(publicKey)).slice(0, 16)}`;
+  if (report !== "") {
+    const said = report.replaceAll(before.publicKey, () => publicKey);
+    all.set("report.md", bytesOf(said.replaceAll(before.keyId, keyId)));
+  }
   const files = Object.fromEntries(
     [...all]
       .filter(([path]) => path !== "manifest.json" && path !== "manifest.sig.json")
       .map(([path, bytes]) => [path, { sha256: hashOf(bytes), size: `${bytes.length}` }]),
   );
-  const edited: PackManifest = { ...before, publicKey, files, ...edit({ ...before, files }) };
+  const edited: PackManifest = {
+    ...before,
+    publicKey,
+    keyId,
+    files,
+    ...edit({ ...before, files }),
+  };
   const rootOf = (name: "first" | "last") => {
     const { chainId, coinType } = edited;
     const { checkpoint, digest: checkpointDigest } = edited[name];

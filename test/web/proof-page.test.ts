@@ -205,6 +205,19 @@ test("a pack may come in its folder, or as a zip of it", async () => {
   );
   const zip = new Blob([zipSync(Object.fromEntries(entries))]);
   expect(holds(await check(new Map([["acme.zip", zip]])))).toBe(true);
+  // What a person sees when it is unpacked must be what was checked.
+  const lie = Buffer.from("# All is well");
+  const beside = new Blob([zipSync(Object.fromEntries([["report.md", lie], ...entries]))]);
+  expect(holds(await check(new Map([["acme.zip", beside]])))).toBe(false);
+  const twice = Buffer.from(
+    zipSync(Object.fromEntries([["acme-2026/xeport.md", lie], ...entries])),
+  );
+  for (let at = twice.indexOf("xeport.md"); at >= 0; at = twice.indexOf("xeport.md")) {
+    twice.write("r", at);
+  }
+  await expect(check(new Map([["acme.zip", new Blob([twice])]]))).rejects.toThrow(
+    "The zip has a file twice",
+  );
 });
 
 test("what is neither statement nor pack is refused in words that say what to drop instead", async () => {

@@ -63,6 +63,10 @@ export const withoutFolder = (files: Files): Files => {
   const manifest = shown.find(([path]) => /(?:^|\/)manifest\.json$/.test(path))?.[0];
   const prefix = manifest?.slice(0, -"manifest.json".length) ?? "";
   return new Map(
-    shown.map(([path, file]) => [path.startsWith(prefix) ? path.slice(prefix.length) : path, file]),
+    // What is beside the folder must not take the place of a file in it.
+    shown.map(([path, file]) => [
+      path.startsWith(prefix) ? path.slice(prefix.length) : `../${path}`,
+      file,
+    ]),
   );
 };

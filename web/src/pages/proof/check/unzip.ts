@@ -12,6 +12,7 @@ const fflate = part(() => import("fflate"));
 export const unzipped = async (zip: Blob): Promise<Files> => {
   const { unzipSync } = await fflate.load();
   let total = 0;
+  let count = 0;
   try {
     const files = unzipSync(new Uint8Array(await zip.arrayBuffer()), {
       filter: ({ name, originalSize }) => {
@@ -21,9 +22,16 @@ export const unzipped = async (zip: Blob): Promise<Files> => {
             "The zip is too large for a browser. Drop the unpacked folder.",
           );
         }
-        return !name.endsWith("/") && !name.startsWith("__MACOSX/");
+        const isTaken = !name.endsWith("/") && !name.startsWith("__MACOSX/");
+        if (isTaken) count += 1;
+        return isTaken;
       },
     });
+    if (Object.keys(files).length !== count) {
+      throw new UncheckableError(
+        "The zip has a file twice: another program may unpack the other one.",
+      );
+    }
     return withoutFolder(
       new Map(
         Object.entries(files).map(([name, bytes]) => [name, new Blob([new Uint8Array(bytes)])]),
