@@ -73,7 +73,7 @@ const FINDINGS = `
          c.fault, c.fault_checkpoint as "faultCheckpoint",
          r.checkpoint as summed, extract(epoch from now() - r.at)::int as "summedAgo", r.findings,
          w.checkpoint as "rowsChecked", extract(epoch from now() - w.at)::int as "rowsCheckedAgo",
-         w.findings as "rowsFindings",
+         coalesce(u.findings, w.findings) as "rowsFindings",
          d.day::text as day, d.checkpoint as closed,
          extract(epoch from now() - d.ended_at)::int as "closedAgo",
          (select json_agg(fault order by coin_type) from (
@@ -83,6 +83,7 @@ const FINDINGS = `
   left join log_check c on true
   left join reconciliations r on r.kind = 'continuous'
   left join reconciliations w on w.kind = 'full'
+  left join reconciliations u on u.kind = 'full_under_way'
   left join daily_round d on true`;
 
 /** What the watch found last. */

@@ -143,6 +143,19 @@ const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: 
   await upsertCoins(sql, new Set(rows.map((row) => row.coin_type)), facts.flatMap(decimalsIn));
 };
 
+/** Coins of the facts from a checkpoint on, which the pipeline has not come to: an append keeps them at once. */
+export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> => {
+  const names = ledgerPipelines.find(({ name }) => name === COINS_OF)?.facts ?? [];
+  const log = await readHighWater(sql);
+  if (log === undefined) return;
+  for (let from = first; from < log.nextCheckpoint; ) {
+    const batch = await readFacts(sql, { from, upTo: log.nextCheckpoint - 1n, names, ...AT_ONCE });
+    if (batch === null) return;
+    await foldCoins(sql, batch.facts, from, batch.last.sequence);
+    from = batch.last.sequence + 1n;
+  }
+};
+
 /** Statements and transactions of one transaction that is open already. */
 export const within = (tx: Db): Transactor => ({
   statement: (work) => work(tx.sql),

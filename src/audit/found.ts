@@ -11,9 +11,12 @@ export type Found = {
   add(line: string): void;
 };
 
-export const createFound = (): Found => {
-  const lines: string[] = [];
-  let more = 0;
+/** @param known found before, where a round goes on from what was kept of it */
+export const createFound = (
+  known: Pick<Found, "lines" | "more"> = { lines: [], more: 0 },
+): Found => {
+  const lines = [...known.lines];
+  let { more } = known;
   return {
     lines,
     get more() {
@@ -32,10 +35,10 @@ export const createFound = (): Found => {
 /** Rows that a statement gives at most: one more than is told, so that it shows when there are more. */
 export const FOUND_ROWS = MOST + 1;
 
-/** Keeps what was found last, for `/health` and for who asks later. */
+/** Keeps the newest findings, for `/health` and for who asks later; `full_under_way`: of a round that has not ended. */
 export const keepFound = async (
   sql: Sql,
-  kind: "continuous" | "full" | "command",
+  kind: "continuous" | "full" | "full_under_way" | "command",
   checkpoint: bigint,
   lines: readonly string[],
 ): Promise<void> => {

@@ -11,7 +11,7 @@ import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { balancesTable } from "../projections/balances.ts";
 import { LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
 import { planAfresh } from "../projections/plans.ts";
-import { type Folded, foldOn, type Place, servedBy, within } from "./folded-log.ts";
+import { type Folded, foldCoinsFrom, foldOn, type Place, servedBy, within } from "./folded-log.ts";
 import { FOUND_ROWS, type Found } from "./found.ts";
 
 /** Rows of a page. */
@@ -79,7 +79,8 @@ export const reconcilePage = (
     }
     await planAfresh(tx.sql);
     if (table === logCoins) {
-      await reconcileCoins(tx.sql, place, next, found);
+      await foldCoinsFrom(tx, next);
+      await reconcileCoins(tx.sql, place, found);
       return { ...forward(index), next, filling: null };
     }
     const upTo = await pageEnd(tx.sql, place, table, after);
@@ -236,31 +237,20 @@ const told = (
   return `${where}: ${differences.join("; ")}`;
 };
 
-/**
- * What the log knows of coins. The network and the assets file may have told decimals that no metadata in the
- * log has; facts beyond the pipelines may have added to a coin since.
- */
-const reconcileCoins = async (
-  sql: Sql,
-  place: Place,
-  next: bigint,
-  found: Found,
-): Promise<void> => {
+/** What the log knows of coins. The network and the assets file may have told decimals that no metadata in it has. */
+const reconcileCoins = async (sql: Sql, place: Place, found: Found): Promise<void> => {
   const rows = await sql.unsafe<Difference[]>(
     `select ${coinValues("stored")} as stored, ${coinValues("made")} as made
      from public.log_coins stored full join ${place}.log_coins made using (coin_type)
-     where (stored.coin_type is null
-         or stored.folded is distinct from lower(coin_type)
-         or stored.is_security is distinct from coalesce(made.is_security, false)
-         or (made.decimals is not null or stored.decimals_source is not distinct from 'ledger')
-            and (stored.decimals is distinct from made.decimals
-              or stored.decimals_source is distinct from made.decimals_source)
-         or (stored.decimals is null) <> (stored.decimals_source is null)
-         or made.coin_type is null and stored.decimals is null)
-       and not exists (select from public.log_facts f
-                       where f.checkpoint >= $1 and f.coin_type = coalesce(stored.coin_type, made.coin_type))
+     where stored.coin_type is null
+        or stored.folded is distinct from lower(coin_type)
+        or stored.is_security is distinct from coalesce(made.is_security, false)
+        or (made.decimals is not null or stored.decimals_source is not distinct from 'ledger')
+           and (stored.decimals is distinct from made.decimals
+             or stored.decimals_source is distinct from made.decimals_source)
+        or (stored.decimals is null) <> (stored.decimals_source is null)
+        or made.coin_type is null and stored.decimals is null
      order by coin_type limit ${FOUND_ROWS}`,
-    [`${next}`],
   );
   const key = keyOf(logCoins);
   for (const { stored, made } of rows) {

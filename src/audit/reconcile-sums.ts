@@ -39,6 +39,7 @@ const SUPPLY = `
 /**
  * Treasury, movements, balances and cap table of a token at a checkpoint.
  * @param wholeLog false where the log begins after the chain: tokens made before are in no movement
+ * @returns false where the token was there before the log, so that nothing could be added up
  */
 export const reconcileSupply = async (
   { sql }: Db,
@@ -46,7 +47,7 @@ export const reconcileSupply = async (
   at: AtMark,
   wholeLog: boolean,
   found: Found,
-): Promise<void> => {
+): Promise<boolean> => {
   const [row] = await sql.unsafe<
     {
       readonly supply: string | null;
@@ -56,7 +57,7 @@ export const reconcileSupply = async (
       readonly fromTheStart: boolean;
     }[]
   >(SUPPLY, [coinType, `${at.checkpoint}`, `${positionsEnd(at.checkpoint)}`]);
-  if (row === undefined || (!wholeLog && !row.fromTheStart)) return;
+  if (row === undefined || (!wholeLog && !row.fromTheStart)) return false;
   const { supply, issued, tokens, grants } = row;
   const held = BigInt(tokens) + BigInt(grants);
   const where = `${coinType}, checkpoint ${at.checkpoint}`;
@@ -78,6 +79,15 @@ export const reconcileSupply = async (
   if (listed !== held) {
     found.add(`cap table, ${where}: its rows add up to ${listed}, but ${held} are held: ${parts}`);
   }
+  return true;
+};
+
+/** Securities whose decimals no metadata in the log tells. */
+export const decimalsOnFaith = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql<{ line: string }[]>`
+    select concat_ws(' ', coin_type, decimals, 'by the', replace(decimals_source, '_', ' ')) as line from log_coins
+    where is_security and decimals_source <> 'ledger' order by coin_type`;
+  return rows.map(({ line }) => line);
 };
 
 /** A part of the balances: where it is kept, and what it is made of. */

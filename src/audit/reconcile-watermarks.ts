@@ -12,6 +12,8 @@ import { digestedOf } from "./own-digests.ts";
 import { partsOf } from "./stored-rows.ts";
 
 type Row = {
+  readonly chainId: string | null;
+  readonly logChainId: string | null;
   readonly next: bigint;
   readonly last: bigint | null;
   readonly digestOfLast: string | null;
@@ -24,12 +26,19 @@ type Row = {
 };
 
 /** How a pipeline stands in this snapshot. */
-export type PipelineStanding = { readonly layout: number };
+export type PipelineStanding = {
+  readonly layout: number;
+  /** Why some of it cannot be held against the log; empty when all of it can. */
+  readonly notShown: readonly string[];
+};
+
+/** Checkpoints that a pipeline may be behind the log without that being named. */
+const MOST_BEHIND = 100n;
 
 const read = async ({ sql }: Db, pipeline: RunnablePipeline): Promise<Row | undefined> => {
   const { digests, watermark } = digestedOf(pipeline);
   const [row] = await sql.unsafe<Row[]>(`
-    select w.next_checkpoint as next, w.last_checkpoint as last, w.last_digest as "digestOfLast",
+    select w.chain_id as "chainId", log.chain_id as "logChainId", w.next_checkpoint as next, w.last_checkpoint as last, w.last_digest as "digestOfLast",
            w.last_timestamp_ms as "timestampMs", w.layout, w.digest,
            (select d.digest from ${getTableName(digests)} d
             order by d.checkpoint desc limit 1) as "newestDigest",
@@ -46,8 +55,13 @@ export const reconcileWatermark = async (
 ): Promise<PipelineStanding | null> => {
   const row = await read(db, pipeline);
   if (row === undefined) return null;
-  const { next, last, layout, logNext, logFirst } = row;
+  const { chainId, logChainId, next, last, layout, logNext, logFirst } = row;
   const table = getTableName(pipeline.watermark);
+  const notShown: string[] = [];
+  // Null until a source could tell.
+  if (chainId !== logChainId && chainId !== null) {
+    found.add(`${table}: chain_id is ${chainId}, but the log is of chain ${logChainId}`);
+  }
   const expected = last === null ? logFirst : last + 1n;
   if (expected !== null && next !== expected) {
     found.add(
@@ -57,8 +71,19 @@ export const reconcileWatermark = async (
   if (logNext !== null && next > logNext) {
     found.add(`${table}: next_checkpoint is ${next}, but the log ends before ${logNext}`);
   }
+  const behind = (logNext ?? next) - next;
+  if (behind > MOST_BEHIND) {
+    notShown.push(
+      `${pipeline.name} is ${behind} checkpoints behind the log: facts from checkpoint ${next} on have no rows yet`,
+    );
+  }
   const mark = markOf(last, row.digestOfLast, row.timestampMs);
   const known = mark && (await checkpointMark(db, mark.sequence));
+  if (mark !== null && known === null) {
+    notShown.push(
+      `${table}: its last time and digest, because log_blocks lacks checkpoint ${last} (verify --log)`,
+    );
+  }
   if (mark !== null && known !== null) {
     if (mark.digest !== known.digest) {
       found.add(
@@ -71,7 +96,11 @@ export const reconcileWatermark = async (
       );
     }
   }
-  if (layout >= LAYOUT_WITH_DIGESTS) {
+  if (layout < LAYOUT_WITH_DIGESTS) {
+    notShown.push(
+      `${pipeline.name}: by its watermark (layout ${layout} instead of ${pipeline.layout}) its tables are still being filled in`,
+    );
+  } else {
     const [is, rows] = [row.digest ?? NO_ROWS, row.newestDigest ?? NO_ROWS];
     if (!Buffer.from(is).equals(rows)) {
       found.add(
@@ -79,7 +108,7 @@ export const reconcileWatermark = async (
       );
     }
   }
-  return { layout };
+  return { layout, notShown };
 };
 
 /** Rows of checkpoints that the watermark does not cover: reads all of the tables. */

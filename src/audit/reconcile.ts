@@ -21,6 +21,7 @@ import { ROWS_BEGIN, reconcilePage } from "./reconcile-rows.ts";
 import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./reconcile-states.ts";
 import {
   ALL_OWNERS,
+  decimalsOnFaith,
   PARTS,
   reconcileBalances,
   reconcileChanges,
@@ -36,7 +37,9 @@ export type Reconciliation = {
   readonly findings: readonly string[];
   /** Findings beyond those. */
   readonly more: number;
-  /** What could not be looked at. */
+  /** What was to be looked at and could not be; empty when all was. */
+  readonly notShown: readonly string[];
+  /** What was not asked for, and what is taken on faith. */
   readonly notes: readonly string[];
 };
 
@@ -70,16 +73,19 @@ export const reconcile = async (
   await using session = await database.session();
   const found = createFound();
   const done = await inSnapshot(session, (tx) => reconcileIn(tx, request, found));
+  const notShown = new Set(done.notShown);
   if (isWhole(request)) {
     try {
-      await reconcileRows(database, request.signal, found);
+      for (const table of await reconcileRows(database, request.signal, found)) {
+        notShown.add(`${table}: its rows were not held against the facts`);
+      }
     } catch (error) {
       if (!isOfFacts(error)) throw error;
       found.add(`log_facts: ${error.message}`);
     }
   }
   const { lines: findings, more } = found;
-  return { ...done, findings, more };
+  return { ...done, notShown: [...notShown], findings, more };
 };
 
 /** A fact that cannot be read, or facts that give an owner what no objects can: the log is not as it was written. */
@@ -90,12 +96,12 @@ export const isOfFacts = (error: unknown): error is Error =>
 const isWhole = ({ at, coinType }: ReconcileRequest): boolean =>
   at === undefined && coinType === undefined;
 
-/** In tables of a session, which go with it. */
+/** In tables of a session, which go with it. Returns the tables that could not be looked at. */
 const reconcileRows = async (
   database: Database,
   signal: AbortSignal,
   found: Found,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const settings = foldedSettings("pg_temp");
   await using session = await database.session({
     ...settings,
@@ -108,11 +114,13 @@ const reconcileRows = async (
       folded = await foldOn(session, pipeline, await servedBy(session.sql, pipeline));
     }
   }
+  const left: string[] = [];
   for (let place = ROWS_BEGIN; ; ) {
     signal.throwIfAborted();
     const looked = await reconcilePage(session, "pg_temp", place, found);
     if (looked.state === "stale") throw new WentBackError();
-    if (looked.state === "ended") return;
+    if (looked.filling !== null) left.push(looked.filling);
+    if (looked.state === "ended") return left;
     ({ place } = looked);
   }
 };
@@ -133,6 +141,7 @@ const reconcileIn = async (
   found: Found,
 ): Promise<Omit<Reconciliation, "findings" | "more">> => {
   const notes: string[] = [];
+  const notShown: string[] = [];
   for (const what of await catalogFaults(tx.sql)) found.add(what);
   const standing = await readStanding(tx);
   const checkpoint = at === undefined ? standing.last : await at(tx);
@@ -141,41 +150,37 @@ const reconcileIn = async (
   const ofWatermarks = coinType === undefined ? found : createFound();
   for (const pipeline of ledgerPipelines) {
     const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
-    if (stands !== null) layouts.set(pipeline.name, stands.layout);
+    if (stands === null) continue;
+    layouts.set(pipeline.name, stands.layout);
+    notShown.push(...stands.notShown);
   }
   const coins = coinType === undefined ? await tokenTypes(tx.sql) : [coinType];
+  const onFaith: string[] = [];
   for (const coin of coins) {
     signal.throwIfAborted();
-    await reconcileCoin(
-      tx,
-      coin,
-      { checkpoint, standing, layouts, isPresent: at === undefined },
-      found,
-    );
+    const asked = { checkpoint, standing, layouts, isPresent: at === undefined };
+    if (!(await reconcileCoin(tx, coin, asked, found)))
+      onFaith.push(`what ${coin} adds up to, which was there before the log`);
   }
-  const filling = ledgerPipelines.filter(
-    ({ name }) => (layouts.get(name) ?? 0) < LAYOUT_WITH_DIGESTS,
-  );
-  if (filling.length > 0) {
-    notes.push(
-      `digests and history of ${filling.map(({ name }) => name).join(", ")} are still being filled in and were not looked at`,
-    );
-  }
+  onFaith.push(...(await decimalsOnFaith(tx.sql)).map((line) => `decimals of ${line}`));
+  notes.push(...onFaith.map((what) => `taken on faith: ${what}`));
   if (coinType !== undefined)
     notes.push(
       "digests, watermarks and the facts that rows come from are of all tokens and were not looked at",
     );
   else {
-    const ready = ledgerPipelines.filter((pipeline) => !filling.includes(pipeline));
+    const ready = ledgerPipelines.filter(
+      ({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_DIGESTS,
+    );
     for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
     if (at !== undefined) {
       await reconcileDigests(tx, ready, checkpoint, signal, found);
       notes.push(
-        "taken on faith: the digests, where the rows fit them; without --at every row is held against the facts",
+        "taken on faith: the digests, where the rows fit them, and what they do not cover; without --at every row is held against the facts",
       );
     }
   }
-  return { checkpoint, coins: coins.length, notes };
+  return { checkpoint, coins: coins.length, notShown, notes };
 };
 
 type Asked = {
@@ -186,21 +191,23 @@ type Asked = {
   readonly isPresent: boolean;
 };
 
+/** False where its supply could not be added up. */
 const reconcileCoin = async (
   tx: Db,
   coinType: string,
   { checkpoint, standing, layouts, isPresent }: Asked,
   found: Found,
-): Promise<void> => {
+): Promise<boolean> => {
   const { sql } = tx;
   const hasPast = (...names: readonly string[]) =>
     names.every((name) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  let isSupply = true;
   const bothPast = hasPast("shared_token_objects", "timelock_objects");
   if (bothPast && hasPast("holder_lifecycle")) {
     const mark = await checkpointMark(tx, checkpoint);
     // Sums do not depend on the time, where it is still being filled in.
     const at = { checkpoint, timestampMs: mark?.timestampMs ?? 0n };
-    await reconcileSupply(tx, coinType, at, standing.firstCheckpoint === 0n, found);
+    isSupply = await reconcileSupply(tx, coinType, at, standing.firstCheckpoint === 0n, found);
     await reconcileMemberships(sql, coinType, checkpoint, found);
   }
   for (const part of PARTS) {
@@ -211,6 +218,7 @@ const reconcileCoin = async (
   }
   if (hasPast("role_changes")) await reconcileRoles(sql, coinType, checkpoint, found);
   if (isPresent) await reconcileHeldRoles(sql, coinType, found);
+  return isSupply;
 };
 
 const reconcileDigests = async (

@@ -115,9 +115,9 @@ export const logCheck = pgTable(
   (t) => [check("log_check_one_row", sql`${t.id} = 1`)],
 );
 
-/** What the last reconciliation found: one row for the light one, one for the full one, one for the command's. */
+/** Newest findings: one row for each kind of reconciliation. */
 export const reconciliations = pgTable("reconciliations", {
-  /** `continuous`, `full` or `command`. */
+  /** `continuous`, `full`, `full_under_way` (until that round ends) or `command`. */
   kind: text("kind").primaryKey(),
   /** The checkpoint that was reconciled. */
   checkpoint: int8("checkpoint").notNull(),

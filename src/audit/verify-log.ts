@@ -32,6 +32,8 @@ export type VerifiedLog = {
   readonly faults: readonly LogFault[];
   /** Entries of the sequence before this one are about another log, and were not compared; -1 when all were. */
   readonly since: bigint;
+  /** What was to be checked, and the database does not have; empty when it has everything. */
+  readonly notShown: readonly string[];
   /** What follows from nothing in the database. */
   readonly faith: readonly string[];
 };
@@ -51,8 +53,9 @@ export const verifyLog = async (
   const { sql } = database;
   const faults: LogFault[] = [];
   const faith: string[] = [];
+  const notShown: string[] = [];
   const { facts, through } = await verifyFacts(sql, faults, signal);
-  const checkpoints = await verifyBlocks(sql, faults, faith, signal);
+  const checkpoints = await verifyBlocks(sql, faults, notShown, signal);
   const ends = await database.transaction(async (tx) => {
     // Of one moment: a service may append meanwhile.
     await tx.sql`set transaction isolation level repeatable read`;
@@ -86,7 +89,7 @@ export const verifyLog = async (
     faith.push("the ledger: that the log had its facts, times and digests when they were chained");
   }
   const known = faults.slice(0, MOST_FAULTS);
-  return { ...ends, through, facts, checkpoints, faults: known, faith };
+  return { ...ends, through, facts, checkpoints, faults: known, notShown, faith };
 };
 
 const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal) => {
@@ -107,7 +110,7 @@ const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal) =>
 const verifyBlocks = async (
   sql: Sql,
   faults: LogFault[],
-  faith: string[],
+  notShown: string[],
   signal: AbortSignal,
 ): Promise<number> => {
   let place = BLOCKS_BEGIN;
@@ -123,10 +126,19 @@ const verifyBlocks = async (
       const { from, to } = checked.unfilled;
       const fault = await unfilledFault(sql, from, to);
       if (fault === null) {
-        faith.push(`checkpoints ${from} to ${to}: their times and digests are not filled in`);
+        notShown.push(`times and digests of checkpoints ${from} to ${to}: they are not filled in`);
       } else faults.push(fault);
     }
     if (checked.ended) break;
+  }
+  if (checkpoints === 0) {
+    const [log] = await sql<{ first: bigint; last: bigint }[]>`
+      select first_checkpoint as first, next_checkpoint - 1 as last from log_high_water
+      where next_checkpoint > first_checkpoint`;
+    if (log)
+      notShown.push(
+        `times and digests of checkpoints ${log.first} to ${log.last}: log_blocks is empty`,
+      );
   }
   return checkpoints;
 };

@@ -11,13 +11,17 @@ import { openRuntime } from "./runtime.ts";
 
 type Options = { readonly at?: Asked; readonly coin?: string; readonly json?: boolean };
 
-/** `holderbook reconcile`: whether the register adds up. Exit code 1 when it does not. */
+const EXIT_CODES = `
+Exit codes: 0 everything that was asked for adds up, 1 something does not, 2 wrong usage, 3 nothing was found, but
+part of it could not be looked at: a pipeline whose tables are being filled in, or that is far behind the log.`;
+
+/** `holderbook reconcile`: whether the register adds up. */
 export const reconcileCommand = () =>
   new Command("reconcile")
     .addOption(atOption())
     .addOption(coinOption().makeOptionMandatory(false))
     .option("--json", "one JSON document instead of text")
-    .addHelpText("after", AT_HELP)
+    .addHelpText("after", AT_HELP + EXIT_CODES)
     .action(async ({ at, coin, json }: Options) => {
       const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
@@ -29,7 +33,7 @@ export const reconcileCommand = () =>
         coinType,
         signal,
       });
-      if (coinType === undefined) {
+      if (coinType === undefined && (done.findings.length > 0 || done.notShown.length === 0)) {
         await keepFound(database.sql, "command", done.checkpoint, done.findings);
       }
       const text = json
@@ -37,13 +41,25 @@ export const reconcileCommand = () =>
         : inWords(done).join("\n");
       process.stdout.write(`${text}\n`);
       if (done.findings.length > 0) process.exitCode = 1;
+      else if (done.notShown.length > 0) process.exitCode = NOT_SHOWN;
     });
 
-const inWords = ({ checkpoint, coins, findings, more, notes }: Reconciliation) => [
-  ...findings,
-  ...(more > 0 ? [`and ${more} more`] : []),
-  findings.length === 0
-    ? `everything adds up at checkpoint ${checkpoint}: ${coins} tokens`
-    : `reconciled at checkpoint ${checkpoint}: ${findings.length + more} findings`,
-  ...notes,
+/** Nothing false was found, but not everything that was asked for could be shown. */
+const NOT_SHOWN = 3;
+
+const inWords = (done: Reconciliation) => [
+  ...done.findings,
+  ...(done.more > 0 ? [`and ${done.more} more`] : []),
+  verdict(done),
+  ...done.notShown.map((what) => `not shown: ${what}`),
+  ...done.notes,
 ];
+
+const verdict = ({ checkpoint, coins, findings, more, notShown }: Reconciliation): string => {
+  if (findings.length > 0) {
+    return `reconciled at checkpoint ${checkpoint}: ${findings.length + more} findings`;
+  }
+  return notShown.length > 0
+    ? `not shown at checkpoint ${checkpoint}: nothing was found, and not everything could be looked at`
+    : `everything adds up at checkpoint ${checkpoint}: ${coins} tokens`;
+};

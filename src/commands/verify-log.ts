@@ -164,7 +164,8 @@ const namedFaults = async (
   report: VerifiedLog,
 ): Promise<Findings> => {
   const unnamed = report.faults.map((fault) => ({ ...fault, facts: NONE }));
-  const none = { report, faults: unnamed, source: null, note: null, isShown: true };
+  const isShown = report.notShown.length === 0;
+  const none = { report, faults: unnamed, source: null, note: null, isShown };
   if (unnamed.length === 0) return none;
   try {
     const { source } = await openNamedSource(config, undefined, logger);
@@ -200,6 +201,7 @@ const namedFaults = async (
 
 const inWords = ({ report, faults, source, note, isShown }: Findings): readonly string[] => {
   const { through, facts, checkpoints, signatures, chainedThrough, head, faith, since } = report;
+  const notShown = source !== null && isShown ? [] : report.notShown;
   const found = faults.flatMap(({ checkpoint, what, facts: wrong }) => [
     `checkpoint ${checkpoint}: ${what}`,
     ...wrong.map((line) => `  ${line}`),
@@ -211,12 +213,13 @@ const inWords = ({ report, faults, source, note, isShown }: Findings): readonly 
   const chained =
     chainedThrough === null ? "nothing to chain" : `chained through checkpoint ${chainedThrough}`;
   const whole = [
-    `the log is whole through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
+    `${notShown.length > 0 ? "nothing false was found in the log" : "the log is whole"} through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
     `times and digests of ${checkpoints} checkpoints fit their chain; ${signatures} signatures of the validators verified`,
     ...(head === null ? [] : [`hash ${head.hash}`, `key ${head.publicKey}`]),
   ];
   return [
     ...(found.length === 0 ? whole : found),
+    ...notShown.map((what) => `not shown: ${what}`),
     ...(source === null ? [] : sourceInWords(source)),
     ...(source !== null && isShown
       ? [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]
@@ -248,6 +251,7 @@ const asJson = ({ report, faults, source, note }: Findings) => ({
   chainedThrough: report.chainedThrough === null ? null : `${report.chainedThrough}`,
   head: report.head && { ...report.head, checkpoint: `${report.head.checkpoint}` },
   faults: faults.map((fault) => ({ ...fault, checkpoint: `${fault.checkpoint}` })),
+  notShown: report.notShown,
   faith: report.faith,
   entriesSince: report.since < 0n ? null : `${report.since}`,
   source: source && {

@@ -4,7 +4,7 @@ import { readFindings } from "../../src/audit/findings.ts";
 import { fullLook } from "../../src/audit/full-look.ts";
 import { integrityDetails } from "../../src/audit/health.ts";
 import type { SlowLook } from "../../src/audit/watch.ts";
-import { freshDatabase } from "../postgres.ts";
+import { copyOf, freshDatabase } from "../postgres.ts";
 import { alterRows } from "../projections/damage.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";
 
@@ -81,7 +81,44 @@ test("another process goes on with what was folded, while the register moves on"
   await other.next(database);
   expect((await folded())[0]?.rebuilds).toBe(0);
   while (!(await other.next(database)).ended);
-  expect(await rowsFound()).toMatchObject({ checkedThrough: "159", findings: [] });
+  expect(await rowsFound()).toMatchObject({ checkedThrough: "119", findings: [] });
+});
+
+test("findings of the very first round are shown at once, and another process goes on behind them", async () => {
+  await using database = await copyOf(register.database);
+  await alterRows(database, "delete from reconciliations");
+  await alterRows(database, "update token_activity set to_address = '0xbad'");
+  const found = async () => (await readFindings(database)).rows;
+  const look = fullLook(DAY);
+  while ((await found()).findings.length === 0) {
+    expect(await look.next(database)).toEqual({ ended: false });
+  }
+  expect(await found()).toMatchObject({ checkedThrough: null, checkedSecondsAgo: null });
+  const { state } = await integrityDetails(database)();
+  expect(state).toBe("stalled");
+  const { findings } = await found();
+  // Whoever looked at that page again would find nothing there.
+  await alterRows(database, "drop table holderbook_folded.token_activity");
+  await alterRows(
+    database,
+    "create table holderbook_folded.token_activity as table token_activity",
+  );
+  const other = fullLook(DAY);
+  while (!(await other.next(database)).ended);
+  expect((await found()).findings).toEqual(findings);
+  expect((await found()).checkedThrough).not.toBeNull();
+});
+
+test("a round that was left longer than it may take begins anew", async () => {
+  const { database } = register;
+  await alterRows(database, "update reconciliations set at = at - interval '1 day'");
+  await alterRows(database, "update tokens set symbol = symbol || 'X'");
+  const look = fullLook(DAY);
+  while ((await rowsFound()).findings.length === 0) await look.next(database);
+  await alterRows(database, "update tokens set symbol = left(symbol, -1)");
+  await alterRows(database, "update holderbook_folded.round set began = began - interval '2 days'");
+  while (!(await look.next(database)).ended);
+  expect(await rowsFound()).toMatchObject({ findings: [] });
 });
 
 test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(

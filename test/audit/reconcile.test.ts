@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reconcile } from "../../src/audit/reconcile.ts";
 import { runCommand } from "../commands/run-command.ts";
+import { alterLog } from "../log/damage.ts";
+import { copyOf } from "../postgres.ts";
 import { alterRows } from "../projections/damage.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";
 
@@ -21,9 +23,14 @@ const run = (at?: bigint) =>
 
 test("of a register that nobody touched everything adds up, at every checkpoint", async () => {
   for (const at of [undefined, 0n, 1n, 60n, 159n]) {
-    const { findings, notes, coins } = await run(at);
+    const { findings, notShown, notes, coins } = await run(at);
     const faith = at === undefined ? [] : [expect.stringContaining("taken on faith: the digests")];
-    expect({ at, findings, notes }).toEqual({ at, findings: [], notes: faith });
+    expect({ at, findings, notShown, notes }).toEqual({
+      at,
+      findings: [],
+      notShown: [],
+      notes: faith,
+    });
     expect(coins).toBeGreaterThan(2);
   }
 });
@@ -267,14 +274,60 @@ test("a watermark that passed over facts is found by the rows that they should h
   );
 });
 
-test("while an upgraded database is filled in, that part is left out and named", async () => {
-  await withChanged(
-    "token_activity_watermark",
+test.each([
+  [
+    "by its layout is still being filled in",
+    "token_activity",
     "update token_activity_watermark set layout = 1, digest = null",
+    [/^token_activity: by its watermark \(layout 1/, /^token_activity: its rows were not held/],
+  ],
+  [
+    "is far behind the log",
+    "role_changes",
+    `update role_changes_watermark set next_checkpoint = 10, last_checkpoint = 9, digest = null,
+       last_digest = 'x', last_timestamp_ms = 1`,
+    [/^role_changes is 150 checkpoints behind the log/],
+  ],
+])("nothing is said to add up where a pipeline %s", async (_what, table, statement, lines) => {
+  await withChanged(`${table}_watermark`, statement, async () => {
+    const { notShown } = await run();
+    for (const line of lines) expect(notShown).toContainEqual(expect.stringMatching(line));
+    const command = await runCommand(["reconcile"], { DATABASE_URL: register.database.url });
+    expect(command.stdout).not.toContain("everything adds up");
+    expect(command.stdout).toContain(`not shown: ${notShown[0]}`);
+    expect(command.code).toBe(table === "role_changes" ? 1 : 3);
+  });
+});
+
+test("nothing is said to hold where the times and digests of checkpoints are gone", async () => {
+  await using database = await copyOf(register.database);
+  await alterLog(database, "truncate log_blocks, log_block_chain");
+  for (const args of [["reconcile"], ["verify", "--log"]]) {
+    const settings = { DATABASE_URL: database.url, VERIFY: "links" };
+    const { code, stdout } = await runCommand(args, settings);
+    expect(stdout).toMatch(/^not shown: .*(log_blocks lacks|times and digests)/m);
+    expect(stdout).not.toMatch(/everything adds up|is whole/);
+    expect(code).toBe(3);
+  }
+});
+
+test("decimals are held against the log while it is ahead of the pipelines", async () => {
+  await using ahead = await demoRegister();
+  await ahead.advance(100);
+  await ahead.advance(60, 0, { appendOnly: true });
+  await alterRows(ahead.database, "update log_coins set decimals = decimals + 1");
+  const { findings } = await reconcile(ahead.database, { signal });
+  const wrong = findings.filter((line) => /^log_coins, .*: decimals is/.test(line));
+  expect(wrong).toHaveLength(ahead.model.coins.size);
+});
+
+test("decimals that the network told are taken on faith, and named", async () => {
+  await withChanged(
+    "log_coins",
+    "insert into log_coins values ('0x1::other::OTHER', '0x1::other::other', true, 4, 'network')",
     async () => {
-      const { findings, notes } = await run();
-      expect(findings).toEqual([]);
-      expect(notes).toEqual([expect.stringContaining("history of token_activity are still being")]);
+      const { notes } = await run();
+      expect(notes).toEqual(["taken on faith: decimals of 0x1::other::OTHER 4 by the network"]);
     },
   );
 });

@@ -251,6 +251,12 @@ const OF_ROWS: readonly Tampering[] = [
     /^token_activity: \d+ rows of checkpoint \d+ and later, beyond token_activity_watermark/m,
   ),
   rows(
+    "role_changes_watermark",
+    "the chain of a pipeline",
+    "update role_changes_watermark set chain_id = 'x'",
+    /^role_changes_watermark: chain_id is x, but the log is of chain/m,
+  ),
+  rows(
     "log_coins",
     "a token's decimals",
     "update log_coins set decimals = decimals + 1",

@@ -82,7 +82,7 @@ test.skipIf(!hasPromtool)(
     const cwd = join(root, "deploy");
     const { stdout } = await run("promtool", ["check", "rules", "alerts.yaml"], { cwd });
     expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
-    await run("promtool", ["test", "rules", "alerts.test.yaml"], { cwd });
+    await run("promtool", ["test", "rules", "alerts.test.yaml", "alerts-week.test.yaml"], { cwd });
   },
 );
 
