@@ -142,7 +142,10 @@ const againstSource = async (
       ...faults.map((fault) => ({ ...fault, facts: named.get(fault.checkpoint) ?? NONE })),
       ...checked.faults.filter(({ checkpoint }) => !known.has(checkpoint)),
     ];
-    const isShown = checked.ended && checked.gaps.length === 0;
+    const isShown =
+      checked.ended &&
+      checked.gaps.length === 0 &&
+      (report.notShown.length === 0 || isAllRead(report, checked));
     return { report, faults: all, source: checked, note: null, isShown };
   } catch (error) {
     if (!isOfSource(error)) throw error;
@@ -153,6 +156,12 @@ const againstSource = async (
 };
 
 const NONE: readonly string[] = [];
+
+/** Whether the source has shown every checkpoint of the log, not only those behind `--from`. */
+const isAllRead = ({ first, through }: VerifiedLog, source: SourceChecked | null): boolean =>
+  source?.ended === true &&
+  source.gaps.length === 0 &&
+  BigInt(source.checkpoints) > through - first;
 
 /** Between two lines about how far it is. */
 const TELL_EVERY_MS = 10_000;
@@ -199,9 +208,9 @@ const namedFaults = async (
   }
 };
 
-const inWords = ({ report, faults, source, note, isShown }: Findings): readonly string[] => {
+const inWords = ({ report, faults, source, note }: Findings): readonly string[] => {
   const { through, facts, checkpoints, signatures, chainedThrough, head, faith, since } = report;
-  const notShown = source !== null && isShown ? [] : report.notShown;
+  const notShown = isAllRead(report, source) ? [] : report.notShown;
   const found = faults.flatMap(({ checkpoint, what, facts: wrong }) => [
     `checkpoint ${checkpoint}: ${what}`,
     ...wrong.map((line) => `  ${line}`),
@@ -221,7 +230,7 @@ const inWords = ({ report, faults, source, note, isShown }: Findings): readonly 
     ...(found.length === 0 ? whole : found),
     ...notShown.map((what) => `not shown: ${what}`),
     ...(source === null ? [] : sourceInWords(source)),
-    ...(source !== null && isShown
+    ...(source !== null && isAllRead(report, source)
       ? [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]
       : faith.map((what) => `taken on faith: ${what} (--source shows it)`)),
     ...(since < 0n

@@ -84,6 +84,10 @@ test("an honest log is whole, says what it takes on faith, and the source shows 
   expect(compared, compared.stdout).toMatchObject({ code: 0 });
   expect(compared.stdout).toMatch(/^compared with dir:\S+: 90 checkpoints, \d+ facts$/m);
   expect(compared.stdout).toMatch(/^taken on faith: what dir:\S+ says/m);
+  const behind = await verify("--source", `dir:${ledger}`, "--from", "40");
+  expect(behind, behind.stdout).toMatchObject({ code: 0 });
+  expect(behind.stdout).toMatch(/^compared with dir:\S+: 50 checkpoints, \d+ facts$/m);
+  expect(behind.stdout).toMatch(/^taken on faith: the ledger: /m);
 });
 
 const SECONDS_20 = `
