@@ -23,8 +23,9 @@ export type CheckedProofs = {
   /** Signatures that were verified. */
   readonly signatures: number;
   readonly faults: readonly LogFault[];
-  /** What nothing in the database shows, for an operator. */
+  /** What nothing in the database shows, and a source does; and what neither shows. */
   readonly faith: readonly string[];
+  readonly beyond: readonly string[];
 };
 
 /**
@@ -37,7 +38,7 @@ export const checkProofs = async (
   signal: AbortSignal,
 ): Promise<CheckedProofs> => {
   const faults: LogFault[] = [];
-  const faith: string[] = [];
+  const [faith, beyond]: [string[], string[]] = [[], []];
   const committees = await allCommittees(sql);
   const known = new Map<bigint, Committee>();
   const keys = new Map<bigint, Promise<CertificateVerifier>>();
@@ -92,7 +93,7 @@ export const checkProofs = async (
       const { header, nextCommittee } = certified;
       const mark = await checkpointMark({ sql }, last);
       if (mark === null) {
-        faith.push(`the digest of checkpoint ${last}: log_blocks does not have it yet`);
+        beyond.push(`the digest of checkpoint ${last}: log_blocks does not have it yet`);
       } else if (mark.digest !== header.digest || mark.timestampMs !== header.timestampMs) {
         wrong(
           `the signed summary has digest ${header.digest} and time ${header.timestampMs}, but log_blocks ${mark.digest} and ${mark.timestampMs}`,
@@ -136,9 +137,9 @@ export const checkProofs = async (
     const found = committeeFault(committee, named, epochs, trusted);
     if (found === null) continue;
     if (found.isFault) faults.push({ checkpoint: committee.namedBy ?? 0n, what: found.what });
-    else faith.push(found.what);
+    else beyond.push(found.what);
   }
-  return { signatures, faults, faith };
+  return { signatures, faults, faith, beyond };
 };
 
 export type ProofsAsked = {

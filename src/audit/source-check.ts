@@ -15,6 +15,8 @@ export type SourceChecked = {
   /** Checkpoints and facts that were compared. */
   readonly checkpoints: number;
   readonly facts: number;
+  /** Where it began. */
+  readonly from: bigint;
   /** The last checkpoint that was read or named as a gap; where `--from` goes on. */
   readonly through: bigint;
   readonly faults: readonly SourceFault[];
@@ -117,6 +119,7 @@ export const checkAgainstSource = async (
   return {
     description: source.description,
     ...counts,
+    from: first,
     through,
     faults: faults.slice(0, mostFaults),
     gaps,

@@ -34,8 +34,10 @@ export type VerifiedLog = {
   readonly since: bigint;
   /** What was to be checked, and the database does not have; empty when it has everything. */
   readonly notShown: readonly string[];
-  /** What follows from nothing in the database. */
+  /** What follows from nothing in the database, and a source shows. */
   readonly faith: readonly string[];
+  /** What neither shows. */
+  readonly beyond: readonly string[];
 };
 
 /** A log that was changed all over need not be told checkpoint by checkpoint. */
@@ -53,6 +55,7 @@ export const verifyLog = async (
   const { sql } = database;
   const faults: LogFault[] = [];
   const faith: string[] = [];
+  const beyond = ["that Postgres answers others as it answers this command"];
   const notShown: string[] = [];
   const { facts, through } = await verifyFacts(sql, faults, signal);
   const checkpoints = await verifyBlocks(sql, faults, notShown, signal);
@@ -66,12 +69,18 @@ export const verifyLog = async (
     }
     faults.push(...(await edgeFaults(tx.sql)));
     faults.push(...(await sequenceFaults(tx.sql, signal)));
-    const [log] = await tx.sql<{ first: bigint; next: bigint }[]>`
-      select first_checkpoint as first, next_checkpoint as next from log_high_water`;
-    const { first, next } = log ?? { first: 0n, next: 0n };
+    const [log] = await tx.sql<{ first: bigint; next: bigint; chain: string | null }[]>`
+      select first_checkpoint as first, next_checkpoint as next, chain_id as chain
+      from log_high_water`;
+    const { first, next, chain = null } = log ?? { first: 0n, next: 0n };
+    if (first > 0n) {
+      beyond.push(`what was before checkpoint ${first}, with which the log begins`);
+    }
     const proofs = await checkProofs(tx.sql, { ...asked, first, next }, signal);
     faults.push(...proofs.faults);
-    faith.push(...proofs.faith, ...(await verifyPackages(tx.sql, { first, next }, faults)));
+    const packages = await verifyPackages(tx.sql, { first, next }, faults);
+    faith.push(...proofs.faith, ...packages.faith);
+    beyond.push(...proofs.beyond, ...packages.beyond);
     const since = await logSince(tx.sql);
     for (let after = since; ; ) {
       const entries = await entriesAfter({ sql: tx.sql }, after, ENTRIES_AT_ONCE);
@@ -83,13 +92,15 @@ export const verifyLog = async (
     const { checkpoint } = await chainEnd(tx.sql);
     const [head = null] = await signedHeads(tx.sql, 1);
     const chainedThrough = checkpoint < 0n ? null : checkpoint;
+    if (checkpoints > 0 || facts > 0) {
+      faith.push(
+        `the ledger: that it is of chain ${chain ?? "unknown"}, and that the log had its facts, times and digests when they were chained`,
+      );
+    }
     return { first, signatures: proofs.signatures, chainedThrough, head, since };
   });
-  if (checkpoints > 0 || facts > 0) {
-    faith.push("the ledger: that the log had its facts, times and digests when they were chained");
-  }
   const known = faults.slice(0, MOST_FAULTS);
-  return { ...ends, through, facts, checkpoints, faults: known, notShown, faith };
+  return { ...ends, through, facts, checkpoints, faults: known, notShown, faith, beyond };
 };
 
 const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal) => {
@@ -157,13 +168,16 @@ const verifyPackages = async (
   sql: Sql,
   { first, next }: { readonly first: bigint; readonly next: bigint },
   faults: LogFault[],
-): Promise<readonly string[]> => {
+): Promise<Pick<VerifiedLog, "faith" | "beyond">> => {
   const packages = await packagesInLog(sql);
+  const faith: string[] = [];
   const begun = packages.filter(({ checkpoint }) => checkpoint === null);
-  const faith =
+  const beyond =
     begun.length === 0
       ? []
-      : [`packages ${begun.map(({ address }) => address).join(", ")}: the log was begun with them`];
+      : [
+          `packages ${begun.map(({ address }) => address).join(", ")}: the log was begun with them, and keeps no facts of others`,
+        ];
   for (const { address, checkpoint } of packages) {
     if (checkpoint === null) continue;
     if (checkpoint < first || checkpoint >= next) {
@@ -173,5 +187,5 @@ const verifyPackages = async (
       faults.push({ checkpoint, what: `log_packages: the log was begun with package ${address}` });
     } else faith.push(`package ${address}: that checkpoint ${checkpoint} published it`);
   }
-  return faith;
+  return { faith, beyond };
 };

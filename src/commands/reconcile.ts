@@ -37,7 +37,7 @@ export const reconcileCommand = () =>
         await keepFound(database.sql, "command", done.checkpoint, done.findings);
       }
       const text = json
-        ? JSON.stringify({ ...done, checkpoint: `${done.checkpoint}` })
+        ? JSON.stringify({ ...done, checkpoint: `${done.checkpoint}`, onFaith: ON_FAITH })
         : inWords(done).join("\n");
       process.stdout.write(`${text}\n`);
       if (done.findings.length > 0) process.exitCode = 1;
@@ -47,12 +47,17 @@ export const reconcileCommand = () =>
 /** Nothing false was found, but not everything that was asked for could be shown. */
 const NOT_SHOWN = 3;
 
+/** Whatever was looked at. */
+const ON_FAITH =
+  "the log (verify --log), and that Postgres answers others as it answers this command";
+
 const inWords = (done: Reconciliation) => [
   ...done.findings,
   ...(done.more > 0 ? [`and ${done.more} more`] : []),
   verdict(done),
   ...done.notShown.map((what) => `not shown: ${what}`),
   ...done.notes,
+  `taken on faith: ${ON_FAITH}`,
 ];
 
 const verdict = ({ checkpoint, coins, findings, more, notShown }: Reconciliation): string => {

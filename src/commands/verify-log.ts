@@ -64,6 +64,9 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   const signed = await checkSignatures(sql, kept, options.key);
   const about = keptInWords({ kept, compared, signed, head: found.head }, options.key);
   const report = { ...found, faults: [...compared.faults, ...signed.faults, ...found.faults] };
+  if (options.from !== undefined && options.from > report.through) {
+    throw new UsageError(`--from ${options.from}: the log ends with ${report.through}`);
+  }
   const findings =
     options.source === undefined
       ? await namedFaults(runtime, storage.write, report)
@@ -142,10 +145,7 @@ const againstSource = async (
       ...faults.map((fault) => ({ ...fault, facts: named.get(fault.checkpoint) ?? NONE })),
       ...checked.faults.filter(({ checkpoint }) => !known.has(checkpoint)),
     ];
-    const isShown =
-      checked.ended &&
-      checked.gaps.length === 0 &&
-      (report.notShown.length === 0 || isAllRead(report, checked));
+    const isShown = checked.ended && checked.gaps.length === 0 && report.notShown.length === 0;
     return { report, faults: all, source: checked, note: null, isShown };
   } catch (error) {
     if (!isOfSource(error)) throw error;
@@ -209,8 +209,7 @@ const namedFaults = async (
 };
 
 const inWords = ({ report, faults, source, note }: Findings): readonly string[] => {
-  const { through, facts, checkpoints, signatures, chainedThrough, head, faith, since } = report;
-  const notShown = isAllRead(report, source) ? [] : report.notShown;
+  const { through, facts, checkpoints, signatures, chainedThrough, head, since, notShown } = report;
   const found = faults.flatMap(({ checkpoint, what, facts: wrong }) => [
     `checkpoint ${checkpoint}: ${what}`,
     ...wrong.map((line) => `  ${line}`),
@@ -229,23 +228,28 @@ const inWords = ({ report, faults, source, note }: Findings): readonly string[] 
   return [
     ...(found.length === 0 ? whole : found),
     ...notShown.map((what) => `not shown: ${what}`),
-    ...(source === null ? [] : sourceInWords(source)),
-    ...(source !== null && isAllRead(report, source)
-      ? [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]
-      : faith.map((what) => `taken on faith: ${what} (--source shows it)`)),
+    ...(source === null ? [] : sourceInWords(source, report.first)),
+    ...(source === null
+      ? []
+      : [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]),
+    ...(isAllRead(report, source)
+      ? []
+      : report.faith.map((what) => `taken on faith: ${what} (--source shows it)`)),
+    ...report.beyond.map((what) => `taken on faith: ${what}`),
     ...(since < 0n
       ? []
       : [
-          `not compared: what entries of the sequence before number ${since} say of the log, which was read anew then (GET /sequence has why)`,
+          `taken on faith: that the log was rightly read anew, as entry ${since} of the sequence says: what earlier ones say of it was not compared (GET /sequence has why)`,
         ]),
     ...(note === null ? [] : [note]),
   ];
 };
 
-const sourceInWords = (checked: SourceChecked): readonly string[] => {
-  const { description, checkpoints, facts, through, gaps, ended } = checked;
+const sourceInWords = (checked: SourceChecked, first: bigint): readonly string[] => {
+  const { description, checkpoints, facts, from, through, gaps, ended } = checked;
   return [
     `compared with ${description}: ${checkpoints} checkpoints, ${facts} facts`,
+    ...(from <= first ? [] : [`not compared this time: checkpoints ${first} to ${from - 1n}`]),
     ...gaps.map(({ from, to, why }) => `not shown: checkpoints ${from} to ${to} (${why})`),
     ...(ended ? [] : [`compared through checkpoint ${through}: --from ${through + 1n} goes on`]),
   ];
@@ -261,12 +265,13 @@ const asJson = ({ report, faults, source, note }: Findings) => ({
   head: report.head && { ...report.head, checkpoint: `${report.head.checkpoint}` },
   faults: faults.map((fault) => ({ ...fault, checkpoint: `${fault.checkpoint}` })),
   notShown: report.notShown,
-  faith: report.faith,
+  faith: [...report.faith, ...report.beyond],
   entriesSince: report.since < 0n ? null : `${report.since}`,
   source: source && {
     description: source.description,
     checkpoints: source.checkpoints,
     facts: source.facts,
+    from: `${source.from}`,
     through: `${source.through}`,
     ended: source.ended,
     gaps: source.gaps.map(({ from, to, why }) => ({ from: `${from}`, to: `${to}`, why })),

@@ -78,6 +78,7 @@ const END = `
          (select bytes_total from log_checkpoints order by checkpoint desc limit 1) as "countedBytes",
          (select facts_total from log_checkpoints order by checkpoint desc limit 1) as counted,
          greatest((select max(checkpoint) from log_checkpoints), (select max(checkpoint) from log_chain),
+                  (select max(checkpoint) from log_facts), (select max(checkpoint) from log_coin_chain),
                   last_checkpoint, -1) as last,
          (select first_checkpoint + count from log_blocks where not filled
           order by first_checkpoint desc limit 1) as blocks
@@ -90,7 +91,9 @@ export const endFault = async (sql: Sql): Promise<LogFault | null> => {
   const { next, total, counted, bytes, countedBytes, last, blocks } = end;
   const fault = (what: string) => ({ checkpoint: next - 1n, what });
   if (last >= next) {
-    return fault(`log_high_water was moved back: the log goes on to ${last}`);
+    return fault(
+      `log_high_water was moved back: the log goes on to ${last}, unless rows were added behind its end`,
+    );
   }
   if (blocks !== null && blocks !== next) {
     return fault(

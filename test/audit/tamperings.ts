@@ -347,6 +347,19 @@ const OF_LOG: readonly Tampering[] = [
     `update log_facts set sender = '0xbad' where ${FACT}`,
     /the hash of its \d+ facts is not the one in log_chain/,
   ),
+  log(
+    "log_facts",
+    "a fact prepared behind the log's end",
+    `insert into log_facts select checkpoint + 1000, transaction, kind, index, timestamp_ms, type, name, null,
+       tx_digest, sender, object_id, version, contents from log_facts where ${FACT}`,
+    /the log goes on to 1\d\d\d, unless rows were added behind its end/,
+  ),
+  log(
+    "log_coin_chain",
+    "a link prepared behind the log's end",
+    "insert into log_coin_chain select coin_type, 100000, facts, hash from log_coin_chain limit 1",
+    /the log goes on to 100000, unless rows were added behind its end/,
+  ),
   log("log_facts", "a deleted fact", `delete from log_facts where ${FACT}`, /some were deleted/),
   log(
     "log_chain",
