@@ -36,6 +36,8 @@ const programFor = async ([first = "", second = ""]: readonly string[]): Promise
   const program = new Command("holderbook")
     .description("Indexes security tokens and serves their holder register.")
     .version(VERSION)
+    // What follows a sub-command is its own, also where the command has an option of the same name.
+    .enablePositionalOptions()
     .addHelpText(
       "after",
       "\nSettings come from the environment and .env; .env.example lists them all.",
@@ -46,7 +48,7 @@ const programFor = async ([first = "", second = ""]: readonly string[]): Promise
   const isLoaded = (name: string) => name === named || named === "completion";
   for (const [name, { about, load }] of Object.entries(COMMANDS)) {
     const command = isLoaded(name) ? await load() : new Command(name);
-    program.addCommand(command.description(about));
+    program.addCommand(command.description(about).enablePositionalOptions());
   }
   program.configureHelp({
     // What follows a name in the list is known of commands that are not loaded, too.

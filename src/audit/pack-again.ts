@@ -26,7 +26,12 @@ export type ReadAgain = {
   readonly beginning: string | null;
   /** Addresses of the contract that were not seen to be published as versions of the first one. */
   readonly unseen: readonly string[];
+  /** The first address, where what was read does not publish it: there may be versions from before. */
+  readonly olderThanRead: string | null;
 };
+
+/** The source did not give what was asked for, so that nothing is known from it. */
+export type Unread = { readonly source: string; readonly why: string };
 
 /**
  * @param manifest of a pack that was verified
@@ -53,6 +58,7 @@ export const readAgain = async (
   const opening = new PackBeginning(coinType);
   const versions = packages.slice(0, 1);
   let beginning: string | null = null;
+  let olderThanRead = packages[0] ?? null;
   let digest = from > first.checkpoint ? first.digest : null;
   let next = from;
   for await (const raw of source.checkpoints({ first: from, last: last.checkpoint }, signal)) {
@@ -67,6 +73,7 @@ export const readAgain = async (
       );
     }
     assertPackages(checkpoint, packages);
+    if (publishes(checkpoint, olderThanRead)) olderThanRead = null;
     versions.push(...joiningPackages(checkpoint, versions).map(({ address }) => address));
     const facts = ofCoin(factsOf(checkpoint));
     if (next <= first.checkpoint) {
@@ -99,7 +106,8 @@ export const readAgain = async (
   signal.throwIfAborted();
   if (digest === last.digest && next === last.checkpoint + 1n) {
     const unseen = packages.filter((address) => !versions.includes(address));
-    return { source: source.description, from, checkpoints: next - from, beginning, unseen };
+    const checkpoints = next - from;
+    return { source: source.description, from, checkpoints, beginning, unseen, olderThanRead };
   }
   throw otherChain(
     excerptFile(CHECKPOINTS, last.checkpoint),
@@ -114,17 +122,17 @@ const otherChain = (file: string, what: string) =>
  * Whether no fact of a coin can be older than this checkpoint: it is the ledger's first one, or publishes the
  * package of the coin's own type, without which nothing can be of it.
  */
-const beginningIn = (
-  { sequence, previousDigest, transactions }: Checkpoint,
-  coinType: string,
-  isFirst: boolean,
-): string | null => {
+const beginningIn = (checkpoint: Checkpoint, coinType: string, isFirst: boolean): string | null => {
+  const { sequence, previousDigest } = checkpoint;
   if (isFirst && sequence === 0n && previousDigest === null) return "with the ledger itself";
   const { address } = splitType(coinType);
-  return transactions.some(({ packages }) => packages.some(({ id }) => id === address))
+  return publishes(checkpoint, address)
     ? `with the publication of ${address} in checkpoint ${sequence}`
     : null;
 };
+
+const publishes = ({ transactions }: Checkpoint, address: string | null): boolean =>
+  transactions.some(({ packages }) => packages.some(({ id }) => id === address));
 
 /** A version of the contract that the manifest leaves out would hide its facts. */
 const assertPackages = (checkpoint: Checkpoint, packages: readonly string[]): void => {

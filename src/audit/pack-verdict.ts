@@ -1,6 +1,6 @@
 /** What a pack shows, by what, and what it does not: the words of the command and of the report. */
 import type { Tier } from "../../client/verify-audit-pack.mjs";
-import type { ReadAgain } from "./pack-again.ts";
+import type { ReadAgain, Unread } from "./pack-again.ts";
 import type { Outcome } from "./pack-check.ts";
 import type { Kept } from "./pack-entries.ts";
 import { FILES, type PackHead } from "./pack-form.ts";
@@ -15,6 +15,7 @@ export const consistency = (
   const { trust, packages, opening, first, last } = head;
   const isKnown = committee !== undefined || trusted !== undefined;
   const { signatures, firstEpoch, lastEpoch, lowestStake } = outcome;
+  const asSigned = outcome.standing - outcome.standingProven;
   const named =
     trust.checkpoint === null
       ? ""
@@ -24,15 +25,15 @@ export const consistency = (
     by: [
       ...(outcome.facts === 0
         ? [
-            `no fact of the token lies between checkpoints ${first.checkpoint} and ${last.checkpoint}: the pack says that nothing happened`,
+            `the pack has no fact of the token between checkpoints ${first.checkpoint} and ${last.checkpoint}: it says that nothing happened`,
           ]
         : []),
       `${signatures} signatures of validators of epochs ${firstEpoch} to ${lastEpoch}, each by ${lowestStake} of 10000 or more, beginning with the committee of epoch ${trust.epoch}${named}${isKnown ? ", as given" : ""}`,
       `${outcome.facts} facts in ${outcome.transactions} transactions of ${outcome.checkpoints} checkpoints between, with every digest up to these signatures`,
-      `both registers, ${outcome.movements} movements, ${outcome.holderEvents} events of the register, ${outcome.roleEvents} of roles and ${FILES.report} were made again from these facts, and are the same`,
+      `both registers, ${outcome.movements} movements, ${outcome.holderEvents} events of the register, ${outcome.roleEvents} of roles and ${FILES.report} were made again from ${opening === "whole" ? "the facts" : `${FILES.firstState} and these facts`}, and are the same`,
       outcome.first.head.totalSupply === null
         ? `the token was not there yet at the first date; all rows of the last register come to the supply of the treasury object: ${outcome.last.head.issued} of the smallest unit`
-        : `all rows of both registers come to the supply of the treasury object: ${outcome.first.head.issued} and ${outcome.last.head.issued} of the smallest unit`,
+        : `all rows of both registers come to the supply of the treasury object${asSigned === 0 ? "" : `, as ${FILES.firstState} has it or a fact since`}: ${outcome.first.head.issued} and ${outcome.last.head.issued} of the smallest unit`,
       `${outcome.followed} times a transaction found an object of the token exactly as the one before it here left it`,
       opening === "whole"
         ? `the first register was made of ${outcome.openingFacts} facts in ${outcome.openingCheckpoints} checkpoints, from the token's first one in the pack on`
@@ -45,10 +46,10 @@ export const consistency = (
             `that the validators of epoch ${trust.epoch} in ${FILES.committee} are the ledger's: anybody can make validators. Give those that you know with --committee-from, or the checkpoint that names them with --trust`,
           ]),
       `that these are the contract's addresses, and all of them: compare ${packages.join(", ")}`,
-      ...(outcome.standingProven === outcome.standing
+      ...(asSigned === 0
         ? []
         : [
-            `the other ${outcome.standing - outcome.standingProven} objects, memberships and roles of the first register: they stand as the deployment signed them`,
+            `the other ${asSigned} objects, memberships and roles of the first register: they stand as the deployment signed them, and with them the decimals where the metadata is one of them`,
           ]),
       ...(outcome.decimalsProven || outcome.last.head.decimals === null
         ? []
@@ -64,11 +65,13 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 /** Whether nothing is missing, by what was read from elsewhere: nothing in a pack can show it. */
 export const completeness = (
   { coinChain = null, last }: Pick<PackHead, "coinChain" | "last">,
-  again: ReadAgain | null = null,
+  read: ReadAgain | Unread | null = null,
   kept: Kept | null = null,
 ): Tier => {
   const by: string[] = [];
   const open: string[] = [...(kept?.notes ?? [])];
+  if (read !== null && "why" in read) open.push(`what ${read.source} has: ${read.why}`);
+  const again = read === null || "why" in read ? null : read;
   if (again !== null) {
     by.push(
       `checkpoints ${again.from} to ${last.checkpoint} were read again from ${again.source}, each naming the digest of the one before, up to the last one, which is signed: the pack leaves out no transaction of the token between the registers`,
@@ -109,17 +112,26 @@ export const completeness = (
       "the entries: the pack has not all facts since the token's first one, so it cannot be held against them",
     );
   }
+  if (!isWhole && coinChain !== null && kept?.through === null && kept.notes.length === 0) {
+    open.push("the entries: none of them is about the token's facts");
+  }
   const byFaith =
     isWhole && (again === null || again.beginning === null)
       ? ["what the deployment may have left out when it signed the entry: --source shows it"]
       : [];
   const unseen = again?.unseen ?? [];
-  const versions =
-    unseen.length === 0
+  const versions = [
+    ...(unseen.length === 0
       ? []
       : [
           `that ${unseen.join(", ")} is a version of the contract: what was read does not publish it as one`,
-        ];
+        ]),
+    ...(again === null || again.olderThanRead === null
+      ? []
+      : [
+          `that the contract has no other version from before checkpoint ${again.from}: what was read does not publish ${again.olderThanRead}`,
+        ]),
+  ];
   return {
     holds: isWhole ? true : null,
     by,

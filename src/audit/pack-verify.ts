@@ -1,7 +1,7 @@
 /** Verifies an audit pack: a folder, and nothing else. */
 import { type PackFiles, textOf } from "../../client/pack-files.mjs";
 import { type Verdict, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
-import type { ReadAgain } from "./pack-again.ts";
+import type { ReadAgain, Unread } from "./pack-again.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";
 import { heldAgainst, NOT_HELD, readEntries } from "./pack-entries.ts";
 import { hashOf, openPack } from "./pack-files.ts";
@@ -21,10 +21,12 @@ export type CheckedPack = {
   readonly manifest: Manifest;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
+  /** A source was named, and did not give what was needed of it. */
+  readonly isUnread: boolean;
 };
 
 /** How the range is read again; undefined when it is not. */
-export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<ReadAgain>;
+export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<ReadAgain | Unread>;
 
 /**
  * @param entries files with entries of the deployment's sequence
@@ -64,5 +66,5 @@ export const verifyPack = async (
     consistent: { ...consistent, by: [...signed.verdict.consistent.by, ...consistent.by] },
     complete: completeness(head, read, held),
   };
-  return { manifest, outcome, verdict };
+  return { manifest, outcome, verdict, isUnread: read !== null && "why" in read };
 };

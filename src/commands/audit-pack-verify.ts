@@ -1,17 +1,19 @@
 /** `holderbook audit-pack verify`: what a pack shows, in tiers. */
+import { stat } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import type { TierName } from "../../client/pack-error.mjs";
 import type { PackFiles } from "../../client/pack-files.mjs";
 import { rangeText, unshown } from "../../client/pack-verdict.mjs";
 import { failedVerdict, type Verdict, verdictLines } from "../../client/verify-audit-pack.mjs";
 import { amountText } from "../audit/amount-text.ts";
-import { type ReadAgain, readAgain } from "../audit/pack-again.ts";
+import { type ReadAgain, readAgain, type Unread } from "../audit/pack-again.ts";
 import type { Outcome } from "../audit/pack-check.ts";
 import { AuditPackError, type Manifest } from "../audit/pack-form.ts";
 import { type CheckedPack, type ReadingAgain, verifyPack } from "../audit/pack-verify.ts";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
+import { isOfSource } from "../ledger/reading/source-trouble.ts";
 import {
   committeeFrom,
   fetchCertified,
@@ -84,7 +86,7 @@ export const verifyCommand = () =>
     .addOption(retryForOption())
     .addHelpText(
       "after",
-      "\nExit codes: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is false, but something required cannot be shown.",
+      "\nExit codes: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is false, but something required cannot be shown, or --source did not give what is needed.",
     )
     .action(async (folder: string, options: VerifyOptions) => {
       if (options.since !== undefined && options.source === undefined) {
@@ -112,6 +114,9 @@ export const verifyCommand = () =>
       else if (left.length > 0) {
         process.stderr.write(`required, and not shown: ${left.join(", ")}\n`);
         process.exitCode = 3;
+      } else if (checked?.isUnread) {
+        process.stderr.write("the source did not give what is needed of it\n");
+        process.exitCode = 3;
       }
     });
 
@@ -129,7 +134,10 @@ type Verified = {
 /** A pack that is refused is an error where people read; programs get their document in any case. */
 const verified = async (folder: string, options: VerifyOptions): Promise<Verified> => {
   const { committeeFrom: path, trust, key, source, since, entry, json, retryFor } = options;
-  const committee = path === undefined ? undefined : await committeeFrom(path);
+  if (!(await stat(folder).catch(() => null))?.isDirectory()) {
+    throw new UsageError(`there is no folder ${folder}`);
+  }
+  const committee = path === undefined ? undefined : await givenCommittee(path);
   const known = { committee, trusted: trust, publicKey: key };
   const again: ReadingAgain | undefined =
     source === undefined
@@ -143,6 +151,12 @@ const verified = async (folder: string, options: VerifyOptions): Promise<Verifie
     return { checked: null, verdict: failedVerdict(error), failures: error.failures };
   }
 };
+
+/** What the auditor gives is no finding about the pack. */
+const givenCommittee = (path: string) =>
+  committeeFrom(path).catch((error: Error) => {
+    throw new UsageError(`${path}: ${error.message}`);
+  });
 
 const asJson = (
   manifest: Manifest | null,
@@ -164,7 +178,7 @@ const readFrom = async (
   pack: PackFiles,
   manifest: Manifest,
   { since, forMs }: { readonly since: bigint | undefined; readonly forMs: number },
-): Promise<ReadAgain> => {
+): Promise<ReadAgain | Unread> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { signal } = new AbortController();
   const onTrouble = ({ message }: Error, pauseMs: number) =>
@@ -175,6 +189,9 @@ const readFrom = async (
     await assertReaches(source, manifest.last.checkpoint, signal);
     const from = since ?? (await publishedBy(opened, manifest.coinType, signal));
     return await readAgain(pack, manifest, source, signal, from);
+  } catch (error) {
+    if (!isOfSource(error)) throw error;
+    return { source: source.description, why: shownForeign(error.message) };
   } finally {
     await source.close();
   }

@@ -116,6 +116,37 @@ test("each tier has its own word, its own reason and its own exit code", async (
   expect(await tiers(pack.path, ...source, "--since", "30")).toEqual([0, null, true, null]);
 });
 
+test("what a source does not give, and what the auditor did not, is no finding about the pack", async () => {
+  const whole = join(folder.path, "whole");
+  const none = join(folder.path, "none");
+  // At once: the option belongs to `verify`, although `audit-pack` has one of the same name.
+  const unread = await verify(whole, "--source", `dir:${none}`, "--retry-for", "0");
+  expect(unread).toMatchObject({
+    code: 3,
+    stderr: "the source did not give what is needed of it\n",
+  });
+  expect(unread.stdout).toContain(`not shown: what dir:${none} has: cannot read ${none}`);
+  expect(await verify(none)).toMatchObject({ code: 2, stdout: "" });
+  expect(await verify(whole, "--committee-from", none)).toMatchObject({ code: 2, stdout: "" });
+  const file = join(folder.path, "about-heads.ndjson");
+  await using own = await copyOf("whole");
+  await signAnew(own.path, undefined, key);
+  await writeFile(file, entryOf({}, "head"));
+  const other = await verify(own.path, "--entry", file, "--require", "complete");
+  expect(other).toMatchObject({ code: 3 });
+  expect(other.stdout).toContain("the entries: none of them is about the token's facts");
+});
+
+test("versions of the contract from before what was read are said not to be shown", async () => {
+  const whole = join(folder.path, "whole");
+  const source = ["--source", `dir:${ledger}`, "--require", "complete"];
+  const from = (since: string) => verify(whole, ...source, "--since", since);
+  const says = "not shown: that the contract has no other version from before checkpoint 2";
+  // The contract is published in checkpoint 1, and the token's package in 2.
+  expect(await from("2")).toMatchObject({ code: 0, stdout: expect.stringContaining(says) });
+  expect((await from("1")).stdout).not.toContain("no other version");
+});
+
 test("an entry that the auditor kept shows that no fact is missing which was signed then", async () => {
   await using pack = await copyOf("whole");
   await signAnew(pack.path, undefined, key);
@@ -249,7 +280,7 @@ test("a range without a fact of the token, one with a gap and one with an upgrad
   const ran = await verify(empty);
   expect(ran).toMatchObject({ code: 0, stderr: "" });
   expect(ran.stdout).toContain(
-    `by: no fact of the token lies between checkpoints ${gap.from} and ${gap.to}: the pack says that nothing happened`,
+    `by: the pack has no fact of the token between checkpoints ${gap.from} and ${gap.to}: it says that nothing happened`,
   );
   const upgraded = await make("upgrade", "--from", `${upgrade - 1}`, "--to", `${upgrade + 20}`);
   expect(await tiers(upgraded, "--source", `dir:${ledger}`)).toEqual([0, null, true, true]);
