@@ -17,7 +17,10 @@ export type SequenceEntry = {
 };
 
 export type VerifiedSequence = {
+  /** That hold. */
   readonly entries: readonly SequenceEntry[];
+  /** By other keys, where these are passed over: they show nothing. */
+  readonly notShown: readonly SequenceEntry[];
   /** They begin with number 0 and leave none out. */
   readonly whole: boolean;
   readonly last: { readonly number: string; readonly hash: string };
@@ -36,16 +39,28 @@ export declare const entryHash: (
   entry: Pick<SequenceEntry, "number" | "previous" | "kind" | "body" | "at">,
 ) => Promise<string>;
 
+export type KnownToKeeper = {
+  /** The key that signed the first of them, base64, as the caller knows it. */
+  readonly publicKey: string;
+  /**
+   * Whether entries that neither this key signed, nor one that entries here name as the next, are refused or passed
+   * over. Passed over, the key may be any of the deployment's; an entry of an earlier key holds where the hashes of
+   * entries without a gap lead back to it. One that claims to be of a known key is refused in any case.
+   */
+  readonly otherKeys?: "refused" | "passed over" | undefined;
+  /** Whether a key signed a text, all base64 but the text; slow unless given, since it runs anywhere. */
+  readonly isSigned?: ((signature: string, text: string, publicKey: string) => boolean) | undefined;
+};
+
 /**
  * Checks entries that were kept, the lowest number first; some may be left out, and then the hash of the one before is
  * checked for those that follow one another alone. Whether the deployment still has them is not asked:
  * `holderbook verify --log --head FILE` does.
  *
  * @param kept JSON texts, one a line, or entries as they were parsed
- * @param known.publicKey the key that signed the first of them, base64, as the caller knows it
  * @throws SequenceError (stop)
  */
 export declare const verifySequence: (
   kept: string | Iterable<unknown>,
-  known: { readonly publicKey: string },
+  known: KnownToKeeper,
 ) => Promise<VerifiedSequence>;

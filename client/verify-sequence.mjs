@@ -70,40 +70,86 @@ const sha256 = async (text) =>
 
 export const entryHash = (entry) => sha256(canonicalJson(signedMembers(entry)));
 
-export const verifySequence = async (kept, { publicKey }) => {
+const keyIdOf = async (publicKey) => `dep_${(await sha256(publicKey)).slice(0, 16)}`;
+
+export const verifySequence = async (kept, known) => {
+  const { publicKey, otherKeys = "refused", isSigned = isSignatureOf } = known;
   if (!isBase64(32)(publicKey)) throw new SequenceError("the key is not base64 of 32 bytes");
-  const entries = (typeof kept === "string" ? linesOf(kept) : [...kept]).map(checked);
-  if (entries.length === 0) throw new SequenceError("there are no entries");
-  let before;
+  const all = (typeof kept === "string" ? linesOf(kept) : [...kept]).map(checked);
+  if (all.length === 0) throw new SequenceError("there are no entries");
+  const signed = await signedBy(all, publicKey, {
+    isSigned,
+    passOver: otherKeys === "passed over",
+  });
+  const { entries, notShown } = linked(signed.entries);
+  agreeing(entries);
+  return {
+    entries,
+    notShown,
+    whole: all[0].number === "0" && notShown.length === 0 && signed.whole,
+    last: signed.last,
+    publicKey: signed.publicKey,
+  };
+};
+
+const failed = ({ number }, what) => {
+  throw new SequenceError(`entry ${number} ${what}`);
+};
+
+/** Each with whether a known key signed it, and whether it follows the one before, whose hash it then has. */
+const signedBy = async (all, publicKey, { isSigned, passOver }) => {
+  const entries = [];
   let key = publicKey;
-  let whole = entries[0].number === "0";
-  const said = new Map();
-  for (const entry of entries) {
-    const { number, previous, at } = entry;
-    const fail = (what) => {
-      throw new SequenceError(`entry ${number} ${what}`);
-    };
+  let before;
+  for (const entry of all) {
+    const { number, previous } = entry;
     if (before !== undefined && BigInt(number) <= BigInt(before.number)) {
-      fail(`comes behind entry ${before.number}: each must come once, the lowest first`);
+      failed(entry, `comes behind entry ${before.number}: each must come once, the lowest first`);
     }
     const follows = before !== undefined && BigInt(number) === BigInt(before.number) + 1n;
-    whole &&= follows || before === undefined;
-    if (follows && previous !== before.hash) fail("does not have the hash of the one before");
-    if (number === "0" && previous !== NOTHING) fail("is the first and names one before");
-    const signed = canonicalJson({ purpose: "holderbook-sequence-v1", ...signedMembers(entry) });
-    if (!isSignatureOf(entry.signature, signed, key)) fail(`is not signed with the key ${key}`);
-    if (number === "0" && (entry.kind !== "key" || entry.body.publicKey !== key)) {
-      fail("does not name the key that signed it");
+    if (follows && previous !== before.hash) {
+      failed(entry, "does not have the hash of the one before");
     }
-    if (before !== undefined && at < before.at) {
-      fail(`is dated ${at}, before entry ${before.number} (${before.at})`);
+    if (number === "0" && previous !== NOTHING) failed(entry, "is the first and names one before");
+    const text = canonicalJson({ purpose: "holderbook-sequence-v1", ...signedMembers(entry) });
+    const isKnown = isSigned(entry.signature, text, key);
+    if (!isKnown && (!passOver || entry.keyId === (await keyIdOf(key)))) {
+      failed(entry, `is not signed with the key ${key}`);
     }
-    if (entry.kind === "key") key = entry.body.publicKey;
-    contradictions(said, entry, fail);
-    before = { number, at, hash: await entryHash(entry) };
+    if (isKnown && number === "0" && (entry.kind !== "key" || entry.body.publicKey !== key)) {
+      failed(entry, "does not name the key that signed it");
+    }
+    if (isKnown && entry.kind === "key") key = entry.body.publicKey;
+    entries.push({ entry, isKnown, follows });
+    before = { number, hash: await entryHash(entry) };
   }
-  const { number, hash } = before;
-  return { entries, whole, last: { number, hash }, publicKey: key };
+  const whole = entries.every(({ follows }, at) => follows || at === 0);
+  return { entries, whole, last: before, publicKey: key };
+};
+
+/** What a known key signed; and what the hashes of such entries lead back to, whoever signed it. */
+const linked = (signed) => {
+  const [entries, notShown] = [[], []];
+  let isNamed = false;
+  for (const { entry, isKnown, follows } of signed.toReversed()) {
+    const isShown = isKnown || isNamed;
+    (isShown ? entries : notShown).push(entry);
+    isNamed = isShown && follows;
+  }
+  return { entries: entries.reverse(), notShown: notShown.reverse() };
+};
+
+/** None is dated before one of a lower number, or says something else of the same. */
+const agreeing = (entries) => {
+  const said = new Map();
+  let before;
+  for (const entry of entries) {
+    if (before !== undefined && entry.at < before.at) {
+      failed(entry, `is dated ${entry.at}, before entry ${before.number} (${before.at})`);
+    }
+    contradictions(said, entry, (what) => failed(entry, what));
+    before = entry;
+  }
 };
 
 /** From a correction on, entries are about the log that was read anew. */

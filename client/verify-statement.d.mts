@@ -1,3 +1,5 @@
+import type { SequenceEntry } from "./verify-sequence.mjs";
+
 /**
  * What a holder keeps of a cap table: its row, and what proves that the row is part of the table.
  * Amounts are decimal texts in the coin's smallest unit; hashes are hex without 0x.
@@ -99,13 +101,27 @@ export declare class StatementError extends Error {
  * @param options.root the root of its version that others see, hex (`GET /roots?version=`): then all speak of one
  *   table
  * @param options.publicKey the deployment's key, base64, as you know it from elsewhere
+ * @param options.entries of the deployment's sequence, as `verifySequence` gives them: those about the root of this
+ *   token at this checkpoint and of the statement's version must name its root
  * @returns the statement
  * @throws StatementError naming everything that does not hold
  */
 export declare const verifyStatement: (
   statement: unknown,
-  options?: { readonly root?: string | undefined; readonly publicKey?: string | undefined },
+  options?: {
+    readonly root?: string | undefined;
+    readonly publicKey?: string | undefined;
+    readonly entries?: readonly SequenceEntry[] | undefined;
+  },
 ) => Statement;
+
+/** Whether an entry publishes a root of the statement's token, checkpoint and version. */
+export declare const isRootOf: (
+  statement: Pick<Statement, "version" | "coinType" | "checkpoint">,
+) => (entry: Pick<SequenceEntry, "kind" | "body">) => boolean;
+
+/** The entry of the sequence that a statement of version 2 names, as `GET /sequence` has it. */
+export declare const entryOf: (statement: Statement2) => SequenceEntry;
 
 /** What a root of version 1 consists of; all are texts. */
 export type Root1 = Pick<

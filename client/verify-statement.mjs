@@ -78,7 +78,12 @@ export const signedStatement = ({ signature: _, ...statement }) => ({
   digest: hexOf(hash(utf8(canonicalJson(statement)))),
 });
 
-export const verifyStatement = (statement, { root, publicKey } = {}) => {
+export const entryOf = (statement) => {
+  const { purpose: _, ...entry } = signedRootEntry(statement);
+  return { ...entry, keyId: statement.keyId, signature: statement.rootSignature };
+};
+
+export const verifyStatement = (statement, { root, publicKey, entries = [] } = {}) => {
   const misshapen = shape(statement);
   if (misshapen.length > 0) throw new StatementError(misshapen);
   const failures = [
@@ -96,9 +101,31 @@ export const verifyStatement = (statement, { root, publicKey } = {}) => {
     ...(publicKey === undefined || publicKey === statement.publicKey
       ? []
       : [`it is signed with the key ${statement.publicKey}, not with ${publicKey}`]),
+    ...published(statement, entries),
   ];
   if (failures.length > 0) throw new StatementError(failures);
   return statement;
+};
+
+export const isRootOf =
+  ({ version, coinType, checkpoint }) =>
+  ({ kind, body }) =>
+    kind === "root" &&
+    body.version === `${version}` &&
+    body.coinType === coinType &&
+    body.checkpoint === checkpoint;
+
+/** Entries that somebody kept must say the same. */
+const published = (statement, entries) => {
+  const own = statement.version === 1 ? rootBody1(statement) : rootBody(statement);
+  const text = canonicalJson(own);
+  return entries
+    .filter(isRootOf(statement))
+    .filter(({ body }) => canonicalJson(body) !== text)
+    .map(
+      ({ number, body }) =>
+        `entry ${number}, which was kept, says of checkpoint ${own.checkpoint} the root ${body.root} and the total ${body.total}, or another time or digest of it; the statement says ${own.root} and ${own.total}`,
+    );
 };
 
 const isLike = (pattern) => (value) => typeof value === "string" && pattern.test(value);

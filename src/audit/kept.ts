@@ -35,7 +35,8 @@ const headForm = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-const entryForm = z.object({
+/** An entry of the sequence, as far as its members are told apart; whether each has its one form is not looked at. */
+export const entryForm = z.object({
   ...signed,
   number: decimal,
   previous: z.string().regex(/^[0-9a-f]{64}$/),

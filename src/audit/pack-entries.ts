@@ -2,35 +2,12 @@
  * Entries of the deployment's signed sequence that an auditor kept: what the deployment said at their time that
  * the facts of a coin were, and can no longer take back.
  */
-import { z } from "zod";
-import { canonicalJson } from "../../client/canonical-json.mjs";
-import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
+import { type SequenceEntry, SequenceError } from "../../client/verify-sequence.mjs";
 import { lowest } from "../values/block-numbers.ts";
-import { keptValues } from "./kept.ts";
+import { passedOver, readEntries } from "./kept-entries.ts";
 import type { ChainEnd } from "./pack-chain.ts";
 import { type Manifest, packError } from "./pack-form.ts";
-import { signedEntry } from "./sequence.ts";
-
-const number = z.string().regex(/^(0|[1-9]\d{0,18})$/);
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
-
-const entrySchema = z.strictObject({
-  number,
-  previous: hash,
-  kind: z.string().regex(/^[a-z]{1,20}$/),
-  body: z.record(z.string(), z.json()),
-  at: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-  keyId: z.string().max(100),
-  signature: z.string().max(100),
-});
-
-const coinBody = z.strictObject({
-  chainId: z.string().nullable(),
-  coinType: z.string(),
-  checkpoint: number.transform(BigInt),
-  facts: number.transform(BigInt),
-  hash,
-});
+import { textIn } from "./sequence.ts";
 
 /** Where a coin's chain of facts ended, as the deployment signed it. */
 export type CoinEntry = {
@@ -40,54 +17,62 @@ export type CoinEntry = {
   readonly checkpoint: bigint;
 } & ChainEnd;
 
-/**
- * The entries of these files that say where the chain of the pack's coin ended.
- * @throws AuditPackError (stop) for one that is malformed, or signed with another key than the pack
- * @throws KeptHeadsError (stop) for a file that holds none
- */
-export const readEntries = async (
-  paths: readonly string[],
-  manifest: Manifest,
-): Promise<readonly CoinEntry[]> => {
-  const entries: CoinEntry[] = [];
-  for (const path of paths) {
-    for (const [at, value] of (await keptValues(path)).entries()) {
-      const entry = coinEntryIn(value, manifest, (what) =>
-        packError(path, `entry ${at + 1} of the file ${what}`, "complete"),
-      );
-      if (entry !== null) entries.push(entry);
-    }
-  }
-  return entries;
+/** What the entries say of the pack's coin. */
+export type PackEntries = {
+  readonly coins: readonly CoinEntry[];
+  /** Of its registers, of both versions. */
+  readonly roots: readonly SequenceEntry[];
+  /** Which entries say nothing, and why. */
+  readonly notes: readonly string[];
 };
 
-/** Null for an entry of another kind, or of another coin. */
-const coinEntryIn = (
-  value: unknown,
-  { chainId, coinType, publicKey }: Manifest,
-  refused: (what: string) => Error,
-): CoinEntry | null => {
-  const { data } = entrySchema.safeParse(value);
-  if (data === undefined) throw refused("is no entry of a sequence");
-  const { number, kind, body, at, signature } = data;
-  const bytes = strictBase64(signature);
-  const key = publicKeyOf(publicKey);
-  if (
-    bytes === undefined ||
-    !verifyBytes(Buffer.from(canonicalJson(signedEntry(data))), bytes, key)
-  ) {
-    throw refused("is not signed with the key that signed the pack");
+/**
+ * The entries of these files about the pack's coin: where its chain ended, and the roots of its registers.
+ * @throws AuditPackError (stop) for entries that do not hold
+ * @throws KeptHeadsError (stop) for a file that has something else
+ */
+export const packEntries = async (
+  paths: readonly string[],
+  manifest: Manifest,
+): Promise<PackEntries> => {
+  const kept = await readEntries(paths, manifest.publicKey).catch((error: unknown): never => {
+    if (error instanceof SequenceError) throw packError("--entry", error.message, "complete");
+    throw error;
+  });
+  const { chainId, coinType } = manifest;
+  const about = kept.entries.filter(({ body }) => body.coinType === coinType);
+  const foreign = about.find(({ body }) => body.chainId !== null && body.chainId !== chainId);
+  if (foreign !== undefined) {
+    const what = `is of the chain ${textIn(foreign.body, "chainId")}, and the pack of ${chainId}`;
+    throw packError(`entry ${foreign.number}`, what, "complete");
   }
-  if (kind !== "coin") return null;
-  const coin = coinBody.safeParse(body).data;
-  if (coin === undefined) throw refused("says in no known form where a chain ended");
-  if (coin.coinType !== coinType) return null;
-  if (coin.chainId !== null && coin.chainId !== chainId) {
-    throw refused(`is of the chain ${coin.chainId}, and the pack of ${chainId}`);
-  }
-  const { checkpoint, facts, hash } = coin;
-  return { number, at, checkpoint, facts, hash };
+  // What was said of another log before says nothing of this one.
+  const anew = kept.entries.findLast(
+    ({ kind, body }) => kind === "correction" && body.of === "log",
+  );
+  const since = BigInt(anew?.number ?? -1);
+  const coins = about.filter(({ kind }) => kind === "coin");
+  const current = coins.filter(({ number }) => BigInt(number) > since);
+  const earlier = coins.length - current.length;
+  return {
+    coins: current.map(coinEntryIn),
+    roots: about.filter(({ kind }) => kind === "root"),
+    notes: [
+      ...passedOver(kept),
+      ...(earlier === 0
+        ? []
+        : [`${earlier} entries are about the log that entry ${since} says was read anew`]),
+    ],
+  };
 };
+
+const coinEntryIn = ({ number, at, body }: SequenceEntry): CoinEntry => ({
+  number,
+  at,
+  checkpoint: BigInt(textIn(body, "checkpoint")),
+  facts: BigInt(textIn(body, "facts")),
+  hash: textIn(body, "hash"),
+});
 
 /** What the entries come to. */
 export type Kept = {
@@ -98,21 +83,20 @@ export type Kept = {
   readonly notes: readonly string[];
 };
 
-/** Of a pack that has not all facts. */
-export const NOT_HELD: Kept = { entry: null, through: null, notes: [] };
-
 /**
  * Holds the chain of a pack against the entries.
- * @param ends where the chain of the pack ended at the entries' checkpoints; null when the pack has not all facts
+ * @param chain where the chain of the pack ended, also at the entries' checkpoints; null when the pack has not all facts
  * @throws AuditPackError (stop) when the pack has other facts than the deployment signed
  */
 export const heldAgainst = (
-  entries: readonly CoinEntry[],
+  { coins, notes }: PackEntries,
   { last }: Pick<Manifest, "last">,
-  { end, ends }: { readonly end: ChainEnd; readonly ends: ReadonlyMap<bigint, ChainEnd> },
+  chain: { readonly end: ChainEnd; readonly ends: ReadonlyMap<bigint, ChainEnd> } | null,
 ): Kept => {
-  let kept: Kept = NOT_HELD;
-  for (const entry of entries) {
+  let kept: Kept = { entry: null, through: null, notes };
+  if (chain === null) return kept;
+  const { end, ends } = chain;
+  for (const entry of coins) {
     const { checkpoint, number, facts, hash } = entry;
     const own = ends.get(checkpoint) ?? end;
     const isSame = own.facts === facts && own.hash === hash;

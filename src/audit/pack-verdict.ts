@@ -66,9 +66,9 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 export const completeness = (
   { coinChain = null, last }: Pick<PackHead, "coinChain" | "last">,
   read: ReadAgain | Unread | null = null,
-  kept: Kept | null = null,
+  kept: (Kept & { readonly roots: readonly string[] }) | null = null,
 ): Tier => {
-  const by: string[] = [];
+  const by: string[] = [...(kept?.roots ?? [])];
   const open: string[] = [...(kept?.notes ?? [])];
   if (read !== null && "why" in read) open.push(`what ${read.source} has: ${read.why}`);
   const again = read === null || "why" in read ? null : read;
@@ -109,7 +109,7 @@ export const completeness = (
   }
   if (!isWhole && coinChain === null && kept !== null) {
     open.push(
-      "the entries: the pack has not all facts since the token's first one, so it cannot be held against them",
+      "the entries of the token's chain: the pack has not all facts since the token's first one, so it cannot be held against them",
     );
   }
   if (!isWhole && coinChain !== null && kept?.through === null && kept.notes.length === 0) {

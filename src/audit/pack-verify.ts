@@ -3,10 +3,11 @@ import { type PackFiles, textOf } from "../../client/pack-files.mjs";
 import { type Verdict, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
 import type { ReadAgain, Unread } from "./pack-again.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";
-import { heldAgainst, NOT_HELD, readEntries } from "./pack-entries.ts";
+import { heldAgainst, packEntries } from "./pack-entries.ts";
 import { hashOf, openPack } from "./pack-files.ts";
 import { FILES, type Manifest, manifestIn, packError } from "./pack-form.ts";
 import { reportOf } from "./pack-report.ts";
+import { heldRoots } from "./pack-roots.ts";
 import type { KnownValidators } from "./pack-signatures.ts";
 import { completeness, consistency } from "./pack-verdict.ts";
 
@@ -48,8 +49,8 @@ export const verifyPack = async (
   const { publicKey } = known;
   const signed = await verifyAuditPack(pack, { publicKey, hash: hashOf });
   const manifest = manifestIn(signed.manifest);
-  const kept = entries === undefined ? null : await readEntries(entries, manifest);
-  const marks = (kept ?? []).map(({ checkpoint }) => checkpoint);
+  const kept = entries === undefined ? null : await packEntries(entries, manifest);
+  const marks = (kept?.coins ?? []).map(({ checkpoint }) => checkpoint);
   const outcome = await checkContents(pack, manifest, signed.last.decimals, known, marks);
   const { files: _, ...head } = manifest;
   const report = reportOf(head, outcome);
@@ -57,9 +58,8 @@ export const verifyPack = async (
     throw packError(FILES.report, "says something else than the other files");
   }
   const read = again === undefined ? null : await again(pack, manifest);
-  const { chain } = outcome;
-  const held =
-    kept === null ? null : chain === null ? NOT_HELD : heldAgainst(kept, manifest, chain);
+  const roots = heldRoots(kept?.roots ?? [], head, outcome);
+  const held = kept === null ? null : { ...heldAgainst(kept, manifest, outcome.chain), roots };
   const consistent = consistency(head, outcome, known);
   const verdict = {
     authentic: signed.verdict.authentic,

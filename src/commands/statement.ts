@@ -4,6 +4,7 @@ import { type Statement, StatementError, verifyStatement } from "../../client/ve
 import { amountText } from "../audit/amount-text.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { makeStatement, type StatementVersion } from "../audit/statement.ts";
+import { heldAgainstKept, type StatementEntries } from "../audit/statement-entries.ts";
 import type { Asked } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
@@ -68,9 +69,16 @@ export const statementCommand = () =>
     })
     .addCommand(verifyCommand());
 
-type VerifyOptions = { readonly root?: string | undefined; readonly key?: string | undefined };
+type VerifyOptions = {
+  readonly root?: string | undefined;
+  readonly key?: string | undefined;
+  readonly entry?: readonly string[] | undefined;
+};
 
-/** Reads nothing but the file: no settings, no database. */
+/** Of what was asked for, something could not be shown. */
+const NOT_SHOWN = 3;
+
+/** Reads nothing but the files: no settings, no database. */
 const verifyCommand = () =>
   new Command("verify")
     .description("check a statement: no database and no settings are needed")
@@ -85,12 +93,18 @@ const verifyCommand = () =>
       "the deployment's public key, as you know it from elsewhere",
       keyArgument,
     )
-    .action(async (file: string, { root, key }: VerifyOptions) => {
+    .option(
+      "--entry <files...>",
+      "entries of the deployment's sequence that you kept, as GET /sequence gives them: the root must be the one that they name",
+    )
+    .action(async (file: string, { root, key, entry }: VerifyOptions) => {
       const statement = verifyStatement(parsed(await readFile(file)), {
         root,
         publicKey: key,
       });
-      process.stdout.write(`${told(statement, { root, key })}\n`);
+      const kept = entry && (await heldAgainstKept(statement, entry));
+      process.stdout.write(`${told(statement, { root, key }, kept)}\n`);
+      if (kept?.shown.length === 0) process.exitCode = NOT_SHOWN;
     });
 
 /** A member that comes twice is refused: a person may read the other one. */
@@ -104,7 +118,11 @@ const parsed = (bytes: Uint8Array): unknown => {
 };
 
 /** What was shown, and what was not. */
-const told = (statement: Statement, { root, key }: VerifyOptions): string => {
+const told = (
+  statement: Statement,
+  { root, key }: VerifyOptions,
+  kept: StatementEntries | undefined,
+): string => {
   const { row, total, totalSupply, checkpoint, coinType, publicKey, decimals } = statement;
   const amount = (units: string) => amountText(BigInt(units), decimals);
   const who =
@@ -128,6 +146,8 @@ const told = (statement: Statement, { root, key }: VerifyOptions): string => {
     statement.version === 2
       ? `the root is entry ${statement.entry.number} of the deployment's sequence (GET /sequence), signed at ${statement.entry.at}, as the signer says`
       : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; for these the signature alone stands",
+    ...(kept?.shown ?? []),
+    ...(kept?.notShown.map((what) => `not shown: ${what}`) ?? []),
   ].join("\n");
 };
 

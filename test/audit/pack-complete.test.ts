@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { entriesAt } from "../../src/audit/sequence.ts";
+import { keyIdOf } from "../../src/audit/deployment-key.ts";
+import { entriesAt, entryHash } from "../../src/audit/sequence.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { runCommand } from "../commands/run-command.ts";
@@ -14,6 +15,7 @@ import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { edited, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
+import { entriesOf } from "./sequence-entries.ts";
 
 const COUNT = 130;
 const [FIRST, LAST] = [70, 110];
@@ -78,17 +80,14 @@ const tiers = async (...args: readonly string[]) => {
 };
 
 /** An entry as `GET /sequence` gives it. */
-const entryOf = (body: Readonly<Record<string, string>>, kind = "coin"): string => {
-  const entry = {
-    number: "17",
-    previous: "ab".repeat(32),
-    kind,
-    body,
-    at: "2026-07-01T00:00:00.000Z",
-  };
+const entryOf = (
+  body: Readonly<Record<string, string>>,
+  { kind = "coin", number = "17", previous = "ab".repeat(32), by = key } = {},
+) => {
+  const entry = { number, previous, kind, body, at: "2026-07-01T00:00:00.000Z" };
   const signed: JsonValue = { ...entry, purpose: "holderbook-sequence-v1" };
-  const signature = signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(key.secretKey));
-  return `${JSON.stringify({ ...entry, keyId: "own", signature })}\n`;
+  const signature = signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(by.secretKey));
+  return { ...entry, keyId: keyIdOf(by.publicKey), signature };
 };
 
 test("each tier has its own word, its own reason and its own exit code", async () => {
@@ -131,7 +130,8 @@ test("what a source does not give, and what the auditor did not, is no finding a
   const file = join(folder.path, "about-heads.ndjson");
   await using own = await copyOf("whole");
   await signAnew(own.path, undefined, key);
-  await writeFile(file, entryOf({}, "head"));
+  const head = entryOf({ chainId: "c", checkpoint: "9", hash: "cd".repeat(32) }, { kind: "head" });
+  await writeFile(file, JSON.stringify(head));
   const other = await verify(own.path, "--entry", file, "--require", "complete");
   expect(other).toMatchObject({ code: 3 });
   expect(other.stdout).toContain("the entries: none of them is about the token's facts");
@@ -164,31 +164,63 @@ test("an entry that the auditor kept shows that no fact is missing which was sig
     };
   };
   const file = join(folder.path, "entries.ndjson");
-  const kept = async (...lines: readonly string[]) => {
-    await writeFile(file, lines.join(""));
+  const kept = async (...entries: readonly object[]) => {
+    await writeFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
     return verify(pack.path, "--entry", file, "--require", "consistent,complete");
   };
-  const other = entryOf({ ...bodyAt(90), coinType: coinType.replace("ACME", "OTHER") });
-  const whole = await kept(other, entryOf(bodyAt(LAST)), entryOf({}, "head"));
+  const otherBody = { ...bodyAt(90), coinType: coinType.replace("ACME", "OTHER") };
+  const other = entryOf(otherBody, { number: "19" });
+  const headBody = { chainId, checkpoint: "9", hash: "cd".repeat(32) };
+  const head = entryOf(headBody, { kind: "head", number: "9" });
+  const whole = await kept(other, entryOf(bodyAt(LAST)), head, head);
   expect(whole).toMatchObject({ code: 0, stderr: "" });
   expect(whole.stdout).toContain("entry 17 of the deployment's sequence, which you kept");
-  const before = await kept(entryOf(bodyAt(90)));
-  expect(before).toMatchObject({ code: 3 });
-  expect(before.stdout).toContain("what happened behind checkpoint 90, where the entry ends");
+  const early = await kept(entryOf(bodyAt(90)));
+  expect(early).toMatchObject({ code: 3 });
+  expect(early.stdout).toContain("what happened behind checkpoint 90, where the entry ends");
   const behind = await kept(entryOf(bodyAt(COUNT - 1)));
   expect(behind).toMatchObject({ code: 3 });
   expect(behind.stdout).toContain(`is of checkpoint ${COUNT - 1}, behind the pack`);
   const hidden = await kept(entryOf({ ...bodyAt(90), facts: `${BigInt(bodyAt(90).facts) + 1n}` }));
   expect(hidden).toMatchObject({ code: 1, stdout: "" });
   expect(hidden.stderr).toContain("facts were left out, added or changed");
-  const forged = await kept(entryOf(bodyAt(LAST)).replace('"17"', '"18"'));
-  expect(forged.stderr).toContain(
-    "entry 1 of the file is not signed with the key that signed the pack",
+  const forged = await kept({ ...entryOf(bodyAt(LAST)), number: "18" });
+  expect([forged.code, forged.stderr]).toEqual([
+    1,
+    expect.stringContaining("entry 18 is not signed with the key"),
+  ]);
+  // Each is signed, but the second names another one before it: one of both was exchanged.
+  const unlinked = await kept(entryOf(bodyAt(LAST)), entryOf(otherBody, { number: "18" }));
+  expect([unlinked.code, unlinked.stderr]).toEqual([
+    1,
+    expect.stringContaining("entry 18 does not have the hash of the one before"),
+  ]);
+  const twice = await kept(entryOf(bodyAt(LAST)), entryOf(bodyAt(90)));
+  expect([twice.code, twice.stderr]).toEqual([
+    1,
+    expect.stringContaining("entry 17 was kept twice, and the two differ"),
+  ]);
+  expect(await kept({ checkpoint: "9" })).toMatchObject({ code: 2 });
+  // By the key before: what it signed shows something where the hashes lead to it, and is no lie otherwise.
+  const before = generateKeyPair();
+  const earlier = entryOf(bodyAt(LAST), { by: before });
+  const unknown = await kept(earlier);
+  expect(unknown).toMatchObject({ code: 3, stderr: expect.stringContaining("complete") });
+  expect(unknown.stdout).toContain(`entry 17 is signed with a key (${earlier.keyId}) that`);
+  const next = entryOf(otherBody, { number: "18", previous: entryHash(earlier) });
+  expect(await kept(earlier, next)).toMatchObject({ code: 0 });
+  // What was said of a log that was read anew since.
+  const anew = entryOf({ of: "log" }, { kind: "correction", number: "20" });
+  const hiddenBefore = entryOf({ ...bodyAt(90), facts: "1" });
+  const corrected = await kept(hiddenBefore, anew);
+  expect(corrected).toMatchObject({ code: 3 });
+  expect(corrected.stdout).toContain(
+    "1 entries are about the log that entry 20 says was read anew",
   );
   // Of a pack without all facts the entry shows nothing, and nothing is said to be shown.
   await using version1 = await packOfVersion1("proven");
   await signAnew(version1.path, undefined, key);
-  await writeFile(file, entryOf(bodyAt(LAST)));
+  await writeFile(file, JSON.stringify(entryOf(bodyAt(LAST))));
   expect(await verify(version1.path, "--entry", file, "--require", "complete")).toMatchObject({
     code: 3,
   });
@@ -198,6 +230,37 @@ test("an entry that the auditor kept shows that no fact is missing which was sig
   const entry = (await entriesAt({ sql: database.sql }, [number])).get(number);
   await writeFile(file, JSON.stringify({ entries: [entry] }));
   expect(await verify(made, "--entry", file, "--require", "complete")).toMatchObject({ code: 0 });
+});
+
+test("roots that the auditor kept show that the registers are those that everybody was shown, and refuse others", async () => {
+  const made = join(folder.path, "whole");
+  const manifest = await manifestOf(made);
+  const published = (await entriesOf(database.sql)).filter(({ kind, body }) => {
+    const at = [manifest.first.checkpoint, manifest.last.checkpoint].includes(`${body.checkpoint}`);
+    return kind === "root" && at;
+  });
+  expect(published.map(({ body }) => body.version).toSorted()).toEqual(["1", "1", "2", "2"]);
+  const file = join(folder.path, "roots.json");
+  await writeFile(file, JSON.stringify(published));
+  const ran = await verify(made, "--entry", file);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  for (const { number, body } of published) {
+    const which = body.checkpoint === manifest.first.checkpoint ? "first" : "last";
+    expect(ran.stdout).toMatch(
+      new RegExp(`entry ${number} of .* names the root of version ${body.version} of the ${which}`),
+    );
+  }
+  await using pack = await copyOf("whole");
+  await signAnew(pack.path, undefined, key);
+  for (const { body } of published) {
+    const said = Object.fromEntries(Object.entries(body).map(([name, of]) => [name, `${of}`]));
+    const other = entryOf({ ...said, root: "ab".repeat(32) }, { kind: "root" });
+    await writeFile(file, JSON.stringify(other));
+    expect(await verify(pack.path, "--entry", file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("the deployment published another register"),
+    });
+  }
 });
 
 test("a role, a group, a holder or a freeze that is left out of the opening is found where the pack is whole", async () => {

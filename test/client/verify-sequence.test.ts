@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import { entryHash, type SequenceEntry, verifySequence } from "../../client/verify-sequence.mjs";
+import { keyIdOf } from "../../src/audit/deployment-key.ts";
 
 type Keys = ReturnType<typeof generateKeyPair>;
 type Kind = SequenceEntry["kind"];
@@ -68,6 +69,41 @@ test("kept entries hold, whole or with some left out, and through a key that the
   // Nobody said that this key takes over.
   const taken = entries.filter(({ kind }) => kind !== "key");
   await expect(verifySequence(taken, { publicKey })).rejects.toThrow("entry 4 is not signed");
+});
+
+test("entries of a key that nothing leads to are passed over where that is asked for, and held where the hashes of all behind them lead to one that is known", async () => {
+  const next = generateKeyPair();
+  const entries = await sequenceOf(keys, [
+    ["head", head("4")],
+    ["key", { keyId: "dep_2", publicKey: next.publicKey }],
+    ["head", head("8"), next],
+    ["head", head("9"), next],
+  ]);
+  const known = { publicKey: next.publicKey, otherKeys: "passed over" } as const;
+  const numbers = async (kept: readonly SequenceEntry[]) => {
+    const { entries: shown, notShown } = await verifySequence(kept, known);
+    return [shown, notShown].map((some) => some.map(({ number }) => number).join(" "));
+  };
+  expect(await numbers(entries)).toEqual(["0 1 2 3 4", ""]);
+  const without = (...left: readonly string[]) =>
+    entries.filter(({ number }) => !left.includes(number));
+  expect(await numbers(without("3"))).toEqual(["4", "0 1 2"]);
+  expect(await numbers(without("1"))).toEqual(["2 3 4", "0"]);
+  expect((await verifySequence(without("3"), known)).whole).toBe(false);
+  // Of the key that is known from the first on, a later one that none named.
+  const unnamed = { publicKey, otherKeys: "passed over" } as const;
+  expect((await verifySequence(without("2"), unnamed)).notShown).toHaveLength(2);
+  // One that claims to be of the known key.
+  const claimed = entries.map((entry) =>
+    entry.number === "1" ? { ...entry, keyId: keyIdOf(next.publicKey) } : entry,
+  );
+  await expect(verifySequence(claimed, known)).rejects.toThrow("entry 1 is not signed with");
+  const exchanged = entries.map((entry) => (entry.number === "2" ? entries[1] : entry));
+  await expect(verifySequence(exchanged, known)).rejects.toThrow("comes behind entry 1");
+  const edited = entries.map((entry) =>
+    entry.number === "2" ? { ...entry, at: "2026-01-01T00:00:02.500Z" } : entry,
+  );
+  await expect(verifySequence(edited, known)).rejects.toThrow("entry 3 does not have the hash");
 });
 
 test("an entry that was dated back, exchanged or signed in the place of another is refused", async () => {

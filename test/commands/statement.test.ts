@@ -6,10 +6,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Statement, verifyStatement } from "../../client/verify-statement.mjs";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf } from "../../demo/model.ts";
+import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { publishedRootsOf } from "../../src/audit/published-roots.ts";
-import { entriesAt } from "../../src/audit/sequence.ts";
+import { entriesAt, signedEntry, type UnsignedEntry } from "../../src/audit/sequence.ts";
 import { checkpointMark } from "../../src/log/blocks.ts";
 import { publishedCheckpoints, publishOtherRoot } from "../audit/other-root.ts";
+import { entriesOf } from "../audit/sequence-entries.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { runCommand } from "./run-command.ts";
@@ -141,6 +143,86 @@ test("a file is checked without a database or settings, against root and key, an
   expect((await verify(changed)).stderr).toMatch(/StatementError: .* twice/);
   await writeFile(changed, text.slice(0, -10));
   expect((await verify(changed)).stderr).toContain("not JSON");
+});
+
+test("a statement is held against entries of the sequence that were kept: another root is refused, and what they do not show is said and has its own exit code", async () => {
+  const [owner = ""] = balances.keys();
+  const args = ["--owner", owner, "--at", "260"];
+  const [one, two] = [await made(...args, "--statement-version", "1"), await made(...args)];
+  if (two.version !== 2) throw new Error("it is not of version 2");
+  await made("--owner", owner, "--at", "261");
+  const files = { 1: join(folder, "of-1.json"), 2: join(folder, "of-2.json") };
+  await writeFile(files[1], JSON.stringify(one));
+  await writeFile(files[2], JSON.stringify(two));
+  const entries = await entriesOf(database.sql);
+  const number = Number(two.entry.number);
+  const keptFile = join(folder, "kept.ndjson");
+  const kept = async (version: 1 | 2, ...some: readonly object[]) => {
+    await writeFile(keptFile, some.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+    return verify(files[version], "--entry", keptFile);
+  };
+  for (const version of [1, 2] as const) {
+    const all = await kept(version, ...entries);
+    expect(all).toMatchObject({ code: 0, stderr: "" });
+    expect(all.stdout).toMatch(/entry \d+, which was kept, names the same root; it is dated 20/);
+    const none = await kept(
+      version,
+      ...entries.filter(({ body }) => body.checkpoint !== "260").slice(0, 2),
+    );
+    expect(none.code).toBe(3);
+    expect(none.stdout).toContain(
+      `not shown: no entry that was kept names a root of version ${version} of`,
+    );
+  }
+  // The entry behind has its hash.
+  const behind = await kept(2, ...entries.slice(number + 1));
+  expect(behind).toMatchObject({ code: 0, stderr: "" });
+  expect(behind.stdout).toContain(
+    `entry ${number + 1}, which was kept, has the hash of entry ${number}`,
+  );
+
+  // By one who can sign.
+  const key = await openDeploymentKey(database, Buffer.from(masterKey, "base64"));
+  const signedBy = (by: Pick<typeof key, "sign">, entry: UnsignedEntry) => {
+    const { keyId, signature } = by.sign(signedEntry(entry));
+    return { ...entry, keyId, signature };
+  };
+  const entryAt = (at: number) => {
+    const found = entries[at];
+    if (found === undefined) throw new Error(`there is no entry ${at}`);
+    const { number, previous, kind, body, at: dated } = found;
+    return { number, previous, kind, body, at: dated };
+  };
+  const of1 = entries.findIndex(({ body }) => body.version === "1" && body.checkpoint === "260");
+  for (const [version, at] of [
+    [1, of1],
+    [2, number],
+  ] as const) {
+    const said = { ...entryAt(at), body: { ...entryAt(at).body, root: "ab".repeat(32) } };
+    const other = await kept(version, signedBy(key, said));
+    expect(other).toMatchObject({ code: 1, stdout: "" });
+    expect(other.stderr).toMatch(
+      /StatementError: entry \d+, which was kept, says .* the root abab/,
+    );
+  }
+  const dated = await kept(
+    2,
+    signedBy(key, { ...entryAt(number), at: "2020-01-01T00:00:00.000Z" }),
+  );
+  expect(dated).toMatchObject({ code: 1, stdout: "" });
+  expect(dated.stderr).toContain(`entry ${number} is another one than the statement names`);
+  const unlinked = signedBy(key, { ...entryAt(number + 1), previous: "ab".repeat(32) });
+  expect((await kept(2, unlinked)).stderr).toContain(
+    `entry ${number + 1} does not have the hash of the one before`,
+  );
+  const edited = await kept(2, { ...entries[number], at: "2020-01-01T00:00:00.000Z" });
+  expect(edited).toMatchObject({ code: 1, stderr: expect.stringContaining("is not signed with") });
+  // Of another deployment, or of a key from before.
+  await using elsewhere = await freshDatabase();
+  const foreign = await openDeploymentKey(elsewhere, randomBytes(32));
+  const unknown = await kept(2, signedBy(foreign, entryAt(number)));
+  expect([unknown.code, unknown.stdout]).toEqual([3, expect.stringContaining(foreign.keyId)]);
+  expect(await kept(2, { heads: [] })).toMatchObject({ code: 2 });
 });
 
 test("who has no row is told so, and what cannot be meant is refused", async () => {
