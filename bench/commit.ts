@@ -13,7 +13,7 @@ import { createDemoLedger } from "../demo/demo-ledger.ts";
 import type { Database } from "../src/database/connect.ts";
 import { createCheckpointReader } from "../src/ledger/reading/read.ts";
 import { createBlockBuilder } from "../src/log/block.ts";
-import type { AppendBatch, CheckpointMark, CoinDecimals, Fact } from "../src/log/fact.ts";
+import type { AppendBatch, CheckpointMark, CoinDecimals, ReadFact } from "../src/log/fact.ts";
 import { createFeed } from "../src/log/feed.ts";
 import { openLog } from "../src/log/log.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
@@ -101,7 +101,7 @@ const prepare = () => {
   let total = 0;
   while (total < FACTS) {
     const first = ledger.nextSequence;
-    const facts: Fact[] = [];
+    const facts: ReadFact[] = [];
     const coins: CoinDecimals[] = [];
     const marks: CheckpointMark[] = [];
     const block = createBlockBuilder();

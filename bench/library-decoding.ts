@@ -55,7 +55,8 @@ const transactionOf = (
   for (const [id, { inputState, outputState }] of changedObjects) {
     if (outputState.ObjectWrite !== undefined) {
       const written = outputOf(id, objects.get(keyOf(id, lamportVersion)));
-      if (written !== null) outputObjects.push(written);
+      const versionBefore = inputState.Exist ? BigInt(inputState.Exist[0][0]) : null;
+      if (written !== null) outputObjects.push({ ...written, versionBefore });
     } else if (outputState.NotExist !== undefined && inputState.Exist !== undefined) {
       const [[version]] = inputState.Exist;
       const type = typeOf(objects.get(keyOf(id, version)));
@@ -85,7 +86,10 @@ const eventOf = (
   contents: contents.slice(),
 });
 
-const outputOf = (id: string, value: typeof object.$inferType | undefined): OutputObject | null => {
+const outputOf = (
+  id: string,
+  value: typeof object.$inferType | undefined,
+): Omit<OutputObject, "versionBefore"> | null => {
   const type = typeOf(value);
   if (value?.data.Move === undefined || type === null) return null;
   const { version, contents } = value.data.Move;

@@ -1,7 +1,8 @@
-/** Holds what the sequence says of the log against the log as it is: heads, ends of coins, times and digests. */
+/** Holds what the sequence says of the log against the log as it is: heads, ends of coins, times and digests, input versions. */
 import type { Sql } from "../database/connect.ts";
 import { blockHashesAt } from "../log/block-chain.ts";
 import { coinEnds, type LogFault, NO_FACTS } from "../log/chain.ts";
+import { inputEnd, inputStretches } from "../log/input-chain.ts";
 import { type SequenceEntry, textIn } from "./sequence.ts";
 
 /** An entry about the log, or one that an auditor kept. */
@@ -11,7 +12,7 @@ export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
 };
 
 /** Kinds of entries that the log can be held against. */
-export const ABOUT_LOG: readonly string[] = ["head", "coin", "blocks"];
+export const ABOUT_LOG: readonly string[] = ["head", "coin", "blocks", "inputs"];
 
 /**
  * The first fault for each entry that the log contradicts. Entries of other kinds are passed over; whether they are
@@ -35,6 +36,7 @@ export const entryFaults = async (
   faults.push(...(await headFaults(sql, about)));
   faults.push(...(await coinFaults(sql, about)));
   faults.push(...(await blocksFaults(sql, about, signal)));
+  faults.push(...(await inputsFaults(sql, about)));
   return faults;
 };
 
@@ -97,6 +99,26 @@ const blocksFaults = async (
       const what = `does not fit times and digests of checkpoints ${from} to ${last} in log_blocks`;
       faults.push(faultOf(entry, last, what));
     }
+  }
+  return faults;
+};
+
+const inputsFaults = async (
+  sql: Sql,
+  entries: readonly LogEntry[],
+): Promise<readonly LogFault[]> => {
+  const faults: LogFault[] = [];
+  const stretches = await inputStretches(sql);
+  for (const entry of entries) {
+    if (entry.kind !== "inputs") continue;
+    const [from, through] = [numberIn(entry, "from"), numberIn(entry, "through")];
+    const stretch = stretches.findLast(({ to }) => from < to && from >= 0n);
+    const end =
+      stretch?.from === from ? await inputEnd(sql, { from, to: through + 1n }) : undefined;
+    const hash = end?.checkpoint === through ? Buffer.from(end.hash).toString("hex") : "";
+    if (hash === textIn(entry.body, "hash")) continue;
+    const what = `has another hash of the inputs of checkpoints ${from} to ${through} than log_input_chain`;
+    faults.push(faultOf(entry, through, what));
   }
   return faults;
 };

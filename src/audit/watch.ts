@@ -1,6 +1,6 @@
 /**
  * The watch over what is stored: completes the log's hash chains where an older version left them out, signs
- * the head and publishes the end of times and digests every so often, and looks at everything again and again, slowly.
+ * the head and publishes the ends of the chains of times, digests and input versions every so often, and looks at everything again and again, slowly.
  *
  * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
  * every process read it.
@@ -11,7 +11,7 @@ import { extendChain } from "../log/chain.ts";
 import { pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { createBlockEntries } from "./block-entries.ts";
+import { createChainEntries } from "./chain-entries.ts";
 import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
@@ -107,7 +107,7 @@ const keepChain = async (
 ): Promise<void> => {
   let signedMs = Number.NEGATIVE_INFINITY;
   let checked = -1n;
-  const blocks = key && createBlockEntries(key);
+  const ends = key && createChainEntries(key);
   if (key !== undefined) await database.transaction(({ sql }) => enterRoots(sql, key));
   while (!signal.aborted) {
     const beganMs = performance.now();
@@ -126,7 +126,7 @@ const keepChain = async (
         await pause(restAfter(beganMs, catchUpRests), signal);
         continue;
       }
-      if (!(await blocks?.next(database))?.ended) {
+      if (!(await ends?.next(database))?.ended) {
         await pause(restAfter(beganMs, catchUpRests), signal);
         continue;
       }

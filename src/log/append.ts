@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor } from "../database/connect.ts";
-import { copyRows, type Row } from "../database/table-rows.ts";
+import { appendRows, copyRows, type Row } from "../database/table-rows.ts";
 import {
   type AtOnce,
   appendingPart,
@@ -16,7 +16,14 @@ import { blockRows } from "./block.ts";
 import type { ChainEnds, Links } from "./chain-ends.ts";
 import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
-import type { AppendBatch, CoinDecimals, Fact, LogCommittee, StretchProof } from "./fact.ts";
+import type {
+  AppendBatch,
+  CoinDecimals,
+  Fact,
+  LogCommittee,
+  ReadFact,
+  StretchProof,
+} from "./fact.ts";
 import { HighWaterMovedError } from "./log-errors.ts";
 import { appendPackages } from "./packages.ts";
 import {
@@ -27,6 +34,8 @@ import {
   logCoinChain,
   logCommittees,
   logFacts,
+  logInputChain,
+  logInputs,
   logProofs,
 } from "./tables.ts";
 
@@ -90,7 +99,7 @@ const appendOnce = async (on: Transactor, append: Append, made: Made): Promise<v
       links = all;
     });
     await on.transaction(async ({ sql }) => {
-      // Sent together, in this order: the facts go last, because nothing may be sent while they are copied.
+      // Sent together, in this order: what is copied goes last, because nothing may be sent meanwhile.
       const statements = [
         moveHighWater(sql, batch, made, linking.before),
         upsertCoins(sql, securities, coins),
@@ -101,6 +110,7 @@ const appendOnce = async (on: Transactor, append: Append, made: Made): Promise<v
       const results = await Promise.allSettled(statements);
       for (const result of results) if (result.status === "rejected") throw result.reason;
       links ??= lastOf(hashing);
+      await appendRows(sql, logInputs, links.inputs);
       await writeNow(sql, linkParts(links, 1));
     });
     if (links !== undefined) ends.keep(links);
@@ -147,6 +157,7 @@ const moveHighWater = async (
     }),
     parts(logBlocks, blocks, { reached_ms: `greatest(given.reached_ms, ${REACHED_BEFORE})` }),
     parts(logFacts, facts.map(rowOf)),
+    parts(logInputs, links?.inputs ?? []),
     (next) => (links === undefined ? NOTHING : linkParts(links, next)),
     (next) => provenPart(proofs, committees, next),
   ];
@@ -169,14 +180,17 @@ const parts =
     return { parts: [part], parameters };
   };
 
-const linkParts = ({ chain, coins, blocks }: Links, first: number): Writing =>
-  together([parts(logChain, chain), parts(logCoinChain, coins), parts(logBlockChain, blocks)])(
-    first,
-  ) ?? NOTHING;
+const linkParts = ({ chain, coins, blocks, inputChain }: Links, first: number): Writing =>
+  together([
+    parts(logChain, chain),
+    parts(logCoinChain, coins),
+    parts(logBlockChain, blocks),
+    parts(logInputChain, inputChain),
+  ])(first) ?? NOTHING;
 
 /** Rows of the facts as these are hashed, whose links then go to `done`. */
 function* rowsOf(
-  hashing: Generator<readonly Fact[], Links>,
+  hashing: Generator<readonly ReadFact[], Links>,
   done: (links: Links) => void,
 ): Generator<typeof logFacts.$inferSelect> {
   for (;;) {
@@ -187,7 +201,7 @@ function* rowsOf(
 }
 
 /** All links at once. */
-const lastOf = (hashing: Generator<readonly Fact[], Links>): Links => {
+const lastOf = (hashing: Generator<readonly ReadFact[], Links>): Links => {
   for (;;) {
     const step = hashing.next();
     if (step.done) return step.value;

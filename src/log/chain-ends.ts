@@ -6,13 +6,22 @@ import type { Transactor } from "../database/connect.ts";
 import { blockChainEnd, blockLinks, blockStretches } from "./block-chain.ts";
 import { type CoinEnd, chainEnd, coinEnds, completeChains, NO_FACTS } from "./chain.ts";
 import { hashFacts, isChainedCoin, linkOf, START } from "./chain-hash.ts";
-import type { CheckpointMark, Fact } from "./fact.ts";
+import type { CheckpointMark, ReadFact } from "./fact.ts";
+import {
+  type Input,
+  type InputLink,
+  inputEnd,
+  inputLink,
+  inputStretches,
+  inputsOf,
+} from "./input-chain.ts";
 import type { logBlockChain, logBlocks, logChain, logCoinChain } from "./tables.ts";
 
 /** The last hashes of the chains; of a coin type that is missing in `coins`, it is not known. */
 type Ends = {
   readonly chain: Uint8Array;
   readonly blocks: Uint8Array;
+  readonly inputs: Uint8Array;
   readonly coins: ReadonlyMap<string, CoinEnd>;
 };
 
@@ -21,7 +30,7 @@ export type Linking = {
   /** Hash of the chain of facts that the first link is behind. */
   readonly before: Uint8Array;
   /** Yields the facts of each checkpoint when they are hashed, and returns all links. */
-  hash(): Generator<readonly Fact[], Links>;
+  hash(): Generator<readonly ReadFact[], Links>;
 };
 
 /** What an append adds to the chains. */
@@ -29,6 +38,9 @@ export type Links = {
   readonly chain: readonly (typeof logChain.$inferSelect)[];
   readonly coins: readonly (typeof logCoinChain.$inferSelect)[];
   readonly blocks: readonly (typeof logBlockChain.$inferSelect)[];
+  readonly inputChain: readonly InputLink[];
+  /** What these links are over. */
+  readonly inputs: readonly Input[];
   readonly after: Ends;
 };
 
@@ -42,7 +54,7 @@ export type ChainEnds = {
 };
 
 type Appended = {
-  readonly facts: readonly Fact[];
+  readonly facts: readonly ReadFact[];
   /** Of the checkpoints with facts, with the number of facts up to each. */
   readonly checkpoints: readonly (CheckpointMark & { readonly facts: number })[];
   readonly blocks: readonly (typeof logBlocks.$inferSelect)[];
@@ -59,17 +71,18 @@ export const createChainEnds = (): ChainEnds => {
     await completeChains(on);
     known = await on.transaction(async ({ sql }) => {
       const { hash: chain } = await chainEnd(sql);
+      const { hash: inputs } = await inputEnd(sql, (await inputStretches(sql))[1]);
       const appended = (await blockStretches(sql)).at(-1);
-      if (appended === undefined) return { chain, blocks: START };
+      if (appended === undefined) return { chain, blocks: START, inputs };
       const { hash: blocks } = await blockChainEnd(sql, appended.from, appended.to);
-      return { chain, blocks };
+      return { chain, blocks, inputs };
     });
     return known;
   };
 
   return {
     linkingOf: async (on, appended) => {
-      const { chain, blocks } = known ?? (await load(on));
+      const ends = known ?? (await load(on));
       const missing = new Set<string>();
       for (const { coinType } of appended.facts) {
         if (isChainedCoin(coinType) && !coins.has(coinType)) missing.add(coinType);
@@ -79,11 +92,12 @@ export const createChainEnds = (): ChainEnds => {
           ? new Map<string, CoinEnd>()
           : await on.statement((sql) => coinEnds(sql, missing));
       for (const coinType of missing) coins.set(coinType, found.get(coinType) ?? NO_FACTS);
-      return { before: chain, hash: () => linksBehind({ chain, blocks, coins }, appended) };
+      return { before: ends.chain, hash: () => linksBehind({ ...ends, coins }, appended) };
     },
     keep: ({ after }) => {
-      known = { chain: after.chain, blocks: after.blocks };
-      for (const [coinType, end] of after.coins) {
+      const { coins: moved, ...ends } = after;
+      known = ends;
+      for (const [coinType, end] of moved) {
         // Again at the end of the map: the one that was not heard of for longest goes first.
         coins.delete(coinType);
         coins.set(coinType, end);
@@ -101,13 +115,16 @@ export const createChainEnds = (): ChainEnds => {
 };
 
 function* linksBehind(
-  { chain: before, blocks: blocksBefore, coins: coinsBefore }: Ends,
+  { chain: before, blocks: blocksBefore, inputs: inputsBefore, coins: coinsBefore }: Ends,
   { facts, checkpoints, blocks: rows }: Appended,
-): Generator<readonly Fact[], Links> {
+): Generator<readonly ReadFact[], Links> {
   const chain: (typeof logChain.$inferSelect)[] = [];
   const coins: (typeof logCoinChain.$inferSelect)[] = [];
   const coinsAfter = new Map<string, CoinEnd>();
+  const inputChain: InputLink[] = [];
+  const inputs: Input[] = [];
   let hash = before;
+  let inputsAfter = inputsBefore;
   let from = 0;
   for (const mark of checkpoints) {
     const { sequence: checkpoint, facts: upTo } = mark;
@@ -116,6 +133,13 @@ function* linksBehind(
     from = upTo;
     hash = linkOf(hash, mark, hashed.all.hash);
     chain.push({ checkpoint, facts: hashed.all.facts, hash });
+    const taken = inputsOf(own);
+    if (taken.length > 0) {
+      const link = inputLink(inputsAfter, checkpoint, taken);
+      inputChain.push(link);
+      inputs.push(...taken);
+      inputsAfter = link.hash;
+    }
     for (const [coinType, ofCoin] of hashed.coins) {
       const end = coinsAfter.get(coinType) ?? coinsBefore.get(coinType) ?? NO_FACTS;
       const next = {
@@ -133,6 +157,8 @@ function* linksBehind(
     chain,
     coins,
     blocks,
-    after: { chain: hash, blocks: blocksAfter, coins: coinsAfter },
+    inputChain,
+    inputs,
+    after: { chain: hash, blocks: blocksAfter, inputs: inputsAfter, coins: coinsAfter },
   };
 }

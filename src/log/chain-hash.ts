@@ -36,14 +36,15 @@ const FACT_COLUMNS = [
   "contents",
 ] as const;
 
-const fieldOf = (column: (typeof FACT_COLUMNS)[number]): string => {
+/** The bytes of a column in what is hashed. */
+export const sqlField = (column: string): string => {
   const bytes = column === "contents" ? column : `convert_to("${column}"::text, 'UTF8')`;
   return `coalesce(int4send(octet_length(${bytes})) || ${bytes}, '\\xffffffff')`;
 };
 
 /** An aggregate over rows of `log_facts`: the hash of those of a group. */
 export const SQL_FACTS_HASH = `
-  sha256(string_agg(${FACT_COLUMNS.map(fieldOf).join(" || ")}, ''::bytea
+  sha256(string_agg(${FACT_COLUMNS.map(sqlField).join(" || ")}, ''::bytea
                     order by transaction, kind, index))`;
 
 /** Which rows of `log_facts` belong to a coin type's chain: the same as `isChainedCoin`. */
@@ -120,7 +121,7 @@ const compare = (a: Fact, b: Fact): number =>
   a.transaction - b.transaction || kindOf(a) - kindOf(b) || a.index - b.index;
 
 /** They nearly always are. */
-const inOrder = (facts: readonly Fact[]): readonly Fact[] => {
+export const inOrder = <Of extends Fact>(facts: readonly Of[]): readonly Of[] => {
   const isSorted = facts.every((fact, n) => {
     const before = facts[n - 1];
     return before === undefined || compare(before, fact) < 0;
@@ -151,7 +152,8 @@ const ROOM = 16 * 1024;
 /** Kept between checkpoints: a batch has thousands. Used up before anything else can run. */
 let room = Buffer.allocUnsafe(ROOM);
 
-const createWriter = () => {
+/** Makes what is hashed: each field behind its length. One at a time. */
+export const createWriter = () => {
   let buffer = room;
   let at = 0;
   const ensure = (bytes: number) => {

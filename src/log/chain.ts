@@ -190,6 +190,10 @@ export const completeChains = async (
   { onNotice, signal }: { onNotice?: (message: string) => void; signal?: AbortSignal } = {},
 ): Promise<void> => {
   let toldMs = performance.now();
+  // Whoever appends from here on writes input versions.
+  await on.statement(
+    (sql) => sql`update log_high_water set inputs_from = next_checkpoint where inputs_from is null`,
+  );
   while (!signal?.aborted && (await on.transaction(({ sql }) => extendChain(sql)))) {
     if (performance.now() - toldMs < TELL_EVERY_MS) continue;
     toldMs = performance.now();

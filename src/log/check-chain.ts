@@ -14,6 +14,7 @@ import {
   totalsBefore,
   totalsFault,
 } from "./chain-stretch.ts";
+import { inputFaults } from "./input-chain.ts";
 
 /** What a look at a stretch of the log came to. */
 export type Checked = {
@@ -33,6 +34,14 @@ export type Checked = {
  * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
  */
 export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
+  const checked = await checkFacts(sql, after);
+  const [fault] = await inputFaults(sql, after, checked.through);
+  // Of one checkpoint the facts come first: its inputs follow from them.
+  if (fault === undefined || fault.checkpoint === checked.fault?.checkpoint) return checked;
+  return { ...checked, through: fault.checkpoint, fault, ended: false };
+};
+
+const checkFacts = async (sql: Sql, after: bigint): Promise<Checked> => {
   const before = await chainEnd(sql, after);
   // Before the rows are read: those that come meanwhile are looked at next time.
   const end = await chainEnd(sql);

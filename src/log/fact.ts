@@ -50,6 +50,15 @@ export type RemovalFact = Common & {
 
 export type Fact = EventFact | ObjectFact | RemovalFact;
 
+/** A fact as it is read from the ledger: the log keeps beside it which version the transaction took in. */
+export type ReadFact =
+  | EventFact
+  | RemovalFact
+  | (ObjectFact & {
+      /** Null when the transaction made the object, or unwrapped it. */
+      readonly versionBefore: bigint | null;
+    });
+
 /** Characters of the longest type that is part of a row's key; a key has two at most, and an address. */
 const MAX_KEY_TYPE = 1024;
 
@@ -95,7 +104,9 @@ export type Block = {
 };
 
 /** What the reader appends: a batch, and what the log remembers of its checkpoints. */
-export type AppendBatch = FactBatch & {
+export type AppendBatch = Omit<FactBatch, "facts"> & {
+  /** As in every batch. */
+  readonly facts: readonly ReadFact[];
   /**
    * Those of the checkpoints that hold facts, ascending: the log plans its reads by them, and a batch
    * read back can end at any of them.

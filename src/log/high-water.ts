@@ -76,8 +76,9 @@ export const markOf = (
 export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<HighWater> => {
   const { chainId, firstCheckpoint = 0n } = identity;
   await sql`
-    insert into log_high_water (chain_id, packages, first_checkpoint, next_checkpoint)
-    values (${chainId}, ${texts(identity.packages)}::text[], ${firstCheckpoint}, ${firstCheckpoint})
+    insert into log_high_water (chain_id, packages, first_checkpoint, next_checkpoint, inputs_from)
+    values (${chainId}, ${texts(identity.packages)}::text[], ${firstCheckpoint}, ${firstCheckpoint},
+            ${firstCheckpoint})
     on conflict (id) do nothing`;
   // Adopted before it is compared: of two readers that bring different ids, one must lose.
   await sql`

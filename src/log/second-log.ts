@@ -22,6 +22,8 @@ import {
   logFacts,
   logHeads,
   logHighWater,
+  logInputChain,
+  logInputs,
   logPackages,
   logProofs,
 } from "./tables.ts";
@@ -29,7 +31,7 @@ import {
 const SECOND = "holderbook_second_log";
 const FORMER = "holderbook_former_log";
 
-// The hash chains and their signed heads are of one log: a second one begins its own.
+// The hash chains over facts and the signed heads are of one log: a second one begins its own.
 const TABLES = [
   logFacts,
   logCheckpoints,
@@ -38,6 +40,8 @@ const TABLES = [
   logChain,
   logCoinChain,
   logBlockChain,
+  logInputs,
+  logInputChain,
   logHeads,
   logProofs,
   logCommittees,
@@ -171,6 +175,11 @@ const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> =
     where checkpoint < ${start}`;
   await sql`
     insert into ${sql(SECOND)}.log_blocks select * from log_blocks where first_checkpoint < ${start}`;
+  for (const table of [logInputs, logInputChain].map(getTableName)) {
+    await sql`
+      insert into ${sql(SECOND)}.${sql(table)} select * from ${sql(table)}
+      where checkpoint < ${start}`;
+  }
   await sql`
     insert into ${sql(SECOND)}.log_proofs select * from log_proofs where last_checkpoint < ${start}`;
   await sql`insert into ${sql(SECOND)}.log_committees select * from log_committees`;
@@ -181,10 +190,10 @@ const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> =
   await sql`
     insert into ${sql(SECOND)}.log_high_water
       (chain_id, packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest,
-       last_timestamp_ms, reached_ms, facts_total, bytes_total)
+       last_timestamp_ms, inputs_from, reached_ms, facts_total, bytes_total)
     select chain_id, packages || ${texts([address])}::text[], first_checkpoint, ${start},
            ${mark?.sequence ?? null}::int8, ${mark?.digest ?? null}::text,
-           ${mark?.timestampMs ?? null}::int8,
+           ${mark?.timestampMs ?? null}::int8, least(inputs_from, ${start}),
            (select max(reached_ms) from log_blocks where first_checkpoint < ${start}),
            coalesce(facts_total_before, 0), coalesce(bytes_total_before, 0)
     from log_high_water

@@ -112,6 +112,37 @@ export const logPackages = pgTable("log_packages", {
 });
 
 /**
+ * Which version of an object a transaction took in: one row for each change of an object in `log_facts`, under
+ * the key of that, which has the object, its coin type and the version it left. Never updated or deleted.
+ *
+ * Checkpoints from `log_high_water.inputs_from` on have theirs from the append itself; those before, which an
+ * older version read, are filled in from the source.
+ */
+export const logInputs = pgTable(
+  "log_inputs",
+  {
+    checkpoint: int8("checkpoint").notNull(),
+    transaction: integer("transaction").notNull(),
+    /** Of the object change. */
+    index: integer("index").notNull(),
+    /** Full range of u64; null when the transaction made the object, or unwrapped it. */
+    version: u64("version"),
+  },
+  (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.index] })],
+);
+
+/**
+ * The hash chain over `log_inputs`: one row per checkpoint with changes of objects, written with them
+ * (input-chain.ts). Never updated or deleted.
+ */
+export const logInputChain = pgTable("log_input_chain", {
+  checkpoint: int8("checkpoint").primaryKey(),
+  /** Rows of this checkpoint. */
+  inputs: integer("inputs").notNull(),
+  hash: bytea("hash").notNull(),
+});
+
+/**
  * The hash chain over the facts: one row per checkpoint with facts, written with them. Each hash covers
  * the one before it: see chain-hash.ts. Never updated or deleted (drizzle/0007_proof.sql).
  */
@@ -204,6 +235,11 @@ export const logHighWater = pgTable(
     lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
     lastTimestampMs: int8("last_timestamp_ms"),
+    /**
+     * From this checkpoint on appends wrote `log_inputs`; null until a version that does so has opened the
+     * log.
+     */
+    inputsFrom: int8("inputs_from"),
     /** The latest time of any checkpoint read, ms since the Unix epoch; null before the first. */
     reachedMs: int8("reached_ms"),
     /** Facts in the log, and their bytes as `factBytes` counts them. */

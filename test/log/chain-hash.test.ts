@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Database } from "../../src/database/connect.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { checkStretch, gapFault } from "../../src/log/check-chain.ts";
-import type { Fact } from "../../src/log/fact.ts";
+import type { ReadFact } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";
 import { freshDatabase } from "../postgres.ts";
 import { alterLog, forgetChain } from "./damage.ts";
@@ -37,21 +37,23 @@ const drawn = fc.record({
   coinType: fc.oneof(fc.constantFrom(...COINS), text),
   contents: bytes,
   version: fc.oneof(u64, fc.constant(2n ** 64n - 1n)),
+  versionBefore: fc.oneof(u64, fc.constant(null)),
   gap: fc.integer({ min: 0, max: 2 }),
 });
 
 /** Facts in order, as drawn: some of the same checkpoint, some further on. */
 const factsOf = (
   draws: readonly (typeof drawn extends fc.Arbitrary<infer T> ? T : never)[],
-): Fact[] => {
+): ReadFact[] => {
   let checkpoint = 0n;
-  return draws.map(({ gap, kind, objectId, version, contents, ...given }, n) => {
+  return draws.map(({ gap, kind, objectId, version, versionBefore, contents, ...given }, n) => {
     checkpoint += BigInt(gap);
     const common = { ...fact(checkpoint, n), ...given, index: n };
     if (kind === "event") return { ...common, kind: "event", contents };
-    if (kind === "object") return { ...common, kind: "object", objectId, version, contents };
+    const object = { objectId, version };
+    if (kind === "object") return { ...common, ...object, kind: "object", versionBefore, contents };
     const { contents: _, ...rest } = { ...common, contents };
-    return { ...rest, kind: "removal", objectId, version };
+    return { ...rest, ...object, kind: "removal" };
   });
 };
 
@@ -64,7 +66,7 @@ test("what an append hashes is what Postgres hashes, whatever the facts are", as
       async (draws, cut) => {
         await alterLog(
           database,
-          "truncate log_facts, log_checkpoints, log_blocks, log_high_water, log_chain, log_coin_chain, log_block_chain",
+          "truncate log_facts, log_checkpoints, log_blocks, log_high_water, log_chain, log_coin_chain, log_block_chain, log_inputs, log_input_chain",
         );
         const facts = factsOf(draws);
         const last = facts.at(-1)?.checkpoint ?? 0n;

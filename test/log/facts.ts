@@ -1,7 +1,7 @@
 /** Facts and batches for tests of the log and of pipelines: plain, small, one coin type. */
 import { createHash } from "node:crypto";
 import { createBlockBuilder } from "../../src/log/block.ts";
-import type { AppendBatch, Block, CheckpointMark, Fact } from "../../src/log/fact.ts";
+import type { AppendBatch, Block, CheckpointMark, Fact, ReadFact } from "../../src/log/fact.ts";
 import { base58 } from "../../src/values/base58.ts";
 
 export const PACKAGE = `0x${"5e".repeat(32)}`;
@@ -29,7 +29,7 @@ export const fact = (
     type: string;
     coinType: string;
   }> = {},
-): Fact => {
+): ReadFact => {
   const { kind = "event", name = "shared_token::Transfer", index = 0, bytes = 40 } = given;
   const coinType = given.coinType ?? COIN;
   const place = `${checkpoint}/${transaction}/${kind}/${index}`;
@@ -50,7 +50,7 @@ export const fact = (
     case "event":
       return { ...common, kind, contents };
     case "object":
-      return { ...common, ...object, kind, contents };
+      return { ...common, ...object, versionBefore: BigInt(transaction) || null, kind, contents };
     case "removal":
       return { ...common, ...object, kind };
   }
@@ -69,7 +69,11 @@ export function* marksOf(first: bigint, last: bigint): Generator<CheckpointMark>
 }
 
 /** The batch of checkpoints `first` to `last` with these facts, and marks where there are some. */
-export const batch = (first: bigint, last: bigint, facts: readonly Fact[] = []): AppendBatch => ({
+export const batch = (
+  first: bigint,
+  last: bigint,
+  facts: readonly ReadFact[] = [],
+): AppendBatch => ({
   first,
   last: mark(last),
   facts,
@@ -79,7 +83,7 @@ export const batch = (first: bigint, last: bigint, facts: readonly Fact[] = []):
 
 /** Checkpoints `first` to `last`, each with `perCheckpoint` events of one transaction each. */
 export const filled = (first: bigint, last: bigint, perCheckpoint: number): AppendBatch => {
-  const facts: Fact[] = [];
+  const facts: ReadFact[] = [];
   for (let checkpoint = first; checkpoint <= last; checkpoint += 1n)
     for (let n = 0; n < perCheckpoint; n += 1) facts.push(fact(checkpoint, n));
   return batch(first, last, facts);

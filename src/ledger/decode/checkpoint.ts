@@ -54,6 +54,8 @@ export type Event = {
 export type OutputObject = {
   readonly id: string;
   readonly version: bigint;
+  /** Version in which the transaction took it in; null when it made it, or unwrapped it. */
+  readonly versionBefore: bigint | null;
   readonly type: string;
   readonly owner: Owner;
   /** Digest of the transaction that wrote it. */

@@ -1,5 +1,6 @@
 import type { OutputObject, Owner, PublishedPackage, RemovedObject } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
+import type { Input } from "./effects.ts";
 import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
 import { readObjectType, skipObjectType } from "./type-tag.ts";
 
@@ -34,8 +35,15 @@ export const readObject = (cursor: Cursor): ObjectSpan => {
   return { start, end, kind, idAt, versionAt, typeAt, contentsStart, contentsEnd, originsAt };
 };
 
-/** The object as the transaction left it. Only for Move objects. */
-export const toOutputObject = (cursor: Cursor, span: ObjectSpan): OutputObject => {
+/**
+ * The object as the transaction left it. Only for Move objects.
+ * @param before what the transaction took in as this object
+ */
+export const toOutputObject = (
+  cursor: Cursor,
+  span: ObjectSpan,
+  before: Pick<Input, "versionAt"> | undefined,
+): OutputObject => {
   cursor.at = span.typeAt;
   const type = readObjectType(cursor);
   cursor.at = span.contentsEnd;
@@ -44,6 +52,7 @@ export const toOutputObject = (cursor: Cursor, span: ObjectSpan): OutputObject =
   return {
     id: cursor.address(span.idAt),
     version: cursor.u64At(span.versionAt),
+    versionBefore: before === undefined ? null : cursor.u64At(before.versionAt),
     type,
     owner,
     previousTransaction,

@@ -123,7 +123,10 @@ const readOutputs = (
     const span = parts.outputs.find(write.idAt, write.versionAt) ?? missing(cursor, parts, write);
     claimObject(cursor, parts, span, write.digestAt, verifier);
     if (span.kind === "package") packages.push(toPublishedPackage(cursor, span));
-    else if (isWanted(cursor, span, wanted)) outputObjects.push(toOutputObject(cursor, span));
+    else if (isWanted(cursor, span, wanted)) {
+      const before = parts.effects.inputs.find(({ idAt }) => cursor.same32(idAt, write.idAt));
+      outputObjects.push(toOutputObject(cursor, span, before));
+    }
   }
   return { outputObjects, packages };
 };

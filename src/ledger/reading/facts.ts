@@ -1,4 +1,4 @@
-import type { Fact } from "../../log/fact.ts";
+import type { ReadFact } from "../../log/fact.ts";
 import { canonicalAddress, splitType } from "../../values/move-type.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
@@ -43,7 +43,7 @@ export const createWanted = (packages: readonly string[]): Wanted => {
  * Events keep their index; object changes are numbered from 0 among the facts of their transaction.
  * @throws PositionOverflowError (stop)
  */
-export const factsOf = (checkpoint: Checkpoint): readonly Fact[] => {
+export const factsOf = (checkpoint: Checkpoint): readonly ReadFact[] => {
   if (checkpoint.transactions.length > MAX_TRANSACTIONS) {
     throw new PositionOverflowError(checkpoint.sequence, `transaction ${MAX_TRANSACTIONS}`);
   }
@@ -59,7 +59,7 @@ const factsOfTransaction = (
   checkpoint: Checkpoint,
   transaction: Transaction,
   index: number,
-): readonly Fact[] => {
+): readonly ReadFact[] => {
   const last = transaction.events.at(-1);
   if (last !== undefined && last.index >= MAX_EVENTS) {
     throw new PositionOverflowError(
@@ -80,23 +80,24 @@ const factsOfTransaction = (
   const written = transaction.outputObjects.length;
   return [
     ...transaction.events.map(
-      (event): Fact => ({
+      (event): ReadFact => ({
         kind: "event",
         ...common(event.type, event.index),
         contents: event.contents,
       }),
     ),
     ...transaction.outputObjects.map(
-      (object, i): Fact => ({
+      (object, i): ReadFact => ({
         kind: "object",
         ...common(object.type, i),
         objectId: object.id,
         version: object.version,
+        versionBefore: object.versionBefore,
         contents: object.contents,
       }),
     ),
     ...transaction.removedObjects.map(
-      (object, i): Fact => ({
+      (object, i): ReadFact => ({
         kind: "removal",
         ...common(object.type, written + i),
         objectId: object.id,

@@ -3,8 +3,8 @@ import type {
   AppendBatch,
   CheckpointMark,
   CoinDecimals,
-  Fact,
   JoinedPackage,
+  ReadFact,
 } from "../../log/fact.ts";
 import { factBytes } from "../../log/fact-size.ts";
 import { createWaker } from "../../waiting/waker.ts";
@@ -68,7 +68,7 @@ type Building = {
   last: CheckpointMark;
   readonly marks: CheckpointMark[];
   readonly block: BlockBuilder;
-  readonly facts: Fact[];
+  readonly facts: ReadFact[];
   readonly coins: CoinDecimals[];
   readonly joined: JoinedPackage[];
   factBytes: number;

@@ -1,4 +1,10 @@
-import type { CheckpointMark, CoinDecimals, Fact, JoinedPackage } from "../../log/fact.ts";
+import type {
+  CheckpointMark,
+  CoinDecimals,
+  Fact,
+  JoinedPackage,
+  ReadFact,
+} from "../../log/fact.ts";
 import type { VerifyLevel } from "../../settings/values.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
 import type { Decode } from "../contract/layout.ts";
@@ -18,7 +24,7 @@ export type ReadCheckpoint = {
   /** Digest of the checkpoint before it, as its summary names it; null for the chain's first. */
   readonly previousDigest: string | null;
   /** In chain order; most checkpoints have none. */
-  readonly facts: readonly Fact[];
+  readonly facts: readonly ReadFact[];
   /** What metadata objects among the facts say of their coins, in chain order. */
   readonly coins: readonly CoinDecimals[];
   /** Packages that join here; their facts in this checkpoint are among its facts. */

@@ -23,6 +23,7 @@ import { searchDecimals } from "./decimals.ts";
 import type { BatchBounds, GatheredBatch } from "./gathering.ts";
 import { refusalCounter, runPass } from "./pass.ts";
 import { fillPastBlocks } from "./past-blocks.ts";
+import { fillPastInputs } from "./past-inputs.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
@@ -240,17 +241,11 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
         })
       : null;
   const isBehind = () => (progress.now().lag ?? 0n) > CATCHING_UP;
-  const filling = fillPastBlocks(
-    {
-      source,
-      on: lock.session,
-      readPlace: options.readPlace ?? readPlace,
-      isBehind,
-      backoff: waits.past,
-      onNotice,
-    },
-    during.signal,
-  );
+  const past = { source, on: lock.session, isBehind, backoff: waits.past, onNotice };
+  const filling = Promise.all([
+    fillPastBlocks({ ...past, readPlace: options.readPlace ?? readPlace }, during.signal),
+    fillPastInputs({ ...past, readerOf: options.read }, during.signal),
+  ]);
   const reading = runPass(
     {
       source,

@@ -2,11 +2,11 @@ import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
 import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
 import type { CheckpointReader } from "../../../src/ledger/reading/read.ts";
 import type { CheckpointSource } from "../../../src/ledger/sources/source.ts";
-import type { CoinDecimals, Fact } from "../../../src/log/fact.ts";
+import type { CoinDecimals, ReadFact } from "../../../src/log/fact.ts";
 import { fact, mark } from "../../log/facts.ts";
 
 /** Facts of a checkpoint, always the same: most have none, some a few, a few many. */
-export const scriptedFacts = (sequence: bigint): readonly Fact[] => {
+export const scriptedFacts = (sequence: bigint): readonly ReadFact[] => {
   const many = sequence % 37n === 0n ? 60 : sequence % 3n === 0n ? 2 : 0;
   return Array.from({ length: many }, (_, transaction) =>
     fact(sequence, transaction, { kind: transaction % 2 === 0 ? "event" : "object" }),

@@ -1,7 +1,7 @@
 /** Ends of times and digests in the sequence, and the log held against what the sequence says. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { createBlockEntries } from "../../src/audit/block-entries.ts";
+import { createChainEntries } from "../../src/audit/chain-entries.ts";
 import { publishCoinEnd } from "../../src/audit/coin-ends.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { verifyLog } from "../../src/audit/verify-log.ts";
@@ -22,7 +22,7 @@ const grow = async (log: Log, first: bigint, last: bigint) => {
 
 /** As the watch does, to the end. */
 const publish = async (database: TestDatabase, key: DeploymentKey) => {
-  const entries = createBlockEntries(key);
+  const entries = createChainEntries(key);
   while (!(await entries.next(database)).ended);
 };
 
