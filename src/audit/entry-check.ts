@@ -112,9 +112,8 @@ const inputsFaults = async (
   for (const entry of entries) {
     if (entry.kind !== "inputs") continue;
     const [from, through] = [numberIn(entry, "from"), numberIn(entry, "through")];
-    const stretch = stretches.findLast(({ to }) => from < to && from >= 0n);
-    const end =
-      stretch?.from === from ? await inputEnd(sql, { from, to: through + 1n }) : undefined;
+    const isKnown = stretches.some((stretch) => stretch.from === from && through < stretch.to);
+    const end = isKnown ? await inputEnd(sql, { from, to: through + 1n }) : undefined;
     const hash = end?.checkpoint === through ? Buffer.from(end.hash).toString("hex") : "";
     if (hash === textIn(entry.body, "hash")) continue;
     const what = `has another hash of the inputs of checkpoints ${from} to ${through} than log_input_chain`;

@@ -6,7 +6,8 @@ import { rowOf } from "../log/append.ts";
 import { markAt } from "../log/block.ts";
 import type { LogFault } from "../log/chain.ts";
 import type { CheckpointMark } from "../log/fact.ts";
-import { logFacts } from "../log/tables.ts";
+import { inputEnd, inputStretches, inputsOf } from "../log/input-chain.ts";
+import { logFacts, type logInputs } from "../log/tables.ts";
 
 /** A checkpoint at which the log is not what the source says, and in what. */
 export type SourceFault = LogFault & { readonly facts: readonly string[] };
@@ -27,6 +28,10 @@ type PackageRow = {
   readonly address: string;
   readonly checkpoint: bigint;
   readonly transaction: number;
+};
+
+type InputRow = Omit<typeof logInputs.$inferSelect, "version"> & {
+  readonly version: string | null;
 };
 
 const STORED = `
@@ -66,6 +71,16 @@ export const compareStretch = async (
     range,
   );
   const packagesOf = Map.groupBy(packages, ({ checkpoint }) => checkpoint);
+  const [past, { from: appended }] = await inputStretches(sql);
+  // Before the rows: it only moves on.
+  const { checkpoint: filled } = await inputEnd(sql, past);
+  const inputs = Map.groupBy(
+    await sql.unsafe<InputRow[]>(
+      "select * from log_inputs where checkpoint >= $1 and checkpoint <= $2",
+      range,
+    ),
+    ({ checkpoint }) => checkpoint,
+  );
   return seen.flatMap((one) => {
     const { sequence } = one.mark;
     const wrong = [
@@ -73,6 +88,10 @@ export const compareStretch = async (
       ...wrongMark("log_checkpoints", one, markOf.get(sequence)),
       ...wrongMark("log_blocks", one, blockMark(blocks, sequence)),
       ...wrongPackages(one, packagesOf.get(sequence) ?? []),
+      // What is not filled in yet is told elsewhere.
+      ...(sequence > filled && sequence < appended
+        ? []
+        : wrongInputs(one, inputs.get(sequence) ?? [])),
     ];
     const what = "the log is not what the ledger says";
     return wrong.length === 0 ? [] : [{ checkpoint: sequence, what, facts: wrong }];
@@ -117,6 +136,28 @@ const wrongPackages = (
       .filter((name) => !published.includes(name))
       .map((name) => `log_packages: ${name} was added, the ledger publishes none there`),
   ];
+};
+
+const wrongInputs = ({ facts }: ReadCheckpoint, rows: readonly InputRow[]): readonly string[] => {
+  const place = ({ transaction, index }: Pick<InputRow, "transaction" | "index">) =>
+    `of transaction ${transaction}, object change ${index}`;
+  const stored = new Map(rows.map((row) => [place(row), row]));
+  const wrong: string[] = [];
+  for (const input of inputsOf(facts)) {
+    const name = `log_inputs: input ${place(input)} (${input.objectId})`;
+    const kept = stored.get(place(input));
+    stored.delete(place(input));
+    const should = input.version === null ? "none" : `version ${input.version}`;
+    if (kept === undefined) wrong.push(`${name} is missing`);
+    else if (kept.version !== (input.version?.toString() ?? null)) {
+      const is = kept.version === null ? "none" : `version ${kept.version}`;
+      wrong.push(`${name} is ${is}, the ledger has ${should}`);
+    }
+  }
+  for (const row of stored.values()) {
+    wrong.push(`log_inputs: input ${place(row)} was added, the ledger has none`);
+  }
+  return wrong;
 };
 
 /** Texts that are equal where the columns are. */

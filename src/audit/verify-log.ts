@@ -7,6 +7,7 @@ import { chainEnd, type LogFault } from "../log/chain.ts";
 import { BLOCKS_BEGIN, checkBlocks, edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { packagesInLog } from "../log/packages.ts";
+import { pastInputs } from "../log/past-inputs.ts";
 import { catalogFaults } from "./catalog-check.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { entryFaults } from "./entry-check.ts";
@@ -88,6 +89,13 @@ export const verifyLog = async (
       const last = entries.at(-1);
       if (last === undefined || entries.length < ENTRIES_AT_ONCE) break;
       after = BigInt(last.number);
+    }
+    const left = await pastInputs(tx.sql, 1);
+    if (left !== null) {
+      const { marks, last } = left;
+      notShown.push(
+        `input versions of checkpoints ${marks[0]?.sequence} to ${last}: they are not filled in`,
+      );
     }
     const { checkpoint } = await chainEnd(tx.sql);
     const [head = null] = await signedHeads(tx.sql, 1);

@@ -163,7 +163,11 @@ const faultOf = (row: Row, before: Uint8Array, isDue: boolean): string | null =>
 const LINKS_AT_ONCE = 250;
 
 /** Looks at the next inputs from a checkpoint on, a bounded number of checkpoints with some. */
-export const checkInputs = async (sql: Sql, next: bigint, before: bigint) => {
+export const checkInputs = async (
+  sql: Sql,
+  { next }: { readonly next: bigint },
+  before: bigint,
+) => {
   const [row] = await sql<{ checkpoint: bigint }[]>`
     select checkpoint from log_input_chain where checkpoint >= ${next} and checkpoint < ${before}
     order by checkpoint offset ${LINKS_AT_ONCE - 1} limit 1`;

@@ -27,6 +27,8 @@ const TABLES = [
   "log_block_chain",
   "log_chain",
   "log_coin_chain",
+  "log_inputs",
+  "log_input_chain",
   "log_packages",
   "log_proofs",
   "log_committees",

@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { createChainEntries } from "../../src/audit/chain-entries.ts";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import { digestedOf } from "../../src/audit/own-digests.ts";
@@ -15,7 +16,7 @@ import { completeChains } from "../../src/log/chain.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { digestsOf, NO_ROWS } from "../../src/projections/digest-lines.ts";
 import { runCommand } from "../commands/run-command.ts";
-import { alterLog } from "../log/damage.ts";
+import { alterLog, chainInputsAnew } from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { type Finder, TAMPERINGS } from "./tamperings.ts";
@@ -45,6 +46,7 @@ beforeAll(async () => {
     const { code, stderr } = await runCommand(["index", "--last", last], settings);
     expect(code, stderr).toBe(0);
     await honest.transaction(({ sql }) => signHead(sql, key));
+    await createChainEntries(key).next(honest);
   }
   const [holder] = await honest.sql<{ coin: string; owner: string }[]>`
     select coin_type as coin, owner from balances where token_count > 0 order by 1, 2 limit 1`;
@@ -108,7 +110,10 @@ test.each(TAMPERINGS.map((each) => [each.table, each.what, each.by, each] as con
     await using database = await copyOf(honest);
     await alterLog(database, sql);
     if (anew === "digests") await digestsAnew(database);
-    if (anew === "chains") await completeChains(database);
+    if (anew === "chains") {
+      await completeChains(database);
+      await chainInputsAnew(database);
+    }
     const { code, stdout, stderr } = await run(by, database);
     expect(`${stdout}${stderr}`).toMatch(says);
     expect(code).toBe(1);

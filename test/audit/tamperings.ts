@@ -288,7 +288,15 @@ const SHORTER = `
   update log_checkpoints set facts_total = facts_total - gone.facts, bytes_total = bytes_total - gone.bytes from gone where log_checkpoints.checkpoint > gone.checkpoint;
   delete from log_checkpoints where checkpoint in (select checkpoint from gone);
   update log_high_water set facts_total = facts_total - gone.facts, bytes_total = bytes_total - gone.bytes from gone;
-  truncate log_chain, log_coin_chain, log_block_chain, log_heads, log_sequence, log_sequence_head`;
+  delete from log_inputs where checkpoint in (select checkpoint from gone);
+  truncate log_chain, log_coin_chain, log_block_chain, log_input_chain, log_heads, log_sequence, log_sequence_head`;
+
+const INPUT = some("log_inputs", "checkpoint, transaction, index", "version is not null");
+
+/** A version that a transaction took in, and whatever covers it. */
+const OTHER_INPUT = `
+  update log_inputs set version = version - 1 where ${INPUT};
+  truncate log_input_chain, log_heads, log_sequence, log_sequence_head`;
 
 const OF_LOG: readonly Tampering[] = [
   log(
@@ -368,6 +376,59 @@ const OF_LOG: readonly Tampering[] = [
     /log_chain/,
   ),
   log("log_coin_chain", "a token's chain emptied", "truncate log_coin_chain", /log_coin_chain/),
+  log(
+    "log_inputs",
+    "another version that a transaction took in",
+    `update log_inputs set version = version - 1 where ${INPUT}`,
+    /the hash of its \d+ inputs is not the one in log_input_chain/,
+  ),
+  log(
+    "log_inputs",
+    "a deleted version that a transaction took in",
+    `delete from log_inputs where ${INPUT}`,
+    /log_inputs has \d+ rows, .*: some were deleted/,
+  ),
+  log(
+    "log_inputs",
+    "an invented version that a transaction took in",
+    `insert into log_inputs select checkpoint, transaction, index + 100, version from log_inputs where ${INPUT}`,
+    /log_inputs has \d+ rows, .*: some were deleted or added/,
+  ),
+  log(
+    "log_input_chain",
+    "an emptied chain",
+    "truncate log_input_chain",
+    /log_inputs has \d+ rows that log_input_chain does not know/,
+  ),
+  log(
+    "log_input_chain",
+    "a chain emptied together with the versions",
+    "truncate log_inputs, log_input_chain",
+    /log_inputs and log_input_chain have nothing of \d+ changes of objects/,
+  ),
+  log(
+    "log_input_chain",
+    "the same, and the log said to be of a version without them",
+    "truncate log_inputs, log_input_chain; update log_high_water set inputs_from = null",
+    /entry \d+ of the sequence \(inputs\) has another hash of the inputs/,
+  ),
+  log(
+    "log_inputs",
+    "another version that a transaction took in, its chain made anew, everything signed deleted",
+    OTHER_INPUT,
+    /has another hash of the inputs of checkpoints/,
+    { by: "verify --log --head FILE", anew: "chains" },
+  ),
+  log(
+    "log_inputs",
+    "the same",
+    OTHER_INPUT,
+    /log_inputs: input .* is version \d+, the ledger has/,
+    {
+      by: "verify --log --source SOURCE",
+      anew: "chains",
+    },
+  ),
   log(
     "log_chain",
     "a fact altered and all chains made anew",

@@ -1,6 +1,5 @@
 import type { OutputObject, Owner, PublishedPackage, RemovedObject } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
-import type { Input } from "./effects.ts";
 import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
 import { readObjectType, skipObjectType } from "./type-tag.ts";
 
@@ -42,7 +41,7 @@ export const readObject = (cursor: Cursor): ObjectSpan => {
 export const toOutputObject = (
   cursor: Cursor,
   span: ObjectSpan,
-  before: Pick<Input, "versionAt"> | undefined,
+  before: { readonly versionAt: number } | undefined,
 ): OutputObject => {
   cursor.at = span.typeAt;
   const type = readObjectType(cursor);
