@@ -1,4 +1,4 @@
-/** Ends of times and digests in the sequence, and the log held against what the sequence says. */
+/** Ends of times and digests, and of input versions, in the sequence, and the log held against what the sequence says. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createChainEntries } from "../../src/audit/chain-entries.ts";
@@ -8,7 +8,7 @@ import { verifyLog } from "../../src/audit/verify-log.ts";
 import { blockHashesAt } from "../../src/log/block-chain.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { type Log, openLog } from "../../src/log/log.ts";
-import { alterLog, forgetChain } from "../log/damage.ts";
+import { alterLog, chainInputsAnew, forgetChain } from "../log/damage.ts";
 import { batch, COIN, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { entriesOf } from "./sequence-entries.ts";
@@ -111,4 +111,79 @@ test("a time or digest anywhere has its own hash, wherever blocks begin and end"
   expect(await blockHashesAt(other.sql, 0n, [9n, 10n], signal)).toEqual(
     new Map([[9n, hashes.get(9n)]]),
   );
+});
+
+/** A log of before with its older stretch filled in up to a checkpoint, and appended to from 10 on. */
+const logOfTwoStretches = async (database: TestDatabase) => {
+  const inputs = (checkpoint: bigint) => fact(checkpoint, 3, { kind: "object" });
+  const log = await openLog(database, identity);
+  for (const first of [0n, 10n]) {
+    const facts = Array.from({ length: 10 }, (_, at) => inputs(first + BigInt(at)));
+    await log.append(batch(first, first + 9n, facts), []);
+  }
+  await alterLog(database, "update log_high_water set inputs_from = 10");
+  await chainInputsAnew(database);
+  // It remembers where the chains end.
+  return { log: await openLog(database, identity), inputs };
+};
+
+const inputBodies = async ({ sql }: TestDatabase) =>
+  (await entriesOf(sql)).filter(({ kind }) => kind === "inputs").map(({ body }) => body);
+
+test("the ends of both stretches of input versions are published when they have moved, and once", async () => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  const { log, inputs } = await logOfTwoStretches(database);
+  await alterLog(
+    database,
+    "create table later as select * from log_inputs where checkpoint in (7, 8, 9)",
+  );
+  await alterLog(
+    database,
+    "create table later_chain as select * from log_input_chain where checkpoint in (7, 8, 9)",
+  );
+  for (const table of ["log_inputs", "log_input_chain"]) {
+    await alterLog(database, `delete from ${table} where checkpoint in (7, 8, 9)`);
+  }
+  await publish(database, key);
+  await publish(database, key);
+  const spans = async () =>
+    (await inputBodies(database)).map(({ from, through }) => [from, through]);
+  expect(await spans()).toEqual([
+    ["0", "6"],
+    ["10", "19"],
+  ]);
+  await log.append(batch(20n, 21n, [inputs(20n)]), []);
+  await alterLog(database, "insert into log_inputs table later");
+  await alterLog(database, "insert into log_input_chain table later_chain");
+  await publish(database, key);
+  expect((await spans()).slice(2)).toEqual([
+    ["0", "9"],
+    ["10", "20"],
+  ]);
+  const [hash] = await database.sql<{ hash: Buffer }[]>`
+    select hash from log_input_chain where checkpoint = 20`;
+  const body = { chainId: "chain-a", from: "10", through: "20", hash: hash?.hash.toString("hex") };
+  expect((await inputBodies(database)).at(-1)).toEqual(body);
+  expect(await faultsOf(database)).toEqual([]);
+});
+
+test("input versions that do not fit their chain or the last entry are not published", async () => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  const { log, inputs } = await logOfTwoStretches(database);
+  await publish(database, key);
+  await log.append(batch(20n, 20n, [inputs(20n)]), []);
+  const later = "update log_inputs set version = version + 1 where checkpoint";
+  await alterLog(database, `${later} = 20`);
+  await expect(publish(database, key)).rejects.toThrow(/not the one in log_input_chain/);
+  await alterLog(database, `${later} = 15`);
+  await chainInputsAnew(database);
+  await expect(publish(database, key)).rejects.toThrow(/has not the hash that an entry/);
+  expect(await inputBodies(database)).toHaveLength(2);
+  expect(await faultsOf(database)).toEqual([
+    expect.stringMatching(
+      /^entry \d+ of the sequence \(inputs\) has another hash of the inputs of checkpoints 10 to 19 than/,
+    ),
+  ]);
 });

@@ -1,6 +1,6 @@
 /** Whether nothing is missing in a pack: what was left out of the opening, and what an outside thing shows of it. */
 import { randomBytes } from "node:crypto";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
@@ -9,6 +9,8 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { keyIdOf } from "../../src/audit/deployment-key.ts";
 import { entriesAt, entryHash } from "../../src/audit/sequence.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
+import { readExcerpt } from "../../src/ledger/proof/excerpt.ts";
+import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -89,6 +91,30 @@ const entryOf = (
   const signature = signBytes(Buffer.from(canonicalJson(signed)), secretKeyOf(by.secretKey));
   return { ...entry, keyId: keyIdOf(by.publicKey), signature };
 };
+
+test("a pack's bytes alone give the versions that each transaction took in, as log_inputs has them", async () => {
+  const path = join(folder.path, "whole");
+  const { packages } = await manifestOf(path);
+  const wanted = createWanted(packages);
+  const computed: unknown[] = [];
+  for (const name of await readdir(join(path, "checkpoints"))) {
+    const sequence = BigInt(name.replace(".binpb", ""));
+    const bytes = await readFile(join(path, "checkpoints", name));
+    const { checkpoint, versionsBefore } = await readExcerpt(sequence, bytes, wanted);
+    for (const fact of factsOf(checkpoint)) {
+      if (fact.kind === "event" || fact.coinType !== coinType) continue;
+      const version = versionsBefore.get(fact.transaction)?.get(fact.objectId) ?? null;
+      computed.push([sequence, fact.transaction, fact.objectId, version?.toString() ?? null]);
+    }
+  }
+  const rows = await database.sql`
+    select i.checkpoint, i.transaction, f.object_id, i.version
+    from log_inputs i join log_facts f using (checkpoint, transaction, index)
+    where f.kind = 1 and f.coin_type = ${coinType} and checkpoint <= ${LAST}`;
+  const inOrder = (all: readonly unknown[]) => all.map((row) => `${row}`).toSorted();
+  expect(computed.length).toBeGreaterThan(100);
+  expect(inOrder(computed)).toEqual(inOrder(rows.map((row) => Object.values(row))));
+});
 
 test("each tier has its own word, its own reason and its own exit code", async () => {
   await using pack = await copyOf("whole");

@@ -35,6 +35,22 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
     }
   });
 
+  test("has each object taken in as the transaction before left it, and null where it is new", () => {
+    const read = createCheckpointReader(packages);
+    const left = new Map<string, bigint>();
+    const counts = { taken: 0, made: 0, removed: 0 };
+    for (const fact of checkpoints.flatMap(({ bcs }) => read(bcs).facts)) {
+      if (fact.kind === "event") continue;
+      const { objectId } = fact;
+      const before = fact.kind === "removal" ? fact.version : fact.versionBefore;
+      expect(before).toBe(left.get(objectId) ?? null);
+      if (fact.kind === "object") left.set(objectId, fact.version);
+      else left.delete(objectId);
+      counts[fact.kind === "removal" ? "removed" : before === null ? "made" : "taken"] += 1;
+    }
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
+  });
+
   test("loses no fact to the prefilter, whosever package is asked for", () => {
     for (const addresses of [
       packages,

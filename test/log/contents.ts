@@ -5,10 +5,12 @@ import type { Database } from "../../src/database/connect.ts";
 export const contentsOf = async ({ sql }: Database): Promise<string> => {
   const facts = await sql`select * from log_facts order by checkpoint, transaction, kind, index`;
   const checkpoints = await sql`select * from log_checkpoints order by checkpoint`;
+  const inputs = await sql`select * from log_inputs order by checkpoint, transaction, index`;
+  const inputChain = await sql`select * from log_input_chain order by checkpoint`;
   const coins = await sql`select * from log_coins order by coin_type`;
   const mark = await sql`
     select next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms from log_high_water`;
-  return JSON.stringify([facts, checkpoints, coins, mark], (_, value) =>
+  return JSON.stringify([facts, checkpoints, inputs, inputChain, coins, mark], (_, value) =>
     typeof value === "bigint" ? `${value}n` : value,
   );
 };

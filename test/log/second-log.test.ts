@@ -16,11 +16,13 @@ const ADDED = `0x${"ad".repeat(32)}`;
 const JOINED = `0x${"70".repeat(32)}`;
 const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
 
-/** A log of checkpoints 0 to 29, in blocks of ten, with a fact in each. */
+/** A log of checkpoints 0 to 29, in blocks of ten, with an object in each. */
 const fill = async (database: Database, from = 0n) => {
   const log = await openLog(database, identity);
   for (let first = from; first < 30n; first += 10n) {
-    const facts = Array.from({ length: 10 }, (_, i) => fact(first + BigInt(i)));
+    const facts = Array.from({ length: 10 }, (_, i) =>
+      fact(first + BigInt(i), i, { kind: "object" }),
+    );
     const joined = first === 10n ? [{ address: JOINED, checkpoint: 12n, transaction: 0 }] : [];
     await log.append({ ...batch(first, first + 9n, facts), joined }, []);
   }
