@@ -8,8 +8,9 @@ import { verifyLog } from "../../src/audit/verify-log.ts";
 import { blockHashesAt } from "../../src/log/block-chain.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { type Log, openLog } from "../../src/log/log.ts";
-import { alterLog, chainInputsAnew, forgetChain } from "../log/damage.ts";
+import { alterLog, forgetChain } from "../log/damage.ts";
 import { batch, COIN, fact, PACKAGE } from "../log/facts.ts";
+import { chainInputsAnew } from "../log/inputs.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { entriesOf } from "./sequence-entries.ts";
 

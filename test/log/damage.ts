@@ -1,8 +1,4 @@
 /** A log that is lost, or that cannot be appended to for a while; and who appends to it. */
-import { appendRows } from "../../src/database/table-rows.ts";
-import { START } from "../../src/log/chain-hash.ts";
-import { type Input, inputLink } from "../../src/log/input-chain.ts";
-import { logInputChain } from "../../src/log/tables.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Loses the table of the high-water mark for good. */
@@ -68,39 +64,6 @@ export const alterSender = (database: TestDatabase, checkpoint: bigint, sender: 
 /** Deletes all chains, so that they are made anew: a log that an older version wrote. */
 export const forgetChain = (database: TestDatabase) =>
   alterLog(database, "truncate log_chain, log_coin_chain, log_block_chain");
-
-/** Makes the chain of input versions anew over what is stored, as one who can write it would. */
-export const chainInputsAnew = (database: TestDatabase) =>
-  database.transaction(async ({ sql }) => {
-    await sql`set local session_replication_role = replica`;
-    await sql`truncate log_input_chain`;
-    const rows = await sql<Input[]>`
-      select i.checkpoint, i.transaction, i.index, f.object_id as "objectId", i.version
-      from log_inputs i join log_facts f using (checkpoint, transaction, index)
-      where f.kind = 1 order by i.checkpoint, i.transaction, i.index`;
-    const [appended] = await sql<
-      { from: bigint }[]
-    >`select inputs_from as from from log_high_water`;
-    const from = appended?.from ?? 0n;
-    let hash = START;
-    let before = -1n;
-    const links = [...Map.groupBy(rows, ({ checkpoint }) => checkpoint)].map(
-      ([checkpoint, own]) => {
-        const link = inputLink(before < from && checkpoint >= from ? START : hash, checkpoint, own);
-        ({ hash } = link);
-        before = checkpoint;
-        return link;
-      },
-    );
-    await appendRows(sql, logInputChain, links);
-  });
-
-/** Makes the log one of a version that kept no input versions. */
-export const forgetInputs = (database: TestDatabase) =>
-  alterLog(
-    database,
-    "truncate log_inputs, log_input_chain; update log_high_water set inputs_from = null",
-  );
 
 /** Changes the signatures of all heads. */
 export const alterHeads = (database: TestDatabase) =>

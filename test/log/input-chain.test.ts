@@ -10,6 +10,7 @@ import { openLog } from "../../src/log/log.ts";
 import { freshDatabase } from "../postgres.ts";
 import { alterLog } from "./damage.ts";
 import { batch, fact, PACKAGE } from "./facts.ts";
+import { inputHashes } from "./inputs.ts";
 
 const PAGE = new URL("../../docs/how-to/audit.md", import.meta.url);
 
@@ -38,11 +39,6 @@ const fill = async (database: Database, size = 10n, more = 0) => {
   }
 };
 
-const chainOf = async ({ sql }: Database): Promise<readonly string[]> => {
-  const rows = await sql<{ hash: Buffer }[]>`select hash from log_input_chain order by checkpoint`;
-  return rows.map(({ hash }) => hash.toString("hex"));
-};
-
 test("each change of an object has the version that its transaction took in, and an event none", async () => {
   await using database = await freshDatabase();
   await fill(database);
@@ -68,10 +64,10 @@ test("the chain is the same whatever the batches were, and hashes what its page 
   await fill(other, 3n);
   // So many facts that they are copied; events are no inputs.
   await fill(copied, 15n, 40);
-  const chain = await chainOf(one);
+  const chain = await inputHashes(one);
   expect(chain).toHaveLength(10);
-  expect(await chainOf(other)).toEqual(chain);
-  expect(await chainOf(copied)).toEqual(chain);
+  expect(await inputHashes(other)).toEqual(chain);
+  expect(await inputHashes(copied)).toEqual(chain);
 
   // By hand, from the description alone.
   const field = (value: string | null) => {

@@ -7,8 +7,15 @@ import { completeChains } from "../../../src/log/chain.ts";
 import { checkStretch } from "../../../src/log/check-chain.ts";
 import { pastInputs } from "../../../src/log/past-inputs.ts";
 import { contentsOf } from "../../log/contents.ts";
-import { alterLog, chainInputsAnew, forgetInputs } from "../../log/damage.ts";
 import { mark } from "../../log/facts.ts";
+import {
+  alterObject,
+  chainInputsAnew,
+  forgetInputs,
+  inputCounts,
+  inputHashes,
+  killingWriters,
+} from "../../log/inputs.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { reached, start } from "./running.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
@@ -57,9 +64,7 @@ test("a log of before has the same inputs in the end as one that was read with t
     /learning input versions of checkpoints 0 to 300 [\s\S]* up to 300 are known/,
   );
   // Of the checkpoints without changes of objects none was read again.
-  const objects = await database.sql<{ checkpoint: bigint }[]>`
-    select distinct checkpoint from log_facts where kind = 1`;
-  expect(read).toEqual(new Set(objects.map(({ checkpoint }) => checkpoint)));
+  expect(read).toEqual(new Set((await inputCounts(database)).keys()));
 });
 
 test("inputs are filled in while reading goes on, each stretch under a chain of its own", async () => {
@@ -73,9 +78,9 @@ test("inputs are filled in while reading goes on, each stretch under a chain of 
   await reached(database, 402n);
   await running.stop();
   await expectWhole(database);
-  const chain = await database.sql`select * from log_input_chain order by checkpoint`;
+  const chain = await inputHashes(database);
   await chainInputsAnew(database);
-  expect(await database.sql`select * from log_input_chain order by checkpoint`).toEqual(chain);
+  expect(await inputHashes(database)).toEqual(chain);
 });
 
 test("filling goes on where it was interrupted, and what was written before holds", async () => {
@@ -108,20 +113,12 @@ test("filling goes on where it was interrupted, and what was written before hold
 test("a database that ends the filling's connection half way has all of a stretch or nothing", async () => {
   const { database, contents, ledger } = await logOfBefore();
   await using _database = database;
-  // Between rows of inputs and their links.
-  await database.sql.unsafe(`
-    create table kills (go_on boolean); insert into kills values (true);
-    create function kill() returns trigger language plpgsql as $$
-    begin
-      if (select go_on from kills) then perform pg_terminate_backend(pg_backend_pid()); end if;
-      return null;
-    end $$;
-    create trigger kill after insert on log_inputs for each statement execute function kill()`);
+  const spare = await killingWriters(database);
   const running = start(database, ledger);
   await until(database, () => running.notices.length > 4);
   expect(await nextOf(database)).toBe(0n);
   await expectWhole(database);
-  await database.sql`update kills set go_on = false`;
+  await spare();
   await until(database, isWhole(database));
   await running.stop();
   expect(await contentsOf(database)).toBe(contents);
@@ -171,10 +168,7 @@ test("nothing of a checkpoint that the log knows by another digest is filled in"
 test("a change of an object that the ledger does not have is told, and nothing is filled in for it", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
-  await alterLog(
-    database,
-    "update log_facts set object_id = '0xbad' where checkpoint = 111 and transaction = 1",
-  );
+  await alterObject(database, 111n, 1);
   const running = start(database, ledger);
   await until(database, () =>
     running.notices.some((notice) =>
@@ -182,8 +176,7 @@ test("a change of an object that the ledger does not have is told, and nothing i
     ),
   );
   await running.stop();
-  const [row] = await database.sql`select count(*) as rows from log_inputs where checkpoint = 111`;
-  expect(row).toEqual({ rows: 0n });
+  expect((await inputCounts(database)).get(111n)).toBe(0);
 });
 
 test("a log that no version with input versions has opened yet is said to be that", async () => {
