@@ -139,9 +139,11 @@ test("a source that lacks checkpoints stops nothing, and what came before them i
   await until(database, async () => ((await nextOf(database)) ?? 0n) > 50n);
   await expectWhole(database);
   const asked = { asked: false, trusted: null };
-  const { unfilled, faults } = await verifyLog(database, asked, new AbortController().signal);
+  const { notShown, faults } = await verifyLog(database, asked, new AbortController().signal);
   expect(faults).toEqual([]);
-  expect(unfilled).toEqual([expect.stringMatching(/^input versions of checkpoints \d+ to 300$/)]);
+  expect(notShown).toEqual([
+    expect.stringMatching(/^input versions of checkpoints \d+ to 300: they are not filled in$/),
+  ]);
 
   pruned = false;
   await until(database, isWhole(database));
@@ -184,8 +186,8 @@ test("a log that no version with input versions has opened yet is said to be tha
   await using _database = database;
   const asked = { asked: false, trusted: null };
   const signal = new AbortController().signal;
-  const all = ["input versions of checkpoints 0 to 300"];
-  expect(await verifyLog(database, asked, signal)).toMatchObject({ faults: [], unfilled: all });
+  const all = ["input versions of checkpoints 0 to 300: they are not filled in"];
+  expect(await verifyLog(database, asked, signal)).toMatchObject({ faults: [], notShown: all });
   await completeChains(database);
-  expect(await verifyLog(database, asked, signal)).toMatchObject({ faults: [], unfilled: all });
+  expect(await verifyLog(database, asked, signal)).toMatchObject({ faults: [], notShown: all });
 });
