@@ -17,6 +17,7 @@ import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from ".
 import { createFound, type Found } from "./found.ts";
 import { readStanding, type Standing } from "./own-digests.ts";
 import { tellWrong, withoutDigest, wrongCheckpoints } from "./reconcile-digests.ts";
+import { reconcileRoots } from "./reconcile-roots.ts";
 import { ROWS_BEGIN, reconcilePage } from "./reconcile-rows.ts";
 import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./reconcile-states.ts";
 import {
@@ -156,12 +157,16 @@ const reconcileIn = async (
   }
   const coins = coinType === undefined ? await tokenTypes(tx.sql) : [coinType];
   const onFaith: string[] = [];
+  const hasPast = ledgerPipelines.every(({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  let roots = 0;
   for (const coin of coins) {
     signal.throwIfAborted();
+    if (hasPast) roots += await rootsNotCompared(tx, coin, checkpoint, standing, found);
     const asked = { checkpoint, standing, layouts, isPresent: at === undefined };
     if (!(await reconcileCoin(tx, coin, asked, found)))
       onFaith.push(`what ${coin} adds up to, which was there before the log`);
   }
+  if (roots > 0) onFaith.push(`${roots} published roots: of each token some were looked at`);
   onFaith.push(...(await decimalsOnFaith(tx.sql)).map((line) => `decimals of ${line}`));
   notes.push(...onFaith.map((what) => `taken on faith: ${what}`));
   if (coinType !== undefined)
@@ -181,6 +186,24 @@ const reconcileIn = async (
     }
   }
   return { checkpoint, coins: coins.length, notShown, notes };
+};
+
+/** How many published roots of a token were not held against its cap table. */
+const rootsNotCompared = async (
+  tx: Db,
+  coinType: string,
+  through: bigint,
+  { chainId, firstCheckpoint, historyCheckpoint }: Standing,
+  found: Found,
+): Promise<number> => {
+  const from = historyCheckpoint ?? firstCheckpoint ?? 0n;
+  const { published, compared } = await reconcileRoots(
+    tx,
+    coinType,
+    { chainId, from, through },
+    found,
+  );
+  return published - compared;
 };
 
 type Asked = {

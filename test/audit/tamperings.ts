@@ -270,6 +270,22 @@ const OF_ROWS: readonly Tampering[] = [
   ),
 ];
 
+const OF_ROOTS: readonly Tampering[] = [
+  rows(
+    "published_roots",
+    "a root of other balances, whoever signed it",
+    "update published_roots set root = repeat('ab', 32)",
+    /^published_roots, .*: the published root is (ab){32}, .* but the cap table gives/m,
+  ),
+  rows(
+    "log_sequence",
+    "a root of other balances, whoever signed it",
+    `update log_sequence set body = replace(body, body::jsonb ->> 'root', repeat('ab', 32))
+     where kind = 'root' and number = (select number from coin_entries where kind = 'root')`,
+    /^log_sequence, .*: the published root is (ab){32}, .* but the cap table gives/m,
+  ),
+];
+
 const SECONDS_20 = `
   update log_blocks b set times = (
     select string_agg(int8send(('x' || encode(substring(b.times from n * 8 + 1 for 8), 'hex'))::bit(64)::int8 + 20000), ''::bytea order by n)
@@ -566,7 +582,7 @@ const OF_NAMES: readonly Tampering[] = [
   ),
 ];
 
-export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_LOG, ...OF_NAMES];
+export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_ROOTS, ...OF_LOG, ...OF_NAMES];
 
 /** Tables that no command here holds against anything, and what outside shows a change of them. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
