@@ -80,7 +80,8 @@ const report = (error: unknown) => {
   const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
   const said = text ?? error.message;
   // Settings have a line each; what else has several may have them from somebody else.
-  process.stderr.write(`holderbook: ${error instanceof ConfigError ? said : shownLines(said)}\n`);
+  const lines = error instanceof ConfigError ? said.split("\n") : [said];
+  process.stderr.write(`holderbook: ${lines.map(shownLines).join("\n")}\n`);
   if (error.cause instanceof Error)
     process.stderr.write(`  because: ${shownLines(error.cause.message)}\n`);
 };

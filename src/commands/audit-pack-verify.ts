@@ -25,6 +25,7 @@ import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 import { splitType } from "../values/move-type.ts";
 import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "./arguments.ts";
+import { printJson, printLines, tellLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 type VerifyOptions = {
@@ -101,21 +102,18 @@ export const verifyCommand = () =>
         verdict,
         TIER_NAMES.filter((name) => required.includes(name)),
       );
-      const lines = options.json
-        ? [asJson(checked?.manifest ?? null, verdict, failures)]
-        : [
-            ...(checked === null
-              ? []
-              : [rangeText(checked.manifest), registersText(checked.outcome)]),
-            ...verdictLines(verdict),
-          ];
-      process.stdout.write(`${lines.join("\n")}\n`);
+      if (options.json) printJson(asJson(checked?.manifest ?? null, verdict, failures));
+      else if (checked === null) printLines(verdictLines(verdict));
+      else {
+        const { manifest, outcome } = checked;
+        printLines([rangeText(manifest), registersText(outcome), ...verdictLines(verdict)]);
+      }
       if (failures.length > 0) process.exitCode = 1;
       else if (left.length > 0) {
-        process.stderr.write(`required, and not shown: ${left.join(", ")}\n`);
+        tellLines(`required, and not shown: ${left.join(", ")}`);
         process.exitCode = 3;
       } else if (checked?.isUnread) {
-        process.stderr.write("the source did not give what is needed of it\n");
+        tellLines("the source did not give what is needed of it");
         process.exitCode = 3;
       }
     });
@@ -162,15 +160,15 @@ const asJson = (
   manifest: Manifest | null,
   verdict: Verdict,
   failures: AuditPackError["failures"],
-): string => {
+) => {
   const { coinType, first, last, publicKey } = manifest ?? {};
   const mark = (of: Manifest["first"] | undefined) =>
     of && { checkpoint: `${of.checkpoint}`, digest: of.digest };
-  return JSON.stringify({
+  return {
     ...(manifest !== null && { coinType, first: mark(first), last: mark(last), publicKey }),
     verdict,
     failures,
-  });
+  };
 };
 
 const readFrom = async (
@@ -182,7 +180,7 @@ const readFrom = async (
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { signal } = new AbortController();
   const onTrouble = ({ message }: Error, pauseMs: number) =>
-    process.stderr.write(`${shownForeign(message)}; asking again in ${pauseMs} ms\n`);
+    tellLines(`${shownForeign(message)}; asking again in ${pauseMs} ms`);
   const opened = openSource(setting);
   const source = patientSource(opened, { forMs, check: whole, onTrouble });
   try {

@@ -18,6 +18,7 @@ import { retryForOption } from "./arguments.ts";
 import { assertReaches, inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
 import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
 import { patience } from "./named-source.ts";
+import { printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -63,7 +64,8 @@ export const auditPackCommand = () =>
         throw new UsageError("a pack takes --coin, --from, --to and --out");
       }
       const outcome = await make({ ...options, coin, from, to, out });
-      process.stdout.write(`${out}: ${inWords(outcome).join("\n")}\n`);
+      const [held, ...rest] = inWords(outcome);
+      printLines([`${out}: ${held}`, ...rest]);
     })
     .addCommand(verifyCommand());
 

@@ -7,6 +7,7 @@ import {
 } from "../callbacks/signing-keys.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { openStorage } from "../service/storage.ts";
+import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -31,13 +32,13 @@ export const rotateCommand = () =>
       if (lostMasterKey) await replaceSigningKeys(storage.write, masterKey);
       const keys = await openSigningKeys(storage.write, masterKey);
       const shown = lostMasterKey ? await keys.publicKeys() : await keys.rotate(now ? AT_ONCE : {});
-      process.stderr.write(`${told(shown)}\n`);
-      if (lostMasterKey) process.stderr.write(SEALED_ANEW);
-      process.stdout.write(`${JSON.stringify(shown)}\n`);
+      tellLines(told(shown));
+      if (lostMasterKey) tellLines(SEALED_ANEW);
+      printJson(shown);
     });
 
 const SEALED_ANEW =
-  "it is sealed with the master key of this command (CALLBACK_MASTER_KEY, or callback-master-key in DATA_DIR): give every process the same one and restart it\n";
+  "it is sealed with the master key of this command (CALLBACK_MASTER_KEY, or callback-master-key in DATA_DIR): give every process the same one and restart it";
 
 /** What happens when, and what the operator has to do: mostly nothing. */
 const told = ({ keys: [fresh, old] }: CallbackPublicKeys): string =>

@@ -13,7 +13,7 @@ import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { rotateCommand } from "./callbacks-rotate.ts";
-import { jsonOption, printList } from "./list-output.ts";
+import { jsonOption, printList, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -70,7 +70,7 @@ const listCommand = () =>
         const found = await listed(database, page);
         const shown = found.slice(0, limit).map(({ endpoint: _, ...delivery }) => delivery);
         printList(shown, json);
-        if (found.length > limit) process.stderr.write(`more: --after ${shown.at(-1)?.id}\n`);
+        if (found.length > limit) tellLines(`more: --after ${shown.at(-1)?.id}`);
         reportClosed(addresses);
       });
     });
@@ -95,7 +95,7 @@ const redeliverCommand = () =>
         const to = whose.asset === undefined ? undefined : resultEndpoint;
         const outcome = await redeliver(database, { endpoints, id, ...(to && { to }) });
         if (outcome === "unknown") throw new UsageError(`${nameOf(whose)} has no callback ${id}`);
-        process.stderr.write(`${id} ${REDELIVERED[outcome]}\n`);
+        tellLines(`${id} ${REDELIVERED[outcome]}`);
       }),
     );
 
@@ -114,7 +114,7 @@ const enableCommand = () =>
     .action(({ resend = false, ...whose }: EnableOptions) =>
       withAddresses(whose, async (database, addresses) => {
         for (const { key } of addresses) await enableEndpoint(database, key, { resend });
-        process.stderr.write(`callbacks of ${nameOf(whose)} are sent again\n`);
+        tellLines(`callbacks of ${nameOf(whose)} are sent again`);
         reportClosed(addresses.filter(({ withdrawnAt }) => withdrawnAt !== null));
       }),
     );
@@ -131,7 +131,7 @@ const reportClosed = (addresses: readonly CallbackEndpoint[]): void => {
         : disabledAt !== null
           ? `disabled since ${disabledAt.toISOString()}: ${disabledReason}`
           : undefined;
-    if (closed !== undefined) process.stderr.write(`${url} is ${closed}\n`);
+    if (closed !== undefined) tellLines(`${url} is ${closed}`);
   }
 };
 

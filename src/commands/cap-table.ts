@@ -15,6 +15,7 @@ import { assetsOf } from "../service/assets.ts";
 import { openStorage } from "../service/storage.ts";
 import { issuerOf } from "../settings/assets.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
+import { printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -67,9 +68,7 @@ export const capTableCommand = () =>
         const issuer = assets && issuerOf(assets, head.coinType);
         const request = { ...head, rows, issuer, folder };
         const { transactions, stakeholders } = await writeOcf(storage.write, request);
-        process.stdout.write(
-          `${folder}: ${transactions} transactions, ${stakeholders} stakeholders\n`,
-        );
+        printLines([`${folder}: ${transactions} transactions, ${stakeholders} stakeholders`]);
         return;
       }
       const { pieces } = capTableFile(table, { head, rows }, wanted.format, wanted.reader);

@@ -75,7 +75,7 @@ const comparedLines = ({ tallies }: Comparison): readonly string[] =>
     return `  ${shownForeign(name)}: ${rows}${many}${part}`;
   });
 
-export const inWords = (comparison: Comparison): string => {
+export const inWords = (comparison: Comparison): readonly string[] => {
   const { isFull, here, there, through, differences, more, missing, notes } = comparison;
   return [
     ...differenceLines(differences, more),
@@ -86,12 +86,12 @@ export const inWords = (comparison: Comparison): string => {
     "not compared, taken on faith:",
     ...onFaith(comparison).map((line) => `  ${line}`),
     ...notes.map(shownForeign),
-  ].join("\n");
+  ];
 };
 
-export const asJson = (comparison: Comparison): string => {
+export const asJson = (comparison: Comparison) => {
   const { through, here, there, isFull, tallies, differences, more, missing, notes } = comparison;
-  return JSON.stringify({
+  return {
     identical: exitCodeOf(comparison) === 0,
     through: `${through}`,
     here: `${here}`,
@@ -105,5 +105,5 @@ export const asJson = (comparison: Comparison): string => {
     missing,
     onFaith: onFaith(comparison),
     notes,
-  });
+  };
 };

@@ -13,6 +13,7 @@ import { VERSION } from "../version.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { asJson, exitCodeOf, inWords } from "./compare-report.ts";
 import { pipelineOption } from "./digest.ts";
+import { printJson, printLines } from "./output.ts";
 import { progressPlace } from "./progress-line.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -94,7 +95,8 @@ export const compareCommand = () =>
           onProgress: shown.report,
         },
       ).finally(shown.clear);
-      process.stdout.write(`${json ? asJson(compared) : inWords(compared)}\n`);
+      if (json) printJson(asJson(compared));
+      else printLines(inWords(compared));
       process.exitCode = exitCodeOf(compared);
     });
 

@@ -1,6 +1,7 @@
 import { isAllDemo } from "../service/demo.ts";
 import { makeDemoLink } from "../service/demo-link.ts";
 import { keptStartKey } from "../service/kept-keys.ts";
+import { printLines, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -16,8 +17,8 @@ export const printDemoLink = async ({ url }: { readonly url?: string }): Promise
     throw new UsageError("there is no key to lend: start the demo first, with `npm start`");
   }
   const link = await makeDemoLink(config, originOf(url, config.port));
-  process.stderr.write("opens the page signed in, once; links made before open nothing any more\n");
-  process.stdout.write(`${link}\n`);
+  tellLines("opens the page signed in, once; links made before open nothing any more");
+  printLines([link]);
 };
 
 const originOf = (given: string | undefined, port: number): string => {

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { ratioArgument, wholeNumberArgument } from "./arguments.ts";
+import { tellLines } from "./output.ts";
 
 type WriteOptions = {
   readonly dir: string;
@@ -50,9 +51,8 @@ export const demoCommand = async () => {
           if (terminal) process.stderr.write(`\r${written} of ${options.checkpoints} checkpoints`);
         },
       });
-      process.stderr.write(
-        `${terminal ? "\r" : ""}wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}\n`,
-      );
+      if (terminal) process.stderr.write("\r");
+      tellLines(`wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}`);
     });
   const link = new Command("link")
     .description("print another link that opens the page of a running demo signed in, once")

@@ -3,6 +3,7 @@ import { ownDigests, readStanding } from "../audit/own-digests.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { openStorage } from "../service/storage.ts";
 import { checkpointArgument } from "./arguments.ts";
+import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
 type Options = { readonly pipeline?: string; readonly at?: bigint; readonly json?: boolean };
@@ -33,11 +34,9 @@ export const digestCommand = () =>
       const checkpoint = at ?? (await readStanding(db)).last;
       const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));
       const digests = await ownDigests(db, chosen, checkpoint);
-      const text = json
-        ? JSON.stringify({ checkpoint: `${checkpoint}`, digests })
-        : [
-            `checkpoint ${checkpoint}`,
-            ...digests.map(({ pipeline: name, digest }) => `${digest}  ${name}`),
-          ].join("\n");
-      process.stdout.write(`${text}\n`);
+      if (json) printJson({ checkpoint, digests });
+      else {
+        const lines = digests.map(({ pipeline: name, digest }) => `${digest}  ${name}`);
+        printLines([`checkpoint ${checkpoint}`, ...lines]);
+      }
     });

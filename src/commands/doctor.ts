@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
 import { CHECKS, type Check, type Finding, type State } from "../doctor/finding.ts";
-import { shownJson, shownLines } from "../logging/foreign-text.ts";
 import type { Service } from "../service/settings-checks.ts";
 import { namesArgument } from "./arguments.ts";
+import { printJson, printLines } from "./output.ts";
 
 type Options = {
   readonly for: Service;
@@ -41,19 +41,17 @@ export const doctorCommand = () =>
       );
       const count = (state: State) => findings.filter((each) => each.state === state).length;
       const [failed, warned] = [count("fail"), count("warn")];
-      const text = json
-        ? shownJson(JSON.stringify({ ok: failed === 0, failed, warned, findings }))
-        : inWords(findings, failed, warned);
-      process.stdout.write(`${text}\n`);
+      if (json) printJson({ ok: failed === 0, failed, warned, findings });
+      else printLines(inWords(findings, failed, warned));
       if (failed > 0 || (strict && warned > 0)) process.exitCode = 1;
     });
 
 /** A line for each, and what to do below those that need it. */
-const inWords = (findings: readonly Finding[], failed: number, warned: number): string => {
+const inWords = (findings: readonly Finding[], failed: number, warned: number) => {
   const width = Math.max(...CHECKS.map((check: Check) => check.length));
   const lines = findings.flatMap(({ check, state, says, remedy }) => [
-    `${state.padEnd(4)}  ${check.padEnd(width)}  ${shownLines(says)}`,
-    ...(remedy === undefined ? [] : [`${" ".repeat(width + 8)}→ ${shownLines(remedy)}`]),
+    `${state.padEnd(4)}  ${check.padEnd(width)}  ${says}`,
+    ...(remedy === undefined ? [] : [`${" ".repeat(width + 8)}→ ${remedy}`]),
   ]);
   const end =
     failed > 0
@@ -61,5 +59,5 @@ const inWords = (findings: readonly Finding[], failed: number, warned: number): 
       : warned > 0
         ? `nothing failed, ${warned} warned`
         : "everything is there";
-  return [...lines, "", end].join("\n");
+  return [...lines, "", end];
 };

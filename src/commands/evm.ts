@@ -6,7 +6,7 @@ import { loggedTokens } from "../evm/log/standing.ts";
 import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";
-import { jsonOption, printList } from "./list-output.ts";
+import { jsonOption, printList, tellLines } from "./output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -56,8 +56,8 @@ const rereadCommand = () =>
         await remakeTransferEvents(tx, chain);
         return forgotten;
       });
-      process.stderr.write(
-        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them anew\n`,
+      tellLines(
+        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them anew`,
       );
     });
 

@@ -3,7 +3,7 @@ import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { canonicalJson, checkDigests } from "../ledger/reading/inspect.ts";
 import { readCheckpointFile } from "../ledger/sources/chk-file.ts";
-import { shownJson } from "../logging/foreign-text.ts";
+import { printJson, printJsonText } from "./output.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -21,10 +21,10 @@ export const inspectCommand = () =>
         : await readCheckpointFile(what);
       if (check) {
         const report = checkDigests(raw);
-        process.stdout.write(`${shownJson(JSON.stringify(report))}\n`);
+        printJson(report);
         if (report.wrong.length > 0) process.exitCode = 1;
       } else {
-        process.stdout.write(`${shownJson(canonicalJson(decodeCheckpoint(raw)))}\n`);
+        printJsonText(canonicalJson(decodeCheckpoint(raw)));
       }
     });
 

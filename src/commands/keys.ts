@@ -10,7 +10,7 @@ import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-keys.ts";
 import { checkAsset } from "./known-asset.ts";
-import { jsonOption, printList } from "./list-output.ts";
+import { jsonOption, printJson, printLines, printList, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -78,8 +78,8 @@ const createCommand = () =>
       if (project !== undefined) await checkProject(config, project);
       await using storage = await openStorage(config, logger, { tables: "current or new" });
       const { id, secret } = await createKey(storage.write.db, { kind, subject: project, label });
-      process.stderr.write(`key ${id} (${kind}): keep it, it is not shown again\n`);
-      process.stdout.write(`${secret}\n`);
+      tellLines(`key ${id} (${kind}): keep it, it is not shown again`);
+      printLines([secret]);
     });
 
 /** The key, or the pair when one is made: one line of JSON on standard output. */
@@ -98,21 +98,23 @@ const createTaKey = async (key: {
   const { id, publicKey, secretKey } = await registerKey(storage.write, { ...key, callbackUrl });
   const meaning = key.requireBound ? BOUND : UNBOUND;
   if (secretKey === undefined) {
-    process.stderr.write(`key ${id} (ta) is registered\n${meaning}`);
-    process.stdout.write(`${publicKey}\n`);
+    tellLines(`key ${id} (ta) is registered`, ...meaning);
+    printLines([publicKey]);
   } else {
-    process.stderr.write(`key ${id} (ta): keep the pair, it is not shown again\n${meaning}`);
-    process.stdout.write(`${JSON.stringify({ publicKey, secretKey })}\n`);
+    tellLines(`key ${id} (ta): keep the pair, it is not shown again`, ...meaning);
+    printJson({ publicKey, secretKey });
   }
 };
 
 /** What the choice means, for the person who made it. */
-const BOUND = `it accepts bound signatures only: each covers path, time, Idempotency-Key and body
-`;
-const UNBOUND = `it also accepts signatures of the body alone, which never expire and fit every path: a body signed for
-/kyc is accepted at /whitelist. If its caller signs with \`ta sign --post\` or holderbook/client, make the key
-with --require-bound instead
-`;
+const BOUND = [
+  "it accepts bound signatures only: each covers path, time, Idempotency-Key and body",
+];
+const UNBOUND = [
+  "it also accepts signatures of the body alone, which never expire and fit every path: a body signed for",
+  "/kyc is accepted at /whitelist. If its caller signs with `ta sign --post` or holderbook/client, make the key",
+  "with --require-bound instead",
+];
 
 /** A callback address as it is kept, held to the same rules as those of the assets file. */
 const checkedUrl = (config: Config, url: string): string => {
@@ -158,12 +160,12 @@ const rotateCommand = () =>
       await using storage = await openStorage(config, logger, { tables: "current" });
       const masterKey = await callbackMasterKey(config, { existing: true });
       const entry = await changeDeploymentKey(storage.write, masterKey);
-      process.stderr.write(ROTATED);
-      process.stdout.write(`${JSON.stringify(entry)}\n`);
+      tellLines(ROTATED);
+      printJson(entry);
     });
 
 const ROTATED =
-  "the new key signs from now on: restart the process that indexes, which signs nothing until then, and publish the public key where auditors look for it\n";
+  "the new key signs from now on: restart the process that indexes, which signs nothing until then, and publish the public key where auditors look for it";
 
 const callbackUrlCommand = () =>
   new Command("callback-url")
@@ -185,7 +187,7 @@ const callbackUrlCommand = () =>
       await checkAsset(config, key.subject);
       await changeCallbackUrl(storage.write, id, address);
       const where = address ?? `the address of ${key.subject}`;
-      process.stderr.write(`results for key ${id} go to ${where}\n`);
+      tellLines(`results for key ${id} go to ${where}`);
     });
 
 const revokeCommand = () =>
@@ -205,11 +207,11 @@ const revokeCommand = () =>
             `${id} and ${to} must be two keys of the kind ta for one asset, and ${to} not revoked; \`keys list\` shows them`,
           );
         }
-        process.stderr.write(`key ${id} is revoked; what it asked for belongs to ${to}\n`);
+        tellLines(`key ${id} is revoked; what it asked for belongs to ${to}`);
         return;
       }
       if (!(await revokeKey(storage.write.db, id))) {
         throw new UsageError(`no active key has the id ${id}; \`keys list\` shows them`);
       }
-      process.stderr.write(`key ${id} is revoked\n`);
+      tellLines(`key ${id} is revoked`);
     });

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { openStorage } from "../service/storage.ts";
+import { tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
 /** `holderbook migrate`: brings the database to this version, for deployments that do it beforehand. */
@@ -7,5 +8,5 @@ export const migrateCommand = () =>
   new Command("migrate").action(async () => {
     const { config, logger } = await openRuntime();
     await using _storage = await openStorage(config, logger);
-    process.stderr.write("the database is up to date\n");
+    tellLines("the database is up to date");
   });

@@ -16,7 +16,7 @@ import { openStorage, type Storage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
 import { canonicalAddress } from "../values/move-type.ts";
 import { checkpointArgument } from "./arguments.ts";
-import { jsonOption, printList } from "./list-output.ts";
+import { jsonOption, printLines, printList, tellLines } from "./output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { progressLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
@@ -39,7 +39,7 @@ export const packagesCommand = () =>
           ? `${address}  from the log's beginning`
           : `${address}  joined at checkpoint ${checkpoint}`,
       );
-      process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+      printLines(lines);
     })
     .addCommand(addCommand());
 
@@ -107,7 +107,7 @@ const addCommand = () =>
       }
       line.clear();
       if (signal.aborted) {
-        process.stderr.write("not done: the same command goes on from here\n");
+        tellLines("not done: the same command goes on from here");
         process.exitCode = 1;
         return;
       }
@@ -120,8 +120,8 @@ const addCommand = () =>
         for (const pipeline of ledgerPipelines) await resetPipelineIn(tx, pipeline);
       });
       for (const pipeline of ledgerPipelines) await vacuumPipeline(locks.session, pipeline);
-      process.stderr.write(
-        `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it, and until then answers that need them are refused (REBUILDING)\n`,
+      tellLines(
+        `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it, and until then answers that need them are refused (REBUILDING)`,
       );
     });
 

@@ -6,6 +6,7 @@ import type { Config } from "../settings/config.ts";
 import type { PiiVault } from "../ta/pii/vault.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { checkAsset } from "./known-asset.ts";
+import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -39,7 +40,7 @@ const showCommand = () =>
         const requestId = await vault.newestOf({ asset, investorId: investor });
         if (requestId === null) return await noneOf(config, asset);
         const data = await vault.open(requestId, purpose);
-        process.stdout.write(`${JSON.stringify({ requestId, ...data }, null, 2)}\n`);
+        printJson({ requestId, ...data }, 2);
       });
     });
 
@@ -71,7 +72,7 @@ const rotateCommand = () =>
         }
         await vault.checkKeys();
         const rotated = await vault.rotate();
-        process.stdout.write(`${JSON.stringify({ rotated })}\n`);
+        printJson({ rotated });
       }),
     );
 
@@ -124,9 +125,9 @@ const noneOf = async (config: Config, asset: string): Promise<never> => {
 };
 
 const report = (deleted: number) => {
-  process.stdout.write(`${JSON.stringify({ deleted })}\n`);
-  process.stderr.write(
-    "what is sent again as a replay is answered as before and not stored; to store data again, send them under a new Idempotency-Key, with a bound signature\n",
+  printJson({ deleted });
+  tellLines(
+    "what is sent again as a replay is answered as before and not stored; to store data again, send them under a new Idempotency-Key, with a bound signature",
   );
 };
 

@@ -4,6 +4,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipeline, vacuumPipeline } from "../pipelines/register.ts";
 import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
+import { tellLines } from "./output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -32,12 +33,12 @@ export const rebuildCommand = () =>
       });
       if (pipeline === undefined) {
         await lock.session.transaction((tx) => remakeTransferEvents(tx));
-        process.stderr.write(`${name} is made anew from the log by the next start or index\n`);
+        tellLines(`${name} is made anew from the log by the next start or index`);
         return;
       }
       await resetPipeline(lock.session, pipeline);
       await vacuumPipeline(lock.session, pipeline);
-      process.stderr.write(
-        `${name} is empty; start or index fills it from the log, and until then answers that need it are refused (REBUILDING)\n`,
+      tellLines(
+        `${name} is empty; start or index fills it from the log, and until then answers that need it are refused (REBUILDING)`,
       );
     });

@@ -7,6 +7,7 @@ import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { openStorage } from "../service/storage.ts";
 import { AT_HELP, atOption, coinOption } from "./cap-table-at.ts";
+import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
 type Options = { readonly at?: Asked; readonly coin?: string; readonly json?: boolean };
@@ -36,10 +37,8 @@ export const reconcileCommand = () =>
       if (coinType === undefined && (done.findings.length > 0 || done.notShown.length === 0)) {
         await keepFound(database.sql, "command", done.checkpoint, done.findings);
       }
-      const text = json
-        ? JSON.stringify({ ...done, checkpoint: `${done.checkpoint}`, onFaith: ON_FAITH })
-        : inWords(done).join("\n");
-      process.stdout.write(`${text}\n`);
+      if (json) printJson({ ...done, onFaith: ON_FAITH });
+      else printLines(inWords(done));
       if (done.findings.length > 0) process.exitCode = 1;
       else if (done.notShown.length > 0) process.exitCode = NOT_SHOWN;
     });

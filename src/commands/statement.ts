@@ -13,6 +13,7 @@ import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import { keyArgument } from "./arguments.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
+import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -63,9 +64,8 @@ export const statementCommand = () =>
       const statement = await makeStatement({ db, write: database }, key, table, whose, {
         version,
       });
-      const text = `${JSON.stringify(statement, null, 2)}\n`;
-      if (out === undefined) process.stdout.write(text);
-      else await writeFile(out, text);
+      if (out === undefined) printJson(statement, 2);
+      else await writeFile(out, `${JSON.stringify(statement, null, 2)}\n`);
     })
     .addCommand(verifyCommand());
 
@@ -103,7 +103,7 @@ const verifyCommand = () =>
         publicKey: key,
       });
       const kept = entry && (await heldAgainstKept(statement, entry));
-      process.stdout.write(`${told(statement, { root, key }, kept)}\n`);
+      printLines(told(statement, { root, key }, kept));
       if (kept?.shown.length === 0) process.exitCode = NOT_SHOWN;
     });
 
@@ -122,7 +122,7 @@ const told = (
   statement: Statement,
   { root, key }: VerifyOptions,
   kept: StatementEntries | undefined,
-): string => {
+): readonly string[] => {
   const { row, total, totalSupply, checkpoint, coinType, publicKey, decimals } = statement;
   const amount = (units: string) => amountText(BigInt(units), decimals);
   const who =
@@ -148,7 +148,7 @@ const told = (
       : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; for these the signature alone stands",
     ...(kept?.shown ?? []),
     ...(kept?.notShown.map((what) => `not shown: ${what}`) ?? []),
-  ].join("\n");
+  ];
 };
 
 const versionArgument = (text: string): StatementVersion => {

@@ -4,6 +4,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { openStorage } from "../service/storage.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
+import { printJson, printLines } from "./output.ts";
 import { duration } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 
@@ -23,7 +24,8 @@ export const statusCommand = () =>
         ...[{ ...log, pipeline: "log" }, ...pipelines].map((mark) => row(mark, log.next)),
         ...records.map(recordsRow),
       ];
-      process.stdout.write(json ? `${JSON.stringify(rows)}\n` : table(rows));
+      if (json) printJson(rows);
+      else printLines(table(rows));
     });
 
 const row = ({ pipeline, next, mark, rebuildingTo }: Watermark, end: bigint | null) => ({
@@ -61,5 +63,5 @@ const table = (rows: readonly ReturnType<typeof row>[]) => {
         column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0),
       )
       .join("  ");
-  return `${cells.map(line).join("\n")}\n`;
+  return cells.map(line);
 };

@@ -5,7 +5,7 @@ import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { requestOverviews, requestWithHistory } from "../ta/requests/overview.ts";
 import { checkAsset } from "./known-asset.ts";
-import { printList } from "./list-output.ts";
+import { printJson, printList } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -34,7 +34,7 @@ export const showRequest = (id: string): Promise<void> =>
   reading(async (sql) => {
     const request = UUID.test(id) ? await requestWithHistory(sql, id) : null;
     if (request === null) throw new UsageError(`there is no request ${id}`);
-    process.stdout.write(`${JSON.stringify(request, null, 2)}\n`);
+    printJson(request, 2);
   });
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {

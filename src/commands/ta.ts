@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { type SignedHeaders, signRequest } from "../../client/index.mjs";
 import { parseStrictJson } from "../settings/strict-json.ts";
 import { wholeNumberArgument } from "./arguments.ts";
-import { jsonOption } from "./list-output.ts";
+import { jsonOption, printLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook ta`: for callers of the transfer agent API, and for who runs it. */
@@ -94,5 +94,5 @@ const secretKeyIn = (content: string): string => {
 };
 
 const print = (headers: SignedHeaders) => {
-  for (const [name, value] of Object.entries(headers)) process.stdout.write(`${name}: ${value}\n`);
+  printLines(Object.entries(headers).map(([name, value]) => `${name}: ${value}`));
 };

@@ -15,6 +15,7 @@ import { openStorage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
 import { KEPT_WORDS, keptInWords } from "./kept-words.ts";
 import { openNamedSource, patience } from "./named-source.ts";
+import { printJson, printLines } from "./output.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -71,10 +72,8 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
     options.source === undefined
       ? await namedFaults(runtime, storage.write, report)
       : await againstSource(runtime, storage.write, report, options);
-  const text = options.json
-    ? JSON.stringify({ ...asJson(findings), kept: kept.length, ...about })
-    : [...inWords(findings), ...KEPT_WORDS.flatMap(([of, say]) => about[of].map(say))].join("\n");
-  process.stdout.write(`${text}\n`);
+  if (options.json) printJson({ ...asJson(findings), kept: kept.length, ...about });
+  else printLines([...inWords(findings), ...KEPT_WORDS.flatMap(([of, say]) => about[of].map(say))]);
   if (findings.faults.length > 0) process.exitCode = 1;
   else if (!findings.isShown || about.keptNotShown.length > 0) process.exitCode = NOT_SHOWN;
 };

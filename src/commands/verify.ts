@@ -21,11 +21,11 @@ import {
 } from "../ledger/reading/verify-checkpoints.ts";
 import { CheckpointFileError, readCheckpointFile } from "../ledger/sources/chk-file.ts";
 import { CheckpointDamagedError } from "../ledger/sources/source-errors.ts";
-import { shownJson } from "../logging/foreign-text.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { checkpointArgument, keyArgument, retryForOption } from "./arguments.ts";
 import { openNamedSource, patience } from "./named-source.ts";
+import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -93,14 +93,14 @@ export const verifyCommand = () =>
       const verified = files.length > 0 ? verifyFiles(files, options) : verifyRange(options);
       try {
         const { report, began } = await verified;
-        const text = options.json ? JSON.stringify(asJson(report, began)) : inWords(report, began);
-        process.stdout.write(`${text}\n`);
+        if (options.json) printJson(asJson(report, began));
+        else printLines(inWords(report, began));
       } catch (error) {
         if (!options.json || !isFinding(error)) throw error;
         const checkpoint = "sequence" in error ? String(error.sequence) : null;
         const { name, message } = error;
         const found = { holds: false, checkpoint, error: name, message };
-        process.stdout.write(`${shownJson(JSON.stringify(found))}\n`);
+        printJson(found);
         process.exitCode = 1;
       }
     });
@@ -254,20 +254,22 @@ const beginning = (
       }`;
 };
 
-const inWords = ({ checkpoints, digests, links, stretches }: Verified, began: string): string =>
-  [
-    `${checkpoints} checkpoints hold: ${digests} digests, ${links} links to the checkpoint before, ${
-      stretches.filter(({ signed }) => signed !== null).length
-    } signatures`,
-    ...stretches.map(({ first, last, epoch, signed }) => {
-      const range = first === last ? `checkpoint ${first}` : `checkpoints ${first} to ${last}`;
-      return signed === null
-        ? `  ${range}, epoch ${epoch}: the trusted digest`
-        : `  ${range}, epoch ${epoch}: signed by ${signed.signers} of ${signed.members} validators, stake ${signed.stake} of 10000`;
-    }),
-    began,
-    `not covered: ${NOT_COVERED}`,
-  ].join("\n");
+const inWords = (
+  { checkpoints, digests, links, stretches }: Verified,
+  began: string,
+): readonly string[] => [
+  `${checkpoints} checkpoints hold: ${digests} digests, ${links} links to the checkpoint before, ${
+    stretches.filter(({ signed }) => signed !== null).length
+  } signatures`,
+  ...stretches.map(({ first, last, epoch, signed }) => {
+    const range = first === last ? `checkpoint ${first}` : `checkpoints ${first} to ${last}`;
+    return signed === null
+      ? `  ${range}, epoch ${epoch}: the trusted digest`
+      : `  ${range}, epoch ${epoch}: signed by ${signed.signers} of ${signed.members} validators, stake ${signed.stake} of 10000`;
+  }),
+  began,
+  `not covered: ${NOT_COVERED}`,
+];
 
 /** A transaction's digest is made without them, and nodes keep others than the contents name. */
 const NOT_COVERED =

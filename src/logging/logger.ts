@@ -4,6 +4,7 @@
  */
 import pino, { type DestinationStream, type Logger } from "pino";
 import type { Remedy } from "../waiting/remedy.ts";
+import { shownJson } from "./foreign-text.ts";
 
 export type { Logger } from "pino";
 
@@ -122,7 +123,7 @@ const batchedLines = (write: (lines: string) => void) => {
     late = undefined;
     const lines = text;
     text = "";
-    if (lines !== "") write(lines);
+    if (lines !== "") write(shownJson(lines));
   };
   process.once("exit", flush);
   return {

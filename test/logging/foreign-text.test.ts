@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { shownForeign, shownJson, shownLines } from "../../src/logging/foreign-text.ts";
+import { createLogger } from "../../src/logging/logger.ts";
 import { terminalLines } from "../../src/logging/terminal-lines.ts";
 import { runCommand } from "../commands/run-command.ts";
 
@@ -50,6 +51,25 @@ test("doctor shows what another server says, and nothing of it steers the termin
   } finally {
     server.close();
   }
+});
+
+test("a log line of JSON has them as JSON escapes them, and says the same", () => {
+  let text = "";
+  const write = (lines: string) => {
+    text += lines;
+  };
+  const logger = createLogger({ level: "info", remedyOf: () => "stop", write });
+  logger.info({ reason: `${CLEARS}\u2028` }, `failed: ${CLEARS}`);
+  logger.warn("the second line");
+  expect(text).toMatch(PLAIN);
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines).toMatchObject([
+    { reason: `${CLEARS}\u2028`, msg: `failed: ${CLEARS}` },
+    { msg: "the second line" },
+  ]);
 });
 
 test("a log line for people shows nothing of an error as a control of the terminal", async () => {

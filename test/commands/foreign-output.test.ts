@@ -1,0 +1,150 @@
+/** What others wrote, in every command that prints it: shown by its number, never as a control of the terminal. */
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { wholeProgram } from "../../src/command-line.ts";
+import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";
+import { createKey } from "../../src/http/keys.ts";
+import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
+import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
+import { alterLog } from "../log/damage.ts";
+import { copyOf } from "../postgres.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { runCommand } from "./run-command.ts";
+
+/** Clears the screen in 7 bits and in 8, turns the direction of writing, and begins lines of its own. */
+const HOSTILE = "\u001b[2J\u009b2J\u202e\u2028\nholderbook: all holds\r";
+const IN_SQL = `U&'\\001b[2J\\009b2J\\202e\\2028\\000aholderbook: all holds\\000d'`;
+const PLAIN = /^[\n\x20-\x7e–→…·]*$/;
+
+const REQUEST = "00000000-0000-4000-8000-000000000001";
+const OF_REQUEST = `
+  insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, status, message, reason, key_id)
+  values ('${REQUEST}', 1, 'acme', 'kyc', 'x', ${IN_SQL}, 'FAILED', ${IN_SQL}, ${IN_SQL}, 'k');
+  insert into ta_request_history (request_id, number, status, message) values ('${REQUEST}', 1, 'FAILED', ${IN_SQL})`;
+
+/** What stands in the database, by the command that shows it and its arguments. */
+const STORED: Readonly<
+  Record<string, { readonly args?: readonly string[]; readonly sql: string }>
+> = {
+  status: {
+    sql: `insert into evm_chains (chain_id, network, final_block) values (1, ${IN_SQL}, 1);
+        insert into transfer_event_progress (project, chain_id, place, settings, first_block, next_block)
+        values (${IN_SQL}, 1, 0, 'x', 0, 1)`,
+  },
+  reconcile: { sql: `update tokens set name = ${IN_SQL}` },
+  "verify --log": { sql: `update log_high_water set last_digest = ${IN_SQL}` },
+  packages: { sql: `insert into log_packages values (${IN_SQL}, 3, 0)` },
+  "evm list": {
+    sql: `insert into evm_chains (chain_id, network, final_block) values (1, ${IN_SQL}, 1);
+        insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol)
+        values (1, '\\x01', 0, 1, ${IN_SQL}, ${IN_SQL})`,
+  },
+  "keys list": { sql: `update api_keys set label = ${IN_SQL}` },
+  "callbacks list": {
+    args: ["--project", "acme"],
+    sql: `insert into callback_endpoints (key, url, disabled_at, disabled_reason)
+        values ('${callbackEndpoint("acme")}', ${IN_SQL}, now(), ${IN_SQL});
+        insert into callback_messages (id, endpoint, lane, type, body)
+        values (${IN_SQL}, '${callbackEndpoint("acme")}', 'l', ${IN_SQL}, '{}')`,
+  },
+  "ta requests": { sql: OF_REQUEST },
+  "ta request": { args: [REQUEST], sql: OF_REQUEST },
+};
+
+/** Those that show files or other servers, each below; `doctor` in test/logging/foreign-text.test.ts. */
+const GIVEN = ["verify", "inspect", "audit-pack verify", "statement verify", "compare", "doctor"];
+
+/** Words and figures of their own alone, data for a file, or what the person at the terminal entered. */
+const OWN = [
+  "start|index|serve|migrate|rebuild|digest|cap-table|completion|demo write|demo link|packages add|evm reread",
+  "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
+  "keys callback-url|keys revoke|pii show|pii rotate|pii delete",
+].flatMap((line) => line.split("|"));
+
+let register: DemoRegister;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeAll(async () => {
+  [register, folder] = await Promise.all([demoRegister(), temporaryFolder()]);
+  await register.advance(40);
+  await createKey(register.database, { kind: "graphql" });
+});
+afterAll(async () => {
+  await register[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** Runs it, and holds all that it prints against what may be there. */
+const printsPlainly = async (args: readonly string[], settings: Record<string, string>) => {
+  const { stdout, stderr } = await runCommand(args, settings);
+  const printed = `${stdout}\n${stderr}`;
+  expect(printed).toMatch(PLAIN);
+  expect(printed).toMatch(/\\u\{?(00)?9b/);
+  expect(printed).toMatch(/\\u\{?202e/);
+  expect(printed).not.toMatch(/^holderbook: all holds/m);
+};
+
+const namesOf = (commands: readonly TreeCommand[], before = ""): readonly string[] =>
+  commands.flatMap(({ name, about, commands: below }) => [
+    ...(below.length > 0 && about === "" ? [] : [`${before}${name}`]),
+    ...namesOf(below, `${before}${name} `),
+  ]);
+
+test("every command is one that prints foreign text here, or says nothing but its own", async () => {
+  const known = [...Object.keys(STORED), ...GIVEN, ...OWN];
+  const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo"];
+  const names = namesOf(commandTree(await wholeProgram()));
+  expect(names.filter((name) => !known.includes(name) && !groups.includes(name))).toEqual([]);
+});
+
+test("no command writes to the terminal but through the place that escapes", async () => {
+  /** Data for a file or a shell, and lines that are drawn anew. */
+  const others = ["cap-table.ts", "completion.ts", "demo.ts", "start.ts"];
+  const path = join(import.meta.dirname, "../../src/commands");
+  const writing: string[] = [];
+  for (const name of await readdir(path)) {
+    const text = await readFile(join(path, name), "utf8");
+    if (/(stdout|stderr)\.write|console\./.test(text)) writing.push(name);
+  }
+  expect(writing.sort()).toEqual([...others, "output.ts"].sort());
+});
+
+test.each(Object.entries(STORED))(
+  "%s shows what is stored, escaped",
+  async (name, { args = [], sql }) => {
+    await using database = await copyOf(register.database);
+    await alterLog(database, sql);
+    const command = [...name.split(" "), ...args];
+    const settings = { DATABASE_URL: database.url, VERIFY: "links" };
+    await printsPlainly(command, settings);
+    if (name !== "ta request") await printsPlainly([...command, "--json"], settings);
+  },
+);
+
+test.each([
+  ["verify", "json", ["--trust", "1:11111111111111111111111111111111"]],
+  ["inspect", "chk", []],
+  ["statement verify", "json", []],
+  ["audit-pack verify", "", []],
+])("%s shows what a file holds or is called, escaped", async (name, ending, args) => {
+  const file = join(folder.path, `${HOSTILE.replace("\n", "")}.${ending}`);
+  await writeFile(file, JSON.stringify({ [HOSTILE]: HOSTILE }));
+  await printsPlainly([...name.split(" "), file, ...args], {});
+});
+
+test("compare shows what another server says, escaped", async () => {
+  const server = createServer((_, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ errors: [{ message: HOSTILE }] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  const settings = { DATABASE_URL: register.database.url, HOLDERBOOK_COMPARE_KEY: "k" };
+  try {
+    await printsPlainly(["compare", `http://127.0.0.1:${address.port}`], settings);
+  } finally {
+    server.close();
+  }
+});
