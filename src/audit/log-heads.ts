@@ -8,7 +8,7 @@ import type { Sql } from "../database/connect.ts";
 import { chainEnd, chainGap, LogChangedError, type LogFault } from "../log/chain.ts";
 import { checkStretch, endFault } from "../log/check-chain.ts";
 import { type DeploymentKey, signedBytes } from "./deployment-key.ts";
-import { appendEntry } from "./sequence.ts";
+import { appendEntry, logSince } from "./sequence.ts";
 
 /** A head as it is given out. */
 export type LogHead = {
@@ -29,16 +29,26 @@ export const chainIdOf = async (sql: Sql): Promise<string | null> => {
   return row?.chain_id ?? null;
 };
 
+/** The last one as the sequence has it, which says so of a head whose row was deleted, too. */
+const LAST_SIGNED = `
+  select h.checkpoint, c.hash is not distinct from h.hash as chained
+  from ((select checkpoint, hash from log_heads order by checkpoint desc limit 1)
+        union all
+        (select (body::jsonb ->> 'checkpoint')::int8, decode(body::jsonb ->> 'hash', 'hex')
+         from log_sequence where kind = 'head' and number > $1 order by number desc limit 1)) h
+  left join log_chain c using (checkpoint) order by h.checkpoint desc, chained limit 1`;
+
 /**
  * The last checkpoint whose head was signed; -1 before the first.
  * @throws LogChangedError (stop) when the chain has another hash there
  */
 const signedThrough = async (sql: Sql): Promise<bigint> => {
-  const [row] = await sql<{ checkpoint: bigint; chained: boolean }[]>`
-    select h.checkpoint, c.hash is not distinct from h.hash as chained
-    from log_heads h left join log_chain c using (checkpoint) order by h.checkpoint desc limit 1`;
+  const since = await logSince(sql);
+  const [row] = await sql.unsafe<{ checkpoint: bigint; chained: boolean }[]>(LAST_SIGNED, [
+    `${since}`,
+  ]);
   if (row?.chained === false) {
-    const what = "log_chain has not the hash that was signed in log_heads";
+    const what = "log_chain has not the hash of the head that was signed";
     throw new LogChangedError({ checkpoint: row.checkpoint, what });
   }
   return row?.checkpoint ?? -1n;

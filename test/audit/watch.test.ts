@@ -1,10 +1,12 @@
 /** The watch over the log, as a process that indexes runs it. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { signedRoot } from "../../client/verify-statement.mjs";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { readFindings } from "../../src/audit/findings.ts";
 import { integrityDetails } from "../../src/audit/health.ts";
 import { headFault, signedHeads, signHead } from "../../src/audit/log-heads.ts";
+import { correctLog } from "../../src/audit/sequence.ts";
 import { logLook, watchOver } from "../../src/audit/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { completeChains, extendChain, LogChangedError } from "../../src/log/chain.ts";
@@ -144,6 +146,47 @@ test.each([
   expect(await signedHeads(database.sql, 10)).toHaveLength(1);
 });
 
+test("no head is signed over a log that contradicts one whose row was deleted", async () => {
+  await using database = await freshDatabase();
+  const key = await openDeploymentKey(database, randomBytes(32));
+  await append(database, 0n, 3n);
+  const sign = () => database.transaction(({ sql }) => signHead(sql, key));
+  await sign();
+  await alterLog(database, "delete from log_heads");
+  // The same one is not signed twice.
+  expect(await sign()).toBeNull();
+  await alterSender(database, 2n, `0x${"0".repeat(64)}`);
+  await forgetChain(database);
+  await completeChains(database);
+  await expect(sign()).rejects.toThrow(LogChangedError);
+  await append(database, 4n, 8n);
+  await expect(sign()).rejects.toThrow("has not the hash of the head that was signed");
+});
+
+test("roots that were signed beside the sequence are entered when the watch begins", async () => {
+  await using database = await freshDatabase();
+  await append(database, 0n, 3n);
+  const masterKey = randomBytes(32);
+  const key = await openDeploymentKey(database, masterKey);
+  await database.transaction(({ sql }) => signHead(sql, key));
+  const root = {
+    chainId: "chain-a",
+    coinType: `0x${"5".padStart(64, "0")}::acme::ACME`,
+    checkpoint: "3",
+    checkpointDigest: "digest",
+    root: "ab".repeat(32),
+    total: "1000",
+  };
+  const { signature, keyId } = key.sign(signedRoot(root));
+  await database.sql`
+    insert into published_roots
+      (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+    values (${root.coinType}, 3, ${root.checkpointDigest}, ${root.root}, ${root.total}, ${signature}, ${keyId})`;
+  await using _watch = await watching(database, masterKey);
+  const bodies = async () => (await entriesOf(database.sql)).map(({ body }) => body);
+  await expect.poll(bodies, { timeout: 20_000 }).toContainEqual({ version: "1", ...root });
+});
+
 test("a head whose signature was changed is found", async () => {
   await using database = await freshDatabase();
   await append(database, 0n, 3n);
@@ -179,13 +222,18 @@ test("a head that was signed before the chain's id was known is a good one after
 test("a log that is exchanged while it is watched is found whole, and chained from its beginning", async () => {
   await using database = await freshDatabase({ max: 8 });
   await append(database, 0n, 600n);
-  await using watch = await watching(database);
+  const masterKey = randomBytes(32);
+  await using watch = await watching(database, masterKey);
+  const key = await openDeploymentKey(database, masterKey);
   const found = () => logFindings(database);
   for (let round = 0n; round < 5n; round += 1n) {
     await database.transaction((tx) =>
       prepareSecondLog(tx, { address: `0x${"ad".repeat(31)}0${round}`, from: 601n + round }),
     );
-    await database.transaction(exchangeLogs);
+    await database.transaction(async (tx) => {
+      await exchangeLogs(tx);
+      await correctLog(tx.sql, key, { why: "read anew", through: 600n + round });
+    });
     expect((await found()).fault).toBeNull();
     await append(database, 601n + round, 601n + round);
   }
