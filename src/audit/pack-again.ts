@@ -76,8 +76,13 @@ export const readAgain = async (
     if (publishes(checkpoint, olderThanRead)) olderThanRead = null;
     versions.push(...joiningPackages(checkpoint, versions).map(({ address }) => address));
     const facts = ofCoin(factsOf(checkpoint));
+    const hadBegun = beginning !== null;
+    beginning ??= beginningIn(checkpoint, coinType, next === from);
+    // A first register from before the token was made has nothing.
+    if (next > first.checkpoint && beginning !== null && !hadBegun) {
+      await opening.compare(pack, "complete");
+    }
     if (next <= first.checkpoint) {
-      beginning ??= beginningIn(checkpoint, coinType, next === from);
       await reading(file, () => opening.apply(facts));
     } else {
       const packed = facts.length === 0 ? [] : await inPack(file, next);

@@ -173,6 +173,23 @@ test("versions of the contract from before what was read are said not to be show
   expect((await from("1")).stdout).not.toContain("no other version");
 });
 
+test("a pack from before the token was made is complete where its publication was read", async () => {
+  const early = await make("before", "--from", "0", "--to", "40");
+  const ran = await verify(
+    early,
+    "--source",
+    `dir:${ledger}`,
+    "--since",
+    "1",
+    "--require",
+    "complete",
+  );
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toMatch(
+    /by: they begin with the publication of 0x\w+ in checkpoint 2, before/,
+  );
+});
+
 test("an entry that the auditor kept shows that no fact is missing which was signed then", async () => {
   await using pack = await copyOf("whole");
   await signAnew(pack.path, undefined, key);
