@@ -1,8 +1,15 @@
 /** What the slow check of the log found and how far it is: kept, so that every process can tell. */
-import type { Sql, Transactor } from "../database/connect.ts";
-import type { LogFault } from "../log/chain.ts";
-import { type Checked, checkStretch } from "../log/check-chain.ts";
+import type { Sql } from "../database/connect.ts";
+import { chainEnd, type LogFault } from "../log/chain.ts";
+import { edgeFaults } from "../log/check-blocks.ts";
+import { checkStretch } from "../log/check-chain.ts";
+import { checkAllBlocks, checkEntries, checkPackages, logRange } from "./beyond-facts.ts";
+import { checkProofs } from "./check-proofs.ts";
 import { headFault } from "./log-heads.ts";
+import { logSince } from "./sequence.ts";
+import { checkSequence } from "./sequence-check.ts";
+import type { Reading, Stretches } from "./stretches.ts";
+import type { SlowLook } from "./watch.ts";
 
 /** What a look found: nothing yet, a whole round without a fault, or a fault. */
 type Outcome = "none" | "whole" | LogFault;
@@ -36,25 +43,80 @@ const keep = async (sql: Sql, next: bigint, through: bigint, outcome: Outcome): 
 /** Signatures of heads that a round of the slow check verifies, from the newest. */
 const HEADS = 10;
 
-/**
- * Looks at the next stretch, and at the signed heads when that ends a round. The next look begins a new
- * round then, or after a fault, which stands until a whole round finds none.
- */
-export const checkNext = (on: Transactor): Promise<Checked> =>
-  on.transaction(async ({ sql }) => {
-    // Of one log: it may be exchanged meanwhile.
-    await sql`set transaction isolation level repeatable read`;
-    return checkNextIn(sql);
-  });
+/** What the chain over the facts does not cover: blocks, proofs, packages, and all that is signed. */
+async function* beyondFacts(on: Reading): Stretches {
+  const range = await logRange(on.sql);
+  yield* checkAllBlocks(on, 1);
+  yield await edgeFaults(on.sql);
+  yield* checkPackages(on);
+  yield* checkProofs(on, { asked: false, trusted: null, ...range });
+  yield* checkSequence(on);
+  yield* checkEntries(on, await logSince(on.sql), new AbortController().signal);
+}
 
-const checkNextIn = async (sql: Sql): Promise<Checked> => {
+/** The second part of a round, behind the facts. */
+type Beyond = {
+  /** Identifies the log: another one may take its place. */
+  readonly log: bigint;
+  /** Facts were looked at up to here. */
+  readonly through: bigint;
+  readonly reading: { sql: Sql };
+  readonly stretches: Stretches;
+};
+
+const logOf = async (sql: Sql): Promise<bigint> => {
+  const [row] = await sql<{ log: bigint }[]>`select 'log_facts'::regclass::oid::int8 as log`;
+  return row?.log ?? -1n;
+};
+
+/**
+ * Looks at the log, a stretch at a time: first at its facts and the signed heads, then at everything else. The next
+ * look behind a round begins a new one, as it does after a fault, which stands until a whole round finds none.
+ */
+export const logLook = (): SlowLook => {
+  let beyond: Beyond | null = null;
+  return {
+    next: async (on) => {
+      const before = beyond;
+      // One that fails has ended, and is begun anew.
+      beyond = null;
+      const looked = await on.transaction(async ({ sql }) => {
+        // Of one log: it may be exchanged meanwhile.
+        await sql`set transaction isolation level repeatable read`;
+        // First: see `extendChain`.
+        await chainEnd(sql);
+        const log = await logOf(sql);
+        if (before === null) return lookAtFacts(sql, log);
+        if (before.log === log) return lookBeyond(sql, before);
+        await keep(sql, 0n, before.through, "none");
+        return { ended: false, beyond: null };
+      });
+      ({ beyond } = looked);
+      return { ended: looked.ended };
+    },
+  };
+};
+
+type Looked = { readonly ended: boolean; readonly beyond: Beyond | null };
+
+const lookBeyond = async (sql: Sql, beyond: Beyond): Promise<Looked> => {
+  beyond.reading.sql = sql;
+  const step = await beyond.stretches.next();
+  const [fault] = step.done ? [] : step.value;
+  if (fault === undefined && !step.done) return { ended: false, beyond };
+  await keep(sql, 0n, beyond.through, fault ?? "whole");
+  return { ended: true, beyond: null };
+};
+
+/** Looks at the next stretch of facts, and at the signed heads when that was the last one. */
+const lookAtFacts = async (sql: Sql, log: bigint): Promise<Looked> => {
   const [row] = await sql<{ next: bigint }[]>`select next_checkpoint as next from log_check`;
-  const checked = await checkStretch(sql, (row?.next ?? 0n) - 1n);
-  const { through } = checked;
+  const { through, ...checked } = await checkStretch(sql, (row?.next ?? 0n) - 1n);
   const fault = checked.fault ?? (checked.ended ? await headFault(sql, HEADS) : null);
-  const ended = checked.ended || fault !== null;
   // Before anything was read there is nothing to be told.
-  if (ended && fault === null && through < 0n) return checked;
-  await keep(sql, ended ? 0n : through + 1n, through, fault ?? (ended ? "whole" : "none"));
-  return { ...checked, fault, ended };
+  if (checked.ended && fault === null && through < 0n) return { ended: true, beyond: null };
+  await keep(sql, fault === null ? through + 1n : 0n, through, fault ?? "none");
+  if (fault !== null || !checked.ended) return { ended: fault !== null, beyond: null };
+  const reading = { sql };
+  return { ended: false, beyond: { log, through, reading, stretches: beyondFacts(reading) } };
 };

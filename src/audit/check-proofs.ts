@@ -2,7 +2,6 @@
  * Verifies what proves the log's checkpoints once more: the validators' signatures in `log_proofs`, against
  * the committees in `log_committees`, and both against the times and digests that the log keeps.
  */
-import type { Sql } from "../database/connect.ts";
 import { Cursor } from "../ledger/decode/cursor.ts";
 import { readSummary } from "../ledger/decode/summary.ts";
 import { loadBls } from "../ledger/proof/bls.ts";
@@ -18,28 +17,28 @@ import { checkpointMark } from "../log/blocks.ts";
 import type { LogFault } from "../log/chain.ts";
 import type { LogCommittee, StretchProof } from "../log/fact.ts";
 import { allCommittees, proofsAfter } from "../log/proofs.ts";
+import type { Reading, Stretches } from "./stretches.ts";
 
 export type CheckedProofs = {
   /** Signatures that were verified. */
   readonly signatures: number;
-  readonly faults: readonly LogFault[];
   /** What nothing in the database shows, and a source does; and what neither shows. */
   readonly faith: readonly string[];
   readonly beyond: readonly string[];
 };
 
 /**
+ * Some proofs at a time; those of what is appended meanwhile are left out.
  * @param asked the validators' signatures are asked for (VERIFY=signatures): the log's end must have one
  * @param trusted a committee that the settings name; null for none
  */
-export const checkProofs = async (
-  sql: Sql,
+export async function* checkProofs(
+  on: Reading,
   { asked, trusted, first: begin, next }: ProofsAsked,
-  signal: AbortSignal,
-): Promise<CheckedProofs> => {
-  const faults: LogFault[] = [];
+): Stretches<CheckedProofs> {
+  let faults: LogFault[] = [];
   const [faith, beyond]: [string[], string[]] = [[], []];
-  const committees = await allCommittees(sql);
+  const committees = await allCommittees(on.sql);
   const known = new Map<bigint, Committee>();
   const keys = new Map<bigint, Promise<CertificateVerifier>>();
   for (const { epoch, members, namedBy } of committees) {
@@ -72,9 +71,9 @@ export const checkProofs = async (
     return faults.push({ checkpoint: to, what });
   };
   for (let after = -1n; ; ) {
-    signal.throwIfAborted();
-    const page = await proofsAfter(sql, after, PAGE);
+    const page = await proofsAfter(on.sql, after, PAGE);
     for (const proof of page) {
+      if (proof.firstCheckpoint >= next) break;
       const { firstCheckpoint: first, lastCheckpoint: last, epoch } = proof;
       epochs.add(epoch);
       const wrong = (what: string) =>
@@ -91,7 +90,7 @@ export const checkProofs = async (
         continue;
       }
       const { header, nextCommittee } = certified;
-      const mark = await checkpointMark({ sql }, last);
+      const mark = await checkpointMark(on, last);
       if (mark === null) {
         beyond.push(`the digest of checkpoint ${last}: log_blocks does not have it yet`);
       } else if (mark.digest !== header.digest || mark.timestampMs !== header.timestampMs) {
@@ -121,6 +120,8 @@ export const checkProofs = async (
     const end = page.at(-1);
     if (end === undefined || page.length < PAGE) break;
     after = end.firstCheckpoint;
+    yield faults;
+    faults = [];
   }
   if (due === null && (asked || committees.length > 0) && next > 0n) {
     faults.push({
@@ -139,8 +140,9 @@ export const checkProofs = async (
     if (found.isFault) faults.push({ checkpoint: committee.namedBy ?? 0n, what: found.what });
     else beyond.push(found.what);
   }
-  return { signatures, faults, faith, beyond };
-};
+  yield faults;
+  return { signatures, faith, beyond };
+}
 
 export type ProofsAsked = {
   readonly asked: boolean;

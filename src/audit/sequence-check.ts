@@ -9,6 +9,7 @@ import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
 import { keyIdOf, publicDeploymentKeys } from "./deployment-key.ts";
 import { entriesAfter, entryHash, type SequenceEntry, signedEntry, textIn } from "./sequence.ts";
+import type { Reading, Stretches } from "./stretches.ts";
 
 const PAGE = 1_000;
 
@@ -22,23 +23,30 @@ type Place = {
   readonly at: string;
 };
 
+/** The end as of one moment, and the last entry, which must be that. */
+const END = `
+  select coalesce(h.next, 0) as next, coalesce(h.hash, '') as hash,
+         coalesce((select max(number) + 1 from log_sequence), 0) as entries
+  from (select) as one left join log_sequence_head h on true`;
+
+type End = { readonly next: bigint; readonly hash: string; readonly entries: bigint };
+
 /**
  * What does not hold: the first fault of the entries, or else those between the entries and what was signed beside them.
- * @param sql of one snapshot, where entries may be appended meanwhile
+ * Some entries at a time; those that are appended meanwhile are left out.
  */
-export const sequenceFaults = async (
-  sql: Sql,
-  signal: AbortSignal,
-): Promise<readonly LogFault[]> => {
-  const listed = await publicDeploymentKeys({ sql });
+export async function* checkSequence(on: Reading): Stretches {
+  const [end] = await on.sql.unsafe<End[]>(END);
+  if (end === undefined) return;
+  // Behind the end: a key is there before what it signs.
+  const listed = await publicDeploymentKeys(on);
   const keys = new Map(listed.map(({ keyId, publicKey }) => [keyId, publicKey]));
   let place: Place = { number: 0n, previous: "0".repeat(64), keyId: undefined, at: "" };
-  for (;;) {
-    signal.throwIfAborted();
-    const page = await entriesAfter({ sql }, place.number - 1n, PAGE);
-    for (const entry of page) {
+  while (place.number < end.next) {
+    const page = await entriesAfter(on, place.number - 1n, PAGE);
+    for (const entry of page.slice(0, Number(end.next - place.number))) {
       const what = wrongIn(entry, place, keys);
-      if (what !== null) return [faultOf(`entry ${entry.number} of the sequence ${what}`)];
+      if (what !== null) return yield [faultOf(`entry ${entry.number} of the sequence ${what}`)];
       place = {
         number: place.number + 1n,
         previous: entryHash(entry),
@@ -47,25 +55,25 @@ export const sequenceFaults = async (
       };
     }
     if (page.length < PAGE) break;
+    yield [];
   }
-  const [end] = await sql<{ next: bigint; hash: string }[]>`
-    select next, hash from log_sequence_head`;
-  if ((end?.next ?? 0n) !== place.number || (end !== undefined && end.hash !== place.previous)) {
-    const what = `ends with number ${place.number - 1n}, but log_sequence_head says ${(end?.next ?? 0n) - 1n}: its end was deleted or exchanged`;
-    return [faultOf(`the sequence ${what}`)];
+  const { next, entries } = end;
+  if (next !== entries || next !== place.number || (next > 0n && end.hash !== place.previous)) {
+    const what = `ends with number ${entries - 1n}, but log_sequence_head says ${next - 1n}: its end was deleted or exchanged`;
+    return yield [faultOf(`the sequence ${what}`)];
   }
-  if (place.number === 0n) return [];
+  if (next === 0n) return;
   const faults: string[] = [];
   for (const beside of [ROOTS, HEADS]) {
-    const what = await committedFault(sql, beside);
+    const what = await committedFault(on.sql, beside);
     if (what !== null) faults.push(what);
   }
   for (const look of [EXCHANGED, ROOTS.rowless, HEADS.rowless, LISTED]) {
-    const [row] = await sql.unsafe<{ what: string }[]>(look);
+    const [row] = await on.sql.unsafe<{ what: string }[]>(look);
     if (row !== undefined) faults.push(row.what);
   }
-  return faults.map(faultOf);
-};
+  yield faults.map(faultOf);
+}
 
 const faultOf = (what: string): LogFault => ({ checkpoint: 0n, what });
 

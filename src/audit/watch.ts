@@ -12,7 +12,6 @@ import { pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { createChainEntries } from "./chain-entries.ts";
-import { checkNext } from "./check-log.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
 import { enterRoots } from "./root-signatures.ts";
@@ -56,9 +55,6 @@ const PACE: Pace = {
   rests: 49,
   catchUpRests: 4,
 };
-
-/** Watches the log's own chain. */
-export const logLook: SlowLook = { next: checkNext };
 
 /**
  * Watches until `signal` aborts; trouble is told and tried again, but for what was published and is lost.

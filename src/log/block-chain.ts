@@ -8,6 +8,7 @@
  * appends and the one that is filled in have a chain each.
  */
 import { createHash } from "node:crypto";
+import { bigints } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
 import { STRETCHES, type Stretches } from "./blocks.ts";
@@ -126,6 +127,26 @@ export const blockHashesAt = async (
     if (next === before) return hashes;
   }
   return hashes;
+};
+
+const STORED = `
+  select t.through, encode(c.hash, 'hex') as hash
+  from unnest($1::int8[]) t(through)
+  join lateral (
+    select first_checkpoint, count from log_blocks where first_checkpoint <= t.through
+    order by first_checkpoint desc limit 1) b on b.first_checkpoint + b.count - 1 = t.through
+  join log_block_chain c using (first_checkpoint)`;
+
+/** Those of the same that are the end of a block, as the chain has them. */
+export const storedBlockHashes = async (
+  sql: Sql,
+  from: bigint,
+  through: readonly bigint[],
+): Promise<ReadonlyMap<bigint, string>> => {
+  const stretch = (await blockStretches(sql)).find((one) => one.from === from);
+  const ends = through.filter((last) => stretch && last >= from && last < stretch.to);
+  const rows = await sql.unsafe<{ through: bigint; hash: string }[]>(STORED, [bigints(ends)]);
+  return new Map(rows.map((row) => [row.through, row.hash]));
 };
 
 /** @param to excluded */

@@ -1,9 +1,10 @@
 /** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
+import { logLook } from "../audit/check-log.ts";
 import { dailyRoots } from "../audit/daily-roots.ts";
 import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { fullLook } from "../audit/full-look.ts";
 import { sumsLook } from "../audit/sums-look.ts";
-import { logLook, watchOver } from "../audit/watch.ts";
+import { watchOver } from "../audit/watch.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Config } from "../settings/config.ts";
@@ -43,7 +44,7 @@ export const startWatch = async (settings: {
       database: storage.write,
       key,
       looks: [
-        logLook,
+        logLook(),
         sumsLook(),
         ...(config.reconcileSeconds === 0 ? [] : [fullLook(config.reconcileSeconds)]),
         ...(key === undefined ? [] : [dailyRoots({ key, onFault })]),

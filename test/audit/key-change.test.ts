@@ -6,11 +6,10 @@ import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { publishRoot } from "../../src/audit/published-roots.ts";
 import { publishRoot2 } from "../../src/audit/root-entries.ts";
 import { appendEntry, SequenceKeyError } from "../../src/audit/sequence.ts";
-import { sequenceFaults } from "../../src/audit/sequence-check.ts";
 import { openLog } from "../../src/log/log.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { entriesOf } from "./sequence-entries.ts";
+import { entriesOf, sequenceFaults } from "./sequence-entries.ts";
 
 let database: TestDatabase;
 const masterKey = randomBytes(32);
@@ -39,7 +38,7 @@ const publish = (key: Awaited<ReturnType<typeof open>>) =>
     return publishRoot2(sql, key, root2);
   });
 
-const faults = () => sequenceFaults(database.sql, new AbortController().signal);
+const faults = () => sequenceFaults(database.sql);
 
 test("a new key is named by the key before it, signs what comes from then on, and the sequence holds for whoever knows the first", async () => {
   const first = await open();

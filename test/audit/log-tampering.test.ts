@@ -1,10 +1,15 @@
-/** Each table of the log altered, as one who can write it would: `verify --log` finds it, with or without the source. */
+/**
+ * Each table of the log altered, as one who can write it would: `verify --log` finds it, with or without the source,
+ * and so does the watch.
+ */
 import { randomBytes } from "node:crypto";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { logLook } from "../../src/audit/check-log.ts";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { integrityDetails } from "../../src/audit/health.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
 import { verifyLog } from "../../src/audit/verify-log.ts";
 import { completeChains } from "../../src/log/chain.ts";
@@ -232,13 +237,32 @@ test.each([
     "update log_checkpoints set bytes_total = bytes_total + 1 where checkpoint = (select min(checkpoint) from log_checkpoints)",
     /log_checkpoints counts \d+ bytes/,
   ],
-])("%s: found without a source", async (_what, statement, words) => {
+])("%s: found without a source", async (what, statement, words) => {
   await withLog(statement, async () => {
     const { code, stdout } = await verify();
     expect(stdout).toMatch(words);
     expect(code).toBe(1);
+    const { integrity } = (await watched()).members;
+    const isFound = !BY_SETTINGS.includes(what);
+    expect(integrity).toMatchObject({ state: isFound ? "stalled" : "ok" });
+    if (isFound) expect(integrity.reason).toMatch(/^the log was changed: checkpoint \d+: /);
   });
+  expect(await watched()).toMatchObject({ state: "ok" });
 });
+
+/** What follows from VERIFY and the trusted committee alone, which the command knows. */
+const BY_SETTINGS: readonly string[] = [
+  "emptied proofs and committees",
+  "the last proof deleted",
+  "stake of the committee that was trusted",
+];
+
+/** Health after a round of the watch. */
+const watched = async () => {
+  const look = logLook();
+  while (!(await look.next(database)).ended);
+  return integrityDetails(database)();
+};
 
 /** All chains made anew over what the log then has, as one who can write it all would. */
 const CHAINS = "truncate log_chain, log_coin_chain, log_block_chain";

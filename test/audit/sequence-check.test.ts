@@ -14,12 +14,12 @@ import {
   signedEntry,
   watchSequence,
 } from "../../src/audit/sequence.ts";
-import { sequenceFaults } from "../../src/audit/sequence-check.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { sequenceFaults } from "./sequence-entries.ts";
 
 let database: TestDatabase;
 let key: DeploymentKey;
@@ -70,7 +70,7 @@ const foundAfter = async (
   const changed = database.transaction(async ({ sql }) => {
     await sql`set local session_replication_role = replica`;
     await change(sql);
-    const faults = await sequenceFaults(sql, new AbortController().signal);
+    const faults = await sequenceFaults(sql);
     found = faults.map(({ what }) => what);
     throw UNDONE;
   });

@@ -2,12 +2,13 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { signedRoot } from "../../client/verify-statement.mjs";
+import { logLook } from "../../src/audit/check-log.ts";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { readFindings } from "../../src/audit/findings.ts";
 import { integrityDetails } from "../../src/audit/health.ts";
 import { headFault, signedHeads, signHead } from "../../src/audit/log-heads.ts";
 import { correctLog } from "../../src/audit/sequence.ts";
-import { logLook, watchOver } from "../../src/audit/watch.ts";
+import { watchOver } from "../../src/audit/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { completeChains, extendChain, LogChangedError } from "../../src/log/chain.ts";
 import { checkStretch } from "../../src/log/check-chain.ts";
@@ -36,7 +37,7 @@ const watching = async (database: Database, masterKey = randomBytes(32)) => {
     {
       database,
       key: await openDeploymentKey(database, masterKey),
-      looks: [logLook],
+      looks: [logLook()],
       pace: { chainEveryMs: 10, signEveryMs: 10, roundEveryMs: 10, rests: 0, catchUpRests: 0 },
       onTrouble: (error) => troubles.push(error),
     },
@@ -93,6 +94,56 @@ test("a watched log is chained, signed and looked at to its end; what is altered
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(longer);
   expect(watch.troubles).toEqual([]);
 });
+
+test.each([
+  [
+    "a digest of a checkpoint",
+    "update log_blocks set digests = set_byte(digests, 3, get_byte(digests, 3) # 1)",
+    "update log_blocks set digests = set_byte(digests, 3, get_byte(digests, 3) # 1)",
+    /the hash of times and digests of checkpoints 0 to 20 is not the one in log_block_chain/,
+  ],
+  [
+    "an entry of the sequence",
+    "update log_sequence set body = replace(body, 'head', 'heab') where number = 0",
+    "update log_sequence set body = replace(body, 'heab', 'head') where number = 0",
+    /entry 0 of the sequence does not have a signature/,
+  ],
+  [
+    "the end of the sequence",
+    "update log_sequence_head set next = next - 1",
+    "update log_sequence_head set next = next + 1",
+    /the sequence ends with number \d+, but log_sequence_head says/,
+  ],
+  [
+    "an added package",
+    `insert into log_packages values ('0x${"99".repeat(32)}', 4000, 0)`,
+    "delete from log_packages where checkpoint = 4000",
+    /log_packages: package 0x(99)+ joined at a checkpoint that the log does not have/,
+  ],
+])(
+  "the watch finds %s that was changed, and /health names it until it is mended",
+  async (_what, change, mend, words) => {
+    await using database = await freshDatabase();
+    await append(database, 0n, 20n);
+    {
+      await using _watch = await watching(database);
+      const whole = { signedThrough: "20", checkedThrough: "20", fault: null };
+      await expect.poll(() => logFindings(database), { timeout: 20_000 }).toMatchObject(whole);
+    }
+    const look = logLook();
+    const round = async () => {
+      while (!(await look.next(database)).ended);
+      return integrityDetails(database)();
+    };
+    expect(await round()).toMatchObject({ state: "ok" });
+    await alterLog(database, change);
+    const told = await round();
+    expect(told).toMatchObject({ state: "stalled" });
+    expect(told.members.integrity.reason).toMatch(words);
+    await alterLog(database, mend);
+    expect(await round()).toMatchObject({ state: "ok" });
+  },
+);
 
 test("facts changed together with their chain contradict the heads that were signed before", async () => {
   await using database = await freshDatabase();

@@ -76,12 +76,3 @@ export const changeProof = (database: TestDatabase, checkpoint: bigint) =>
     `update log_proofs set summary = set_byte(summary, 17, get_byte(summary, 17) # 1)
      where first_checkpoint <= ${checkpoint} and last_checkpoint >= ${checkpoint}`,
   );
-
-/** Loses the newest entries of the sequence, as an asynchronous fail-over does: all but the first `kept`. */
-export const loseEntries = (database: TestDatabase, kept: number) =>
-  alterLog(
-    database,
-    `delete from coin_entries where number >= ${kept};
-     with last as (delete from log_sequence where number >= ${kept} returning number, previous)
-     update log_sequence_head set next = ${kept}, hash = (select previous from last order by number limit 1)`,
-  );

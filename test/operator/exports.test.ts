@@ -12,10 +12,9 @@ import { SequenceLostError } from "../../src/audit/sequence.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { readOcf } from "../audit/ocf-package.ts";
-import { entriesOf } from "../audit/sequence-entries.ts";
+import { entriesOf, loseEntries } from "../audit/sequence-entries.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
-import { loseEntries } from "../log/damage.ts";
 import { forgetDecimals } from "../log/decimals.ts";
 import { type OperatorApi, serveOperator } from "./service.ts";
 
