@@ -216,7 +216,7 @@ const shown = (key) =>
 /** What is missing, malformed or not known. */
 const shapeOf = (value, members, name) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return [`${name} is no object`];
+    return [`${name || "it"} is no object`];
   }
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(members, key));
   const wrong = Object.keys(members).filter(
@@ -237,13 +237,14 @@ const shape = (statement) => {
 };
 
 /** Whose row it is: no wallet counts twice. */
-const wallets = ({ holderId, wallets }) => {
+const wallets = ({ holderId, wallets, balance }) => {
   const isAscending = wallets.every(
     ({ address }, at) => at === 0 || wallets[at - 1].address < address,
   );
   return [
     isAscending ? [] : "the wallets are not in ascending order, each once",
     holderId !== null || wallets.length === 1 ? [] : "a row without a holder is that of one wallet",
+    balance !== "0" ? [] : "the row holds nothing, and so is no row of a table",
   ].flat();
 };
 

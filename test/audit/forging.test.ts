@@ -242,4 +242,5 @@ test.skipIf(chromium === undefined)(
     }
     expect(found).toEqual(inNode);
   },
+  LONG,
 );

@@ -210,13 +210,15 @@ test("a row, path or total of one's own, well signed, still does not lead to the
   ]);
 });
 
-test("a wallet that is named twice, or a row of several wallets without a holder, is found though all is signed", () => {
+test("a wallet that is named twice, a row of several wallets without a holder, or one of nothing is found though all is signed", () => {
   const twice = statementOf(0, 3, (leaf) => {
     return { ...leaf, addresses: leaf.addresses.flatMap((one) => [one, one]) };
   });
   expect(failures(twice)).toEqual(["the wallets are not in ascending order, each once"]);
   const shared = statementOf(0, 3, (leaf) => ({ ...leaf, holderId: null }));
   expect(failures(shared)).toEqual(["a row without a holder is that of one wallet"]);
+  const none = statementOf(0, 3, (leaf) => ({ ...leaf, balance: 0n, tokens: 0n, granted: 0n }));
+  expect(failures(none)).toContain("the row holds nothing, and so is no row of a table");
 });
 
 test("what is not in its one form is refused however well it is signed, with a reason that writes nothing into a terminal", () => {

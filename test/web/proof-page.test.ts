@@ -225,6 +225,8 @@ test("what is neither statement nor pack is refused in words that say what to dr
     new Map<string, Blob>(),
     one("a.pdf", "%PDF"),
     one("a.json", '{"hello":"holderbook-statement"'),
+    one("a.json", `\ufeff${JSON.stringify(statementOf(3, 8))}`),
+    new Map([["a.json", new Blob([new Uint8Array([0x22, 0xff, 0x22])])]]),
     one("manifest.json", '{"name":"another"}'),
     one("a.zip", "PK\u0003\u0004 and nothing"),
     new Map([...one("a.json", "{}"), ...one("b.json", "{}")]),

@@ -23,13 +23,22 @@ export const checkFiles = async (files: Files, told: Progress): Promise<Report> 
   if (file.size > LONGEST_STATEMENT) {
     throw new UncheckableError(`${name} is too large for a statement.`);
   }
-  const text = await file.text();
+  const text = textOf(await file.arrayBuffer());
   if (!text.includes('"holderbook-statement"')) {
     throw new UncheckableError(
       `${name} is neither a statement nor an audit pack. A statement is the JSON file that a holder was given; of a pack drop the whole folder, or a zip of it.`,
     );
   }
   return checkStatement(text);
+};
+
+/** Every byte counts: none may be left out or replaced, as a mark of the byte order would be. */
+const textOf = (bytes: ArrayBuffer): string => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UncheckableError("The file is not UTF-8.");
+  }
 };
 
 const isZip = async (file: Blob): Promise<boolean> => {

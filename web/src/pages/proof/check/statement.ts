@@ -16,7 +16,7 @@ const STEPS: readonly { readonly title: string; readonly about: RegExp; readonly
     {
       title: "The row adds up",
       about:
-        /in ascending order|row without a holder|tokens and granted|unlocked and locked|wallets' balances|the share is not|treasury's supply/,
+        /in ascending order|row without a holder|row holds nothing|tokens and granted|unlocked and locked|wallets' balances|the share is not|treasury's supply/,
       found: "Wallets, tokens, grants and share come to the balance.",
     },
     {
