@@ -12,10 +12,10 @@ import { readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import type { Asked } from "../graphql/past.ts";
 import { assetsOf } from "../service/assets.ts";
-import { openStorage } from "../service/storage.ts";
 import { issuerOf } from "../settings/assets.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
 import { printLines } from "./output.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -52,17 +52,15 @@ export const capTableCommand = () =>
     .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, ...options }: Options) => {
       const wanted = wantedOf(options);
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      const runtime = await openRuntime();
+      await using storage = await openReading(runtime);
       // Without the time limit of callers' queries: a register may be long.
       const db = tableReads(storage.write.db);
       const table = await tableAt(db, coin, at);
       const { head, rows } = await readCapTable(db, table);
       if (wanted.format === "ocf") {
         const { folder } = wanted;
+        const { config } = runtime;
         const { assetsFile } = config;
         const assets = assetsFile === undefined ? undefined : await assetsOf(config, assetsFile);
         const issuer = assets && issuerOf(assets, head.coinType);

@@ -8,13 +8,13 @@ import { answerHere } from "../graphql/answer-here.ts";
 import { watchPackages } from "../log/packages.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { LAYOUT } from "../pipelines/pipeline.ts";
-import { openStorage } from "../service/storage.ts";
 import { VERSION } from "../version.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { asJson, exitCodeOf, inWords } from "./compare-report.ts";
 import { pipelineOption } from "./digest.ts";
 import { printJson, printLines } from "./output.ts";
 import { progressPlace } from "./progress-line.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -63,11 +63,8 @@ export const compareCommand = () =>
       const { pipeline, through, full = false, resume: file, json } = options;
       const secret = await keyIn(options);
       const runtime = await openRuntime();
-      const { config, logger, signal } = runtime;
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      const { logger, signal } = runtime;
+      await using storage = await openReading(runtime);
       const here = answerHere(
         {
           readers: storage.readers,

@@ -1,10 +1,9 @@
 import { Command, Option } from "commander";
 import { ownDigests, readStanding } from "../audit/own-digests.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { openStorage } from "../service/storage.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { printJson, printLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
+import { openReading } from "./reading.ts";
 
 type Options = { readonly pipeline?: string; readonly at?: bigint; readonly json?: boolean };
 
@@ -25,11 +24,7 @@ export const digestCommand = () =>
     )
     .option("--json", "one JSON document instead of text")
     .action(async ({ pipeline, at, json }: Options) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      await using storage = await openReading();
       const { db } = storage.read;
       const checkpoint = at ?? (await readStanding(db)).last;
       const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));

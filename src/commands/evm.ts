@@ -8,6 +8,7 @@ import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { jsonOption, printList, tellLines } from "./output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -20,11 +21,7 @@ const listCommand = () =>
     .description("the tokens that the log has, and how far it is: JSON, one a line")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      await using storage = await openReading();
       printList(await loggedTokens(storage.read.db), json);
     });
 

@@ -11,6 +11,7 @@ import type { Config } from "../settings/config.ts";
 import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-keys.ts";
 import { checkAsset } from "./known-asset.ts";
 import { jsonOption, printJson, printLines, printList, tellLines } from "./output.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -142,11 +143,7 @@ const listCommand = () =>
     .description("every key: JSON, one a line, without the secrets")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      await using storage = await openReading();
       printList(await listKeys(storage.write.db), json);
     });
 

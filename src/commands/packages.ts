@@ -19,6 +19,7 @@ import { checkpointArgument } from "./arguments.ts";
 import { jsonOption, printLines, printList, tellLines } from "./output.ts";
 import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { progressLine } from "./progress-line.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -27,11 +28,7 @@ export const packagesCommand = () =>
   new Command("packages")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      await using storage = await openReading();
       const packages = await packagesInLog(storage.read.sql);
       if (json) return printList(packages, json);
       const lines = packages.map(({ address, checkpoint }) =>

@@ -2,22 +2,17 @@ import { Command } from "commander";
 import { ageSeconds } from "../http/health/health.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
-import { openStorage } from "../service/storage.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { printJson, printLines } from "./output.ts";
 import { duration } from "./progress-line.ts";
-import { openRuntime } from "./runtime.ts";
+import { openReading } from "./reading.ts";
 
 /** `holderbook status`: how far the log and each pipeline are, read from the database. */
 export const statusCommand = () =>
   new Command("status")
     .option("--json", "one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        readOnly: true,
-      });
+      await using storage = await openReading();
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);
       const rows = [

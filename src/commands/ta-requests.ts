@@ -1,11 +1,11 @@
 /** `holderbook ta requests` and `ta request ID`: loaded by them alone, so that `ta sign` is quick. */
 
 import type { Sql } from "../database/connect.ts";
-import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { requestOverviews, requestWithHistory } from "../ta/requests/overview.ts";
 import { checkAsset } from "./known-asset.ts";
 import { printJson, printList } from "./output.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -38,8 +38,8 @@ export const showRequest = (id: string): Promise<void> =>
   });
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
-  const { config, logger } = await openRuntime();
+  const runtime = await openRuntime();
   // The connections for callers' queries would cut off a look at millions of requests.
-  await using storage = await openStorage(config, logger, { tables: "current", readOnly: true });
-  await act(storage.write.sql, config);
+  await using storage = await openReading(runtime);
+  await act(storage.write.sql, runtime.config);
 };

@@ -11,11 +11,11 @@ import type { Committee } from "../ledger/proof/committee.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
-import { openStorage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
 import { KEPT_WORDS, keptInWords } from "./kept-words.ts";
 import { openNamedSource, patience } from "./named-source.ts";
 import { printJson, printLines } from "./output.ts";
+import { openReading } from "./reading.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -54,10 +54,7 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   const kept: Kept[] = [];
   for (const path of options.head ?? []) kept.push(...(await readKept(path)));
   const runtime = await openRuntime();
-  await using storage = await openStorage(runtime.config, runtime.logger, {
-    tables: "current",
-    readOnly: true,
-  });
+  await using storage = await openReading(runtime);
   const asked = await askedOf(runtime);
   const found = await verifyLog(storage.write, asked, runtime.signal);
   const { sql } = storage.write;
