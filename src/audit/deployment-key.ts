@@ -41,7 +41,7 @@ const KEY_LOCK = 6_204_117_233_560n;
 const LOST = "set CALLBACK_MASTER_KEY, or put back the file callback-master-key of DATA_DIR";
 
 /** The bytes that a signature is over. */
-export const signedBytes = (statement: Signable): Uint8Array =>
+const signedBytes = (statement: Signable): Uint8Array =>
   Buffer.from(canonicalJson(statement), "utf8");
 
 /**

@@ -4,6 +4,7 @@ import { SequenceError, verifySequence } from "../../client/verify-sequence.mjs"
 import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
 import { keyIdOf, publicDeploymentKeys } from "./deployment-key.ts";
+import { isSigned } from "./is-signed.ts";
 import type { Kept } from "./kept.ts";
 import { chainIdOf } from "./log-heads.ts";
 import { entriesAt, textIn } from "./sequence.ts";
@@ -104,7 +105,7 @@ const wrongIn = async (
 
 const sequenceFault = async (entry: unknown, publicKey: string): Promise<string | null> => {
   try {
-    await verifySequence([entry], { publicKey });
+    await verifySequence([entry], { publicKey, isSigned });
     return null;
   } catch (error) {
     if (error instanceof SequenceError) return error.message;

@@ -2,12 +2,13 @@
  * Signed heads of the log's hash chain. A chain can be made anew over changed facts; a signature that was
  * given out before cannot be taken back.
  */
-import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
+import { canonicalJson } from "../../client/canonical-json.mjs";
 import { signedLogHead } from "../../client/verify-log-head.mjs";
 import type { Sql } from "../database/connect.ts";
 import { chainEnd, chainGap, LogChangedError, type LogFault } from "../log/chain.ts";
 import { checkStretch, endFault } from "../log/check-chain.ts";
-import { type DeploymentKey, signedBytes } from "./deployment-key.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { isSigned } from "./is-signed.ts";
 import { appendEntry, logSince } from "./sequence.ts";
 
 /** A head as it is given out. */
@@ -147,19 +148,13 @@ const contradicted = async (sql: Sql): Promise<LogFault | null> => {
   return { checkpoint, what };
 };
 
-const isSigned = (head: LogHead, chainId: string | null): boolean => {
-  const bytes = strictBase64(head.signature);
-  if (head.publicKey === null || bytes === undefined) return false;
-  const publicKey = publicKeyOf(head.publicKey);
+const isGenuine = (head: LogHead, chainId: string | null): boolean => {
+  const { publicKey, signature, hash } = head;
+  if (publicKey === null) return false;
+  const checkpoint = `${head.checkpoint}`;
   // The first heads may be older than the first source that could tell the chain's id.
   return [chainId, null].some((id) =>
-    verifyBytes(
-      signedBytes(
-        signedLogHead({ chainId: id, checkpoint: `${head.checkpoint}`, hash: head.hash }),
-      ),
-      bytes,
-      publicKey,
-    ),
+    isSigned(signature, canonicalJson(signedLogHead({ chainId: id, checkpoint, hash })), publicKey),
   );
 };
 
@@ -178,7 +173,7 @@ export const headFault = async (sql: Sql, newest?: number): Promise<LogFault | n
   let left = newest ?? Number.POSITIVE_INFINITY;
   for (let before: bigint | undefined; left > 0; ) {
     const page = await signedHeads(sql, Math.min(PAGE, left), before);
-    const forged = page.find((head) => !isSigned(head, chainId));
+    const forged = page.find((head) => !isGenuine(head, chainId));
     if (forged !== undefined) {
       const what = `the signature in log_heads is not one of key ${forged.keyId}: the row or the key was changed`;
       return { checkpoint: forged.checkpoint, what };

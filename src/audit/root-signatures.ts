@@ -1,10 +1,10 @@
 /** Holds the roots of version 1 against the keys that signed them: each row shows by itself that it was not changed. */
 import { canonicalJson } from "../../client/canonical-json.mjs";
-import { isBase64, isSignatureOf } from "../../client/sum-tree.mjs";
 import { signedRoot } from "../../client/verify-statement.mjs";
 import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
+import { isSigned } from "./is-signed.ts";
 import { enterRoot, type Root } from "./published-roots.ts";
 
 type Row = Root & {
@@ -24,7 +24,7 @@ export const rootFault = async (sql: Sql, signal: AbortSignal): Promise<LogFault
   const rows = sql.unsafe<Row[]>(ROWS);
   for await (const page of rows.cursor(1_000)) {
     signal.throwIfAborted();
-    const wrong = page.find((row) => !isSigned(row));
+    const wrong = page.find((row) => !isGenuine(row));
     if (wrong === undefined) continue;
     const what = `published_roots: the root of ${wrong.coinType} is not what the key ${wrong.keyId} signed: its row was changed`;
     return { checkpoint: BigInt(wrong.checkpoint), what };
@@ -32,10 +32,8 @@ export const rootFault = async (sql: Sql, signal: AbortSignal): Promise<LogFault
   return null;
 };
 
-const isSigned = ({ keyId: _, publicKey, signature, ...root }: Row): boolean =>
-  isBase64(64)(signature) &&
-  isBase64(32)(publicKey) &&
-  isSignatureOf(signature, canonicalJson(signedRoot(root)), publicKey);
+const isGenuine = ({ keyId: _, publicKey, signature, ...root }: Row): boolean =>
+  isSigned(signature, canonicalJson(signedRoot(root)), publicKey);
 
 /** Roots that a version signed beside the sequence which did not enter them: neither entries, nor there before it. */
 const BESIDE = `
@@ -51,5 +49,5 @@ const BESIDE = `
  */
 export const enterRoots = async (sql: Sql, key: DeploymentKey): Promise<void> => {
   for (const row of await sql.unsafe<Row[]>(BESIDE))
-    if (isSigned(row)) await enterRoot(sql, key, row);
+    if (isGenuine(row)) await enterRoot(sql, key, row);
 };

@@ -4,10 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../client/canonical-json.mjs";
-import { publicKeyOf, strictBase64, verifyBytes } from "../../client/ed25519.mjs";
 import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
 import { keyIdOf, publicDeploymentKeys } from "./deployment-key.ts";
+import { isSigned } from "./is-signed.ts";
 import { entriesAfter, entryHash, type SequenceEntry, signedEntry, textIn } from "./sequence.ts";
 import type { Reading, Stretches } from "./stretches.ts";
 
@@ -95,9 +95,7 @@ const wrongIn = (
   if (entry.kind === "key" && keyIdOf(textIn(entry.body, "publicKey")) !== entry.body.keyId) {
     return "names a public key and the id of another one";
   }
-  const signature = strictBase64(entry.signature);
-  const bytes = Buffer.from(canonicalJson(signedEntry(entry)), "utf8");
-  if (signature === undefined || !verifyBytes(bytes, signature, publicKeyOf(publicKey))) {
+  if (!isSigned(entry.signature, canonicalJson(signedEntry(entry)), publicKey)) {
     return `does not have a signature of ${signer}: it was changed`;
   }
   return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
