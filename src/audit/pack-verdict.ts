@@ -1,4 +1,7 @@
-/** What a pack shows, by what, and what it does not: the words of the command and of the report. */
+/**
+ * What a pack shows, by what, and what it does not: the words of the command and of the report. A report is compared
+ * to the byte: once packs of a version are out, other words in it are those of another version.
+ */
 import type { Tier } from "../../client/verify-audit-pack.mjs";
 import type { ReadAgain, Unread } from "./pack-again.ts";
 import type { Outcome } from "./pack-check.ts";
