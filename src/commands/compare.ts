@@ -6,6 +6,7 @@ import type { Step } from "../audit/compare-steps.ts";
 import { otherDeployment } from "../audit/other-deployment.ts";
 import { answerHere } from "../graphql/answer-here.ts";
 import { watchPackages } from "../log/packages.ts";
+import { shownForeign } from "../logging/foreign-text.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { LAYOUT } from "../pipelines/pipeline.ts";
 import { VERSION } from "../version.ts";
@@ -134,7 +135,7 @@ const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
         logger.info({ rows, step: number + 1, of, comparing: step.name }, "comparing");
         return;
       }
-      const line = `${rows.toLocaleString("en")} rows · step ${number + 1} of ${of} · ${step.name}`;
+      const line = `${rows.toLocaleString("en")} rows · step ${number + 1} of ${of} · ${shownForeign(step.name)}`;
       terminal.write(`\r\u001b[2K${line.slice(0, Math.max(20, (terminal.columns ?? 80) - 1))}`);
       drawn = true;
     },
