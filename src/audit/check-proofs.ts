@@ -70,7 +70,7 @@ export async function* checkProofs(
     const what = `log_proofs lacks checkpoints ${from} to ${to}: their proofs were deleted, or they were read without VERIFY=signatures`;
     return faults.push({ checkpoint: to, what });
   };
-  for (let after = -1n; ; ) {
+  for (let after = -(2n ** 63n); ; ) {
     const page = await proofsAfter(on.sql, after, PAGE);
     for (const proof of page) {
       if (proof.firstCheckpoint >= next) break;
@@ -78,6 +78,7 @@ export async function* checkProofs(
       epochs.add(epoch);
       const wrong = (what: string) =>
         faults.push({ checkpoint: last, what: `log_proofs: ${what}` });
+      if (first < begin) wrong(`the stretch ${first} to ${last} begins before the log does`);
       if (last < first || (due !== null && first < due)) {
         wrong(`the stretch ${first} to ${last} overlaps the one before`);
       }

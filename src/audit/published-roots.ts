@@ -167,10 +167,13 @@ const ROOTS = `
   select (select chain_id from log_high_water) as "chainId", coin_type as "coinType",
          checkpoint::text as checkpoint, checkpoint_digest as "checkpointDigest", root, total,
          key_id as "keyId", signature,
-         to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "signedAt",
-         (select min(number)::text from coin_entries e
-          where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint) as number
+         coalesce((select at from log_sequence s where s.number = e.number),
+                  to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as "signedAt",
+         e.number::text as number
   from published_roots r
+  left join lateral (
+    select min(number) as number from coin_entries e
+    where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint) e on true
   where coin_type = $1 and ($2::int8 is null or r.checkpoint < $2)
     and ($3::int8 is null or r.checkpoint = $3)
   order by r.checkpoint desc limit (select $4::int8)`;

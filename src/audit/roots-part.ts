@@ -74,7 +74,7 @@ export const rootsAnswer = z.object({
           .string()
           .nullable()
           .describe(
-            "Of the entry of the sequence that published it; null for a root of before the sequence. Of version 2, `signedAt` is its `at`.",
+            "Of the entry of the sequence that published it; null for a root of before the sequence. `signedAt` is its `at`.",
           ),
         version: z.literal("2").optional().describe("As all behind it: in version 2 alone."),
         decimals: z

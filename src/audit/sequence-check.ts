@@ -13,6 +13,9 @@ import type { Reading, Stretches } from "./stretches.ts";
 
 const PAGE = 1_000;
 
+/** Below every number that an entry could be given. */
+const LOWEST = -(2n ** 63n);
+
 /** Where a look at the entries has come to. */
 type Place = {
   readonly number: bigint;
@@ -43,7 +46,8 @@ export async function* checkSequence(on: Reading): Stretches {
   const keys = new Map(listed.map(({ keyId, publicKey }) => [keyId, publicKey]));
   let place: Place = { number: 0n, previous: "0".repeat(64), keyId: undefined, at: "" };
   while (place.number < end.next) {
-    const page = await entriesAfter(on, place.number - 1n, PAGE);
+    const after = place.number === 0n ? LOWEST : place.number - 1n;
+    const page = await entriesAfter(on, after, PAGE);
     for (const entry of page.slice(0, Number(end.next - place.number))) {
       const what = wrongIn(entry, place, keys);
       if (what !== null) return yield [faultOf(`entry ${entry.number} of the sequence ${what}`)];
@@ -68,7 +72,7 @@ export async function* checkSequence(on: Reading): Stretches {
     const what = await committedFault(on.sql, beside);
     if (what !== null) faults.push(what);
   }
-  for (const look of [EXCHANGED, ROOTS.rowless, HEADS.rowless, LISTED]) {
+  for (const look of [EXCHANGED, ROOTS.rowless, HEADS.rowless, HEADS_DATED, LISTED]) {
     const [row] = await on.sql.unsafe<{ what: string }[]>(look);
     if (row !== undefined) faults.push(row.what);
   }
@@ -158,7 +162,7 @@ const ROOTS: Beside = {
 };
 
 const HEAD_ENTRIES = `
-  (select number, (body::jsonb ->> 'checkpoint')::int8 as checkpoint, body::jsonb ->> 'hash' as hash
+  (select number, (body::jsonb ->> 'checkpoint')::int8 as checkpoint, body::jsonb ->> 'hash' as hash, at
    from log_sequence where kind = 'head' and number > ${SINCE})`;
 
 const HEADS: Beside = {
@@ -177,6 +181,19 @@ const HEADS: Beside = {
     "r.checkpoint = e.checkpoint and encode(r.hash, 'hex') = e.hash",
   ),
 };
+
+/**
+ * The time that is shown of a head is in nothing that is signed; that of its entry is. One is the database's clock, the
+ * other the process's, and that of the entry before where the clock was set back.
+ */
+const HEADS_DATED = `
+  select 'log_heads dates the head of checkpoint ' || r.checkpoint || ' '
+         || to_char(r.signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+         || ', but entry ' || e.number || ' of the sequence ' || e.at as what
+  from ${HEAD_ENTRIES} e join log_heads r using (checkpoint)
+  where abs(extract(epoch from r.signed_at - e.at::timestamptz)) > 3600
+    and e.at > (select at from log_sequence p where p.number = e.number - 1)
+  order by e.number limit 1`;
 
 const NOTHING = createHash("sha256").digest("hex");
 

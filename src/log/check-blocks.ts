@@ -34,6 +34,8 @@ export type BlocksChecked = {
   readonly ended: boolean;
 };
 
+const LOWEST = -(2n ** 63n);
+
 /** Rows that are read at once, and no further ones once they have so many checkpoints. */
 const ROWS_AT_ONCE = 100;
 const CHECKPOINTS_AT_ONCE = 4 * BLOCK_CHECKPOINTS;
@@ -75,11 +77,18 @@ export const checkBlocks = async (
 ): Promise<BlocksChecked> => {
   const [log] = await sql<{ first: bigint }[]>`
     select first_checkpoint as first from log_high_water`;
-  const from = place.next ?? -1n;
+  // A row before all others, whatever its number, is one that was added.
+  const from = place.next ?? LOWEST;
   const read = await sql.unsafe<BlockRow[]>(BLOCKS, [`${from}`, `${before}`, `${ROWS_AT_ONCE}`]);
-  const rows = upTo(read, CHECKPOINTS_AT_ONCE);
-  const ended = rows.length === read.length && read.length < ROWS_AT_ONCE;
+  const some = upTo(read, CHECKPOINTS_AT_ONCE);
+  const rows = some.filter(({ firstCheckpoint }) => firstCheckpoint >= 0n);
+  const ended = some.length === read.length && read.length < ROWS_AT_ONCE;
   const faults: LogFault[] = [];
+  const [added] = some;
+  if (added !== undefined && added.firstCheckpoint < 0n) {
+    const what = `log_blocks begins with ${added.firstCheckpoint}: a row was added`;
+    faults.push({ checkpoint: added.firstCheckpoint, what });
+  }
   let unfilled: BlocksChecked["unfilled"] = null;
   let at = place;
   let checkpoints = 0;

@@ -31,6 +31,7 @@ import { entriesAt, SequenceLostError } from "../../src/audit/sequence.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { openLog } from "../../src/log/log.ts";
 import { serve } from "../http/service.ts";
+import { alterLog } from "../log/damage.ts";
 import { batch, fact } from "../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
@@ -221,6 +222,15 @@ test("a root of version 1 is an entry of the sequence, which its number leads to
   const before = await end();
   await publish(database, key, rootAt(70));
   expect(await end()).toEqual(before);
+});
+
+test("a root of version 1 is shown with the time of its entry, whatever its row says", async () => {
+  const asked = { coinType, checkpoint: 70n, limit: 1 };
+  const [before] = await publishedRootsOf(database, asked);
+  const [entry] = [...(await entriesAt(database, [BigInt(before?.number ?? 0)])).values()];
+  await alterLog(database, "update published_roots set signed_at = '2020-01-01'");
+  const [root] = await publishedRootsOf(database, asked);
+  expect(root?.signedAt).toBe(entry?.at);
 });
 
 test("ten who ask for the same new root at once append one entry", async () => {

@@ -488,6 +488,30 @@ const OF_LOG: readonly Tampering[] = [
     "delete from log_heads where checkpoint = (select min(checkpoint) from log_heads)",
     /no row in log_heads|log_heads/,
   ),
+  log(
+    "log_heads",
+    "a head dated back",
+    "update log_heads set signed_at = '2020-01-01' where checkpoint = (select max(checkpoint) from log_heads)",
+    /log_heads dates the head of checkpoint \d+ 2020-01-01T00:00:00Z, but entry \d+/,
+  ),
+  log(
+    "log_blocks",
+    "a block before all checkpoints there can be",
+    "insert into log_blocks select -10, 10, substring(times for 80), substring(digests for 320), 0, true from log_blocks where first_checkpoint = 0",
+    /log_blocks begins with -10: a row was added/,
+  ),
+  log(
+    "log_proofs",
+    "a proof before all checkpoints there can be",
+    "insert into log_proofs select -10, -1, epoch, summary, signature, signers from log_proofs limit 1",
+    /the stretch -10 to -1 begins before the log does/,
+  ),
+  log(
+    "log_sequence",
+    "an entry before all others",
+    "insert into log_sequence select -1, kind, body, at, previous, hash, key_id, signature from log_sequence where number = 1",
+    /entry -1 of the sequence comes where number 0 should/,
+  ),
   log("log_heads", "a changed head", "update log_heads set hash = sha256('x')", /log_heads/),
   log(
     "log_sequence",
