@@ -41,7 +41,7 @@ export type Unread = { readonly source: string; readonly why: string };
  */
 export const readAgain = async (
   pack: PackFiles,
-  manifest: Pick<Manifest, "coinType" | "packages" | "first" | "last">,
+  manifest: Pick<Manifest, "coinType" | "packages" | "opening" | "first" | "last">,
   source: CheckpointSource,
   signal: AbortSignal,
   since?: bigint,
@@ -82,9 +82,9 @@ export const readAgain = async (
     if (next > first.checkpoint && beginning !== null && !hadBegun) {
       await opening.compare(pack, "complete");
     }
-    if (next <= first.checkpoint) {
-      await reading(file, () => opening.apply(facts));
-    } else {
+    if (next <= first.checkpoint) await reading(file, () => opening.apply(facts));
+    // A whole pack has those before the first register, too, whatever came of them until then.
+    if (next > first.checkpoint || manifest.opening === "whole") {
       const packed = facts.length === 0 ? [] : await inPack(file, next);
       const known = new Set(packed.map(({ transaction }) => transaction));
       const left = facts.find(({ transaction }) => !known.has(transaction));

@@ -7,11 +7,15 @@ import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import { writeDemoLedger } from "../../demo/write.ts";
 import { keyIdOf } from "../../src/audit/deployment-key.ts";
+import { readAgain } from "../../src/audit/pack-again.ts";
+import { openPack } from "../../src/audit/pack-files.ts";
+import { manifestIn } from "../../src/audit/pack-form.ts";
 import { entriesAt, entryHash } from "../../src/audit/sequence.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { readExcerpt } from "../../src/ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import { openSource } from "../../src/ledger/sources/open-source.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
@@ -171,6 +175,19 @@ test("versions of the contract from before what was read are said not to be show
   // The contract is published in checkpoint 1, and the token's package in 2.
   expect(await from("2")).toMatchObject({ code: 0, stdout: expect.stringContaining(says) });
   expect((await from("1")).stdout).not.toContain("no other version");
+});
+
+test("what a whole pack leaves out from before the first register is found, whatever came of it until then", async () => {
+  const whole = join(folder.path, "whole");
+  const pack = new Map(await openPack(whole));
+  const manifest = manifestIn(await manifestOf(whole));
+  const source = openSource(`dir:${ledger}`);
+  const { signal } = new AbortController();
+  const read = () => readAgain(pack, manifest, source, signal, 2n);
+  expect(await read()).toMatchObject({ beginning: expect.stringContaining("in checkpoint 2") });
+  pack.delete("checkpoints/10.binpb");
+  await expect(read()).rejects.toThrow(/10\.binpb: leaves out transaction \w+, which concerns/);
+  await source.close();
 });
 
 test("a pack from before the token was made is complete where its publication was read", async () => {

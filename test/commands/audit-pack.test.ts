@@ -259,10 +259,10 @@ test("reading the range again finds a transaction that nothing else in the pack 
   expect(whole.stdout).toMatch(/^complete \(.*\): holds$/m);
 
   await using copy = await copied();
-  const { first, last, coinType: of, packages } = manifestIn(await manifestOf(copy.path));
+  const { first, last, coinType: of, packages, opening } = manifestIn(await manifestOf(copy.path));
   const signal = AbortSignal.timeout(60_000);
   const files = openSource(source);
-  const meant = { first, last, coinType: of, packages };
+  const meant = { first, last, coinType: of, packages, opening };
   const [line = ""] = (await readFile(join(pack, "movements.ndjson"), "utf8")).split("\n");
   const { checkpoint } = placeOf(BigInt(JSON.parse(line).position));
   const name = `checkpoints/${checkpoint}.binpb`;
