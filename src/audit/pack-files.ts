@@ -11,12 +11,17 @@ import { FILES, type Manifest, packError } from "./pack-form.ts";
 /** A pack has two files for a checkpoint at most; more than this is no pack. */
 const MOST_FILES = 1_000_000;
 
+/** A file takes as many bytes of a manifest at least. */
+const BYTES_A_FILE = 100;
+/** Strangers in a folder that are named one by one. */
+const NAMED = 200;
+
 /**
  * The files of a folder, none of them read yet. Only files and folders are taken: a link or a device could
  * lead anywhere, and never end.
  * @throws AuditPackError (stop)
  */
-export const openPack = async (folder: string): Promise<PackFiles> => {
+export const openFiles = async (folder: string, most = MOST_FILES): Promise<PackFiles> => {
   const files = new Map<string, Blob>();
   const open = async (below: string): Promise<void> => {
     for await (const { name } of await opendir(join(folder, below))) {
@@ -25,11 +30,22 @@ export const openPack = async (folder: string): Promise<PackFiles> => {
       if (found.isDirectory() && below === "") await open(`${name}/`);
       else if (found.isFile()) files.set(path, await openAsBlob(join(folder, path)));
       else throw packError(path, "is neither a file nor a folder of a pack");
-      if (files.size > MOST_FILES) throw packError(folder, `has more than ${MOST_FILES} files`);
+      if (files.size > most) {
+        const what = `lists fewer files than the folder has, which are more than ${most}`;
+        throw packError(FILES.manifest, what, "authentic");
+      }
     }
   };
   await open("");
   return files;
+};
+
+/** The same of a pack that has its manifest: to open a file takes its time, so no more are than it can list. */
+export const openPack = async (folder: string): Promise<PackFiles> => {
+  const manifest = await lstat(join(folder, FILES.manifest)).catch(() => null);
+  if (manifest === null) throw packError(FILES.manifest, "is missing", "authentic");
+  const listed = Math.floor(manifest.size / BYTES_A_FILE) + NAMED;
+  return openFiles(folder, Math.min(MOST_FILES, listed));
 };
 
 /** SHA-256 of a file, read piece by piece. */

@@ -30,7 +30,7 @@ import { publishCoinEnd } from "./coin-ends.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { writeNewFolder } from "./new-folder.ts";
 import { checkContents, type Outcome } from "./pack-check.ts";
-import { filesOf, hashed, manifestText, openPack } from "./pack-files.ts";
+import { filesOf, hashed, manifestText, openFiles } from "./pack-files.ts";
 import { CHECKPOINTS, EPOCHS, FILES, type Manifest, type PackHead } from "./pack-form.ts";
 import {
   holderEventLine,
@@ -121,7 +121,7 @@ export const writePack = (
       keyId: key.keyId,
       publicKey: key.publicKey,
     };
-    const outcome = await checkContents(await openPack(folder), head, last.decimals);
+    const outcome = await checkContents(await openFiles(folder), head, last.decimals);
     await writeFile(join(folder, FILES.report), reportOf(head, outcome));
     await sign(folder, key, { ...head, files: await hashesOf(folder) });
     return outcome;

@@ -174,6 +174,13 @@ test("hostile files end with an error that has their name, soon and in little me
     ],
     [
       "manifest.json",
+      async (folder) => {
+        const checkpoints = Array.from({ length: 20_000 }, (_, at) => `${1_000 + at}.binpb`);
+        for (const name of checkpoints) await writeFile(join(folder, "checkpoints", name), "");
+      },
+    ],
+    [
+      "manifest.json",
       (folder) => writeFile(join(folder, "manifest.json"), `"${"x".repeat(50_000_000)}"`),
     ],
   ];
