@@ -10,7 +10,7 @@ import { LONGEST_STRETCH_MS } from "./pass.ts";
 
 export type Filling = {
   readonly source: CheckpointSource;
-  /** The session that holds the reader's lock. */
+  /** The session that holds the reader's lock. Others use it, too: each statement in its turn. */
   readonly on: Session;
   /** Whether new checkpoints are waiting to be read: they come first. */
   readonly isBehind: () => boolean;
@@ -22,6 +22,9 @@ export type Filling = {
 /** Checkpoints asked for at a time: at the head of the chain, and while reading is behind it. */
 const AT_ONCE = 16;
 const AT_ONCE_BEHIND = 2;
+
+export const atOnce = ({ isBehind }: Pick<Filling, "isBehind">): number =>
+  isBehind() ? AT_ONCE_BEHIND : AT_ONCE;
 
 /** Rest after work while reading is behind, in times of what that took: a tenth of the time is ours. */
 const RESTS = 9;
@@ -55,28 +58,34 @@ export const keepFilling = (
     signal,
   );
 
+/** Gives others their turn after work that began then. */
+export const restAfter = async (
+  { isBehind }: Pick<Filling, "isBehind">,
+  beganMs: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  await (isBehind() ? pause(RESTS * (performance.now() - beganMs), signal) : turn());
+};
+
 /** What the source gives of a range; ends early when it gives nothing for long. Others have their turn between. */
 export async function* given(
-  { source, isBehind }: Pick<Filling, "source" | "isBehind">,
+  filling: Pick<Filling, "source" | "isBehind">,
   range: Omit<CheckpointRange, "atOnce">,
   signal: AbortSignal,
 ): AsyncGenerator<RawCheckpoint> {
   using own = followingAbort(signal);
   const silence = setTimeout(() => own.abort(), LONGEST_SILENCE_MS);
-  const atOnce = isBehind() ? AT_ONCE_BEHIND : AT_ONCE;
+  const { source } = filling;
   let stretchFrom = performance.now();
-  const rest = async () => {
-    await (isBehind() ? pause(RESTS * (performance.now() - stretchFrom), signal) : turn());
-    stretchFrom = performance.now();
-  };
   try {
-    for await (const raw of source.checkpoints({ ...range, atOnce }, own.signal)) {
+    for await (const raw of source.checkpoints({ ...range, atOnce: atOnce(filling) }, own.signal)) {
       silence.refresh();
       yield raw;
-      if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) await rest();
+      if (performance.now() - stretchFrom <= LONGEST_STRETCH_MS) continue;
+      await restAfter(filling, stretchFrom, signal);
+      silence.refresh();
+      stretchFrom = performance.now();
     }
-    // Also after ranges that are shorter than a stretch.
-    await rest();
   } finally {
     clearTimeout(silence);
   }

@@ -30,7 +30,7 @@ export const fillPastBlocks = async (past: PastBlocks, signal: AbortSignal): Pro
   const { onNotice } = past;
   let told = false;
   const attempt = async (progressed: () => void): Promise<void> => {
-    let left = await pastStretch(past.on.sql);
+    let left = await past.on.statement(pastStretch);
     if (left === null) return;
     const { next, last } = left;
     if (!told) onNotice(`learning the times of checkpoints ${next} to ${last} in the background`);

@@ -3,6 +3,7 @@
  * that: from the source, beside the reading of new ones. Only checkpoints with changes of objects are read again,
  * and each must have the digest that the log knows.
  */
+import type { CheckpointMark } from "../../log/fact.ts";
 import { readHighWater } from "../../log/high-water.ts";
 import { OtherCheckpointError } from "../../log/past-blocks.ts";
 import {
@@ -11,7 +12,14 @@ import {
   pastInputs,
   type ReadAgain,
 } from "../../log/past-inputs.ts";
-import { type Filling, given, keepFilling, LONGEST_UNWRITTEN_MS } from "./filling.ts";
+import {
+  atOnce,
+  type Filling,
+  given,
+  keepFilling,
+  LONGEST_UNWRITTEN_MS,
+  restAfter,
+} from "./filling.ts";
 import { CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
 import type { CheckpointReader, ReaderOf } from "./read.ts";
 
@@ -27,9 +35,9 @@ export const fillPastInputs = async (
   const { on, onNotice, readerOf } = past;
   let last: bigint | null = null;
   const attempt = async (progressed: () => void): Promise<void> => {
-    const read = readerOf((await readHighWater(on.sql))?.packages ?? []);
+    const read = readerOf((await on.statement(readHighWater))?.packages ?? []);
     for (;;) {
-      const left = await pastInputs(on.sql, CHECKPOINTS_AT_ONCE);
+      const left = await on.statement((sql) => pastInputs(sql, CHECKPOINTS_AT_ONCE));
       if (left === null || signal.aborted) break;
       if (last === null) {
         const from = left.marks[0]?.sequence;
@@ -54,7 +62,7 @@ export const fillPastInputs = async (
   await keepFilling(past, "input versions of earlier checkpoints", attempt, signal);
 };
 
-/** Reads the next of them into `again`. */
+/** Reads the next of them into `again`, several at a time: often they lie far apart. */
 const readAgain = async (
   past: Filling,
   { marks }: PastInputs,
@@ -63,30 +71,37 @@ const readAgain = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const startedAt = performance.now();
-  let facts = 0;
   const due = [...marks];
-  while (due.length > 0 && !signal.aborted) {
-    const gap = due.findIndex(
-      ({ sequence }, n) => sequence !== (due[0]?.sequence ?? 0n) + BigInt(n),
-    );
-    const run = due.splice(0, gap < 0 ? due.length : gap);
-    const [first, last] = [run[0]?.sequence ?? 0n, run.at(-1)?.sequence ?? 0n];
-    for await (const raw of given(past, { first, last }, signal)) {
-      const known = run.shift();
-      if (known === undefined || raw.sequence !== known.sequence) {
-        const expected = known?.sequence ?? last + 1n;
-        throw new CheckpointOutOfOrderError(past.source.description, expected, raw.sequence);
-      }
-      const seen = read(raw);
-      if (seen.mark.digest !== known.digest)
-        throw new OtherCheckpointError(seen.mark, known.digest);
-      again.push(seen);
-      facts += seen.facts.length;
-      if (facts >= FACTS_AT_ONCE || performance.now() - startedAt > LONGEST_UNWRITTEN_MS) return;
+  let facts = 0;
+  while (due.length > 0 && facts < FACTS_AT_ONCE && !signal.aborted) {
+    if (performance.now() - startedAt > LONGEST_UNWRITTEN_MS) return;
+    const beganMs = performance.now();
+    const some = due.splice(0, atOnce(past));
+    const all = await Promise.allSettled(some.map((mark) => readOne(past, mark, read, signal)));
+    for (const one of all) {
+      if (signal.aborted) return;
+      if (one.status === "rejected") throw one.reason;
+      again.push(one.value);
+      facts += one.value.facts.length;
     }
-    const [missing] = run;
-    if (missing !== undefined && !signal.aborted) {
-      throw new SourceEndedError(past.source.description, missing.sequence);
-    }
+    await restAfter(past, beganMs, signal);
   }
+};
+
+const readOne = async (
+  past: Filling,
+  { sequence, digest }: CheckpointMark,
+  read: CheckpointReader,
+  signal: AbortSignal,
+): Promise<ReadAgain> => {
+  const { description } = past.source;
+  for await (const raw of given(past, { first: sequence, last: sequence }, signal)) {
+    if (raw.sequence !== sequence) {
+      throw new CheckpointOutOfOrderError(description, sequence, raw.sequence);
+    }
+    const seen = read(raw);
+    if (seen.mark.digest !== digest) throw new OtherCheckpointError(seen.mark, digest);
+    return seen;
+  }
+  throw new SourceEndedError(description, sequence);
 };
