@@ -7,11 +7,11 @@ import { wholeProgram } from "../../src/command-line.ts";
 import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
-import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { alterLog } from "../log/damage.ts";
 import { copyOf } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
-import { runCommand } from "./run-command.ts";
+import { type DemoRegister, demoRegister } from "./demo-register.ts";
 
 /** Clears the screen in 7 bits and in 8, turns the direction of writing, and begins lines of its own. */
 const HOSTILE = "\u001b[2J\u009b2J\u202e\u2028\nholderbook: all holds\r";
