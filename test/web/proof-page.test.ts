@@ -5,7 +5,12 @@ import { base58 } from "../../src/values/base58.ts";
 import { checkFiles } from "../../web/src/pages/proof/check/check.ts";
 import { type Files, withoutFolder } from "../../web/src/pages/proof/check/dropped.ts";
 import { memberTwice } from "../../web/src/pages/proof/check/members.ts";
-import { holds, type Report, UncheckableError } from "../../web/src/pages/proof/check/report.ts";
+import {
+  holds,
+  type Report,
+  toneOf,
+  UncheckableError,
+} from "../../web/src/pages/proof/check/report.ts";
 import { stepsOf } from "../../web/src/pages/proof/check/statement.ts";
 import { summaryDigest } from "../../web/src/pages/proof/summary-digest.ts";
 import { pointsOf, verdictOf } from "../../web/src/pages/proof/verified.ts";
@@ -32,6 +37,7 @@ test("a statement of version 2 holds, leaves less open than version 1, and its r
   const report = await check(one("mine.json", JSON.stringify(statement)));
   expect(report.steps.map(({ result }) => result)).toEqual(report.steps.map(() => "holds"));
   expect(report.root).toMatchObject({ root: statement.root, version: 2 });
+  expect(toneOf(report)).toBe("good");
   const alone = /for these the signature alone stands/;
   expect(report.open.join("\n")).not.toMatch(alone);
   expect(report.open.join("\n")).toContain(statement.entry.at);
@@ -197,7 +203,10 @@ test("a manifest that was changed after it was signed fails, and so does one wit
 test("a pack may come in its folder, or as a zip of it", async () => {
   const folder = new Map([...(await pack())].map(([path, file]) => [`acme-2026/${path}`, file]));
   folder.set("acme-2026/.DS_Store", new Blob(["x"]));
-  expect(holds(await check(withoutFolder(folder)))).toBe(true);
+  const checked = await check(withoutFolder(folder));
+  expect(holds(checked)).toBe(true);
+  // Nothing is false, and nothing of it is shown to be true.
+  expect(toneOf(checked)).toBe("warn");
   const entries = await Promise.all(
     [...folder].map(
       async ([path, file]) => [path, new Uint8Array(await file.arrayBuffer())] as const,

@@ -43,6 +43,12 @@ export type Said =
 export const holds = ({ steps }: Pick<Report, "steps">): boolean =>
   steps.every(({ result }) => result === "holds" || result === "open");
 
+/** How it looks: green only where every step holds, not where nothing was shown but nothing is false. */
+export const toneOf = ({ steps }: Pick<Report, "steps">): "good" | "warn" | "bad" => {
+  if (!holds({ steps })) return "bad";
+  return steps.every(({ result }) => result === "holds") ? "good" : "warn";
+};
+
 /** The file is none that this page checks, or cannot be read; the message says so. */
 export class UncheckableError extends Error {
   override readonly name = "UncheckableError";

@@ -4,7 +4,7 @@ import { LongId } from "../../../shown/copied.tsx";
 import { Amount } from "../../../shown/fitted.tsx";
 import { CheckIcon, CloseIcon } from "../../../shown/icons.tsx";
 import { Heading, KeyCompared, RootCompared } from "./compared.tsx";
-import { holds, type Report, type Said, type Step } from "./report.ts";
+import { type Report, type Said, type Step, toneOf } from "./report.ts";
 
 export const Result = ({
   report,
@@ -13,18 +13,19 @@ export const Result = ({
   readonly report: Report;
   readonly onClose: () => void;
 }) => {
-  const good = holds(report);
+  const tone = toneOf(report);
+  const { header, heading } = TONES[tone];
   return (
     <article
       aria-label="Result of the check"
       className="mt-3 overflow-hidden rounded-xl border border-line bg-surface"
     >
-      <header
-        className={`flex items-start justify-between gap-3 px-4 py-3 ${good ? "bg-good-soft" : "bg-bad-soft"}`}
-      >
+      <header className={`flex items-start justify-between gap-3 px-4 py-3 ${header}`}>
         <div className="min-w-0">
-          <h3 className={`font-semibold ${good ? "text-good" : "text-bad"}`}>
-            {good ? report.verdict : `This ${report.kind} does not hold: do not rely on it`}
+          <h3 className={`font-semibold ${heading}`}>
+            {tone !== "bad"
+              ? report.verdict
+              : `This ${report.kind} does not hold: do not rely on it`}
           </h3>
           <p className="text-sm break-words">{report.title}</p>
         </div>
@@ -47,7 +48,7 @@ export const Result = ({
         <div className="min-w-0">
           {report.says.length === 0 ? null : (
             <>
-              <Heading>{good ? "What it says" : "What it claims"}</Heading>
+              <Heading>{tone === "bad" ? "What it claims" : "What it says"}</Heading>
               <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm">
                 {report.says.map((said, index) => (
                   // Nothing is added to it, and wallets share a name.
@@ -68,6 +69,12 @@ export const Result = ({
     </article>
   );
 };
+
+const TONES = {
+  good: { header: "bg-good-soft", heading: "text-good" },
+  warn: { header: "bg-warn-soft", heading: "text-warn" },
+  bad: { header: "bg-bad-soft", heading: "text-bad" },
+} as const;
 
 const LOOKS = {
   holds: { className: "bg-good-soft text-good", icon: <CheckIcon />, word: "Holds:" },
