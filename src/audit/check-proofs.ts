@@ -124,6 +124,15 @@ export async function* checkProofs(
     yield faults;
     faults = [];
   }
+  // What is appended meanwhile comes together with its checkpoints.
+  const [beyondEnd] = await on.sql<{ first: bigint; last: bigint }[]>`
+    select first_checkpoint as first, last_checkpoint as last from log_proofs
+    where last_checkpoint >= (select next_checkpoint from log_high_water) order by 1 limit 1`;
+  if (beyondEnd !== undefined) {
+    const { first, last } = beyondEnd;
+    const what = `log_proofs: the stretch ${first} to ${last} goes on behind the log's end: it was added, or the end of the log deleted`;
+    faults.push({ checkpoint: last, what });
+  }
   if (due === null && (asked || committees.length > 0) && next > 0n) {
     faults.push({
       checkpoint: next - 1n,

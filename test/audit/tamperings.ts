@@ -502,6 +502,13 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "log_proofs",
+    "a proof prepared behind the log's end",
+    `insert into log_proofs select last_checkpoint + 1, last_checkpoint + 50, epoch, summary, signature, signers
+     from log_proofs order by first_checkpoint desc limit 1`,
+    /log_proofs: the stretch \d+ to \d+ goes on behind the log's end/,
+  ),
+  log(
+    "log_proofs",
     "a proof before all checkpoints there can be",
     "insert into log_proofs select -10, -1, epoch, summary, signature, signers from log_proofs limit 1",
     /the stretch -10 to -1 begins before the log does/,
