@@ -218,13 +218,15 @@ test("one that is ended says how it goes on, and keeps how far it was", async ()
 test("one that is killed goes on from where it was, and comes to what an unbroken one comes to", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "progress");
-  let [questions, most] = [0, 40];
+  // What is asked of cap tables at random checkpoints is more one time than another: of digests always the same.
+  let [questions, digests, most] = [0, 0, 40];
   let release: (() => void) | undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await using slow = await forwarding(other.url, async (text) => {
+  await using slow = await forwarding(other.url, async (text, { query }) => {
     questions += 1;
+    if (query.includes("pipelineDigest")) digests += 1;
     if (questions > most) await held;
     return text;
   });
@@ -240,15 +242,15 @@ test("one that is killed goes on from where it was, and comes to what an unbroke
   const step = z.object({ step: z.number() }).parse(JSON.parse(await readFile(file, "utf8"))).step;
   expect(step).toBeGreaterThan(0);
 
-  [questions, most] = [0, Number.POSITIVE_INFINITY];
+  [digests, most] = [0, Number.POSITIVE_INFINITY];
   release?.();
   const resumed = await runCommand([...args, "--resume", file], settings());
   expect(resumed.code).toBe(0);
-  const left = questions;
+  const left = digests;
   expect(existsSync(file)).toBe(false);
-  questions = 0;
+  digests = 0;
   const unbroken = await runCommand(args, settings());
-  expect(left).toBeLessThan(questions);
+  expect(left).toBeLessThan(digests);
   const tallies = (stdout: string) =>
     z
       .object({ compared: z.array(z.object({ what: z.string(), rows: z.number() })) })
