@@ -218,10 +218,10 @@ export type RoleEvent = {
   readonly position: bigint;
 };
 
-/** A state of a token, as the digests of pipelines have it, and the checkpoints that it stood after. */
+/** A state of a coin as one digest line, with the checkpoints between which it was current. */
 export type StateRange = {
   readonly checkpoint: bigint;
-  /** Null while it stood at the checkpoint asked about. */
+  /** First checkpoint that ended it; null if it was still current at the checkpoint asked about. */
   readonly until: bigint | null;
   /** RFC 8785 JSON of its row. */
   readonly line: string;
@@ -275,7 +275,7 @@ export type Book = {
   holders(of: OfTokenAt): AsyncIterable<Holder>;
   objects(of: OfTokenAt & { readonly owner: string }): AsyncIterable<TokenObject>;
   grants(of: OfTokenAt & { readonly owner?: string | undefined }): AsyncIterable<Grant>;
-  /** Every state of a kind that stood at some time up to the end of a checkpoint. */
+  /** All past and current states of a kind, up to the end of a checkpoint. */
   stateRanges(
     of: OfToken & {
       readonly kind: "GRANT" | "MEMBERSHIP" | "ROLE" | "SUPPLY" | "TOKEN";

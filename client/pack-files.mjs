@@ -171,7 +171,7 @@ export const checkFiles = async (pack, { files }, { hash = sha256Of, signal, tol
   stopAt(failures, "authentic");
 };
 
-/** Whether the validators at the beginning are said in the one form, so that nobody reads others than are checked. */
+/** Checks that the first committee is in canonical form, so that every reader sees the same validators. */
 export const checkCommittee = async (pack) => {
   const text = await textOf(pack, COMMITTEE, LONGEST_FILE(COMMITTEE));
   const json = parsed(COMMITTEE, text);

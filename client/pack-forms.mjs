@@ -120,7 +120,7 @@ const isAnyType = (value) => {
 /** The same of a struct. */
 export const isType = (value) => isAnyType(value) && /^0x[0-9a-f]{64}::\w+::\w+(?:<|$)/.test(value);
 const type = must(isType, "a Move type in canonical form");
-/** Whoever grants a role picks its type: it may also be `bool` or a vector. */
+/** A role's type is the granter's choice: it may also be `bool` or a vector. */
 const role = must(isAnyType, "a Move type in canonical form");
 
 /** Text of no meaning to the check; printable, so that it can write nothing into a report or terminal. */

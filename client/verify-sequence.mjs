@@ -127,7 +127,7 @@ const signedBy = async (all, publicKey, { isSigned, passOver }) => {
   return { entries, whole, last: before, publicKey: key };
 };
 
-/** What a known key signed; and what the hashes of such entries lead back to, whoever signed it. */
+/** Entries signed with a known key, and those that the hashes of such entries lead back to. */
 const linked = (signed) => {
   const [entries, notShown] = [[], []];
   let isNamed = false;
