@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { lineFaults } from "../../client/pack-forms.mjs";
 import { verifyAuditPack } from "../../client/verify-audit-pack.mjs";
 import { runCommand } from "../commands/run-command.ts";
-import { edited, filesIn, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
+import { edited, filesIn, keptPack, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
 
 const verify = (...args: readonly string[]) => runCommand(["audit-pack", "verify", ...args], {});
 
@@ -21,6 +21,15 @@ const expectRefused = async (folder: string, what: RegExp, ...args: readonly str
   await expect(refused).rejects.toThrow(what);
   await expect(refused).rejects.toHaveProperty("name", "AuditPackError");
 };
+
+test("packs that were given out keep verifying, their reports word for word", async () => {
+  for (const name of ["v1-proven", "v1-signed", "v2-whole"] as const) {
+    await using pack = await keptPack(name);
+    const { publicKey } = await manifestOf(pack.path);
+    const ran = await verify(pack.path, "--key", publicKey);
+    expect(ran, name).toMatchObject({ code: 0, stderr: "" });
+  }
+});
 
 test("a digest that the manifest merely quotes names no committee: trust comes from the caller alone", async () => {
   await using proven = await packOfVersion1("proven");

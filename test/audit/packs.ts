@@ -86,9 +86,11 @@ export const signAnew = async (
   }
 };
 
-/** A pack of version 1, as it was made and verified before version 2 was there. */
-export const filesOfVersion1 = async (opening: "proven" | "signed"): Promise<PackInMemory> => {
-  const zip = join(import.meta.dirname, "..", "fixtures", `audit-pack-v1-${opening}.zip`);
+/** Packs that were given out, which have to verify for ever: their reports are compared word for word. */
+type Kept = "v1-proven" | "v1-signed" | "v2-whole";
+
+const filesOfKept = async (name: Kept): Promise<PackInMemory> => {
+  const zip = join(import.meta.dirname, "..", "fixtures", `audit-pack-${name}.zip`);
   return new Map(
     Object.entries(unzipSync(await readFile(zip))).map(([path, bytes]) => [
       path,
@@ -97,15 +99,21 @@ export const filesOfVersion1 = async (opening: "proven" | "signed"): Promise<Pac
   );
 };
 
-/** The same in a folder. */
-export const packOfVersion1 = async (opening: "proven" | "signed") => {
+/** One in a folder. */
+export const keptPack = async (name: Kept) => {
   const folder = await temporaryFolder();
-  for (const [path, bytes] of await filesOfVersion1(opening)) {
+  for (const [path, bytes] of await filesOfKept(name)) {
     await mkdir(dirname(join(folder.path, path)), { recursive: true });
     await writeFile(join(folder.path, path), bytes);
   }
   return folder;
 };
+
+/** A pack of version 1, as it was made and verified before version 2 was there. */
+export const filesOfVersion1 = (opening: "proven" | "signed") => filesOfKept(`v1-${opening}`);
+
+/** The same in a folder. */
+export const packOfVersion1 = (opening: "proven" | "signed") => keptPack(`v1-${opening}`);
 
 /** A pack's files as a browser has them. */
 export const filesIn = async (folder: string): Promise<PackInMemory> =>
