@@ -102,8 +102,15 @@ const wrongIn = (
   if (!isSigned(entry.signature, canonicalJson(signedEntry(entry)), publicKey)) {
     return `does not have a signature of ${signer}: it was changed`;
   }
+  // Queries below cast it to a number.
+  if (OF_CHECKPOINTS.has(entry.kind) && !CHECKPOINT.test(textIn(entry.body, "checkpoint"))) {
+    return "is about a checkpoint that is no number: it was signed by something else";
+  }
   return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
 };
+
+const OF_CHECKPOINTS: ReadonlySet<string> = new Set(["root", "head", "coin"]);
+const CHECKPOINT = /^(0|[1-9]\d{0,17})$/;
 
 /** Since the log was last read anew, entries are about the log that there is. */
 const SINCE = `

@@ -78,6 +78,15 @@ const foundAfter = async (
   return found;
 };
 
+test("a signed entry about a checkpoint that is no number is named, rather than a failure of the database", async () => {
+  for (const checkpoint of ["x", "", `${10n ** 30n}`]) {
+    const found = await foundAfter((sql) =>
+      appendEntry(sql, key, "root", { ...rootAt("3"), checkpoint }),
+    );
+    expect(found).toEqual([expect.stringContaining("a checkpoint that is no number")]);
+  }
+});
+
 test("a sequence that nobody touched holds, with the roots that were signed before it", async () => {
   const [entries] = await database.sql<{ kinds: string }[]>`
     select string_agg(kind, ' ' order by number) as kinds from log_sequence`;
