@@ -98,6 +98,27 @@ test("an honest log is whole, says what it takes on faith, and the source shows 
   expect(compared.stdout).toMatch(/^taken on faith: that Postgres answers others/m);
 });
 
+test("proofs and committees that come while the watch looks are no fault", async () => {
+  await using own = await freshDatabase();
+  const index = async (last: string, more: object) => {
+    const { code, stderr } = await runCommand(["index", "--last", last], {
+      DATABASE_URL: own.url,
+      LEDGER_SOURCE: `dir:${ledger}`,
+      ...more,
+    });
+    expect(code, stderr).toBe(0);
+  };
+  await index("20", { VERIFY: "links" });
+  const look = logLook();
+  // Its facts, then its blocks.
+  for (let step = 0; step < 2; step += 1) {
+    expect(await look.next(own)).toEqual({ ended: false });
+  }
+  await index("59", { VERIFY: "signatures", COMMITTEE_FILE: join(ledger, "ledger.json") });
+  while (!(await look.next(own)).ended);
+  expect(await own.sql`select fault from log_check`).toEqual([{ fault: null }]);
+}, 60_000);
+
 test("a source that was read in part shows no more than that part", async () => {
   await using own = await copyOf(database);
   await alterLog(
