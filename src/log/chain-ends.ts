@@ -72,7 +72,7 @@ export const createChainEnds = (): ChainEnds => {
     known = await on.transaction(async ({ sql }) => {
       const { hash: chain } = await chainEnd(sql);
       const { hash: inputs } = await inputEnd(sql, (await inputStretches(sql))[1]);
-      const appended = (await blockStretches(sql)).at(-1);
+      const appended = (await blockStretches(sql)).find(({ filled }) => !filled);
       if (appended === undefined) return { chain, blocks: START, inputs };
       const { hash: blocks } = await blockChainEnd(sql, appended.from, appended.to);
       return { chain, blocks, inputs };

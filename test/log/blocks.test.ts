@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { BLOCK_CHECKPOINTS } from "../../src/log/block.ts";
 import { blocksFilledTo, checkpointBefore, checkpointMark } from "../../src/log/blocks.ts";
+import { BLOCKS_BEGIN, checkBlocks } from "../../src/log/check-blocks.ts";
 import type { CheckpointMark } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";
 import { InvalidBatchError } from "../../src/log/log-errors.ts";
@@ -186,6 +187,21 @@ test("a log of before that nothing was appended to is filled up to its end", asy
   await log.append(batch(150n, 159n), []);
   await expectMarks(database, marksOf(FIRST, 159n));
   expect(await pastStretch(database.sql)).toBeNull();
+});
+
+test("what is appended first begins a chain of its own, however far the past is filled in by then", async () => {
+  for (const filledIn of [0n, 20n, 50n]) {
+    await using database = await freshDatabase();
+    await (await openLog(database, identity)).append(batch(FIRST, 149n), []);
+    await forgetBlocks(database);
+    const log = await openLog(database, identity);
+    const stretch = await pastStretch(database.sql);
+    if (stretch === null) throw new Error("nothing to fill in");
+    const through = FIRST + filledIn - 1n;
+    if (filledIn > 0n) await fillIn(database, stretch, blockOf(marksOf(FIRST, through)));
+    await log.append(batch(150n, 159n), []);
+    expect((await checkBlocks(database.sql, BLOCKS_BEGIN)).faults).toEqual([]);
+  }
 });
 
 test("what contradicts a checkpoint with facts is not filled in, whether by digest or by time", async () => {
