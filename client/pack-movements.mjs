@@ -85,7 +85,7 @@ export const checkMovements = (moved, first, last) => {
     const parts = ["TOKENS", "GRANTS"].map((part) => moved.get(`${wallet} ${part}`));
     const sum = (of) => parts.reduce((total, part) => total + (part?.[of] ?? 0n), 0n);
     const change = sum("last") - sum("first");
-    // Of a part that did not move nothing more is known than that it is the rest.
+    // A part without movements is only known as the remainder.
     const isWhole = parts.every((part) => part !== undefined);
     const fits = isWhole ? sum("first") === had : sum("first") <= had;
     if (had + change === has && fits) continue;

@@ -90,7 +90,7 @@ const headFailures = (name, head, mark, signed, coinType) => {
     ...isOther("time", head.checkpointTimestamp, String(BigInt(mark.timestampMs) / 1_000n)),
     ...isOther("root", head.root, signed.root),
     ...isOther("total", issued, signed.total),
-    // Before a token is made nobody holds any of it.
+    // Before the token exists, its register is empty.
     ...(totalSupply === null && (name === "last" || issued !== "0" || holderCount !== 0)
       ? ["has no supply of a treasury: no register is without it"]
       : []),

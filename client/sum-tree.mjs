@@ -6,7 +6,7 @@ const AT_ONCE = 2_000;
 
 export const hash = (...parts) => hashOf(parts);
 
-/** Of any number of parts: arguments of a call are bounded. */
+/** Takes any number of parts; spreading them as arguments would be bounded. */
 const hashOf = (parts) => {
   const hashing = blake2b.create({ dkLen: 32 });
   for (const part of parts) hashing.update(part);

@@ -22,7 +22,7 @@ export type PackRoot = {
 export type PackManifest = {
   readonly format: "holderbook-audit-pack";
   readonly version: 1 | 2;
-  /** Of the ledger's network, as the signer says. */
+  /** The network's chain id, as the signer says. */
   readonly chainId: string;
   readonly coinType: string;
   /** Addresses of the contract, as the signer says. */
@@ -35,7 +35,7 @@ export type PackManifest = {
    */
   readonly opening: "whole" | "proven" | "signed";
   /**
-   * Of version 2: where the chain of the coin's facts ends, when the opening is whole, and the number of the
+   * Version 2: where the chain of the coin's facts ends, when the opening is whole, and the number of the
    * entry of the deployment's sequence that says the same, as the signer says; numbers are decimal texts.
    */
   readonly coinChain?: {
@@ -49,7 +49,7 @@ export type PackManifest = {
     readonly checkpoint: string | null;
     readonly digest: string | null;
   };
-  /** Of each pipeline, at both checkpoints: for `holderbook compare`. */
+  /** Pipeline digests at both checkpoints, for `holderbook compare`. */
   readonly digests: {
     readonly first: Readonly<Record<string, string>>;
     readonly last: Readonly<Record<string, string>>;
@@ -64,13 +64,13 @@ export type PackManifest = {
   readonly files: Readonly<Record<string, PackFile>>;
 };
 
-/** What was found of one thing that a pack is asked. */
+/** The finding for one tier. */
 export type Tier = {
   /** Null: neither shown nor refuted. */
   readonly holds: boolean | null;
   /** What it rests on, in words. */
   readonly by: readonly string[];
-  /** What of it stays open, in words. */
+  /** What remains open, in words. */
   readonly not_shown: readonly string[];
 };
 
