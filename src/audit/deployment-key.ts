@@ -24,7 +24,7 @@ export type Signature = {
 export type DeploymentKey = {
   readonly keyId: string;
   readonly publicKey: string;
-  sign(statement: Signable): Signature;
+  sign(statement: Signable): Promise<Signature>;
 };
 
 /** A key as anybody may see it. */
@@ -68,7 +68,7 @@ export const openDeploymentKey = async (
   return {
     keyId,
     publicKey,
-    sign: (statement) => ({
+    sign: async (statement) => ({
       keyId,
       publicKey,
       signature: signBytes(signedBytes(statement), secret),

@@ -96,7 +96,7 @@ export const signHead = async (
   }
   const hash = Buffer.from(bytes).toString("hex");
   const head = { chainId: await chainIdOf(sql), checkpoint: `${checkpoint}`, hash };
-  const { keyId, publicKey, signature } = key.sign(signedLogHead(head));
+  const { keyId, publicKey, signature } = await key.sign(signedLogHead(head));
   // Before the row: entry number 0 commits to the heads that were signed without a sequence.
   await appendEntry(sql, key, "head", head);
   const [row] = await sql<{ signed_at: string }[]>`

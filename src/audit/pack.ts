@@ -307,7 +307,7 @@ const hashesOf = async (folder: string): Promise<Manifest["files"]> => {
 const sign = async (folder: string, key: DeploymentKey, manifest: Manifest): Promise<void> => {
   const text = manifestText(manifest);
   const sha256 = createHash("sha256").update(text).digest("hex");
-  const { signature } = key.sign(signedPack(sha256, manifest.version));
+  const { signature } = await key.sign(signedPack(sha256, manifest.version));
   await writeFile(join(folder, FILES.manifest), text);
   await writeFile(join(folder, FILES.signature), `${canonicalJson({ signature })}\n`);
 };

@@ -91,7 +91,7 @@ export const publishRoot = async (
   quota?: RootQuota,
 ): Promise<Signature> => {
   const { coinType, checkpoint, checkpointDigest, root, total } = made;
-  const signature = key.sign(signedRoot(made));
+  const signature = await key.sign(signedRoot(made));
   const [published] = await sql<StoredRoot[]>`
     select root, total, checkpoint_digest as "checkpointDigest" from published_roots
     where coin_type = ${coinType} and checkpoint = ${checkpoint}`;

@@ -186,7 +186,7 @@ const write = async (
 ): Promise<SequenceEntry> => {
   const now = new Date().toISOString();
   const entry = { number: `${next}`, previous, kind, body, at: now < after ? after : now };
-  const { keyId, signature } = key.sign(signedEntry(entry));
+  const { keyId, signature } = await key.sign(signedEntry(entry));
   const hash = entryHash(entry);
   await sql`
     insert into log_sequence (number, kind, body, at, previous, hash, key_id, signature)

@@ -108,7 +108,7 @@ export const makeStatement = async (
     const path = stepsOf(proven.path);
     const said = { format: FORMAT, version: 1 as const, ...version1 };
     const unsigned = { ...said, ...head, path, ...tail, rootSignature };
-    return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
+    return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
   }
   const entry = await write.transaction(async ({ sql }) => {
     if (published === undefined && quota !== undefined) await countRoot(sql, quota);
@@ -126,7 +126,7 @@ export const makeStatement = async (
     entry: { number, previous, at },
     rootSignature,
   };
-  return { ...unsigned, signature: key.sign(signedStatement(unsigned)).signature };
+  return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
 };
 
 const stepsOf = (path: readonly Step[]): Statement["path"] =>

@@ -36,7 +36,7 @@ const rootAt = (checkpoint: string) => ({
 
 /** As versions did that had no sequence. */
 const publishBeside = async (sql: Sql, made: ReturnType<typeof rootAt>) => {
-  const { signature, keyId } = key.sign(signedRoot(made));
+  const { signature, keyId } = await key.sign(signedRoot(made));
   await sql`
     insert into published_roots
       (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
@@ -190,7 +190,7 @@ const redateLast = async (sql: Sql, at: string) => {
   const last = (await entriesAfter({ sql }, -1n, 100)).at(-1);
   if (last === undefined) throw new Error("there are no entries");
   const anew = { ...last, at };
-  const { signature } = key.sign(signedEntry(anew));
+  const { signature } = await key.sign(signedEntry(anew));
   await sql`
     update log_sequence set at = ${at}, signature = ${signature}, hash = ${entryHash(anew)}
     where number = ${last.number}`;

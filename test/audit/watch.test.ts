@@ -228,7 +228,7 @@ test("roots that were signed beside the sequence are entered when the watch begi
     root: "ab".repeat(32),
     total: "1000",
   };
-  const { signature, keyId } = key.sign(signedRoot(root));
+  const { signature, keyId } = await key.sign(signedRoot(root));
   await database.sql`
     insert into published_roots
       (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)

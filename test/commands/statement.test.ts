@@ -183,8 +183,8 @@ test("a statement is held against entries of the sequence that were kept: anothe
 
   // By one who can sign.
   const key = await openDeploymentKey(database, Buffer.from(masterKey, "base64"));
-  const signedBy = (by: Pick<typeof key, "sign">, entry: UnsignedEntry) => {
-    const { keyId, signature } = by.sign(signedEntry(entry));
+  const signedBy = async (by: Pick<typeof key, "sign">, entry: UnsignedEntry) => {
+    const { keyId, signature } = await by.sign(signedEntry(entry));
     return { ...entry, keyId, signature };
   };
   const entryAt = (at: number) => {
@@ -199,7 +199,7 @@ test("a statement is held against entries of the sequence that were kept: anothe
     [2, number],
   ] as const) {
     const said = { ...entryAt(at), body: { ...entryAt(at).body, root: "ab".repeat(32) } };
-    const other = await kept(version, signedBy(key, said));
+    const other = await kept(version, await signedBy(key, said));
     expect(other).toMatchObject({ code: 1, stdout: "" });
     expect(other.stderr).toMatch(
       /StatementError: entry \d+, which was kept, says .* the root abab/,
@@ -207,11 +207,11 @@ test("a statement is held against entries of the sequence that were kept: anothe
   }
   const dated = await kept(
     2,
-    signedBy(key, { ...entryAt(number), at: "2020-01-01T00:00:00.000Z" }),
+    await signedBy(key, { ...entryAt(number), at: "2020-01-01T00:00:00.000Z" }),
   );
   expect(dated).toMatchObject({ code: 1, stdout: "" });
   expect(dated.stderr).toContain(`entry ${number} is another one than the statement names`);
-  const unlinked = signedBy(key, { ...entryAt(number + 1), previous: "ab".repeat(32) });
+  const unlinked = await signedBy(key, { ...entryAt(number + 1), previous: "ab".repeat(32) });
   expect((await kept(2, unlinked)).stderr).toContain(
     `entry ${number + 1} does not have the hash of the one before`,
   );
@@ -220,7 +220,7 @@ test("a statement is held against entries of the sequence that were kept: anothe
   // Of another deployment, or of a key from before.
   await using elsewhere = await freshDatabase();
   const foreign = await openDeploymentKey(elsewhere, randomBytes(32));
-  const unknown = await kept(2, signedBy(foreign, entryAt(number)));
+  const unknown = await kept(2, await signedBy(foreign, entryAt(number)));
   expect([unknown.code, unknown.stdout]).toEqual([3, expect.stringContaining(foreign.keyId)]);
   expect(await kept(2, { heads: [] })).toMatchObject({ code: 2 });
 });
