@@ -30,6 +30,12 @@ export declare const rootOf: (
   table: CommittedTable,
 ) => Promise<{ readonly root: string; readonly total: bigint }>;
 
+/** A node of the tree: its hash, and what all rows below it add up to. */
+export type TreeNode = { readonly hash: Uint8Array; readonly sum: bigint };
+
+/** The node above two. */
+export declare const parentOf: (left: TreeNode, right: TreeNode) => TreeNode;
+
 /** Hex of bytes, lower case, without 0x. */
 export declare const hexOf: (bytes: Uint8Array) => string;
 

@@ -13,6 +13,7 @@ import { graphqlPage } from "./graphql.ts";
 import { type OpenApiDocument, openApiPage } from "./openapi.ts";
 import { settingsPage } from "./settings.ts";
 import { tamperingPage } from "./tampering.ts";
+import { vectorFiles } from "./vectors/files.ts";
 
 /** Pages by path, from the code alone. */
 export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
@@ -25,6 +26,7 @@ export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, str
       "docs/reference/errors.md",
       errorsPage(root, { codes: ERROR_CODES, reasons: FAILURE_REASONS }),
     ],
+    ...(await vectorFiles()),
   ]);
 
 /** Pages by path, from what a running service says of itself (`/openapi.json`). */

@@ -1,7 +1,6 @@
 /** A statement as the service makes it, of a table of rows that were made up. */
 
-import { canonicalJson } from "../../client/canonical-json.mjs";
-import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
+import { KEYS } from "../../bin/reference/vectors/vector.ts";
 import {
   type Statement1,
   type Statement2,
@@ -18,12 +17,8 @@ import {
 
 const COIN = `0x${"5".padStart(64, "0")}::acme::ACME`;
 
-const { publicKey, secretKey } = generateKeyPair();
-const secret = secretKeyOf(secretKey);
-
-const sign = (
-  signed: ReturnType<typeof signedRoot | typeof signedRootEntry | typeof signedStatement>,
-) => signBytes(Buffer.from(canonicalJson(signed)), secret);
+/** The same in every run: these statements are test vectors, too. */
+const { publicKey, keyId, sign } = KEYS.deployment;
 
 /** Rows of 1,000 each, less one for each row before. */
 const leafAt = (index: number): Leaf => ({
@@ -61,7 +56,7 @@ const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: n
   const digits = ((balance * 10n ** 12n) / BigInt(sum)).toString().padStart(13, "0");
   return {
     format: "holderbook-statement" as const,
-    chainId: "5Zd-chain",
+    chainId: "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S",
     coinType: COIN,
     checkpoint: "7",
     checkpointDigest: "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S",
@@ -84,7 +79,7 @@ const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: n
       share: `${digits.slice(0, -12)}.${digits.slice(-12)}`,
     },
     totalSupply: `${sum}`,
-    keyId: "dep_1",
+    keyId,
     publicKey,
   };
 };

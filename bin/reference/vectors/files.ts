@@ -1,0 +1,25 @@
+/** All files of test vectors, and who judges what is in them. */
+import { judgePack, packVectors } from "./packs.ts";
+import { judgeHead, judgeSequence, sequenceVectors } from "./sequences.ts";
+import { judgeStatement, statementVectors } from "./statements.ts";
+import { judgeLeaf, judgeNode, judgeRoot, tableVectors } from "./tables.ts";
+import type { Judge } from "./vector.ts";
+
+/** By the name under which a file has the vectors. */
+export const JUDGES: Readonly<Record<string, Judge>> = {
+  statement: judgeStatement,
+  leaf: judgeLeaf,
+  node: judgeNode,
+  root: judgeRoot,
+  sequence: judgeSequence,
+  head: judgeHead,
+  pack: judgePack,
+};
+
+/** Texts by path. */
+export const vectorFiles = async (): Promise<readonly (readonly [string, string])[]> => [
+  ["docs/reference/vectors/cap-table.json", await tableVectors()],
+  ["docs/reference/vectors/pack.json", await packVectors()],
+  ["docs/reference/vectors/sequence.json", await sequenceVectors()],
+  ["docs/reference/vectors/statement.json", await statementVectors()],
+];

@@ -1,0 +1,255 @@
+/** `docs/reference/vectors/sequence.json`: entries of the signed sequence, and heads of the log. */
+import { z } from "zod";
+import type { JsonValue } from "../../../client/canonical-json.mjs";
+import { isLogHeadSigned, signedLogHead } from "../../../client/verify-log-head.mjs";
+import {
+  entryHash,
+  type SequenceEntry,
+  SequenceError,
+  verifySequence,
+} from "../../../client/verify-sequence.mjs";
+import { rootBody, rootBody1 } from "../../../client/verify-statement.mjs";
+import { signedEntry } from "../../../src/audit/sequence.ts";
+import { statement2Of } from "../../../test/client/statement.ts";
+import { type Case, type Judge, judged, KEYS, type TestKey, vectorFile } from "./vector.ts";
+
+const ABOUT =
+  "Entries of the signed sequence as `GET /sequence` has them, and heads as `GET /log-heads` has them. `publicKey` is the key that the verifier knows. Of entries that hold, `whole` says whether none is left out, and `next` is the key that signs what comes behind.";
+
+type Unsigned = Omit<SequenceEntry, "keyId" | "signature">;
+
+export const signedBy = (key: TestKey, entry: Unsigned): SequenceEntry => ({
+  ...entry,
+  keyId: key.keyId,
+  signature: key.sign(signedEntry(entry)),
+});
+
+export const judgeSequence: Judge = async (given) => {
+  const { entries, publicKey } = z
+    .strictObject({ entries: z.array(z.unknown()), publicKey: z.string() })
+    .parse(given);
+  try {
+    const { whole, publicKey: next } = await verifySequence(entries, { publicKey });
+    return { ok: true, whole, next };
+  } catch (error) {
+    if (!(error instanceof SequenceError)) throw error;
+    return { ok: false, error: error.message };
+  }
+};
+
+const head = z.strictObject({
+  checkpoint: z.string(),
+  hash: z.string(),
+  keyId: z.string(),
+  signature: z.string(),
+});
+
+export const judgeHead: Judge = (given) => {
+  const {
+    publicKey,
+    chainId,
+    head: one,
+  } = z.strictObject({ head, chainId: z.string().nullable(), publicKey: z.string() }).parse(given);
+  return isLogHeadSigned(one, { chainId, publicKey })
+    ? { ok: true }
+    : { ok: false, error: "the signature does not fit the key" };
+};
+
+const { deployment, next, stranger } = KEYS;
+const CHAIN = statement2Of(0, 1).chainId;
+const EMPTY = {
+  count: "0",
+  sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+};
+const HEAD = { chainId: CHAIN, checkpoint: "9", hash: "77".repeat(32) };
+
+type Said = readonly [
+  SequenceEntry["kind"],
+  { readonly [name: string]: JsonValue },
+  TestKey?,
+  string?,
+];
+
+const COIN = {
+  chainId: CHAIN,
+  coinType: statement2Of(0, 1).coinType,
+  checkpoint: "7",
+  facts: "3",
+  hash: "88".repeat(32),
+};
+const SAID: readonly Said[] = [
+  [
+    "key",
+    {
+      keyId: deployment.keyId,
+      publicKey: deployment.publicKey,
+      chainId: CHAIN,
+      roots: EMPTY,
+      heads: EMPTY,
+    },
+  ],
+  ["root", rootBody1(statement2Of(0, 3))],
+  ["root", rootBody(statement2Of(0, 3))],
+  ["coin", COIN],
+  ["head", HEAD],
+  ["blocks", { chainId: CHAIN, from: "0", through: "9", hash: "99".repeat(32) }],
+  ["inputs", { chainId: CHAIN, from: "0", through: "9", hash: "aa".repeat(32) }],
+  ["key", { keyId: next.keyId, publicKey: next.publicKey }],
+  ["act", { act: "12", sha256: "bb".repeat(32) }, next],
+  [
+    "correction",
+    { of: "log", chainId: CHAIN, through: "9", why: "another package of the contract" },
+    next,
+  ],
+  ["head", { ...HEAD, hash: "cc".repeat(32) }, next],
+];
+
+/** A sequence as the deployment makes it. */
+const sequenceOf = async (said: readonly Said[]): Promise<readonly SequenceEntry[]> => {
+  const entries: SequenceEntry[] = [];
+  let previous = "0".repeat(64);
+  for (const [at, [kind, body, key = deployment, dated]] of said.entries()) {
+    const time = dated ?? `2026-07-01T00:00:${`${at}`.padStart(2, "0")}.000Z`;
+    const entry = signedBy(key, { number: `${at}`, previous, kind, body, at: time });
+    previous = await entryHash(entry);
+    entries.push(entry);
+  }
+  return entries;
+};
+
+const { publicKey } = deployment;
+
+const sequenceCases = async (): Promise<readonly Case[]> => {
+  const entries = await sequenceOf(SAID);
+  const changed = (number: string, change: object) =>
+    entries.map((entry) => (entry.number === number ? { ...entry, ...change } : entry));
+  const without = (...numbers: readonly string[]) =>
+    entries.filter(({ number }) => !numbers.includes(number));
+  const with4 = async (...said: readonly Said[]) => ({
+    entries: await sequenceOf([...SAID.slice(0, 5), ...said]),
+    publicKey,
+  });
+  const resigned = entries.map((entry) =>
+    entry.number === "4"
+      ? signedBy(deployment, { ...entry, at: "2026-07-01T00:00:03.500Z" })
+      : entry,
+  );
+  return [
+    ["all kinds, a change of key, none left out", { entries, publicKey }, null],
+    ["some kept", { entries: without("1", "3", "6"), publicKey }, null],
+    ["what the next key signed", { entries: entries.slice(8), publicKey: next.publicKey }, null],
+    ["no entries", { entries: [], publicKey }, "there are no entries"],
+    [
+      "another key is known",
+      { entries, publicKey: stranger.publicKey },
+      "entry 0 is not signed with the key",
+    ],
+    [
+      "the change of key is left out",
+      { entries: without("7"), publicKey },
+      "entry 8 is not signed with the key",
+    ],
+    [
+      "a key that only the next key vouches for",
+      { entries, publicKey: next.publicKey },
+      "entry 0 is not signed with the key",
+    ],
+    [
+      "one was dated back",
+      { entries: changed("4", { at: "2020-01-01T00:00:00.000Z" }), publicKey },
+      "entry 4 is not signed with the key",
+    ],
+    [
+      "one was exchanged and signed anew",
+      { entries: resigned, publicKey },
+      "entry 5 does not have the hash of the one before",
+    ],
+    [
+      "one is there twice",
+      { entries: [...entries.slice(0, 3), ...entries.slice(2)], publicKey },
+      "entry 2 comes behind entry 2",
+    ],
+    ["two are swapped", { entries: entries.slice(0, 2).toReversed(), publicKey }, "comes behind"],
+    [
+      "a number with a leading zero",
+      { entries: changed("4", { number: "04" }), publicKey },
+      "number is missing or not in its one form",
+    ],
+    [
+      "a kind that nobody knows",
+      { entries: changed("4", { kind: "promise" }), publicKey },
+      "kind is missing or not in its one form",
+    ],
+    [
+      "a member that nobody knows",
+      { entries: changed("4", { note: "" }), publicKey },
+      "is no member of an entry",
+    ],
+    [
+      "a body of other members",
+      { entries: changed("4", { body: { ...HEAD, checkpoint: "8" } }), publicKey },
+      "entry 4 is not signed with the key",
+    ],
+    [
+      "another root of the same checkpoint",
+      await with4(["root", rootBody(statement2Of(0, 5))]),
+      "entry 5 says something else of checkpoint 7 than entry 2",
+    ],
+    [
+      "another head of the same checkpoint, without a correction",
+      await with4(["head", { ...HEAD, hash: "cc".repeat(32) }]),
+      "entry 5 says something else of checkpoint 9 than entry 4",
+    ],
+    ["the same root signed again", await with4(["root", rootBody(statement2Of(0, 3))]), null],
+    [
+      "a time before that of the entry before",
+      await with4(["head", { ...HEAD, checkpoint: "10" }, deployment, "2026-07-01T00:00:00.000Z"]),
+      "entry 5 is dated 2026-07-01T00:00:00.000Z, before entry 4",
+    ],
+    [
+      "number 0 names another key than its own",
+      {
+        entries: await sequenceOf([["key", { keyId: next.keyId, publicKey: next.publicKey }]]),
+        publicKey,
+      },
+      "entry 0 does not name the key that signed it",
+    ],
+    [
+      "a coin type with a short address",
+      await with4(["coin", { ...COIN, coinType: "0x5::acme::ACME" }]),
+      "coinType of the body is not in its one form",
+    ],
+  ];
+};
+
+const headCases = (): readonly Case[] => {
+  const { checkpoint, hash } = HEAD;
+  const of = (chainId: string | null, key: TestKey = deployment) => ({
+    checkpoint,
+    hash,
+    keyId: key.keyId,
+    signature: key.sign(signedLogHead({ chainId, checkpoint, hash })),
+  });
+  const known = { chainId: CHAIN, publicKey };
+  const honest = of(CHAIN);
+  const fails = "the signature does not fit the key";
+  return [
+    ["a head", { head: honest, ...known }, null],
+    ["a head from before the chain's id was known", { head: of(null), ...known }, null],
+    ["another hash", { head: { ...honest, hash: "00".repeat(32) }, ...known }, fails],
+    ["another checkpoint", { head: { ...honest, checkpoint: "10" }, ...known }, fails],
+    ["of another chain", { head: of("other"), ...known }, fails],
+    ["signed by another key", { head: of(CHAIN, stranger), ...known }, fails],
+    [
+      "a signature in another spelling",
+      { head: { ...honest, signature: honest.signature.replace(/=+$/, "") }, ...known },
+      fails,
+    ],
+  ];
+};
+
+export const sequenceVectors = async (): Promise<string> =>
+  vectorFile(ABOUT, {
+    sequence: await judged(judgeSequence, await sequenceCases()),
+    head: await judged(judgeHead, headCases()),
+  });

@@ -1,0 +1,86 @@
+/** What a file of test vectors is, and the keys that sign in them. */
+import { createPublicKey } from "node:crypto";
+import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
+import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.mjs";
+import { keyIdOf } from "../../../src/audit/deployment-key.ts";
+
+/** What is given to a check, as its JSON. */
+export type Input = { readonly [name: string]: JsonValue };
+
+/** Whether the input holds; `error` is in this project's words, which another verifier need not use. */
+export type Expected =
+  | { readonly ok: true; readonly [name: string]: JsonValue }
+  | { readonly ok: false; readonly error: string; readonly [name: string]: JsonValue };
+
+export type Vector = {
+  readonly name: string;
+  readonly input: Input;
+  readonly expect: Expected;
+};
+
+/** How an input is judged. */
+export type Judge = (input: Input) => Expected | Promise<Expected>;
+
+/** An input, and whether it has to hold: null, or what the reason against it must say. */
+export type Case = readonly [name: string, input: object, fails: string | null];
+
+/**
+ * Vectors with the verdict that the code gives.
+ * @throws Error where that is not what was intended
+ */
+export const judged = async (judge: Judge, cases: readonly Case[]): Promise<readonly Vector[]> => {
+  const vectors: Vector[] = [];
+  for (const [name, given, fails] of cases) {
+    const input: Input = JSON.parse(JSON.stringify(given));
+    const expect = await judge(input);
+    const isIntended = expect.ok ? fails === null : fails !== null && expect.error.includes(fails);
+    if (!isIntended) {
+      const said = expect.ok ? "it holds" : expect.error;
+      throw new Error(`the vector "${name}" should say ${fails ?? "that it holds"}: ${said}`);
+    }
+    vectors.push({ name, input, expect });
+  }
+  return vectors;
+};
+
+/** A pair of the vectors; its secret is published, so it proves nothing anywhere else. */
+const testKey = (name: string, byte: number) => {
+  const seed = Buffer.alloc(32, byte);
+  const secret = secretKeyOf(seed.toString("base64"));
+  const publicKey = publicTextOf(createPublicKey(secret));
+  return {
+    name,
+    seed: seed.toString("hex"),
+    secretKey: seed.toString("base64"),
+    publicKey,
+    keyId: keyIdOf(publicKey),
+    /** Base64 of Ed25519 over the RFC 8785 JSON. */
+    sign: (signed: JsonValue) => signBytes(Buffer.from(canonicalJson(signed)), secret),
+  };
+};
+
+export type TestKey = ReturnType<typeof testKey>;
+
+export const KEYS = {
+  deployment: testKey("deployment", 1),
+  next: testKey("next", 2),
+  stranger: testKey("stranger", 3),
+} as const;
+
+/**
+ * The text of a file.
+ * @param vectors by the check that they are for
+ */
+export const vectorFile = (
+  about: string,
+  vectors: Readonly<Record<string, readonly Vector[]>>,
+): string => {
+  const keys = Object.values(KEYS).map(({ name, seed, publicKey, keyId }) => ({
+    name,
+    seed,
+    publicKey,
+    keyId,
+  }));
+  const note = "TEST KEYS: their seeds are public. What they sign proves nothing.";
+  return `${JSON.stringify({ about, note, keys, vectors }, null, 1)}\n`;
+};

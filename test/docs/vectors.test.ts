@@ -1,0 +1,58 @@
+/** The published test vectors, as somebody reads them who has nothing but the files. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { JUDGES } from "../../bin/reference/vectors/files.ts";
+
+const FOLDER = join(import.meta.dirname, "..", "..", "docs", "reference", "vectors");
+const files = await readdir(FOLDER);
+
+const vectors = z.array(
+  z.strictObject({
+    name: z.string(),
+    input: z.record(z.string(), z.json()),
+    expect: z.discriminatedUnion("ok", [
+      z.looseObject({ ok: z.literal(true) }),
+      z.looseObject({ ok: z.literal(false), error: z.string() }),
+    ]),
+  }),
+);
+const vectorsIn = async (file: string) =>
+  z
+    .strictObject({
+      about: z.string(),
+      note: z.string(),
+      keys: z.array(z.record(z.string(), z.string())),
+      vectors: z.record(z.string(), vectors),
+    })
+    .parse(JSON.parse(await readFile(join(FOLDER, file), "utf8"))).vectors;
+
+/** Each pack is verified twice. */
+const LONG = 180_000;
+
+test.each(files)(
+  "every vector of %s has the verdict that it names",
+  { timeout: LONG },
+  async (file) => {
+    for (const [kind, all] of Object.entries(await vectorsIn(file))) {
+      const judge = JUDGES[kind];
+      if (judge === undefined) throw new Error(`nobody judges vectors of the kind ${kind}`);
+      for (const { name, input, expect: expected } of all) {
+        expect(await judge(input), `${file}: ${kind}: ${name}`).toEqual(expected);
+      }
+    }
+  },
+);
+
+test("every check has a vector that holds and a forged one, and no two have one name", async () => {
+  const seen: string[] = [];
+  for (const file of files) {
+    for (const [kind, all] of Object.entries(await vectorsIn(file))) {
+      seen.push(kind);
+      expect(new Set(all.map(({ expect: { ok } }) => ok)), kind).toEqual(new Set([true, false]));
+      expect(new Set(all.map(({ name }) => name)).size, kind).toBe(all.length);
+    }
+  }
+  expect(seen.sort()).toEqual(Object.keys(JUDGES).sort());
+});
