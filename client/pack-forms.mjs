@@ -139,6 +139,8 @@ export const MOVEMENTS = "movements.ndjson";
 export const HOLDER_EVENTS = "holder-events.ndjson";
 export const COMMITTEE = "committee.json";
 const ROLE_EVENTS = "role-events.ndjson";
+/** Of version 3. */
+export const ACTS = "acts.ndjson";
 export const TABLES = { first: "first/cap-table.json", last: "last/cap-table.json" };
 
 /** Every file of a pack but the manifest, its signature and the excerpts, with its longest length in bytes. */
@@ -152,13 +154,18 @@ const FIXED_FILES = {
   [HOLDER_EVENTS]: 2 ** 32,
   [ROLE_EVENTS]: 2 ** 32,
 };
+const OF_VERSION_3 = { [ACTS]: 2 ** 26 };
 /** Of a checkpoint, the network's own limit is some 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
 const EXCERPT = /^(?:checkpoints|epochs)\/(?:0|[1-9]\d{0,17})\.binpb$/;
 
-export const LONGEST_FILE = (path) => FIXED_FILES[path] ?? LONGEST_EXCERPT;
-export const REQUIRED = Object.keys(FIXED_FILES);
-const isFile = (path) => Object.hasOwn(FIXED_FILES, path) || EXCERPT.test(path);
+const fixedFiles = (version) => (version < 3 ? FIXED_FILES : { ...FIXED_FILES, ...OF_VERSION_3 });
+
+export const LONGEST_FILE = (path) => fixedFiles(3)[path] ?? LONGEST_EXCERPT;
+const isFileOf = (version) => {
+  const fixed = fixedFiles(version);
+  return (path) => Object.hasOwn(fixed, path) || EXCERPT.test(path);
+};
 
 const mark = membersOf({ checkpoint: number, digest, timestampMs: timeMs });
 const root = membersOf({ root: hash, total: amount, signature });
@@ -178,27 +185,37 @@ const SHARED = {
   holderNames: nullOr(file),
   keyId,
   publicKey,
-  files: recordOf(isFile, file, 1_000_000),
+};
+
+const manifestOf = (version, more) =>
+  membersOf({
+    ...SHARED,
+    version: exactly(version),
+    files: recordOf(isFileOf(version), file, 1_000_000),
+    ...more,
+  });
+
+const WHOLE = {
+  opening: oneOf("whole", "proven", "signed"),
+  coinChain: nullOr(membersOf({ facts: number, hash, entry: number })),
 };
 
 const MANIFESTS = {
-  1: membersOf({ ...SHARED, version: exactly(1), opening: oneOf("proven", "signed") }),
-  2: membersOf({
-    ...SHARED,
-    version: exactly(2),
-    opening: oneOf("whole", "proven", "signed"),
-    coinChain: nullOr(membersOf({ facts: number, hash, entry: number })),
-  }),
+  1: manifestOf(1, { opening: oneOf("proven", "signed") }),
+  2: manifestOf(2, WHOLE),
+  3: manifestOf(3, WHOLE),
 };
 
 /** What is wrong with the JSON of a manifest. */
 export const manifestFaults = (json) => {
   if (!isObject(json) || json.format !== PACK_FORMAT || !Object.hasOwn(MANIFESTS, json.version)) {
-    return ["has not the form of an audit pack of version 1 or 2"];
+    return ["has not the form of an audit pack of version 1, 2 or 3"];
   }
   const faults = MANIFESTS[json.version](json, "it");
   if (faults.length > 0) return faults;
-  const missing = REQUIRED.filter((path) => !Object.hasOwn(json.files, path));
+  const missing = Object.keys(fixedFiles(json.version)).filter(
+    (path) => !Object.hasOwn(json.files, path),
+  );
   const { first, last, trust, packages } = json;
   return [
     ...(new Set(packages).size === packages.length ? [] : ["packages has an address twice"]),
@@ -357,8 +374,36 @@ LINES[STATE] = (json, path) =>
     ? STANDING[json.kind](json, path)
     : [`${path} must be an object, a membership or a role`];
 
+/** Visible ASCII and spaces; no ` either, so that a report can quote it. */
+const plainText = (most) =>
+  must(
+    (value) => typeof value === "string" && value.length <= most && /^[ -_a-~]+$/.test(value),
+    `1 to ${most} characters of ASCII that can be seen, without \``,
+  );
+const DETAIL = (value, path) =>
+  value === null || typeof value === "boolean" ? [] : plainText(2_000)(value, path);
+
+LINES[ACTS] = membersOf({
+  number: must((value) => isDecimal(value) && value !== "0", "a number from 1 on, as a text"),
+  at: must(
+    (value) =>
+      typeof value === "string" &&
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
+      !Number.isNaN(Date.parse(value)),
+    "a time with milliseconds, in UTC",
+  ),
+  command: textOf(/^[a-z][a-z-]{0,39}(?: [a-z][a-z-]{0,39}){0,2}$/, "the words of a command"),
+  details: recordOf((name) => /^[A-Za-z]{1,40}$/.test(name), DETAIL, 20),
+  by: membersOf({ user: plainText(200), host: plainText(255), role: plainText(200) }),
+  scope: oneOf("deployment", "coin"),
+  coinType: nullOr(type),
+  salt: textOf(/^[0-9a-f]{32}$/, "32 lower-case hex digits"),
+  entry: nullOr(number),
+});
+
 /** What is wrong with the JSON of a line of a file. */
 export const lineFaults = (path, json) => LINES[path](json, "it");
 
 /** Files of lines, in the order in which they are read: what stood at first, then what happened. */
-export const LINE_FILES = [STATE, MOVEMENTS, HOLDER_EVENTS, ROLE_EVENTS];
+const LINE_FILES = [STATE, MOVEMENTS, HOLDER_EVENTS, ROLE_EVENTS];
+export const lineFiles = ({ version }) => (version < 3 ? LINE_FILES : [...LINE_FILES, ACTS]);

@@ -1,3 +1,4 @@
+import type { ActLine } from "./pack-acts.mjs";
 import type { PackFiles } from "./pack-files.mjs";
 
 type Texts<Names extends string> = { readonly [Name in Names]: string };
@@ -24,11 +25,11 @@ export type StandingLine =
   | ({ readonly kind: "role" } & Texts<"owner" | "role" | "checkpoint">);
 
 /** The lines of a file, each of the form that the file has, in its only form. @throws AuditPackError */
-export declare const jsonLines: (
+export declare const jsonLines: <Path extends "first/state.ndjson" | "acts.ndjson">(
   pack: PackFiles,
-  path: "first/state.ndjson",
+  path: Path,
   signal?: AbortSignal,
-) => AsyncGenerator<StandingLine, void>;
+) => AsyncGenerator<Path extends "acts.ndjson" ? ActLine : StandingLine, void>;
 
 /** Characters of the longest line of a file of lines. */
 export declare const LONGEST_LINE: number;

@@ -1,7 +1,17 @@
 /** What an audit pack says happened: the form of every line, and whether the movements lead from one register to the other. */
+
+import { PackActs } from "./pack-acts.mjs";
 import { fail, stopAt } from "./pack-error.mjs";
 import { isCanonical, linesOf, parsed } from "./pack-files.mjs";
-import { HOLDER_EVENTS, LINE_FILES, lineFaults, MOVEMENTS, STATE, TABLES } from "./pack-forms.mjs";
+import {
+  ACTS,
+  HOLDER_EVENTS,
+  lineFaults,
+  lineFiles,
+  MOVEMENTS,
+  STATE,
+  TABLES,
+} from "./pack-forms.mjs";
 import { PackWallets } from "./pack-wallets.mjs";
 
 /** An object of the largest size in base64, and what is around it. */
@@ -43,11 +53,13 @@ export const linesIn = async (pack, manifest, { first, last }, signal) => {
   const counts = {};
   const moved = new Map();
   const wallets = new PackWallets();
-  for (const path of LINE_FILES) {
+  for (const path of lineFiles(manifest)) {
     let [count, position] = [0, 0n];
+    const acts = new PackActs(manifest);
     for await (const json of jsonLines(pack, path, signal)) {
       count += 1;
-      if (json.kind === undefined) position = placed(path, json, position, manifest, count);
+      if (path === ACTS) acts.next(json, count);
+      else if (json.kind === undefined) position = placed(path, json, position, manifest, count);
       if (path === MOVEMENTS) move(moved, json, count);
       if (path === HOLDER_EVENTS) wallets.happened(json);
       if (json.kind === "membership") wallets.stands(json);

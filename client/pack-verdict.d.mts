@@ -15,3 +15,8 @@ export declare const rangeText: (of: {
   readonly first: { readonly checkpoint: string | bigint };
   readonly last: { readonly checkpoint: string | bigint };
 }) => string;
+
+/** What remains open of operators' acts, by tier; nothing where the pack has no list of them (null). */
+export declare const actsOpen: (
+  count: number | null,
+) => Readonly<Record<"consistent" | "complete", readonly string[]>>;

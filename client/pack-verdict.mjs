@@ -61,5 +61,18 @@ export const authenticity = ({ publicKey: own, chainId, holderNames, files }, pu
   ],
 });
 
+/** What remains open of the acts of version 3. @param count null where the pack has no list of them */
+export const actsOpen = (count) =>
+  count === null
+    ? { consistent: [], complete: [] }
+    : {
+        consistent: [
+          `that the ${count} acts in acts.ndjson were done as it says: no fact shows an act, they stand as the deployment signed them`,
+        ],
+        complete: [
+          "that acts.ndjson has every act on the token and on the whole deployment: acts on others are withheld, so a gap in its numbers shows nothing",
+        ],
+      };
+
 export const rangeText = ({ coinType, first, last }) =>
   `${coinType}, checkpoints ${first.checkpoint} to ${last.checkpoint}`;

@@ -21,7 +21,7 @@ export type PackRoot = {
 /** A manifest as it stands in its file; numbers are decimal texts. */
 export type PackManifest = {
   readonly format: "holderbook-audit-pack";
-  readonly version: 1 | 2;
+  readonly version: 1 | 2 | 3;
   /** The network's chain id, as the signer says. */
   readonly chainId: string;
   readonly coinType: string;
@@ -35,7 +35,7 @@ export type PackManifest = {
    */
   readonly opening: "whole" | "proven" | "signed";
   /**
-   * Version 2: where the chain of the coin's facts ends, when the opening is whole, and the number of the
+   * From version 2 on: where the chain of the coin's facts ends, when the opening is whole, and the number of the
    * entry of the deployment's sequence that says the same, as the signer says; numbers are decimal texts.
    */
   readonly coinChain?: {

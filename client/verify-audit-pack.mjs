@@ -6,10 +6,10 @@
  */
 import { fail } from "./pack-error.mjs";
 import { checkCommittee, checkFiles, sha256Of, signedManifest } from "./pack-files.mjs";
-import { HOLDER_EVENTS, MOVEMENTS } from "./pack-forms.mjs";
+import { ACTS, HOLDER_EVENTS, MOVEMENTS } from "./pack-forms.mjs";
 import { checkMovements, linesIn } from "./pack-movements.mjs";
 import { registerOf } from "./pack-tables.mjs";
-import { authenticity } from "./pack-verdict.mjs";
+import { actsOpen, authenticity } from "./pack-verdict.mjs";
 
 export { AuditPackError } from "./pack-error.mjs";
 export { failedVerdict, TIERS, verdictLines } from "./pack-verdict.mjs";
@@ -42,6 +42,7 @@ export const verifyAuditPack = async (files, options = {}) => {
   const { counts, moved } = await linesIn(pack, manifest, { first, last }, signal);
   checkMovements(moved, first.wallets, last.wallets);
   const movements = counts[MOVEMENTS];
+  const acts = actsOpen(counts[ACTS] ?? null);
   const authentic = authenticity(manifest, publicKey);
   const consistent = {
     holds: null,
@@ -50,9 +51,9 @@ export const verifyAuditPack = async (files, options = {}) => {
       `the registers' ${first.rows} and ${last.rows} rows add up, give the signed roots, and come to the supply in their heads`,
       `${movements} movements account for every change of every wallet between the two, and ${counts[HOLDER_EVENTS]} events for its holder, group and freeze`,
     ],
-    not_shown: UNCHECKED,
+    not_shown: [...UNCHECKED, ...acts.consistent],
   };
-  const complete = { holds: null, by: [], not_shown: [INCOMPLETE] };
+  const complete = { holds: null, by: [], not_shown: [INCOMPLETE, ...acts.complete] };
   const { chainId, coinType, opening, trust } = manifest;
   const mark = (name, { rows, head }) => ({
     checkpoint: BigInt(manifest[name].checkpoint),

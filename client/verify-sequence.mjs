@@ -36,6 +36,7 @@ const ENTRY = {
 
 /** Members of bodies that have one form whatever the kind. */
 const IN_BODIES = {
+  act: isNumber,
   chainId: isNullOr(matches(CHAIN_ID)),
   coinType: isType,
   checkpoint: isNumber,
@@ -46,6 +47,7 @@ const IN_BODIES = {
   keyId: matches(KEY_ID),
   publicKey: isBase64(32),
   root: isHash,
+  sha256: isHash,
   total: isNumber,
 };
 
@@ -55,6 +57,7 @@ const NEEDED = {
   head: ["chainId", "checkpoint", "hash"],
   coin: ["chainId", "coinType", "checkpoint", "facts", "hash"],
   key: ["keyId", "publicKey"],
+  act: ["act", "sha256"],
 };
 
 const signedMembers = ({ number, previous, kind, body, at }) => ({
@@ -155,16 +158,18 @@ const agreeing = (entries) => {
 /** From a correction on, entries are about the log that was read anew. */
 const contradictions = (said, { number, kind, body }, fail) => {
   if (kind === "correction") {
-    for (const [of, { kind: about }] of said) if (about !== "root") said.delete(of);
+    for (const [of, { kind: about }] of said)
+      if (about !== "root" && about !== "act") said.delete(of);
   }
-  if (!["root", "head", "coin"].includes(kind)) return;
-  const of = canonicalJson([kind, body.coinType ?? null, body.checkpoint, body.version ?? null]);
+  if (!["root", "head", "coin", "act"].includes(kind)) return;
+  const about = kind === "act" ? `act ${body.act}` : `checkpoint ${body.checkpoint}`;
+  const of = canonicalJson([kind, body.coinType ?? null, about, body.version ?? null]);
   const { chainId: _, ...saying } = body;
   const text = canonicalJson(saying);
   const known = said.get(of);
   if (known === undefined) said.set(of, { number, kind, text });
   else if (known.text !== text) {
-    fail(`says something else of checkpoint ${body.checkpoint} than entry ${known.number}`);
+    fail(`says something else of ${about} than entry ${known.number}`);
   }
 };
 

@@ -3,6 +3,7 @@
  * first register against the objects and events that it came from, and the last one against what happened
  * since. Checkpoints are read one at a time.
  */
+import type { ActLine } from "../../client/pack-acts.mjs";
 import type { PackFiles } from "../../client/pack-files.mjs";
 import { jsonLines } from "../../client/pack-movements.mjs";
 import { LONGEST_ROW } from "../../client/pack-tables.mjs";
@@ -54,6 +55,8 @@ export type Outcome = {
   readonly movements: number;
   readonly holderEvents: number;
   readonly roleEvents: number;
+  /** Operators' acts on the coin and on the whole deployment; null in packs of before version 3. */
+  readonly acts: readonly ActLine[] | null;
   /** What the first register is made of, and how much of it is proven. */
   readonly standing: number;
   readonly standingProven: number;
@@ -178,6 +181,7 @@ export const checkContents = async (
         movements: movements.count,
         holderEvents: holderEvents.count,
         roleEvents: roleEvents.count,
+        acts: head.version < 3 ? null : await actsIn(pack),
         standing,
         standingProven,
         followed: versions.followed,
@@ -188,6 +192,12 @@ export const checkContents = async (
   }
   const missing = firstRegister === undefined ? first : last;
   throw packError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
+};
+
+const actsIn = async (pack: PackFiles): Promise<readonly ActLine[]> => {
+  const acts: ActLine[] = [];
+  for await (const act of jsonLines(pack, FILES.acts)) acts.push(act);
+  return acts;
 };
 
 /** What a signer says of the facts is only compared: an entry of its sequence, kept elsewhere, binds it. */

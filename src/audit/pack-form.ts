@@ -21,6 +21,7 @@ export const FILES = {
   movements: "movements.ndjson",
   holderEvents: "holder-events.ndjson",
   roleEvents: "role-events.ndjson",
+  acts: "acts.ndjson",
 } as const;
 
 export const CHECKPOINTS = "checkpoints";

@@ -1,5 +1,7 @@
 /** The readable page of an audit pack, made of nothing but what was verified. */
+import { canonicalJson } from "../../client/canonical-json.mjs";
 import { inTokens } from "../../client/in-tokens.mjs";
+import type { ActLine } from "../../client/pack-acts.mjs";
 import { TIERS, type Tier } from "../../client/verify-audit-pack.mjs";
 import type { CapRow } from "../projections/cap-rows.ts";
 import { shareOf } from "../projections/cap-tables.ts";
@@ -86,6 +88,7 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
     `(\`${FILES.holderEvents}\`) and ${outcome.roleEvents} of roles (\`${FILES.roleEvents}\`), in ${outcome.transactions} transactions of`,
     `${outcome.checkpoints} checkpoints.`,
     "",
+    ...(outcome.acts === null ? [] : actsOf(outcome.acts)),
     ...(head.version === 1 ? checkedInVersion1(head, outcome) : shownBy(head, outcome)),
     "",
     head.holderNames === null
@@ -96,6 +99,19 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
     "",
   ].join("\n");
 };
+
+/** Their texts have no character that ends a code span. */
+const actsOf = (acts: readonly ActLine[]): readonly string[] => [
+  "## Acts of operators",
+  "",
+  "On the token and on the whole deployment, up to when this was made, as signed.",
+  "",
+  ...(acts.length === 0 ? ["None."] : acts.map(actText)),
+  "",
+];
+
+const actText = ({ number, at, command, details, by, scope, entry }: ActLine): string =>
+  `- ${number}, ${at}: \`${command}\` ${scope === "coin" ? "for the token" : "for the deployment"}, \`${canonicalJson(details)}\`, by \`${by.user}\` on \`${by.host}\`, role \`${by.role}\`; ${entry === null ? "no entry" : `entry ${entry}`} of the sequence`;
 
 /** As in every pack of version 1 that is out there: to the byte. */
 const checkedInVersion1 = (head: PackHead, outcome: Outcome): readonly string[] => {

@@ -2,6 +2,7 @@
  * What a pack shows, by what, and what it does not: the words of the command and of the report. A report is compared
  * to the byte: once packs of a version are out, other words in it are those of another version.
  */
+import { actsOpen } from "../../client/pack-verdict.mjs";
 import type { Tier } from "../../client/verify-audit-pack.mjs";
 import type { ReadAgain, Unread } from "./pack-again.ts";
 import type { Outcome } from "./pack-check.ts";
@@ -58,6 +59,7 @@ export const consistency = (
         ? []
         : ["the decimals: no metadata of the coin is among the facts"]),
       "the digests of pipelines in the manifest, which are of all tokens: `holderbook compare` compares them",
+      ...actsOpen(outcome.acts?.length ?? null).consistent,
     ],
   };
 };
@@ -67,7 +69,7 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 
 /** Whether nothing is missing, by what was read from elsewhere: nothing in a pack can show it. */
 export const completeness = (
-  { coinChain = null, last }: Pick<PackHead, "coinChain" | "last">,
+  { coinChain = null, last, version }: Pick<PackHead, "coinChain" | "last" | "version">,
   read: ReadAgain | Unread | null = null,
   kept: (Kept & { readonly roots: readonly string[] }) | null = null,
 ): Tier => {
@@ -138,6 +140,10 @@ export const completeness = (
   return {
     holds: isWhole ? true : null,
     by,
-    not_shown: [...(isWhole ? byFaith : open), ...versions],
+    not_shown: [
+      ...(isWhole ? byFaith : open),
+      ...versions,
+      ...actsOpen(version < 3 ? null : 0).complete,
+    ],
   };
 };

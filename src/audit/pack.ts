@@ -25,6 +25,8 @@ import { readMeta } from "../projections/meta.ts";
 import { FOR_BALANCES, FOR_CAP_TABLES, FOR_HOLDERS, FOR_ROLES } from "../projections/needed.ts";
 import { positionsEnd } from "../projections/position.ts";
 import { roleEvents, rolesAt } from "../projections/roles.ts";
+import { publishActs } from "./act-entries.ts";
+import { actsAfter } from "./acts.ts";
 import { capTableJson, readCapTable, type TableOf } from "./cap-table-json.ts";
 import { publishCoinEnd } from "./coin-ends.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -97,17 +99,21 @@ export const writePack = (
       },
       signal,
     );
-    const published = await database.transaction(async ({ sql }) => ({
+    const published = await database.transaction(async ({ sql }) => {
       // First: no root is published of facts that were changed.
-      coinChain: opening === "whole" ? await coinChainAt(sql, key, chainId, last) : null,
-      roots: {
-        first: await publishTable(sql, key, roots.first),
-        last: await publishTable(sql, key, roots.last),
-      },
-    }));
+      const coinChain = opening === "whole" ? await coinChainAt(sql, key, chainId, last) : null;
+      const first = await publishTable(sql, key, roots.first);
+      const published = {
+        coinChain,
+        roots: { first, last: await publishTable(sql, key, roots.last) },
+      };
+      await publishActs(sql, key);
+      await lines(FILES.acts, actsOn(sql, last.coinType));
+      return published;
+    });
     const head: PackHead = {
       format: PACK_FORMAT,
-      version: 2,
+      version: 3,
       chainId,
       coinType: last.coinType,
       packages: [...packages],
@@ -260,6 +266,16 @@ async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableO
       }),
   );
   for await (const row of rows) yield roleEventLine(row);
+}
+
+/** What operators did on the coin or on all, from the beginning on. */
+async function* actsOn(sql: Sql, coinType: string) {
+  for (let after = 0n; ; ) {
+    const acts = await actsAfter(sql, after, AT_ONCE, coinType);
+    for (const act of acts) yield canonicalJson(act);
+    after = BigInt(acts.at(-1)?.number ?? 0);
+    if (acts.length < AT_ONCE) return;
+  }
 }
 
 /** Writes a cap table, and makes its roots. */

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
+import { actFault } from "./act-check.ts";
 import { keyIdOf, publicDeploymentKeys } from "./deployment-key.ts";
 import { isSigned } from "./is-signed.ts";
 import { entriesAfter, entryHash, type SequenceEntry, signedEntry, textIn } from "./sequence.ts";
@@ -66,8 +67,9 @@ export async function* checkSequence(on: Reading): Stretches {
     const what = `ends with number ${entries - 1n}, but log_sequence_head says ${next - 1n}: its end was deleted or exchanged`;
     return yield [faultOf(`the sequence ${what}`)];
   }
-  if (next === 0n) return;
-  const faults: string[] = [];
+  const act = await actFault(on.sql);
+  const faults = act === null ? [] : [act];
+  if (next === 0n) return yield faults.map(faultOf);
   for (const beside of [ROOTS, HEADS]) {
     const what = await committedFault(on.sql, beside);
     if (what !== null) faults.push(what);

@@ -151,6 +151,7 @@ export const logSequence = pgTable(
   (t) => [
     // Few, and asked for whenever something is compared with what was said before.
     index("log_sequence_corrections").on(t.number).where(sql`kind = 'correction'`),
+    index("log_sequence_acts").on(t.number).where(sql`kind = 'act'`),
   ],
 );
 
@@ -164,4 +165,25 @@ export const logSequenceHead = pgTable(
     hash: text("hash").notNull(),
   },
   (t) => [check("log_sequence_head_one_row", sql`${t.id} = 1`)],
+);
+
+/** What operators did by commands, each row written in the transaction of the act itself. Never updated or deleted. */
+export const operatorActs = pgTable(
+  "operator_acts",
+  {
+    /** From 1, without gaps, in the order in which the acts were committed. */
+    number: int8("number").primaryKey(),
+    /** ISO 8601, UTC, milliseconds; never before that of the act before. */
+    at: text("at").notNull(),
+    command: text("command").notNull(),
+    /** What was asked for: RFC 8785 JSON of names and ids, without secrets. */
+    details: text("details").notNull(),
+    /** RFC 8785 JSON: `{ user, host, role }`. */
+    by: text("by").notNull(),
+    scope: text("scope", { enum: ["deployment", "coin", "project"] }).notNull(),
+    coinType: identifier("coin_type"),
+    /** Hex of 16 random bytes: the hash of an act, which is public, tells nothing of it. */
+    salt: text("salt").notNull(),
+  },
+  (t) => [check("operator_acts_scope", sql`(${t.scope} = 'coin') = (${t.coinType} is not null)`)],
 );

@@ -1,7 +1,7 @@
-import { userInfo } from "node:os";
 import { Command } from "commander";
 import { configuredVault } from "../service/pii.ts";
 import { openStorage } from "../service/storage.ts";
+import { account } from "../settings/account.ts";
 import type { Config } from "../settings/config.ts";
 import type { PiiVault } from "../ta/pii/vault.ts";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -51,15 +51,6 @@ const purposeOf = (command: string, reason: string): string => {
     throw new UsageError(`--reason: say why, in 1 to ${LONGEST_REASON} characters`);
   }
   return `command: ${command}, by ${account()}: ${why}`;
-};
-
-/** The account of the operating system that runs the command; its number where it has no name. */
-const account = (): string => {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? "unknown"}`;
-  }
 };
 
 const rotateCommand = () =>

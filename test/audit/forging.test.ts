@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { generateKeyPair } from "../../client/ed25519.mjs";
 import { verdictLines, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { recordAct } from "../../src/audit/acts.ts";
 import { verifyPack } from "../../src/audit/pack-verify.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { checkFiles } from "../../web/src/pages/proof/check/check.ts";
@@ -41,11 +42,15 @@ beforeAll(async () => {
   const ledger = join(folder.path, "ledger");
   const options = { checkpoints: 60, seed: 5, format: "chk", epochLength: 20 } as const;
   const { chainId, packages, coinTypes } = await writeDemoLedger({ dir: ledger, ...options });
+  const coin = coinTypes[0]?.coinType ?? "";
   const following = await follow(database, { chainId, packages });
   const files = Array.from({ length: 60 }, (_, at) => join(ledger, `${at}.chk`));
   await following.append(await Promise.all(files.map((file) => readCheckpointFile(file))));
   await following.project(1_000);
-  const coin = coinTypes[0]?.coinType ?? "";
+  await database.transaction(async ({ sql }) => {
+    await recordAct(sql, { command: "rebuild", details: { pipeline: "x" }, on: "deployment" });
+    await recordAct(sql, { command: "keys create", details: { id: "k" }, on: { coinType: coin } });
+  });
   const madeThrough = async (to: string) => {
     const out = join(folder.path, `through-${to}`);
     const ran = await runCommand(

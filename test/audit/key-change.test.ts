@@ -69,7 +69,7 @@ test("a new key is named by the key before it, signs what comes from then on, an
   });
   // A process that has the key before.
   await expect(
-    database.transaction(({ sql }) => appendEntry(sql, first, "act", { chainId: "chain-a" })),
+    database.transaction(({ sql }) => appendEntry(sql, first, "correction", { of: "nothing" })),
   ).rejects.toThrow(`goes on with the key ${second.keyId}, and this process signs with`);
 });
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { recordAct } from "../../src/audit/acts.ts";
 import { keyIdOf } from "../../src/audit/deployment-key.ts";
 import { readAgain } from "../../src/audit/pack-again.ts";
 import { openPack } from "../../src/audit/pack-files.ts";
@@ -64,6 +65,14 @@ beforeAll(async () => {
   );
   await following.append(raws);
   await following.project(1_000);
+  await database.transaction(async ({ sql }) => {
+    await recordAct(sql, { command: "rebuild", details: { pipeline: "x" }, on: "deployment" });
+    await recordAct(sql, {
+      command: "keys create",
+      details: { id: "k" },
+      on: { coinType: coinType },
+    });
+  });
   const range = ["--from", `${FIRST}`, "--to", `${LAST}`];
   await make("whole", ...range);
   await make("proven", ...range, "--opening", "proven");

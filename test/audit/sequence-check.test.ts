@@ -208,7 +208,7 @@ test("a clock that was set back dates no entry before the one before it", async 
   const future = "2999-01-01T00:00:00.000Z";
   const found = await foundAfter(async (sql) => {
     await redateLast(sql, future);
-    const { at } = await appendEntry(sql, key, "act", { chainId: "chain-a" });
+    const { at } = await appendEntry(sql, key, "correction", { of: "nothing" });
     expect(at).toBe(future);
   });
   expect(found).toEqual([]);
@@ -251,7 +251,7 @@ test("a root of version 1 that is changed is found by its signature", async () =
 
 test("nothing is appended to a sequence whose end a fail-over has lost, and what is rolled back was never there", async () => {
   const act = (sql: Sql, what: string) =>
-    appendEntry(sql, key, "act", { chainId: "chain-a", what });
+    appendEntry(sql, key, "correction", { of: "nothing", what });
   const append = (what: string) => database.transaction(({ sql }) => act(sql, what));
   await foundAfter(async (sql) => {
     for (const what of ["a", "b"]) await act(sql, what);

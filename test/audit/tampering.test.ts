@@ -4,6 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { publishActs } from "../../src/audit/act-entries.ts";
+import { recordAct } from "../../src/audit/acts.ts";
 import { createChainEntries } from "../../src/audit/chain-entries.ts";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { signHead } from "../../src/audit/log-heads.ts";
@@ -49,6 +51,12 @@ beforeAll(async () => {
     await honest.transaction(({ sql }) => signHead(sql, key));
     await createChainEntries(key).next(honest);
   }
+  await honest.transaction(async ({ sql }) => {
+    for (const pipeline of ["token_activity", "role_changes", "holder_lifecycle"]) {
+      await recordAct(sql, { command: "rebuild", details: { pipeline }, on: "deployment" });
+    }
+    await publishActs(sql, key);
+  });
   const [holder] = await honest.sql<{ coin: string; owner: string }[]>`
     select coin_type as coin, owner from balances where token_count > 0 order by 1, 2 limit 1`;
   const { coin = "", owner = "" } = holder ?? {};

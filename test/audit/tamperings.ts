@@ -551,6 +551,42 @@ const OF_LOG: readonly Tampering[] = [
     /entry \d+ of the sequence \(root\) .* coin_entries/,
   ),
   log(
+    "operator_acts",
+    "another account that did it",
+    "update operator_acts set by = replace(by, 'user', 'other') where number = 2",
+    /act 2 in operator_acts has another hash than entry \d+ of the sequence/,
+  ),
+  log(
+    "operator_acts",
+    "an act dated back",
+    "update operator_acts set at = '2020-01-01T00:00:00.000Z' where number = 1",
+    /act 1 in operator_acts has another hash/,
+  ),
+  log(
+    "operator_acts",
+    "an act that is passed off as one on another coin",
+    "update operator_acts set scope = 'project', coin_type = null where number = 2",
+    /act 2 in operator_acts has another hash/,
+  ),
+  log(
+    "operator_acts",
+    "a deleted act",
+    "delete from operator_acts where number = 2",
+    /act 3 in operator_acts comes where number 2 should/,
+  ),
+  log(
+    "operator_acts",
+    "a deleted act, those behind it renumbered",
+    "delete from operator_acts where number = 2; update operator_acts set number = 2 where number = 3",
+    /act 2 in operator_acts has another hash/,
+  ),
+  log(
+    "operator_acts",
+    "the last act, deleted",
+    "delete from operator_acts where number = 3",
+    /entry \d+ of the sequence \(act\) names act 3, which operator_acts does not have/,
+  ),
+  log(
     "deployment_keys",
     "another public key",
     "update deployment_keys set public_key = encode(sha256('x'), 'base64')",

@@ -120,7 +120,7 @@ test("an audit pack that is no whole one is refused with its file", async () => 
   await mkdir(join(folder, "project", "pack"), { recursive: true });
   await writeFile(join(folder, "project", "pack", "manifest.json"), "{}");
   expect(await output("Audit packs", { PACK: "pack" })).toBe(
-    "manifest.json has not the form of an audit pack of version 1 or 2\n",
+    "manifest.json has not the form of an audit pack of version 1, 2 or 3\n",
   );
 });
 
