@@ -1,5 +1,8 @@
 /** All files of test vectors, and who judges what is in them. */
+import { chainVectors, judgeBlocks, judgeFacts, judgeInputs, judgePosition } from "./chains.ts";
+import { excerptVectors, judgeExcerpt, judgeSignature } from "./excerpts.ts";
 import { judgePack, packVectors } from "./packs.ts";
+import { judgeRegister, judgeUnlocked, registerVectors } from "./registers.ts";
 import { judgeHead, judgeSequence, sequenceVectors } from "./sequences.ts";
 import { judgeStatement, statementVectors } from "./statements.ts";
 import { judgeLeaf, judgeNode, judgeRoot, tableVectors } from "./tables.ts";
@@ -13,13 +16,24 @@ export const JUDGES: Readonly<Record<string, Judge>> = {
   root: judgeRoot,
   sequence: judgeSequence,
   head: judgeHead,
+  facts: judgeFacts,
+  inputs: judgeInputs,
+  blocks: judgeBlocks,
+  position: judgePosition,
+  excerpt: judgeExcerpt,
+  signature: judgeSignature,
+  register: judgeRegister,
+  unlocked: judgeUnlocked,
   pack: judgePack,
 };
 
 /** Texts by path. */
 export const vectorFiles = async (): Promise<readonly (readonly [string, string])[]> => [
   ["docs/reference/vectors/cap-table.json", await tableVectors()],
+  ["docs/reference/vectors/chain.json", await chainVectors()],
+  ["docs/reference/vectors/excerpt.json", await excerptVectors()],
   ["docs/reference/vectors/pack.json", await packVectors()],
+  ["docs/reference/vectors/register.json", await registerVectors()],
   ["docs/reference/vectors/sequence.json", await sequenceVectors()],
   ["docs/reference/vectors/statement.json", await statementVectors()],
 ];
