@@ -167,6 +167,7 @@ export const excerptVectors = async (): Promise<string> => {
     .object({ epoch: z.string(), members: z.array(z.record(z.string(), z.string())) })
     .parse(committee);
   // A validator that did not sign checkpoint 11 has nearly all of the stake.
+  // A validator that did not sign checkpoint 11 gets nearly all of the stake.
   const LEFT_OUT = 3;
   const lighter = members.map((one, at) => ({ ...one, stake: at === LEFT_OUT ? "9994" : "1" }));
   const signatures: Case[] = [
